@@ -22,6 +22,9 @@ AssessedBy = Literal["sizes", "application", "node_pairs", "gpus"]
 #: to make; nobody knows them, and the path of its runs is what the counters show alone.
 RepetitionsFrom = Literal["printed", "told", "nowhere"]
 
+#: What bounds a copy within a node: the slot of a GPU, or what connects two GPUs.
+Within = Literal["", "slot", "gpu-link"]
+
 #: Who cannot leave a collective before the bytes of all have moved: every rank; each rank its own part alone, so that
 #: the first is ready when a part has moved; one rank.
 Waits = Literal["all", "own", "one"]
@@ -195,7 +198,9 @@ class Benchmark:
     ``of_halves``: of one half of a network against the other. ``printed``: what an output says of it, where that is
     less than its key. ``doubled_in``: the file of the tool whose sizes are of both directions together.
     ``grows``: its problem is made for the nodes that there are; else it is one problem, on any nodes.
-    ``signature``: a report draws its bandwidth over the time of a message.
+    ``signature``: a report draws its bandwidth over the time of a message. ``in_gpu``: its buffers lie in the memory of
+    GPUs, at one end at least, so that the GPUs' slots bound it, too. ``within``: what carries it within a node, between
+    a GPU and the processors or between two GPUs; empty for what no such link bounds.
     """
 
     key: str
@@ -218,6 +223,8 @@ class Benchmark:
     doubled_in: str | None = None
     grows: bool = False
     signature: bool = False
+    in_gpu: bool = False
+    within: Within = ""
 
     @property
     def tool(self) -> str:

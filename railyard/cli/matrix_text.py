@@ -9,8 +9,6 @@ from typing import TypeVar
 from railyard.base.wording import counted
 from railyard.site.matrix import Cell
 
-#: What no cell says: all buffers are in the memory of the host.
-_DEVICE_BUFFERS = "device buffers: not tested"
 _LEGEND = "numbers: the rails that a check runs with; (in brackets): with --extended only"
 
 _Item = TypeVar("_Item")
@@ -39,7 +37,7 @@ def text(cells: Sequence[Cell], refused: Sequence[Cell] = (), width: int = 80, w
     total = f"{counted(len(cells), 'cell')}: {running} run, {absent} do not"
     if not why and (absent or refused):
         total += " (--why: the reasons)"
-    end = [*textwrap.wrap(_LEGEND, width), _DEVICE_BUFFERS]
+    end = textwrap.wrap(_LEGEND, width)
     if why:
         end += ["", "why not:", *_reasons(cells, refused, width), ""]
     return "\n".join([*_tables(cells, width), "", *end, *textwrap.wrap(total, width)])

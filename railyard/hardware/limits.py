@@ -27,6 +27,11 @@ DAY_ONE_FROM_BYTES = 1 << 20
 _DAY_ONE_FRACTION = {1: 0.85, 2: 0.75}
 _DAY_ONE_FAMILIES = {"infiniband", "omnipath", "slingshot"}
 _DAY_ONE_SOURCE = "day-one floor: the lowest healthy systems published are FDR at 92 % one way and 79 % both ways"
+_FROM_DEVICE_FRACTION = 0.65
+_FROM_DEVICE_SOURCE = (
+    "day-one floor from the memory of GPUs: of 28 pairs of nodes published alike the lowest is EDR at 75 % (V100; "
+    "github.com/converged-computing/performance-study, azure cyclecloud gpu)"
+)
 #: Of ``HEADERS``: those by which no packet carries two messages.
 _A_PACKET_EACH = {"infiniband", "rocev2"}
 _ROCE_JUDGED_UP_TO_GBIT_S = 200.0
@@ -220,10 +225,12 @@ def class_floors(link: Link, directions: int, streaming: bool) -> tuple[LinkFloo
     return (LinkFloor(floor, DAY_ONE_FROM_BYTES, source),)
 
 
-def day_one_floor(link: Link, limit: Limit | None, directions: int, streaming: bool) -> LinkFloor | str:
+def day_one_floor(
+    link: Link, limit: Limit | None, directions: int, streaming: bool, from_device: bool = False
+) -> LinkFloor | str:
     """Return the floor of a system without references, or the sentence "not judged: …" that says why there is none.
 
-    85 % of the limit one way, 75 % both ways, from 1 MiB.
+    85 % of the limit one way, 75 % both ways, from 1 MiB; from the memory of GPUs 65 % one way.
     """
     if not streaming:
         return "not judged: a ping-pong takes no streaming floor"
@@ -232,8 +239,11 @@ def day_one_floor(link: Link, limit: Limit | None, directions: int, streaming: b
     rate = link.data_rate_gbit_s or 0.0
     if link.family not in _DAY_ONE_FAMILIES and not (link.family == "roce" and rate <= _ROCE_JUDGED_UP_TO_GBIT_S):
         return f"not judged: no day-one floor has a source for {link.generation}"
-    fraction = _DAY_ONE_FRACTION[directions]
-    source = f"{_DAY_ONE_SOURCE}; {fraction:.0%} of {limit.value_mb_s:.1f} MB/s"
+    if from_device and directions == 2:
+        return "not judged: no day-one floor has a source for both ways from the memory of GPUs"
+    fraction = _FROM_DEVICE_FRACTION if from_device else _DAY_ONE_FRACTION[directions]
+    lowest = _FROM_DEVICE_SOURCE if from_device else _DAY_ONE_SOURCE
+    source = f"{lowest}; {fraction:.0%} of {limit.value_mb_s:.1f} MB/s"
     return LinkFloor(fraction * limit.value_mb_s, DAY_ONE_FROM_BYTES, source)
 
 

@@ -4,6 +4,7 @@ The latter is an application that starts its own processes: the first node's pro
 """
 
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
@@ -38,7 +39,7 @@ def start_words(home: Path, nodes: tuple[str, ...], ranks_per_node: int, bed: st
 def run_words(
     tool: str,
     kind: str,
-    devices: tuple[str, ...],
+    devices: tuple[str, ...] | Mapping[str, int],
     executable: str,
     arguments: tuple[str, ...],
     *,
@@ -47,12 +48,14 @@ def run_words(
 ) -> list[str]:
     """Return the command of both processes: over all these devices at once, or over one after the other.
 
-    ``tag`` is this run's alone: it tells its files from an earlier run's, and makes its ports. Raises RailyardError for
-    a tool without a client and a server on this kind of fabric.
+    ``tag`` is this run's alone: it tells its files from an earlier run's, and makes its ports. ``devices``
+    that have a GPU each come with its number, for the words' blank. Raises RailyardError for a tool without a client
+    and a server on this kind of fabric.
     """
     server, client = both_ends(tool, kind, executable, arguments)
     first = first_port(tag)
-    rails = ",".join(f"{device}={first + index}" for index, device in enumerate(devices))
+    gpus = {device: f"={gpu}" for device, gpu in devices.items()} if isinstance(devices, Mapping) else {}
+    rails = ",".join(f"{device}={first + index}{gpus.get(device, '')}" for index, device in enumerate(devices))
     how = "in-turn" if in_turn else "at-once"
     return ["sh", SCRIPT, "run", FOLDER, tag, how, rails, "--", *server, "--", *client]
 

@@ -3,8 +3,9 @@
 A program of a tool whose words are others has an entry of its own (fabtests/fi_rdm_tagged_bw).
 
 Blanks are filled on the node, a rail at a time (``pair.sh``): ``{device}`` (hsn0, mlx5_0:1), ``{card}`` (mlx5_0),
-``{card_port}`` (1), ``{port}`` (the TCP port of this rail's pair), ``{server}`` and ``{local}`` (the addresses of the
-server and of this end: the rail's own where the rail is a network interface, else the nodes' names).
+``{card_port}`` (1), ``{port}`` (the TCP port of this rail's pair), ``{gpu}`` (the number of the GPU that is nearest to
+the rail, where the benchmark's own words ask for one), ``{server}`` and ``{local}`` (the addresses of the server and of
+this end: the rail's own where the rail is a network interface, else the nodes' names).
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from types import MappingProxyType
 
 from railyard.base.errors import RailyardError
 
-BLANKS = ("device", "card", "card_port", "port", "server", "local")
+BLANKS = ("device", "card", "card_port", "port", "gpu", "server", "local")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a launch starts as each of its processes: the benchmark itself, or a script that becomes one end of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from railyard.benchmarks.apps import every_node
@@ -26,16 +26,19 @@ class Program:
 class ClientAndServer:
     """A client and a server of a tool, a pair of them a rail: all at once, or one rail after the other (``in_turn``).
 
-    ``kind`` is the fabric's.
+    ``kind`` is the fabric's; ``gpu_of`` has the number of the GPU that each device has its buffers in, none where those
+    lie in the host's memory.
     """
 
     tool: str
     kind: str
     in_turn: bool = False
+    gpu_of: Mapping[str, int] = field(default_factory=dict)
 
     def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+        told = {device: self.gpu_of[device] for device in devices} if self.gpu_of else devices
         return client_server.run_words(
-            self.tool, self.kind, devices, executable, tuple(arguments), tag=tag, in_turn=self.in_turn
+            self.tool, self.kind, told, executable, tuple(arguments), tag=tag, in_turn=self.in_turn
         )
 
 

@@ -51,6 +51,7 @@ def known(stack: str) -> frozenset[str]:
     for way in STACKS[stack].ways.values():
         if not isinstance(way, str):
             lines = [*way.settings, *(line for spread in way.spreads for line in spread.settings)]
+            lines += [line for told in way.memories.values() if not isinstance(told, str) for line in told]
             knobs = [way.knobs, *(spread.knobs for spread in way.spreads if spread.knobs)]
             lines += [knob for each in knobs for knob in each.values() if isinstance(knob, Setting)]
             found |= {line.name for line in lines}

@@ -66,6 +66,7 @@ class Ranks:
     ``within_node``: pairs of ranks share a node, so that no device is meant and all are watched. ``launcher`` is
     ReFrame's, the system's own where it is None. ``threads``: of each rank, which has as many cores of its own; not in
     our testbeds, where all nodes share the host's. ``variables`` are set for every rank.
+    ``memory``: messages lie in that of GPUs, which programs reach so (cuda, rocm); None: in the host's.
     """
 
     total: int
@@ -75,6 +76,7 @@ class Ranks:
     within_node: bool = False
     launcher: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    memory: str | None = None
 
 
 def plan_launch(
@@ -90,7 +92,7 @@ def plan_launch(
     mpi = there if starter == stack else mpi_of(site, stack)
     launcher, within_node = ranks.launcher or system.launcher, ranks.within_node
     kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
-    told = ask.settings(stack, kind, devices, len(devices), ranks.policy, knobs)
+    told = ask.settings(stack, kind, devices, len(devices), ranks.policy, knobs, ranks.memory)
     of_starter = {} if starter == stack or within_node else _told_starter(starter, kind, devices[:1], knobs)
     if system.provider == "host" or (within_node and starter == stack):
         # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a

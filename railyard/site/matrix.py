@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from railyard.base.wording import counted
+from railyard.base.wording import counted, listing
 from railyard.benchmarks.table.applications import key_on, nodes_of_key, on_part
 from railyard.site.policies import (
     DEFAULT,
@@ -32,6 +32,9 @@ OWN_CORES = "cores"
 HAS_GPUS = "has-gpus"
 #: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
+#: The features of checks that use GPUs: messages in their memory, over a fabric; copies between a node's GPUs and its
+#: processors; copies between two of its GPUs, over NVLink.
+DEVICE_BUFFERS, GPUS, GPU_PAIRS = "device-buffers", "gpus", "gpu-pairs"
 #: What a check of installed applications has for a name where no system is known (a parameter must have a value).
 NO_APPLICATION = "none"
 
@@ -158,6 +161,22 @@ def refused_policies(system: System) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
+def device_reason(system: System, fabric: str, stack: str) -> str | None:
+    """Return why a stack's messages over a fabric cannot lie in the memory of GPUs, or None."""
+    memory, gpus = system.stacks[stack].device_buffers, system.gpus
+    if memory is None or gpus is None:
+        return (
+            f"{system.system} states no device_buffers for {stack}: cuda or rocm, where library and benchmarks have it"
+        )
+    stated = system.fabrics[fabric]
+    reason = ask.why_not_from(stack, stated.kind, memory)
+    if reason is not None:
+        return reason
+    devices = [rail.device for rail in stated.rails]
+    lacking = [device for device in dict.fromkeys(devices) if gpus.near(device, devices) is None]
+    return f"{system.system} states no GPU that is nearest to {listing(lacking)} (gpus: nearest)" if lacking else None
+
+
 def tool_reason(system: System, stack: str, tool: str) -> str | None:
     """Return why a stack of this system has not got a benchmark tool, or None."""
     entry = system.stacks[stack]
@@ -195,6 +214,7 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         or programs.why_not_tool(stack, need.tool, need.pair, need.starts_itself)
         or programs.why_not_own(stack, rails, need.starts_itself)
         or tool_reason(system, stack, need.tool)
+        or (device_reason(system, fabric, stack) if need.feature == DEVICE_BUFFERS else None)
         or stack_reason(system.fabrics[fabric], stack, rails, asked)
         or pairs_reason(real, rails, need.pairs(rails))
         or alone_reason(policy, need.check_class)
@@ -329,15 +349,26 @@ def _cells(
 def problem_features(system: System, tools: Collection[str] | None = None) -> tuple[str, ...]:
     """Return a feature for each problem of an application that the system asks for: ``npb-W``, ``app-gamess``.
 
-    Of these tools alone, where they are given; an installed application is a tool of its own name.
+    Of these tools alone, where they are given; an installed application is a tool of its own name. What uses GPUs is
+    asked for by stating them.
     """
     of_tools: list[tuple[set[str], list[str]]] = [
         ({"npb", NPB_MZ}, [f"npb-{problem}" for problem in system.npb_classes]),
         ({"wrf"}, [f"wrf-{case}" for case in system.wrf_cases]),
+        ({"osu", "perftest"}, [DEVICE_BUFFERS] if system.gpus else []),
+        ({"nvbandwidth"}, _within_nodes(system)),
         *(({name}, [f"app-{name}"]) for name in system.applications),
     ]
     asked = [features for names, features in of_tools if tools is None or not names.isdisjoint(tools)]
     return tuple(feature for features in asked for feature in features)
+
+
+def _within_nodes(system: System) -> list[str]:
+    """Return which copies within a node there are; without NVLink two GPUs need not reach one another."""
+    gpus = system.gpus
+    if gpus is None:
+        return []
+    return [GPUS, GPU_PAIRS] if gpus.nvlink is not None and gpus.per_node > 1 else [GPUS]
 
 
 def partition_features(system: System, fabric_name: str) -> list[str]:
@@ -362,5 +393,6 @@ def environment_features(system: System, fabric_name: str, stack: str) -> list[s
     policed = policy_features(system, fabric_name, stack, there)
     named = system.stacks[stack].tools
     tools = programs.tool_features(stack, named, tuple(system.applications))
-    problems = problem_features(system, named)
+    without = {DEVICE_BUFFERS} if device_reason(system, fabric_name, stack) else set()
+    problems = [feature for feature in problem_features(system, named) if feature not in without]
     return [*tools, *problems, *(f"rails{n}" for n in counts), *policed]

@@ -91,6 +91,18 @@ def why_not(stack: str, kind: str, rails: int, policy: str | None = None, knobs:
     return None if reason is None else f"{stack} on {kind}: {reason}"
 
 
+def why_not_from(stack: str, kind: str, memory: str) -> str | None:
+    """Return why messages of a stack cannot lie in the memory of such GPUs (``MEMORIES``) on this kind of fabric.
+
+    None where they can. Stack and kind are known names.
+    """
+    way = STACKS[stack].ways[kind]
+    if isinstance(way, str):
+        return f"{stack} on {kind}: {way}"
+    told = way.memories[memory]
+    return f"{stack} on {kind}: {told}" if isinstance(told, str) else None
+
+
 def policies(stack: str, kind: str, rails: int, knobs: Knobs = Knobs()) -> tuple[str, ...]:
     """Return the policies by which a stack can use so many rails, its default first; none where it cannot."""
     if why_not(stack, kind, rails, None, knobs) is not None:
@@ -109,15 +121,19 @@ def settings(
     rails: int,
     policy: str | None = None,
     knobs: Knobs = Knobs(),
+    memory: str | None = None,
 ) -> Settings:
     """Return what the stack is told so that its messages go over exactly these devices, one a rail.
 
     ``devices``: net devices (``hsn0``) on tcp, domains (``cxi0``) on slingshot and efa, cards with an optional port
     (``mlx5_0`` or ``mlx5_0:1``) on ib, roce and opa. ``policy`` None: single for one rail, else the first that the
-    table lists; ``striping-8K`` is striping with that threshold. Raises RailyardError with why_not's sentence, or where
-    devices and knobs do not fit.
+    table lists; ``striping-8K`` is striping with that threshold. ``memory``: its messages lie in that of GPUs, which
+    are reached so (``MEMORIES``). Raises RailyardError with the sentence of why_not or why_not_from, or where devices
+    and knobs do not fit.
     """
     reason = why_not(stack, kind, rails, policy, knobs)
+    if reason is None and memory is not None:
+        reason = why_not_from(stack, kind, memory)
     if reason is not None:
         raise RailyardError(reason)
     way = STACKS[stack].ways[kind]
@@ -126,6 +142,9 @@ def settings(
     spread = spread_of(way, rails, named)
     parsed = _devices(stack, kind, devices, rails)
     lines = (*way.settings, *(tuned_line(line, spread, threshold) for line in spread.settings))
+    besides = () if memory is None else way.memories[memory]
+    assert not isinstance(besides, str)  # why_not_from has just said so
+    lines = (*lines, *besides)
     values = _values(stack, parsed, rails, {blank for line in lines for blank in blanks(line.value)})
     values["threshold"] = str(threshold)
     env = {line.name: line.value.format_map(values) for line in lines}

@@ -26,6 +26,9 @@ one below with so many rails; `railyard run -P policy=round-robin` asks for anot
 A benchmark's rank with one rail is bound to the processors of that rail's NUMA node, under every launcher
 ([counters.md](counters.md)). Where *each rank's own* names a variable, the rank is given its rail by it; elsewhere the
 library itself gives local rank i the NIC i, or the nearest one. An application's ranks are bound by the launcher.
+
+*cuda* and *rocm* are set besides where messages lie in the memory of NVIDIA's or AMD's GPUs; of a variable that is set
+for all, this is the value then. Nothing is listed where nothing need be set. No stack has run so yet.
 """
 
 
@@ -175,6 +178,8 @@ def _way(kinds: list[str], way: Way | str) -> str:
     for spread in way.spreads:
         rows += [[spread.policy, *_setting(line)] for line in spread.settings]
     rows += [[name.replace("_", " "), *_setting(line)] for name, line in _knob_settings(way.knobs)]
+    for memory, told in way.memories.items():
+        rows += [] if isinstance(told, str) else [[f"*{memory}*", *_setting(line)] for line in told]
     table = [_table(rows)] if len(rows) > 1 else []
     parts = [f"{title}\nOver {way.transport}.\n", *table, *_policies(way), *_refusals(way), _proofs(way)]
     return "\n".join(parts)
@@ -216,6 +221,8 @@ def _refusals(way: Way) -> list[str]:
         for name, entry in (spread.knobs or {}).items():
             if isinstance(entry, str):
                 lines.append(f"- {_knob_name(name)} under *{spread.policy}*: {entry}.")
+    reasons = {told: [name for name, each in way.memories.items() if each == told] for told in way.memories.values()}
+    lines += [f"- *{', '.join(names)}*: {told}." for told, names in reasons.items() if isinstance(told, str)]
     return lines
 
 

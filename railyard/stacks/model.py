@@ -19,6 +19,8 @@ from railyard.base.errors import did_you_mean
 
 KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
 POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
+#: By what programs reach the memory of GPUs: NVIDIA's, AMD's.
+MEMORIES = ("cuda", "rocm")
 KNOBS = ("gid_index", "traffic_class", "service_level")
 SINGLE = "single"
 STRIPING = "striping"
@@ -118,6 +120,11 @@ class Words:
             raise ValueError(f"{' '.join(self.words)}: expected the blank knob, and no other")
 
 
+#: What a stack is told besides for messages in the memory of GPUs, by MEMORIES, or why they cannot lie there.
+Memories = Mapping[str, tuple[Setting, ...] | str]
+
+NO_TEST_SETS_IT = "no test here sets where its messages lie"
+
 #: How a stack is told a GID index, a traffic class or a service level, or the sentence why it cannot be told.
 Knob = Setting | Words | str
 
@@ -178,6 +185,8 @@ class Way:
 
     Each of POLICIES is either in ``spreads`` (the first with more than one rail is taken where none is named) or in
     ``cannot`` with its sentence; each of KNOBS is a Setting, the tool's Words or the sentence why there is none.
+    ``memories`` has for each of MEMORIES what is set besides, so that messages lie in the memory of such GPUs (nothing
+    where nothing must be), or the sentence why they cannot. Of a setting that the way has already, this is the value.
     """
 
     transport: str
@@ -186,8 +195,11 @@ class Way:
     proof: Proof
     cannot: Mapping[str, str] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
+    memories: Memories = field(default_factory=lambda: dict.fromkeys(MEMORIES, NO_TEST_SETS_IT))
 
     def __post_init__(self) -> None:
+        if sorted(self.memories) != sorted(MEMORIES):
+            raise ValueError(f"{self.transport}: memories {sorted(self.memories)} are not {sorted(MEMORIES)}")
         for spread in self.spreads:
             if spread.rank_variable and all(line.name != spread.rank_variable for line in self.settings):
                 raise ValueError(f"{self.transport}: no setting {spread.rank_variable} that a rank's own could replace")

@@ -1,6 +1,6 @@
 """What is told alike to PSM2 (Omni-Path) and PSM3 (sockets, verbs): devices, rails, proof."""
 
-from railyard.stacks.model import Knob, Proof, Setting, Spread
+from railyard.stacks.model import MEMORIES, Knob, Memories, Proof, Setting, Spread
 
 _PSM2 = "github.com/cornelisnetworks/opa-psm2 psm_ep.c"
 _PSM3 = "github.com/ofiwg/libfabric prov/psm3/psm3"
@@ -139,3 +139,7 @@ PSM3_KNOBS: dict[str, Knob] = {
     "traffic_class": "PSM3 has no setting for it",
     "service_level": "PSM3's service level (PSM3_NIC_SL) is a hidden setting, and sockets have none",
 }
+
+NO_MEMORIES: Memories = dict.fromkeys(
+    MEMORIES, "how PSM2 takes messages from the memory of GPUs (PSM2_CUDA) is not known well enough to be tested"
+)

@@ -1,6 +1,6 @@
 """What every stack over UCX is told alike: devices, rails, knobs, and the line of its log that proves them."""
 
-from railyard.stacks.model import Knob, Proof, Setting, Spread
+from railyard.stacks.model import MEMORIES, Knob, Memories, Proof, Setting, Spread
 
 _FAQ = "github.com/openucx/ucx docs/source/faq.md"
 _CONTEXT = "github.com/openucx/ucx src/ucp/core/ucp_context.c"
@@ -163,3 +163,31 @@ TCP_KNOBS: dict[str, Knob] = {
     "traffic_class": "this stack cannot set the class of its TCP packets",
     "service_level": "a service level belongs to RDMA devices, and TCP has none",
 }
+
+
+_WAYS_TO = {
+    "cuda": "NVIDIA's GPUs besides (cuda_copy, cuda_ipc, gdr_copy)",
+    "rocm": "AMD's GPUs besides (rocm_copy, rocm_ipc, rocm_gdr)",
+}
+
+
+def to_memory(memory: str) -> tuple[Setting, ...]:
+    """Return what lets UCX take messages from the memory of such GPUs, in place of ``RDMA``'s own transports."""
+    return (
+        Setting(
+            "UCX_TLS",
+            f"ib,sm,self,{memory}",
+            f"verbs, and the ways to the memory of {_WAYS_TO[memory]}: without them a message there is an error or a "
+            "crash",
+            "documented for UCX 1.13 to 1.22, not tried",
+            f"{_CONTEXT}, alias {memory}",
+        ),
+    )
+
+
+#: Messages in the memory of GPUs: the card reads and writes it itself where the kernel lets it (GPUDirect RDMA).
+RDMA_MEMORIES: Memories = {memory: to_memory(memory) for memory in MEMORIES}
+NO_MEMORY_OVER_TCP: Memories = dict.fromkeys(
+    MEMORIES,
+    "TCP reaches no memory of GPUs: each message is copied through the host's, which the tests of host buffers measure",
+)

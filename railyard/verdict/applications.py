@@ -15,8 +15,9 @@ from railyard.benchmarks.physics import physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table
+from railyard.site.gpu_shape import floor_within, limit_within
 from railyard.verdict.path import counted, proof, traffic, within_node
-from railyard.verdict.rules.model import MostLike, OutputLine
+from railyard.verdict.rules.model import Declared, Measured, MetricInput, MostLike, OutputLine
 from railyard.verdict.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -68,6 +69,23 @@ def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
         if silent:
             found.append(OutputLine(table.line, f"{table.tool} gave no result on {listing(silent)}"))
     return tuple(found)
+
+
+def _other_copies(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+    """Return a line for each node whose GPUs were not those that the file states: one that is gone has no slow copy.
+
+    Where it is not known that any two GPUs reach one another, copies between a GPU and the processors alone show it.
+    """
+    gpus, within = case.site.system.gpus, find(case.benchmark).within
+    if gpus is None or not within or (within == "gpu-link" and isinstance(floor_within(gpus, within), str)):
+        return ()
+    due = gpus.per_node * (1 if within == "slot" else gpus.per_node - 1)
+    return tuple(
+        OutputLine(table.line, f"{table.tool} on {node} made {made} copies, expected {due} with {gpus.per_node} GPUs")
+        for table in tables
+        for node, made in zip(every_node.nodes_of(table), table.column("copies"), strict=True)
+        if made is not None and made != due
+    )
 
 
 def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -161,6 +179,7 @@ class Application(Sizes):
         return (
             *(() if played else (*_other_ranks(case, tables), *_idle_threads(case, tables))),
             *_silent_nodes(case, tables),
+            *_other_copies(case, tables),
         )
 
     def idle(
@@ -172,6 +191,16 @@ class Application(Sizes):
     def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
         """Return a line for each sign that it computed something else, as its own physics says."""
         return tuple(OutputLine(line, why) for line, why in physics_of(find(key)).wrong(key, tables))
+
+    def bounds(self, case: "Case", tables: Sequence[Table]) -> tuple[MetricInput, ...]:
+        """Return the fastest copy between GPUs of a node, which what carries it bounds as it does the slowest."""
+        within = find(case.benchmark).within
+        found = [value for table in tables if within for value in table.column("fastest") if isinstance(value, float)]
+        if not found:
+            return ()
+        declared = Declared("fastest", "MB/s", "bandwidth", True, False, "only a limit holds for it", sized=False)
+        measured = Measured("MB/s", (0,), (max(found),))
+        return (MetricInput(declared, measured, limit=limit_within(case.site.system.gpus, within)),)
 
     def figures(self, case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
         """Return HPL's share of the peak at the base clock, in per cent; () where it is not known or not measured.
@@ -197,6 +226,10 @@ class Application(Sizes):
         if not find(case.benchmark).every_node or not tables:
             return physics_of(find(case.benchmark)).remarks(case.benchmark, tables)
         unit = str(tables[0].units[0])
+        if find(case.benchmark).within:
+            values = [value for value in tables[0].column("bandwidth") if isinstance(value, float)]
+            nodes = every_node.nodes_of(tables[0])
+            return (f"slowest: {nodes[values.index(min(values))]}",) if len(values) == len(nodes) else ()
         slow = every_node.slow(tables[0])
         named = listing([f"{node} {number(value)}" for node, value, _ in slow])
         return (f"slow alone: {named} of {number(slow[0][2])} {unit} (median)",) if slow else ()

@@ -8,6 +8,7 @@ from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.model import Within
 from railyard.benchmarks.table import micro
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import energy
@@ -32,6 +33,9 @@ from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, 
 from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
+
+#: What a run within a node goes over, in place of rails.
+_WITHIN: Mapping[Within, str] = {"": "shared memory", "slot": "slots of GPUs", "gpu-link": "links between GPUs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         system=case.site.system.system,
         fabric=case.fabric,
         stack=case.stack,
-        rails=case.launch.meant or ("shared memory",),
+        rails=case.launch.meant or (_WITHIN[benchmark.within],),
         nodes=case.launch.nodes,
         job=job,
         metrics=(

@@ -11,13 +11,15 @@ from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Within
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
 from railyard.job.case import Case
 from railyard.job.launch import device_name
 from railyard.parsers.parsed import Table
+from railyard.site.gpu_shape import floor_within, limit_from_gpus, limit_within
 from railyard.site.references.load import Band, Bound, References, floor_band, scalar_band
+from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric
 from railyard.site.test_id import TestId
 from railyard.verdict.blame.search.bisection import STATIC_SHARE
@@ -41,6 +43,7 @@ class Target:
     references: References | None
     report_only: str | None = None
     hops: int | None = None
+    gpus: Gpus | None = None
 
     @property
     def rail_names(self) -> tuple[str, ...]:
@@ -59,8 +62,18 @@ class Target:
         hops = "" if self.hops is None else f", hops {self.hops}"
         return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}{hops}"
 
-    def limit(self, directions: int, one_stream: bool = False) -> limits.Limit | None:
-        """Return the physical bound of its rails in MB/s; None where the link's rate is not known."""
+    def limit(
+        self, directions: int, one_stream: bool = False, in_gpu: bool = False, within: Within = ""
+    ) -> limits.Limit | None:
+        """Return the physical bound of its rails in MB/s; None where the link's rate is not known.
+
+        ``in_gpu``: messages lie in the memory of GPUs, whose slots they pass, too. ``within``: nothing leaves a node,
+        and this carries it.
+        """
+        if within:
+            return limit_within(self.gpus, within)
+        if in_gpu and self.gpus is not None:
+            return limit_from_gpus(self.gpus, self.fabric, self.rails, directions, one_stream, self.policy)
         return self.fabric.limit(self.rails, directions, one_stream, self.policy)
 
     def blocking(self, benchmark: Benchmark) -> float:
@@ -87,16 +100,20 @@ class Target:
         in the memory of an accelerator.
         """
         link, streaming = self.fabric.link, metric.shape == "stream"
+        if benchmark.within:
+            within = floor_within(self.gpus, benchmark.within)
+            return within if isinstance(within, str) else (floor_band("day-one", within),)
         if not benchmark.of_link:
             return self._floor_of_halves(benchmark, limit)
         if metric.shape == "one-of-two":
             return "not judged: no floor has a source for one direction while the other is loaded as well"
         if metric.name == BANDWIDTH:
-            bands = [
-                floor_band(f"class:{link.name}", floor)
-                for floor in limits.class_floors(link, metric.directions, streaming)
-            ]
-            floor = limits.day_one_floor(link, limit, metric.directions, streaming)
+            if from_device and self.gpus is not None and self.gpus.slot is None:
+                return "not judged: the file does not say the slot of a GPU (gpus: slot), which may be below the link"
+            # A class's own floor is of buffers in the host's memory.
+            of_class = () if from_device else limits.class_floors(link, metric.directions, streaming)
+            bands = [floor_band(f"class:{link.name}", floor) for floor in of_class]
+            floor = limits.day_one_floor(link, limit, metric.directions, streaming, from_device)
             if isinstance(floor, str):
                 return tuple(bands) or floor
             return (*bands, floor_band("day-one", floor))
@@ -142,6 +159,7 @@ def of_case(case: Case) -> Target:
         case.site.references if system.report_only is None else None,
         report_only=system.report_only,
         hops=case.hops,
+        gpus=system.gpus,
     )
 
 
@@ -219,18 +237,21 @@ def metric_inputs(run: Run, read: Read) -> tuple[MetricInput, ...]:
 def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | None) -> MetricInput:
     benchmark, target, quantity = run.benchmark, run.target, _quantity(metric, run.benchmark)
     bounded = not benchmark.within_node and metric.is_bounded(run.ranks_per_node)
-    limited = metric.is_bandwidth and bounded
+    limited = metric.is_bandwidth and (bounded or bool(benchmark.within))
     of_time = metric.shape == "collective" and benchmark.least is not None
     crosses = crossing(benchmark.least, run.nodes, run.ranks_per_node) if of_time and benchmark.least else None
-    limit = target.limit(metric.directions) if limited else None
+    in_gpu, within = benchmark.in_gpu, benchmark.within
+    limit = target.limit(metric.directions, in_gpu=in_gpu, within=within) if limited else None
     # What must be reached is a stream's: of the ports bonded to a rail (LAG) it has one.
-    due = target.limit(metric.directions, one_stream=True) if limited else None
+    due = target.limit(metric.directions, one_stream=True, in_gpu=in_gpu, within=within) if limited else None
     if limit is not None and metric.shape == "figure":  # it has no message size at which the limit would begin
         limit = replace(limit, from_bytes=0)
     if limit is not None:  # messages of a window follow one another, so the first alone has the burst
         limit = replace(limit, burst_bytes=limit.burst_bytes // run.window)
     if target.references is not None:
         held: tuple[Band, ...] | str = target.bands(benchmark, metric, due)
+        if benchmark.within and not held:  # physics of one node, which no system of its own need have measured
+            held = target.floors(benchmark, metric, due, run.from_device)
     else:
         held = _in_reach(target.floors(benchmark, metric, due, run.from_device), metric, curve)
     of_references = () if isinstance(held, str) else held
@@ -257,7 +278,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         floor_remark=held if isinstance(held, str) else None,
         most=run.most.get(metric.name),
         messages=_messages(run, metric) if bounded else None,
-        one_way=target.limit(1) if bounded and (quantity == "latency" or crosses is not None) else None,
+        one_way=target.limit(1, in_gpu=in_gpu) if bounded and (quantity == "latency" or crosses is not None) else None,
         crossing=crosses,
     )
 

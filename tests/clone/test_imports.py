@@ -51,6 +51,7 @@ IMPURE = {
     "railyard.rfm.checks.imb": "the base of the Intel MPI Benchmarks' checks",
     "railyard.rfm.checks.nccl": "the base of the checks of nccl-tests and rccl-tests",
     "railyard.rfm.checks.perftest": "the base of perftest's checks",
+    "railyard.rfm.checks.device": "the base of the checks from the memory of GPUs",
     "railyard.rfm.checks.pairs": "the base of the checks of pairs of nodes",
     "railyard.rfm.checks.fabric": "the base of the check of a fabric's state",
     "railyard.rfm.checks.declaration": "what a check declares: ReFrame's variables",

@@ -24,6 +24,8 @@ FILES = [*MANIFESTS, *sorted(COMMON.glob("*.yaml")), *OVERLAYS, *sorted(ENVS.glo
 NOT_BUILT = {name for name, stack in STACKS.items() if stack.not_built}
 #: Benchmarks that a site brings a recipe of: there is none here to pin.
 NO_RECIPE = {"milc-qcd"}
+#: Where a condition of an optional group looks.
+ASKED = 'env.get("RAILYARD_SPACK_WITH", "").split(",")'
 #: A version in packages.yaml with what is said behind it.
 PIN = re.compile(r'^ *- "(?P<pin>@[^"]+)"(?: # (?P<said>.+))?$')
 WITHOUT_MPI = {name for name, stack in STACKS.items() if stack.pair}
@@ -39,13 +41,22 @@ def manifest(stack: str) -> dict[str, Any]:
     return found
 
 
+def optional(stack: str) -> dict[str, list[str]]:
+    """The groups that a stack's own manifest adds, by the word in RAILYARD_SPACK_WITH that asks for them."""
+    found = [entry for entry in manifest(stack).get("definitions", ()) if "when" in entry]
+    assert {entry["when"].split(" in ")[1] for entry in found} <= {ASKED}
+    return {entry["when"].split('"')[1]: entry.get("benchmarks") or entry["verbs"] for entry in found}
+
+
 def packages() -> dict[str, Any]:
     found: dict[str, Any] = load(COMMON / "packages.yaml").data["packages"]
     return found
 
 
 def benchmarks() -> list[str]:
-    return [name for entry in load(COMMON / "definitions.yaml").data["definitions"] for name in entry["benchmarks"]]
+    """The packages of all groups, without their variants."""
+    definitions = load(COMMON / "definitions.yaml").data["definitions"]
+    return list(dict.fromkeys(spec.split()[0] for entry in definitions for spec in entry["benchmarks"]))
 
 
 def pins(path: Path) -> Iterator[tuple[int, str, str]]:
@@ -120,7 +131,10 @@ def test_an_mpi_that_only_its_vendor_builds_is_an_external_or_fails_first_with_a
 
 
 def test_a_stack_without_mpi_asks_for_none_and_names_its_benchmarks() -> None:
-    assert {stack: manifest(stack)["specs"] for stack in WITHOUT_MPI - NOT_BUILT} == {"verbs": ["perftest"]}
+    assert {stack: manifest(stack)["specs"] for stack in WITHOUT_MPI - NOT_BUILT} == {"verbs": ["$verbs"]}
+    plain, *of_gpus = manifest("verbs")["definitions"]
+    assert plain == {"verbs": ["perftest"]}
+    assert [each["verbs"] for each in of_gpus] == [["perftest +cuda"], ["perftest +rocm"]]
     assert "packages" not in manifest("verbs")
     assert manifest("verbs")["view"] is False
 
@@ -191,20 +205,32 @@ def test_no_package_is_described_in_two_files() -> None:
 
 
 def test_every_optional_group_is_asked_for_by_its_name() -> None:
-    optional = [
+    groups = [
         entry for entry in load(COMMON / "definitions.yaml").data["definitions"] if '_WITH"' in entry.get("when", "")
     ]
-    names = [entry["when"].split('"')[1] for entry in optional]
-    assert names == ["wrf", "hpcc", "gpcnet", "stream", "perftest", "milc"]
-    assert [entry["benchmarks"] for entry in optional] == [
+    names = [entry["when"].split('"')[1] for entry in groups]
+    assert names == ["wrf", "hpcc", "gpcnet", "stream", "perftest", "cuda", "rocm", "rccl", "milc"]
+    assert [entry["benchmarks"] for entry in groups] == [
         ["wrf"],
         ["hpcc"],
         ["gpcnet"],
         ["stream"],
         ["perftest"],
+        ["osu-micro-benchmarks +cuda ~xccl", "nccl-tests", "nvbandwidth"],
+        ["osu-micro-benchmarks +rocm ~xccl"],
+        ["rccl-tests"],
         ["milc-qcd"],
     ]
-    assert {entry["when"].split(" in ")[1] for entry in optional} == {'env.get("RAILYARD_SPACK_WITH", "").split(",")'}
+    assert {entry["when"].split(" in ")[1] for entry in groups} == {ASKED}
+
+
+def test_an_mpi_that_spack_builds_for_gpus_takes_messages_from_them_through_ucx() -> None:
+    built = {stack: optional(stack) for stack in sorted(set(STACKS) - NOT_BUILT) if "definitions" in manifest(stack)}
+    assert built == {
+        "mpich": {"cuda": ["mpich +cuda", "ucx +cuda +gdrcopy"], "rocm": ["mpich +rocm", "ucx +rocm"]},
+        "openmpi": {"cuda": ["openmpi +cuda", "ucx +cuda +gdrcopy"], "rocm": ["openmpi +rocm", "ucx +rocm"]},
+        "verbs": {"cuda": ["perftest +cuda"], "rocm": ["perftest +rocm"]},
+    }
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS, ids=name_of)

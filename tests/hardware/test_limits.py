@@ -230,6 +230,16 @@ def test_published_healthy_fdr_is_above_the_day_one_floor() -> None:
         assert floor.value_mb_s < measured
 
 
+def test_published_pairs_of_gpus_are_above_the_day_one_floor_from_their_memory() -> None:
+    """EDR between V100 of Azure's ND40rs v2: 9319 MB/s is the lowest of 28 pairs (performance-study)."""
+    bound = limit(LINKS["ib-edr"], SLOTS["pcie3-x16"])
+    floor = day_one_floor(LINKS["ib-edr"], bound, 1, True, from_device=True)
+    assert isinstance(floor, LinkFloor) and "from the memory of GPUs" in floor.source
+    assert floor.value_mb_s < 9319 < 0.85 * 12421
+    sentence = "not judged: no day-one floor has a source for both ways from the memory of GPUs"
+    assert day_one_floor(LINKS["ib-edr"], bound, 2, True, from_device=True) == sentence
+
+
 @pytest.mark.parametrize(
     ("link", "streaming", "sentence"),
     [

@@ -75,6 +75,14 @@ def test_a_run_names_each_rail_with_a_port_of_its_own() -> None:
     assert client_server.run_words("netpipe", "tcp", ("hsn0",), "x", (), tag="made-1", in_turn=True)[5] == "in-turn"
 
 
+def test_a_rail_is_given_the_number_of_its_gpu() -> None:
+    words = ("--use_cuda={gpu}",)
+    found = client_server.run_words("perftest", "ib", {"a:1": 3, "b:1": 0}, "/bin/x", words, tag="made-1")
+    port = client_server.first_port("made-1")
+    assert found[6] == f"a:1={port}=3,b:1={port + 1}=0"
+    assert found.count("--use_cuda={gpu}") == 2
+
+
 def test_ports_are_a_runs_own_and_below_those_of_clients() -> None:
     ports = {client_server.first_port(f"tag-{number}") for number in range(500)}
     assert min(ports) >= 20000

@@ -105,6 +105,19 @@ def test_a_network_interface_is_asked_for_its_address(bench: Bench) -> None:
     assert client[:2] == (0, f"# railyard: rail lo\nclient 127.0.0.1 {port} lo got hello of lo.1\na warning\n")
 
 
+def test_both_ends_of_a_rail_are_given_the_number_of_its_gpu(bench: Bench) -> None:
+    one, two = free_ports(2)
+    serve = (*SERVE[:2], "127.0.0.1", "{port}", "{card}.{gpu}")
+    client, server = bench.both(f"mlx5_0:1={one}=5,mlx5_1:1={two}=12", serve, (*ASK[:-1], "gpu{gpu}"))
+    node = socket.gethostname()
+    assert client[:2] == (
+        0,
+        f"# railyard: rail mlx5_0:1\nclient {node} {one} gpu5 got hello of mlx5_0.5\na warning\n"
+        f"# railyard: rail mlx5_1:1\nclient {node} {two} gpu12 got hello of mlx5_1.12\na warning\n",
+    )
+    assert server[0] == 0
+
+
 @pytest.mark.parametrize("how", ["at-once", "in-turn"])
 def test_there_is_a_pair_of_processes_for_each_rail(bench: Bench, how: str) -> None:
     one, two = free_ports(2)

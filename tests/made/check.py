@@ -44,6 +44,7 @@ class MadeCheck:
     rows_on_stderr: bool = False
     threads_a_rank: int = 1
     told_ranks: Mapping[str, str] = field(default_factory=dict)
+    memory: str | None = None
     programs: tuple[str, ...] = ("",)
     message_sizes: tuple[int, ...] = (1, 4 << 20)
     asked_sizes: tuple[int, ...] = ()

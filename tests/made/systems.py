@@ -89,3 +89,38 @@ fabrics:
       - {device: mlx5_1, port: 1, counters: mlx5}
 """
 """The fabrics of a system: one of two EDR rails, to which others may be added."""
+
+GPUS = """\
+system: made
+description: Four nodes of eight H100 with two NDR cards in slots of PCIe 5, and Ethernet
+nodes: {names: [vn1, vn2, vn3, vn4]}
+report_only: a made system has no references
+gpus:
+  per_node: 8
+  kind: NVIDIA H100 SXM5 80 GB
+  nvlink: 4
+  slot: pcie5-x16
+  nearest: {mlx5_0: [2, 3], mlx5_1: [6]}
+fabrics:
+  ndr:
+    description: NDR
+    kind: ib
+    link: ib-ndr
+    slot: pcie5-x16
+    rails:
+      - {device: mlx5_0, port: 1, counters: mlx5}
+      - {device: mlx5_1, port: 1, counters: mlx5}
+  eth:
+    description: Ethernet
+    kind: tcp
+    link: eth-100
+    rails: [{device: eth0, counters: netdev}]
+stacks:
+  openmpi:
+    modules: [openmpi]
+    benchmarks: {osu: /opt/osu, nvbandwidth: /opt/nvbandwidth}
+    device_buffers: cuda
+  mpich: {modules: [mpich], benchmarks: {osu: /opt/osu}}
+  verbs: {prefix: /usr, benchmarks: {perftest: /usr/bin}, device_buffers: cuda}
+"""
+"""Four nodes with GPUs; of two MPI libraries one takes messages from their memory."""

@@ -12,9 +12,13 @@ from railyard.benchmarks.apps.installed import Application
 from railyard.hardware.node import NodeHardware
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import (
+    DEVICE_BUFFERS,
+    GPU_PAIRS,
+    GPUS,
     RAIL_COUNTS,
     Cell,
     Need,
+    device_reason,
     disabled_reason,
     environment_features,
     matrix,
@@ -24,12 +28,13 @@ from railyard.site.matrix import (
 )
 from railyard.site.policies import DEFAULT, environment_terms
 from railyard.site.site import Site
-from railyard.site.systems.load import load_systems
+from railyard.site.systems.load import load_system, load_systems
 from railyard.site.systems.model import Disabled, Fabric, Nodes, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
 from railyard.site.test_id import TestId
 from railyard.stacks import programs, table
 from tests.conftest import ROOT
+from tests.made import systems
 
 UNIBAND = Need("ImbUniband", "imb", "imb/Uniband", 2)
 ALLREDUCE = Need("ImbAllreduce", "imb", "imb/Allreduce", 4)
@@ -231,7 +236,10 @@ def taken(partition: list[str], environment: list[str], rails: int, need: Need) 
     tools = [programs.pair_feature(need.tool) if need.pair else need.tool]
     if need.starts_itself and rails == 1:
         tools.append(programs.own_feature(need.tool))
-    terms = [environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)[0] for tool in tools]
+    asked = f" +{DEVICE_BUFFERS}" if need.feature == DEVICE_BUFFERS else ""
+    terms = [
+        environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)[0] + asked for tool in tools
+    ]
     place = {f"rails{rails}", f"nodes{need.nodes}", *(("first",) if need.within_node else ())}
     place |= {"cores"} if need.every_core else set()
     place |= {"has-gpus"} if need.gpus else set()
@@ -280,6 +288,69 @@ def test_features_and_reasons_agree_on_every_cell_of_every_system() -> None:
                     assert taken(partition, environment, rails, need) == runs, (system.system, fabric, stack, rails)
                     seen += 1
     assert seen >= 252
+
+
+@pytest.fixture(scope="module")
+def with_gpus(tmp_path_factory: pytest.TempPathFactory) -> System:
+    path = tmp_path_factory.mktemp("systems") / "made.yaml"
+    path.write_text(systems.GPUS, encoding="utf-8")
+    return load_system(path)
+
+
+def test_features_and_reasons_agree_where_nodes_have_gpus(with_gpus: System) -> None:
+    device = [need for need in needs(ROOT / "checks") if need.feature == DEVICE_BUFFERS]
+    runs = {
+        (fabric, stack, rails, need.check)
+        for fabric, stack, rails, need in product(with_gpus.fabrics, with_gpus.stacks, RAIL_COUNTS, device)
+        if why_not(with_gpus, fabric, stack, rails, need) is None
+    }
+    for fabric, stack, rails, need in product(with_gpus.fabrics, with_gpus.stacks, RAIL_COUNTS, device):
+        cell = (fabric, stack, rails, need.check)
+        assert selected(with_gpus, fabric, stack, rails, need) == (cell in runs), cell
+    assert {cell[:3] for cell in runs} == {
+        ("ndr", "openmpi", 1), ("ndr", "openmpi", 2), ("ndr", "verbs", 1), ("ndr", "verbs", 2),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fabric", "stack", "reason"),
+    [
+        ("ndr", "mpich", "made states no device_buffers for mpich: cuda or rocm, where library and benchmarks have it"),
+        ("eth", "openmpi", "openmpi on tcp: TCP reaches no memory of GPUs: each message is copied through the host's, "
+         "which the tests of host buffers measure"),
+    ],
+)  # fmt: skip
+def test_a_stack_without_messages_from_gpus_says_why(with_gpus: System, fabric: str, stack: str, reason: str) -> None:
+    need = Need("DeviceBandwidth", "osu", "osu/osu_bw/device", 2, feature=DEVICE_BUFFERS)
+    assert why_not(with_gpus, fabric, stack, 1, need) == reason
+
+
+def test_a_rail_without_a_gpu_of_its_own_has_no_messages_from_gpus(with_gpus: System) -> None:
+    assert with_gpus.gpus is not None
+    lacking = with_gpus.gpus.model_copy(update={"nearest": {"mlx5_0": (0,)}})
+    system = with_gpus.model_copy(update={"gpus": lacking})
+    reason = "made states no GPU that is nearest to mlx5_1 (gpus: nearest)"
+    assert device_reason(system, "ndr", "openmpi") == reason
+    assert DEVICE_BUFFERS not in environment_features(system, "ndr", "openmpi")
+
+
+def test_a_system_without_gpus_misses_no_test_of_them(with_gpus: System) -> None:
+    asked = needs(ROOT / "checks")
+    of_gpus = {need.check for need in asked if need.feature in (DEVICE_BUFFERS, GPUS, GPU_PAIRS)}
+    assert len(of_gpus) == 12
+    cells = matrix(with_gpus.model_copy(update={"gpus": None}), asked)
+    assert not of_gpus & {cell.test.check for cell in cells}
+    assert of_gpus <= {cell.test.check for cell in matrix(with_gpus, asked)}
+
+
+@pytest.mark.parametrize(("changed", "pairs"), [({"nvlink": None}, False), ({"per_node": 1}, False), ({}, True)])
+def test_copies_between_gpus_are_measured_where_nvlink_connects_them(
+    with_gpus: System, changed: dict[str, int | None], pairs: bool
+) -> None:
+    assert with_gpus.gpus is not None
+    system = with_gpus.model_copy(update={"gpus": with_gpus.gpus.model_copy(update=changed)})
+    found = problem_features(system, {"nvbandwidth"})
+    assert found == ((GPUS, GPU_PAIRS) if pairs else (GPUS,))
 
 
 @pytest.mark.parametrize("rails", [1, 2])

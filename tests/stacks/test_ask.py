@@ -186,6 +186,18 @@ def test_nic_per_rank_names_the_variable_by_which_a_rank_is_given_its_own() -> N
     assert ask.settings("openmpi", "ib", NAMES["ib"], 2, "striping").rank_variable == ""
 
 
+def test_ucx_is_given_the_ways_to_the_memory_of_gpus_beside_its_own() -> None:
+    told = ask.settings("openmpi", "ib", ["mlx5_0:1"], 1, memory="cuda").env
+    assert told["UCX_TLS"] == "ib,sm,self,cuda"
+    assert ask.settings("openmpi", "ib", ["mlx5_0:1"], 1).env["UCX_TLS"] == "ib,sm,self"
+    assert told["UCX_NET_DEVICES"] == "mlx5_0:1"
+    assert ask.settings("craympich", "slingshot", ["cxi0"], 1, memory="rocm").env["MPICH_GPU_SUPPORT_ENABLED"] == "1"
+    with pytest.raises(
+        RailyardError, match=r"^intelmpi on ib: Intel MPI takes messages from the memory of Intel's and "
+    ):
+        ask.settings("intelmpi", "ib", ["mlx5_0"], 1, memory="rocm")
+
+
 def test_knobs_are_set_where_the_stack_has_them() -> None:
     ucx = ask.settings("mpich", "roce", ["mlx5_0"], 1, knobs=ask.Knobs(3, 106, 5)).env
     assert (ucx["UCX_IB_GID_INDEX"], ucx["UCX_IB_TRAFFIC_CLASS"], ucx["UCX_IB_SL"]) == ("3", "106", "5")

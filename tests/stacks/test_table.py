@@ -13,6 +13,7 @@ from railyard.stacks import ask, document
 from railyard.stacks.model import (
     KINDS,
     KNOBS,
+    MEMORIES,
     Launch,
     Proof,
     Setting,
@@ -98,6 +99,18 @@ def test_every_way_leaves_no_blank_open() -> None:
             found = told(name, kind, way, spread)
             assert not re.search(r"\{[a-z_]+\}", " ".join([*found.env.values(), *found.proof.env.values()]))
             assert not re.search(r"\{[a-z_]+\}", " ".join(found.proof.patterns)), (name, kind)
+
+
+def test_every_way_says_how_messages_lie_in_gpus_or_why_not() -> None:
+    for name, kind, way in ways():
+        assert sorted(way.memories) == sorted(MEMORIES), (name, kind)
+        for memory, besides in way.memories.items():
+            reason = ask.why_not_from(name, kind, memory)
+            if isinstance(besides, str):
+                assert len(besides) > 30 and reason == f"{name} on {kind}: {besides}"
+                continue
+            env = ask.settings(name, kind, NAMES[kind][:1], 1, memory=memory).env
+            assert reason is None and {line.name: line.value for line in besides}.items() <= env.items()
 
 
 def test_every_setting_says_why_where_and_on_which_version() -> None:

@@ -7,12 +7,12 @@ ends with "# railyard: used PROCESSORS PASSED THREADS", of which parts of before
 import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from railyard.base.bounds import BUSY_SHARE
 from railyard.base.paths import packaged_text
-from railyard.parsers import hpl
+from railyard.parsers import hpl, nvbandwidth
 from railyard.parsers.lines import first_line, number
 from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
 
@@ -79,6 +79,20 @@ def stream_of_nodes(text: str) -> Parsed:
     Source: J. D. McCalpin, stream.c 5.10: rates are 1.0E-06 * bytes / best time.
     """
     return _of_nodes(text, "stream", {"bandwidth": "MB/s", "passed": None}, _stream)
+
+
+def nvbandwidth_of_nodes(text: str) -> Parsed:
+    """Return one table, a row a node, of one test of nvbandwidth: its slowest and its fastest copy, MB/s (10^6 B/s).
+
+    ``copies`` is how many it made: one a GPU, or one for each two of them. A node that ran another test than the first
+    has no value. Raises ParseError where the text has no part of a node.
+    """
+    parsed = _of_nodes(text, "nvbandwidth", {"bandwidth": "MB/s", "fastest": "MB/s", "copies": None}, _nvbandwidth)
+    tests = [table.benchmark for part in _parts(text) for table in _tables(nvbandwidth.parse, part)]
+    if len(set(tests)) > 1:
+        unlike = Remark(parsed.tables[0].line, f"the nodes ran unlike tests: {', '.join(sorted(map(str, set(tests))))}")
+        parsed = replace(parsed, failures=(*parsed.failures, unlike))
+    return replace(parsed, tables=tuple(replace(table, benchmark=next(iter(tests), None)) for table in parsed.tables))
 
 
 def nodes_of(table: Table) -> tuple[str, ...]:
@@ -165,10 +179,25 @@ def _parts(text: str) -> list[_Part]:
     return found
 
 
-def _hpl(part: _Part) -> tuple[Cell, ...]:
+def _tables(parse: Callable[[str], Parsed], part: _Part) -> tuple[Table, ...]:
+    """Return what a tool's parser finds in a part; nothing where that is none of its output."""
     try:
-        tables = hpl.parse(part.body).tables
+        return parse(part.body).tables
     except ParseError:
+        return ()
+
+
+def _nvbandwidth(part: _Part) -> tuple[Cell, ...]:
+    tables = _tables(nvbandwidth.parse, part)
+    if len(tables) != 1 or not tables[0].complete or "bandwidth" not in tables[0].columns:
+        return None, None, None
+    rates = [value for value in tables[0].column("bandwidth") if isinstance(value, float)]
+    return min(rates), max(rates), len(rates)
+
+
+def _hpl(part: _Part) -> tuple[Cell, ...]:
+    tables = _tables(hpl.parse, part)
+    if not tables:
         return None, None, part.threads, None
     rates = [value for table in tables for value in table.column("performance") if isinstance(value, float)]
     passed = [value for table in tables for value in table.column("passed")]

@@ -1,6 +1,6 @@
 """nvbandwidth: what the GPUs, CPUs and links of one node move."""
 
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric, Tool
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric, Package, Tool, Within
 from railyard.parsers.parsed import Table
 
 _WITHIN = "no network carries it: it is between the GPUs and CPUs of one node"
@@ -15,7 +15,13 @@ def _is_part(table: Table) -> bool:
     return any(word in str(table.context.get("description")) for word in ("Read1", "Read2", "Write1", "Write2"))
 
 
-TOOL = Tool("nvbandwidth", is_part=_is_part, from_device=_from_device, repetitions="nowhere")
+TOOL = Tool(
+    "nvbandwidth",
+    Package("nvbandwidth", "bin/nvbandwidth", uses_mpi=False),
+    is_part=_is_part,
+    from_device=_from_device,
+    repetitions="nowhere",
+)
 _WAYS = ("host_to_device", "device_to_host", "host_to_device_bidirectional", "device_to_host_bidirectional")
 _PAIRS = tuple(f"device_to_device{both}_memcpy_{way}" for both in ("", "_bidirectional") for way in ("read", "write"))
 _ALL = ("all_to_host", "all_to_host_bidirectional", "host_to_all", "host_to_all_bidirectional")
@@ -27,12 +33,21 @@ _TESTS = (
     "device_local_copy",
 )
 _LATENCIES = ("host_device_latency_sm", "device_to_device_latency_sm")
+#: What every node measures by itself, and what carries it: one way at a time, between one GPU and another or the
+#: processors. Copies by the copy engines, since kernels use processors that a job's own kernels would have.
+EVERY_NODE: dict[str, Within] = {
+    "host_to_device_memcpy_ce": "slot",
+    "device_to_host_memcpy_ce": "slot",
+    "device_to_device_memcpy_read_ce": "gpu-link",
+    "device_to_device_memcpy_write_ce": "gpu-link",
+}
+_BANDWIDTH = Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher", bounded="never")
 # The worst cell of a matrix stands for it: a link that is slow is one of many.
 ENTRIES = (
     *(
         Benchmark(
             f"nvbandwidth/{test}",
-            (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher", bounded="never"),),
+            (_BANDWIDTH,),
             rows="worst",
             of_link=False,
             payload=False,
@@ -52,5 +67,21 @@ ENTRIES = (
             reported=_WITHIN,
         )
         for test in _LATENCIES
+    ),
+    *(
+        Benchmark(
+            f"nvbandwidth/{test}/every-node",
+            (_BANDWIDTH,),
+            rows="worst",
+            of_link=False,
+            payload=False,
+            within_node=True,
+            assessed="application",
+            every_node=True,
+            printed=test,
+            reported=_WITHIN,
+            within=carries,
+        )
+        for test, carries in EVERY_NODE.items()
     ),
 )

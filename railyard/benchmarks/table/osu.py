@@ -1,6 +1,18 @@
 """OSU Micro-Benchmarks."""
 
-from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, bandwidth, latency, message_rate
+import re
+from dataclasses import replace
+
+from railyard.benchmarks.model import (
+    Benchmark,
+    Package,
+    Tool,
+    Traffic,
+    bandwidth,
+    latency,
+    message_rate,
+    printed_benchmark,
+)
 from railyard.benchmarks.table.collective import (
     ALLGATHER,
     ALLREDUCE,
@@ -13,6 +25,33 @@ from railyard.benchmarks.table.collective import (
 )
 from railyard.parsers.osu_titles import COLLECTIVES
 from railyard.parsers.parsed import Table
+
+#: Where the buffers of the two ranks lie, as a heading says -> the part of a key that says so.
+BUFFERS = {
+    ("DEVICE", "DEVICE"): "device",
+    ("HOST", "DEVICE"): "host-device",
+    ("DEVICE", "HOST"): "device-host",
+}
+_OF_BUFFERS = ("osu_latency", "osu_bw", "osu_bibw")
+# "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)" is in the headings of 5.3 to 7.4 (print_header of
+# osu_util.c). 7.5 prints neither that nor another line: its titles are MPI-CUDA where it was told D D, MPI where it was
+# told H H (recorded with both, on Slingshot with MPICH and Open MPI).
+_TITLE_ALONE = (7, 5)
+_RELEASE = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")
+
+
+def _said(table: Table) -> str | None:
+    """Return the benchmark that a table names, with where its buffers lay where that is not the host's memory."""
+    named, context = printed_benchmark(table), table.context
+    found = BUFFERS.get((str(context.get("send_buffer")), str(context.get("receive_buffer"))))
+    if "send_buffer" not in context and "device" in context and _has_title_alone(table.version):
+        found = "device"
+    return f"{named}/{found}" if found is not None and named in _OF_BUFFERS else named
+
+
+def _has_title_alone(version: str | None) -> bool:
+    release = _RELEASE.match(version or "")
+    return release is not None and (int(release[1]), int(release[2])) >= _TITLE_ALONE
 
 
 def _from_device(table: Table) -> bool:
@@ -36,6 +75,7 @@ TOOL = Tool(
             *(f"**/osu_{name}" for name in ("put_bw", "get_bw", "put_latency", "get_latency")),
         ),
     ),
+    said=_said,
     from_device=_from_device,
     repetitions="told",
     at_most=_at_most,
@@ -91,6 +131,12 @@ _LEAST = {
 }
 ENTRIES = (
     *_PAIRS,
+    *(
+        replace(entry, key=f"{entry.key}/{where}", in_gpu=True)
+        for entry in _PAIRS
+        if entry.key.removeprefix("osu/") in _OF_BUFFERS
+        for where in BUFFERS.values()
+    ),
     *(
         barrier(f"osu/{name}", "avg", "overall")
         if "barrier" in name

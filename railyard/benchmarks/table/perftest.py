@@ -1,5 +1,7 @@
 """perftest: the verbs themselves."""
 
+from dataclasses import replace
+
 from railyard.benchmarks.model import (
     Benchmark,
     Package,
@@ -14,11 +16,14 @@ from railyard.parsers.parsed import Table
 
 BIDIRECTIONAL = "bidirectional"
 LOOPBACK = "loopback"  # the output of one does not tell it
+DEVICE = "device"
 
 
 def _said(table: Table) -> str | None:
     named = printed_benchmark(table)
-    return f"{named}/{BIDIRECTIONAL}" if named and table.context.get("bidirectional") is True else named
+    if named and table.context.get("bidirectional") is True:
+        named = f"{named}/{BIDIRECTIONAL}"
+    return f"{named}/{DEVICE}" if named in _OF_DEVICE and _from_device(table) else named
 
 
 def _from_device(table: Table) -> bool:
@@ -46,7 +51,7 @@ _TIME = latency("latency", "time_typical", "time_avg")
 _SENT = ("ib_write", "ib_send", "raw_ethernet")
 _MOVES = {"ib_read": Traffic(0, 1), **dict.fromkeys(_SENT, Traffic(1, 0))}
 _BANDWIDTHS = (*_SENT, "ib_read", "ib_atomic")
-ENTRIES = (
+_TESTS = (
     *(
         Benchmark(f"perftest/{verb}_bw", (bandwidth("stream"), message_rate(optional=True)), _MOVES.get(verb))
         for verb in _BANDWIDTHS
@@ -67,5 +72,15 @@ ENTRIES = (
         within_node=True,
         printed="ib_write_bw",
         reported="what a card's loop through its own slot should give is no published figure",
+    ),
+)
+#: What is measured from the memory of GPUs, too.
+_OF_DEVICE = ("ib_write_bw", f"ib_write_bw/{BIDIRECTIONAL}", "ib_read_bw", "ib_send_bw", "ib_write_lat", "ib_send_lat")
+ENTRIES = (
+    *_TESTS,
+    *(
+        replace(test, key=f"{test.key}/{DEVICE}", in_gpu=True)
+        for test in _TESTS
+        if test.key.removeprefix("perftest/") in _OF_DEVICE
     ),
 )

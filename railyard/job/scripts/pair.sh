@@ -4,9 +4,10 @@
 #   sh pair.sh run FOLDER TAG HOW RAILS -- SERVER [WORD]... -- CLIENT [WORD]...
 #       Becomes one of two processes of a benchmark that is a client and a server, with a pair of them for each rail:
 #       rank 0 runs the clients, rank 1 the servers.
-#       HOW: at-once or in-turn. RAILS: DEVICE=PORT with commas between them, a TCP port for each rail.
-#       Blanks in the words: {device} {card} {card_port} {port} {server} {local}; the last two are the addresses of the
-#       server and of this end.
+#       HOW: at-once or in-turn. RAILS: DEVICE=PORT with commas between them, a TCP port for each rail, or
+#       DEVICE=PORT=GPU with the number of the GPU that is nearest to it.
+#       Blanks in the words: {device} {card} {card_port} {port} {gpu} {server} {local}; the last two are the addresses of
+#       the server and of this end.
 #   sh pair.sh first FOLDER TAG NODES DEVICE AGENT -- COMMAND [WORD]...
 #       Becomes one of NODES processes of an application that starts its own processes: rank 0 becomes the application,
 #       and the others wait until it has ended.
@@ -23,7 +24,7 @@ proc=${RAILYARD_PROC:-/proc}
 patience_s=${RAILYARD_PAIR_PATIENCE:-60}
 grace_s=${RAILYARD_PAIR_GRACE:-3}
 children='' ended_by_us=''
-port='' server='' hosts='' addresses='' agent=''
+port='' gpu='' server='' hosts='' addresses='' agent=''
 
 say() { echo "railyard: $1" >&2; }
 usage() {
@@ -79,7 +80,7 @@ become() {
         shift
         left=$((left - 1))
         fill device "$device" && fill card "${device%%:*}" && fill card_port "$card_port"
-        fill port "$port" && fill server "$server" && fill local "$own"
+        fill port "$port" && fill gpu "$gpu" && fill server "$server" && fill local "$own"
         fill hosts "$hosts" && fill addresses "$addresses" && fill agent "$agent"
         set -- "$@" "$word"
     done
@@ -88,6 +89,13 @@ become() {
 
 # A file made in a folder of NFS has the other node's files there seen at once, not when a cache of seconds ends.
 look_again() { : >"$folder/$tag.look-$rank" && rm -f "$folder/$tag.look-$rank"; }
+
+# The TCP port of $device, of a list of rails, goes to $port, and the number of its GPU to $gpu.
+take() {
+    port=,$1,
+    port=${port#*,"$device"=} port=${port%%,*}
+    case $port in *=*) gpu=${port#*=} port=${port%%=*} ;; *) gpu='' ;; esac
+}
 
 # ---- rank 1: the servers
 
@@ -106,7 +114,8 @@ serve() {
     IFS=,
     for rail in $rails; do
         unset IFS
-        device=${rail%=*} port=${rail##*=}
+        device=${rail%%=*}
+        take "$rails"
         address_of "$device" || fail 1
         server=$address own=$address
         # Whoever listens there already would be taken for our server, and be asked in its place.
@@ -193,8 +202,8 @@ ask() {
     devices=''
     while IFS=' ' read -r device server; do
         address_of "$device" || exit 1
-        own=$address port=,$rails,
-        port=${port#*,"$device"=} port=${port%%,*}
+        own=$address
+        take "$rails"
         (become "$@") >"$folder/$tag.client-$device" 2>"$folder/$tag.client-$device.err" </dev/null &
         children="$children $!" devices="$devices $device"
         [ "$how" != in-turn ] || wait_for "$!" "$device"

@@ -7,12 +7,14 @@ from pathlib import Path, PurePath
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.table import micro
-from railyard.benchmarks.table.perftest import BIDIRECTIONAL
+from railyard.benchmarks.table.osu import BUFFERS
+from railyard.benchmarks.table.perftest import BIDIRECTIONAL, DEVICE
 
 #: What OSU makes where it is told nothing: at sizes up to 8 KiB, and its warm-ups.
 _OSU_REPETITIONS, _OSU_WARM_UPS, _OSU_WINDOW, _OSU_SIZES = 1000, 100, 64, "1:4194304"
 #: OSU's untimed repetitions before each one whose data it checks, where it is told none (-u).
 _OSU_CHECK_WARM_UPS = 5
+_ENDS = {"D": "DEVICE", "H": "HOST"}
 _PERFTEST_ITERATIONS, _PERFTEST_POWERS = 1000, range(1, 24)
 #: Source: main of utils/write_bw.c, libcxi of 2025.
 _CXI_SIZE, _CXI_ITERATIONS, _CXI_LIST = 65536, 1000, 256
@@ -66,7 +68,8 @@ def _osu(program: str, words: list[str], folder: Path) -> Asked:
     again = 1 + int(said.get("-u", _OSU_CHECK_WARM_UPS)) if "-c" in said else 1
     told = Repetitions(count * again, int(said.get("-x", _OSU_WARM_UPS)) * again)
     sizes = tuple(smallest << n for n in range((largest // max(1, smallest)).bit_length()))
-    benchmark = micro.find(f"osu/{program}")
+    ends = tuple(_ENDS[word] for word in words if word in _ENDS) if "-d" in said else ()
+    benchmark = micro.find("/".join(["osu", program, *([BUFFERS[ends]] if ends in BUFFERS else [])]))
     if not benchmark.payload:
         sizes = (0,)
     window = int(said.get("-W", _OSU_WINDOW)) if _has_window(benchmark.key) else None
@@ -100,6 +103,7 @@ def _perftest(program: str, words: list[str], folder: Path) -> Asked:
     said = _options(words, flags="abF")
     sizes = tuple(1 << power for power in _PERFTEST_POWERS) if "-a" in said else (int(said.get("-s", 65536)),)
     key = f"perftest/{program}" + (f"/{BIDIRECTIONAL}" if "-b" in said else "")
+    key += f"/{DEVICE}" if {"--use_cuda", "--use_rocm"} & set(said) else ""
     return Asked(key, sizes, (int(said.get("-n", _PERFTEST_ITERATIONS)),) * len(sizes), words=said)
 
 

@@ -16,8 +16,9 @@ from railyard.hardware.links import Link
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.replay import published
 from railyard.provision.replay.curve_model import MessageTime
+from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.site import Site
-from railyard.site.systems.model import Fabric
+from railyard.site.systems.model import Fabric, System
 from railyard.site.test_id import TestId
 
 #: What a stream reaches of its physical limit, one way and both ways: published are 92 to 99 % and 79 to 97 %.
@@ -82,10 +83,10 @@ def times(site: Site, test: TestId, sizes: tuple[int, ...], split_from: int = 0)
 
     ``split_from``: messages below it go over one rail, where no reference says what they take.
     """
-    found, fabric = published.healthy(site, test, sizes), site.system.fabrics[test.fabric]
+    found = published.healthy(site, test, sizes)
     if found is not None:
         return published.held(site, test, sizes, tuple(found.at(size) for size in sizes))
-    several, one = _of_link(fabric, test), _of_link(fabric, replace(test, rails=1))
+    several, one = (_of_link(site.system, each) for each in (test, replace(test, rails=1)))
     if micro.find(test.benchmark).metrics[0].shape == "collective":
         made = tuple(_collective_us(test, several, size) for size in sizes)
     else:
@@ -152,11 +153,15 @@ def _bandwidth_of(test: TestId) -> Metric | None:
     return next((one for one in micro.find(test.benchmark).metrics if one.name == BANDWIDTH), None)
 
 
-def _of_link(fabric: Fabric, test: TestId) -> MessageTime:
+def _of_link(system: System, test: TestId) -> MessageTime:
     """Return a message's time over a link without references; a time may be of several messages (both ways)."""
-    metric = _bandwidth_of(test)
+    metric, fabric = _bandwidth_of(test), system.fabrics[test.fabric]
     directions = 1 if metric is None else metric.directions
-    rate = rate_mb_s(fabric, test.rails, directions) / messages_a_time(test.benchmark)
+    rate = rate_mb_s(fabric, test.rails, directions)
+    if micro.find(test.benchmark).in_gpu and system.gpus is not None:
+        bound = limit_from_gpus(system.gpus, fabric, test.rails, directions)
+        rate = rate if bound is None else min(rate, EFFICIENCY[directions] * bound.value_mb_s)
+    rate /= messages_a_time(test.benchmark)
     return MessageTime(start_us(fabric.link, test), rate, ())
 
 

@@ -11,6 +11,8 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks import model
 from railyard.benchmarks.agreement import messages_a_time
 from railyard.benchmarks.table import micro
+from railyard.benchmarks.table.osu import BUFFERS
+from railyard.benchmarks.table.perftest import DEVICE
 from railyard.parsers import osu_titles
 from railyard.parsers.lines import BINARY_MB
 from railyard.provision.replay import collective_texts, stream_texts
@@ -76,8 +78,10 @@ def _osu_pass(made: Made, name: str) -> str:
             f"# OSU MPI Init Test v7.4\n# {made.sentence}\n"
             f"nprocs: {made.ranks}, min: {took} ms, max: {took} ms, avg: {took} ms\n"
         )
-    title, datatype = _OSU_TITLES.get(name) or _collective_title(name), "# Datatype: MPI_CHAR.\n"
-    head = f"\n# OSU MPI {title} Test v7.4\n# {made.sentence}\n"
+    program, _, where = name.partition("/")
+    title, datatype = _OSU_TITLES.get(program) or _collective_title(program), "# Datatype: MPI_CHAR.\n"
+    head = f"\n# OSU MPI{'-CUDA' if where in _OSU_BUFFERS else ''} {title} Test v7.4\n# {made.sentence}\n"
+    head += _OSU_BUFFERS.get(where, "")
     if not micro.find(made.key).payload:  # a barrier
         return f"{head}# Avg Latency(us)\n{made.times_us[0]:>17.2f}\n"
     checked = (f"{'Validation':>18}", f"{'Pass':>18}") if made.validated else ("", "")
@@ -108,6 +112,10 @@ def _collective_title(name: str) -> str:
     raise RailyardError(f"osu/{name}: found no title that OSU prints over it, expected a benchmark of two ranks or all")
 
 
+_OSU_BUFFERS = {
+    where: f"# Send Buffer on {ends[0]} ({ends[0][0]}) and Receive Buffer on {ends[1]} ({ends[1][0]})\n"
+    for ends, where in BUFFERS.items()
+}
 _OSU_TITLES = {
     "osu_latency": "Latency",
     "osu_bw": "Bandwidth",
@@ -183,13 +191,15 @@ _PERFTEST_TITLES = {"ib_write": "RDMA_Write", "ib_read": "RDMA_Read", "ib_send":
 
 
 def _perftest(made: Made, name: str) -> str:
-    program, _, mode = name.partition("/")
+    of_gpus = name.endswith(f"/{DEVICE}")
+    program, _, mode = name.removesuffix(f"/{DEVICE}").partition("/")
     verb, _, kind = program.rpartition("_")
     if verb not in _PERFTEST_TITLES:
         raise RailyardError(f"{made.key}: found no title of perftest for it, expected ib_write, ib_read or ib_send")
     rule = "-" * 87 + "\n"
     title = f"{_PERFTEST_TITLES[verb]} {f'{mode.capitalize()} ' if mode else ''}{'BW' if kind == 'bw' else 'Latency'}"
-    head = f"# {made.sentence}\n{rule}{' ' * 20}{title} Test\n{rule}"
+    device = "initializing CUDA\nPicking device No. 0\n" if of_gpus else ""
+    head = f"# {made.sentence}\n{device}{rule}{' ' * 20}{title} Test\n{rule}"
     if kind == "bw":
         head += " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
         rows = "".join(

@@ -268,6 +268,11 @@ class Declaration(rfm.RegressionTestPlugin):
         return 1 if hardware is None else hardware.cores
 
     @property
+    def memory(self) -> str | None:
+        """By what its messages lie in the memory of GPUs on this stack (cuda, rocm); None: in the host's."""
+        return None
+
+    @property
     def told_ranks(self) -> Mapping[str, str]:
         """The variables that every rank is given besides what its stack is told."""
         return {}

@@ -63,7 +63,8 @@ class Plan:
 
     def launch_alone(self, rail: str, nodes: tuple[str, ...], per_node: int) -> Launch:
         """Return how a run over one rail alone is launched, by the stack's own policy, with so many ranks a node."""
-        ranks = replace(self.ranks, total=len(nodes) * per_node, per_node=per_node, policy=None)
+        # What is measured alone is the rail, from the host's memory.
+        ranks = replace(self.ranks, total=len(nodes) * per_node, per_node=per_node, policy=None, memory=None)
         as_root = runs_as_root(self.site.system)
         return plan_launch(self.site, self.test.fabric, self.test.stack, (rail,), nodes, ranks, as_root)
 
@@ -147,6 +148,7 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
         within_node=bool(check.within_node),
         launcher=scheduling.launcher,
         variables=check.told_ranks,
+        memory=check.memory,
     )
     devices = tuple(device_name(rail) for rail in fabric.used(check.rails, test.policy))
     nodes = runner.node_names(check.num_nodes)

@@ -71,13 +71,19 @@ class Nobody:
         return found
 
 
+@dataclass(frozen=True, slots=True)
 class NodesThemselves:
-    """Takes a miss of its reference as the nodes' own: the sentence names those that are slow, and no rail is."""
+    """Takes a miss of its reference as the nodes' own: the sentence names those that are slow, and no rail is.
+
+    ``look_at`` is what to look at next.
+    """
+
+    look_at: str = "memory, clock, cooling and what else runs on the slow nodes"
 
     def explain(self, found: Assessment) -> Assessment:
         if not found.verdict.misses_reference:
             return found
-        look = "memory, clock, cooling and what else runs on the slow nodes: no network is involved"
+        look = f"{self.look_at}: no network is involved"
         return replace(found, verdict=replace(found.verdict, fault="node", look_at=look))
 
 

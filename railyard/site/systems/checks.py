@@ -16,6 +16,7 @@ from railyard.hardware.gpu_links import GPU_LINKS
 from railyard.site.references.model import ANY
 from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
+from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import Disabled, Fabric, System
 from railyard.site.systems.prices import NodeCounts, Price
@@ -100,6 +101,11 @@ def _check_jobs(system: System, document: Document) -> None:
 def _check_gpus(system: System, document: Document) -> None:
     """Refuse GPUs whose connection is given twice or contradicts itself, and NICs and GPUs that are not there."""
     gpus, path = system.gpus, ("gpus",)
+    for name, entry in system.stacks.items():
+        other = _why_not_from(gpus, entry.device_buffers)
+        if other is not None:
+            place = ("stacks", name, "device_buffers")
+            raise document.error(place, str(entry.device_buffers), other)
     if gpus is None:
         return
     if gpus.nvlink is not None and gpus.xgmi is not None:
@@ -121,6 +127,17 @@ def _check_gpus(system: System, document: Document) -> None:
         if absent is not None:
             expected = f"numbers from 0 to {gpus.per_node - 1}, of the {gpus.per_node} GPUs of a node"
             raise document.error((*path, "nearest", device), f"GPU {absent}", expected)
+
+
+def _why_not_from(gpus: Gpus | None, memory: str | None) -> str | None:
+    """Return what is expected where messages cannot lie in such memory: no GPUs are stated, or another vendor's."""
+    if memory is None:
+        return None
+    if gpus is None:
+        return "the GPUs of the nodes too (gpus:)"
+    if memory == "rocm" and gpus.nvlink is not None:
+        return "cuda: NVLink connects NVIDIA's GPUs"
+    return "rocm: xGMI connects AMD's GPUs" if memory == "cuda" and gpus.xgmi is not None else None
 
 
 def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:

@@ -1,5 +1,6 @@
 """The part `gpus` of systems/*.yaml: the GPUs of every node, what connects them, and which NIC is whose."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -43,6 +44,16 @@ class Gpus(Model):
         if self.xgmi is not None:
             return GPU_LINKS[f"xgmi-{self.xgmi}"]
         return None if self.slot is None else over_slot(SLOTS[self.slot])
+
+    def near(self, device: str, devices: Sequence[str]) -> int | None:
+        """Return the number of the GPU that is nearest to a NIC, the first of several; None where it has none.
+
+        ``devices``: all NICs of its fabric, over which the GPUs are shared out where `nearest` is left out.
+        """
+        if self.nearest:
+            return next(iter(self.nearest.get(device, ())), None)
+        cards = list(dict.fromkeys(devices))
+        return cards.index(device) * self.per_node // len(cards)
 
     def nics_of_gpu(self, devices: tuple[str, ...]) -> int:
         """Return how many of these NICs the GPU with most of them has for itself, 1 at least."""

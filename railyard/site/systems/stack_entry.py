@@ -45,6 +45,11 @@ class StackEntry(Model):
     mpi: Name | None = Field(
         None, description="Of nccl and rccl: the stack of this system whose MPI their tests are built with"
     )
+    device_buffers: Literal["cuda", "rocm"] | None = Field(
+        None,
+        description="By what its library and its benchmarks take messages from the memory of GPUs, where both are "
+        "built for it; left out: not tested",
+    )
     spack: SpackStack | None = None
 
     @property

@@ -5,8 +5,8 @@ Over sockets an installed application may run too that starts its own processes:
 
 from collections.abc import Mapping
 
-from railyard.stacks import ofi
-from railyard.stacks.model import Proof, Setting, Spread, Stack, ToolProgram, Way, Words
+from railyard.stacks import ofi, ucx
+from railyard.stacks.model import MEMORIES, Proof, Setting, Spread, Stack, ToolProgram, Way, Words
 
 _SINGLE = Spread("single", "one rail, one pair of processes: nothing is split")
 _PAIR_A_RAIL = Spread(
@@ -72,6 +72,7 @@ TCP = _without_mpi(
                 "traffic_class": "iperf3 takes it as a word (-S), NetPIPE not at all: it is left as it is",
                 "service_level": "a service level belongs to RDMA devices, and TCP has none",
             },
+            memories=ucx.NO_MEMORY_OVER_TCP,
         ),
         "ib": _own_fabric("IP over InfiniBand (ib0)"),
         "roce": _own_fabric("the card's network interface (ens1f0)"),
@@ -113,6 +114,8 @@ _VERBS_WAY = Way(
             _PERFTEST_SOURCE,
         ),
     },
+    # Its programs are told in words of their own: --use_cuda=0, --use_rocm=0.
+    memories=dict.fromkeys(MEMORIES, ()),
 )
 
 VERBS = _without_mpi(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from railyard.stacks import ofi, ucx
-from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, Way
+from railyard.stacks.model import MEMORIES, Launch, Memories, Proof, Setting, Spread, Stack, Way
 
 _MAN = "cpe.ext.hpe.com docs mpt/mpich/intro_mpi"
 _VERSION = "documented for 8.1 and 9.0"
@@ -20,6 +20,17 @@ _PROOF = Proof(
 def _nics(number: str, why: str) -> Setting:
     return Setting("MPICH_OFI_NUM_NICS", number, why, _VERSION, _MAN)
 
+
+_GPU_SUPPORT = (
+    Setting(
+        "MPICH_GPU_SUPPORT_ENABLED",
+        "1",
+        "off by default: a message in a GPU's memory would then crash; the program must be linked to the GTL library",
+        f"{_VERSION}, not tried",
+        _MAN,
+    ),
+)
+_MEMORIES: Memories = dict.fromkeys(MEMORIES, _GPU_SUPPORT)
 
 _SLINGSHOT = Way(
     transport="OFI cxi",
@@ -47,6 +58,7 @@ _SLINGSHOT = Way(
         **ofi.KNOBS["cxi"],
         "traffic_class": "Cray MPICH takes a class by name (MPICH_OFI_DEFAULT_TCLASS=TC_BEST_EFFORT), not by number",
     },
+    memories=_MEMORIES,
 )
 
 _UCX = Way(
@@ -56,6 +68,7 @@ _UCX = Way(
     cannot={"round-robin": ucx.NO_ROUND_ROBIN},
     proof=ucx.PROOF,
     knobs=ucx.RDMA_KNOBS,
+    memories={memory: (*ucx.to_memory(memory), *_GPU_SUPPORT) for memory in MEMORIES},
 )
 
 CRAYMPICH = Stack(

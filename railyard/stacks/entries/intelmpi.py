@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from railyard.stacks import ofi, psm, ucx
-from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, VersionProgram, Way
+from railyard.stacks.model import Launch, Memories, Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _REFERENCE = "Intel MPI Library Developer Reference for Linux 2021"
 _GUIDE = "Intel MPI Library Developer Guide for Linux 2021"
@@ -74,8 +74,11 @@ _TCP = Way(
     },
     proof=_provider_proof("tcp"),
     knobs=ucx.TCP_KNOBS,
+    memories=ucx.NO_MEMORY_OVER_TCP,
 )
 
+_GPU_SUPPORT = f"{_REFERENCE}, GPU Support"
+_GPU_VERSION = "documented for 2021.16, not tried"
 _MLX = "documented for 2019 Update 6 to 2021.18 (from 2021.19 the provider is ucx)"
 _MULTIRAIL = Setting(
     "I_MPI_MULTIRAIL",
@@ -96,6 +99,13 @@ _NIC_PER_RANK = Spread(
     proof=_NIC_PINNING,
 )
 
+_OFFLOAD = (
+    Setting("I_MPI_OFFLOAD", "1", "off by default: messages in a GPU's memory", _GPU_VERSION, _GPU_SUPPORT),
+    Setting("I_MPI_OFFLOAD_MODE", "cuda", "NVIDIA's GPUs, and not what it finds by itself", _GPU_VERSION, _GPU_SUPPORT),
+)
+_NO_ROCM = "Intel MPI takes messages from the memory of Intel's and NVIDIA's GPUs alone (its reference, GPU Support)"
+_MEMORIES: Memories = {"cuda": (*_OFFLOAD, *ucx.to_memory("cuda")), "rocm": _NO_ROCM}
+
 _IB = Way(
     transport="OFI mlx (UCX)",
     settings=(_FABRICS, _provider("mlx", _MLX), *ucx.RDMA),
@@ -103,6 +113,7 @@ _IB = Way(
     cannot={"round-robin": ucx.NO_ROUND_ROBIN},
     proof=ucx.PROOF,
     knobs=ucx.RDMA_KNOBS,
+    memories=_MEMORIES,
 )
 
 # RoCE differs by its round robin: PSM3 over verbs went from 38.9 to 75.1 Mbit/s on two soft-RoCE rails of 40.
@@ -124,6 +135,7 @@ _ROCE = Way(
     ),
     proof=ucx.PROOF,
     knobs=ucx.RDMA_KNOBS,
+    memories=_MEMORIES,
 )
 
 _EFA_ONE = "Intel MPI pins each rank to one EFA device and never splits a message over several: use nic-per-rank."
@@ -172,6 +184,7 @@ INTELMPI = Stack(
             cannot={"round-robin": psm.PSM2_NO_ROUND_ROBIN, "nic-per-rank": psm.PSM2_NO_NIC_PER_RANK},
             proof=_provider_proof("psm2"),
             knobs=psm.PSM2_KNOBS,
+            memories=psm.NO_MEMORIES,
         ),
         "slingshot": "Intel MPI brings no cxi provider and its guide (OFI Providers Support) names none: use "
         "craympich, openmpi or mpich.",
@@ -186,6 +199,7 @@ INTELMPI = Stack(
             cannot={"striping": _EFA_ONE, "round-robin": _EFA_ONE},
             proof=_provider_proof("efa"),
             knobs=ofi.KNOBS["efa"],
+            memories={"cuda": _OFFLOAD, "rocm": _NO_ROCM},
         ),
     },
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from railyard.stacks import ofi, ucx
-from railyard.stacks.model import Launch, Proof, Setting, Spread, Stack, VersionProgram, Way
+from railyard.stacks.model import MEMORIES, Launch, Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _CVARS = "github.com/pmodels/mpich src/mpid/ch4"
 _HYDRA = "github.com/pmodels/mpich doc/wiki/how_to/Using_the_Hydra_Process_Manager.md"
@@ -14,6 +14,23 @@ _HYDRA_ANSWER = r"^HYDRA build details:"
 
 # MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD's default, set aloud.
 OFI_STRIPING_FROM_BYTES = 1 << 20
+
+
+_GPU_VERSION = "documented for MPICH 4.1 to 5.0, not tried; of MVAPICH the release MVAPICH-Plus alone"
+_GPU = Setting(
+    "MPIR_CVAR_ENABLE_GPU",
+    "1",
+    "the default of a build with GPUs, said aloud: messages in a GPU's memory",
+    _GPU_VERSION,
+    "github.com/pmodels/mpich README.vin, GPU support",
+)
+_HMEM = Setting(
+    "MPIR_CVAR_CH4_OFI_ENABLE_HMEM",
+    "1",
+    "the NIC reads and writes the GPU's memory itself; without it each message is copied through the host's",
+    _GPU_VERSION,
+    f"{_CVARS}/netmod/ofi/ofi_init.c; README.vin, GPU support",
+)
 
 
 def _netmod(name: str, version: str) -> Setting:
@@ -34,6 +51,7 @@ def _ucx_tcp(version: str) -> Way:
         cannot={"round-robin": ucx.NO_ROUND_ROBIN, "nic-per-rank": ucx.NO_TCP_NIC_PER_RANK},
         proof=ucx.PROOF,
         knobs=ucx.TCP_KNOBS,
+        memories=ucx.NO_MEMORY_OVER_TCP,
     )
 
 
@@ -45,6 +63,7 @@ def _ucx_rdma(version: str) -> Way:
         cannot={"round-robin": ucx.NO_ROUND_ROBIN},
         proof=ucx.PROOF,
         knobs=ucx.RDMA_KNOBS,
+        memories={memory: (*ucx.to_memory(memory), _GPU) for memory in MEMORIES},
     )
 
 
@@ -137,6 +156,7 @@ def _ofi_way(provider: str, devices: Setting, version: str) -> Way:
         },
         proof=_rank_nic_proof(version),
         knobs=ofi.KNOBS[provider],
+        memories=dict.fromkeys(MEMORIES, (_GPU, _HMEM)),
     )
 
 
@@ -159,6 +179,7 @@ def _opx_way(version: str) -> Way:
         },
         proof=ofi.PROVIDER_PROOF["opx"],
         knobs=ofi.KNOBS["opx"],
+        memories=dict.fromkeys(MEMORIES, "no document that we know says that OPX reaches the memory of GPUs"),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from railyard.stacks.entries.mpich import hydra
-from railyard.stacks.model import Proof, Setting, Spread, Stack, VersionProgram, Way
+from railyard.stacks.model import Memories, Proof, Setting, Spread, Stack, VersionProgram, Way
 
 _SOURCE = "github.com/kumattau/mvapich2 2.3.7 src/mpid/ch3/channels/mrail/src/gen2"
 _GUIDE = "mvapich.cse.ohio-state.edu userguide MVAPICH2 2.3.7"
@@ -81,12 +81,24 @@ _NO_TRAFFIC_CLASS = "mvapich2 has no setting for it (a service level it has)"
 _SERVICE_LEVEL = _mv2("DEFAULT_SERVICE_LEVEL", "{knob}", "the service level of all its queue pairs")
 _GID = _mv2("DEFAULT_GID_INDEX", "{knob}", "which GID of the port: it decides RoCE v1 or v2 and the VLAN")
 
+_GDR_GUIDE = "mvapich.cse.ohio-state.edu userguide gdr 2.3"
+_GDR_VERSION = "documented for MVAPICH2-GDR 2.3, not tried"
+
+
+def _to_memory(name: str, whose: str) -> tuple[Setting, ...]:
+    why = f"off by default: messages in the memory of {whose} GPUs"
+    return (Setting(f"MV2_USE_{name}", "1", why, _GDR_VERSION, _GDR_GUIDE),)
+
+
+_MEMORIES: Memories = {"cuda": _to_memory("CUDA", "NVIDIA's"), "rocm": _to_memory("ROCM", "AMD's")}
+
 _IB = Way(
     transport="ch3:mrail over verbs",
     settings=_DEVICES,
     spreads=_SPREADS,
     proof=_PROOF,
     knobs={"gid_index": _GID, "traffic_class": _NO_TRAFFIC_CLASS, "service_level": _SERVICE_LEVEL},
+    memories=_MEMORIES,
 )
 
 _ROCE = Way(
@@ -95,6 +107,7 @@ _ROCE = Way(
     spreads=_SPREADS,
     proof=_PROOF,
     knobs={"gid_index": _GID, "traffic_class": _NO_TRAFFIC_CLASS, "service_level": _SERVICE_LEVEL},
+    memories=_MEMORIES,
 )
 
 MVAPICH2 = Stack(

@@ -80,6 +80,7 @@ _TCP = Way(
         "prove that messages went there",
     ),
     knobs=ucx.TCP_KNOBS,
+    memories=ucx.NO_MEMORY_OVER_TCP,
 )
 
 
@@ -98,6 +99,7 @@ _RDMA = Way(
     cannot={"round-robin": ucx.NO_ROUND_ROBIN},
     proof=ucx.PROOF,
     knobs=ucx.RDMA_KNOBS,
+    memories=ucx.RDMA_MEMORIES,
 )
 
 
@@ -122,6 +124,13 @@ _SELECTS_NEAREST = (
 _ONE_DOMAIN = "mtl/ofi opens one Libfabric domain a process and never splits a message: use nic-per-rank."
 
 
+# A build with CUDA finds by itself whose memory a message lies in, and Libfabric registers it (FI_HMEM).
+_ROCM_OVER_OFI = (
+    "Open MPI takes messages from the memory of AMD's GPUs over Libfabric from 6.0 on "
+    "(docs.open-mpi.org v6.0.x tuning-apps/accelerators/rocm): use craympich or mpich"
+)
+
+
 def _ofi_way(provider: str, transport: str, devices: Setting) -> Way:
     return Way(
         transport=transport,
@@ -133,6 +142,7 @@ def _ofi_way(provider: str, transport: str, devices: Setting) -> Way:
         cannot={"striping": _ONE_DOMAIN, "round-robin": _ONE_DOMAIN},
         proof=ofi.PROVIDER_PROOF[provider],
         knobs=ofi.KNOBS[provider],
+        memories={"cuda": (), "rocm": _ROCM_OVER_OFI},
     )
 
 
@@ -208,6 +218,7 @@ OPENMPI = Stack(
             cannot={"round-robin": psm.PSM2_NO_ROUND_ROBIN, "nic-per-rank": psm.PSM2_NO_NIC_PER_RANK},
             proof=psm.PSM2_PROOF,
             knobs=psm.PSM2_KNOBS,
+            memories=psm.NO_MEMORIES,
         ),
         "slingshot": _ofi_way("cxi", "mtl/ofi over cxi", ofi.CXI_DEVICES),
         "efa": _ofi_way("efa", "mtl/ofi over efa", ofi.EFA_DEVICES),
@@ -262,6 +273,7 @@ HPCX = Stack(
             cannot={"round-robin": ucx.NO_ROUND_ROBIN, "nic-per-rank": ucx.NO_TCP_NIC_PER_RANK},
             proof=ucx.PROOF,
             knobs=ucx.TCP_KNOBS,
+            memories=ucx.NO_MEMORY_OVER_TCP,
         ),
         "ib": Way(
             transport="pml/ucx",
@@ -270,6 +282,7 @@ HPCX = Stack(
             cannot={"round-robin": ucx.NO_ROUND_ROBIN},
             proof=ucx.PROOF,
             knobs=ucx.RDMA_KNOBS,
+            memories=ucx.RDMA_MEMORIES,
         ),
         "roce": Way(
             transport="pml/ucx",
@@ -278,6 +291,7 @@ HPCX = Stack(
             cannot={"round-robin": ucx.NO_ROUND_ROBIN},
             proof=ucx.PROOF,
             knobs=ucx.RDMA_KNOBS,
+            memories=ucx.RDMA_MEMORIES,
         ),
         "opa": _NOT_NVIDIA,
         "slingshot": _NOT_NVIDIA,

@@ -67,11 +67,12 @@ class Likeness:
 def likely(seen: Seen) -> tuple[Likeness, ...]:
     """Return the causes that a failed curve looks like, in the table's order; () where nothing matches.
 
-    A rate that fits a narrower link, or a fall, says nothing where the curve looks like TCP or shared memory already.
+    A rate that fits a narrower link, or a fall, says nothing where the curve looks like TCP or shared memory already,
+    nor from the memory of GPUs: a copy through the host's memory may give any rate.
     """
     found: list[Likeness] = []
     for cause in CAUSES:
-        if cause.name in _BELOW and any(other.cause in _FIRST for other in found):
+        if cause.name in _BELOW and (seen.from_device or any(other.cause in _FIRST for other in found)):
             continue
         said = cause.match(seen)
         if said is not None:

@@ -16,7 +16,12 @@ from railyard.verdict.rules.model import MetricInput, points
 def likenesses(
     table: Table, benchmark: Benchmark, judged: Sequence[MetricInput], target: Target
 ) -> tuple[Likeness, ...]:
-    """Return each cause that a metric of this table looks like, each once; () where nothing matches."""
+    """Return each cause that a metric of this table looks like, each once; () where nothing matches.
+
+    What GPUs move within a node looks like no cause of a link's.
+    """
+    if benchmark.within:
+        return ()
     seen = [_seen(table, benchmark, metric, target) for metric in judged if metric.measured is not None]
     return tuple(dict.fromkeys(cause for one in seen for cause in likely(one)))
 

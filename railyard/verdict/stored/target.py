@@ -71,20 +71,24 @@ def of_system(
     if not system.fabrics[name].has(rails, policy or ""):
         there = counted(len(system.fabrics[name].rails), "rail")
         raise RailyardError(f'--policy: found "{policy}", expected a rail of {name} of {system.system}: it has {there}')
-    kind = system.fabrics[name].kind
+    kind, gpus = system.fabrics[name].kind, system.gpus
     # The MPI library where there is one alone: clients and servers have references that name no stack, or are named.
     choice = [each for each in system.stacks if table.STACKS[each].is_mpi] or list(system.stacks)
     named = stack if stack is not None or len(choice) != 1 else choice[0]
     if named is None:
         policy = _policy(None, rails, policy)
-        target = Target(system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references, hops=hops)
+        target = Target(
+            system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references, hops=hops, gpus=gpus
+        )
         return _reported(site, _of_hops(site, _without_stack(site, target)))
     _chosen("--stack", named, tuple(system.stacks), "stack", system.system)
     reason = ask.why_not(named, kind, rails, policy)
     if reason is not None:
         raise RailyardError(f"--stack {named}: {reason}")
     policy = _policy(named, rails, policy, kind)
-    target = Target(system.system, name, system.fabrics[name], named, rails, policy, site.references, hops=hops)
+    target = Target(
+        system.system, name, system.fabrics[name], named, rails, policy, site.references, hops=hops, gpus=gpus
+    )
     return _reported(site, _of_hops(site, target))
 
 

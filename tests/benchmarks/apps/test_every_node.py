@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from railyard.benchmarks.apps.every_node import each_script, hpl_of_nodes, idle, nodes_of, slow, stream_of_nodes
+from railyard.benchmarks.apps.every_node import (
+    each_script,
+    hpl_of_nodes,
+    idle,
+    nodes_of,
+    nvbandwidth_of_nodes,
+    slow,
+    stream_of_nodes,
+)
 from railyard.parsers.parsed import ParseError
 
 
@@ -46,6 +54,19 @@ def test_a_row_a_node() -> None:
     )
     assert table.rows == ((9001.0, True), (9002.0, True), (9003.0, True))
     assert (nodes_of(table), table.complete) == (("vn1", "vn2", "vn3"), True)
+
+
+def test_nvbandwidth_of_each_node_is_its_slowest_and_fastest_copy() -> None:
+    text = (
+        "nvbandwidth Version: v0.8\nRunning device_to_device_memcpy_read_ce.\n"
+        "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n 0       N/A    389.45\n"
+        " 1    388.97       N/A\n\nSUM device_to_device_memcpy_read_ce 778.42\n"
+    )
+    parsed = nvbandwidth_of_nodes(part("vn1", text) + part("vn2", text.replace("388.97", "cut")))
+    (table,) = parsed.tables
+    assert (table.benchmark, table.rows[0]) == ("device_to_device_memcpy_read_ce", (388970.0, 389450.0, 2))
+    assert table.rows[1][0] is None
+    assert [failure.text.partition(":")[0] for failure in parsed.failures] == ["nvbandwidth on vn2 gave no result"]
 
 
 def test_hpl_of_each_node() -> None:

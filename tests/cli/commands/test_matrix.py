@@ -36,8 +36,7 @@ no check runs with: openmpi
 eth
 nothing runs
 
-numbers: the rails that a check runs with; (in brackets): with --extended only
-device buffers: not tested"""
+numbers: the rails that a check runs with; (in brackets): with --extended only"""
 TEXT = f"""\
 {TABLE}
 9 cells: 3 run, 6 do not (--why: the reasons)"""

@@ -60,6 +60,21 @@ def test_processors(text: str, found: set[int]) -> None:
     assert processors(text) == found
 
 
+@pytest.mark.parametrize(
+    ("tool", "program", "words", "key"),
+    [
+        ("osu", "osu_bw", "-m 1:64 -i 10 -x 1 -W 64 -d cuda D H", "osu/osu_bw/device-host"),
+        ("osu", "osu_latency", "-m 1:64 -i 10 -x 1 -c -u 1 -d rocm D D", "osu/osu_latency/device"),
+        ("osu", "osu_bw", "-m 1:64 -i 10 -x 1 -W 64", "osu/osu_bw"),
+        ("perftest", "ib_write_bw", "-F -d mlx5_0 -a -n 10 --use_cuda=3", "perftest/ib_write_bw/device"),
+    ],
+)
+def test_a_stand_in_is_told_where_its_buffers_lie(
+    tool: str, program: str, words: str, key: str, tmp_path: Path
+) -> None:
+    assert asked(tool, program, words.split(), tmp_path).key == key
+
+
 def test_a_thousand_ranks_are_thought_through_once_for_all_that_are_alike(roomy: Site, tmp_path: Path) -> None:
     found = crew(roomy, 112, 16, UCX_TLS="ib,sm,self", UCX_NET_DEVICES="mlx5_0:1,mlx5_1:1")
     network, moves = Network(found), Moves(roomy.system)

@@ -1,12 +1,15 @@
 """What messages take over a link, with and without faults, within what is physically possible."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from railyard.provision.rehearsal import model
 from railyard.provision.rehearsal.form import Fault
+from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.site import Site, site_at
+from railyard.site.systems.gpus import Gpus
 from railyard.site.test_id import TestId
 from tests.conftest import ROOT
 from tests.provision.rehearsal.conftest import SYSTEM
@@ -35,6 +38,18 @@ def test_a_healthy_rate_is_below_the_limit_and_near_it(
     times = model.times(roomy, test_of(benchmark, rails, "striping"), SIZES)
     rates = [messages * size / time for size, time in zip(SIZES, times, strict=True)]
     assert 0.85 * limit.value_mb_s < max(rates) < limit.value_mb_s
+
+
+def test_messages_from_gpus_are_no_faster_than_their_slot(roomy: Site) -> None:
+    gpus = Gpus.model_validate({"per_node": 8, "kind": "made", "nvlink": 4, "slot": "pcie4-x16"})
+    made = replace(roomy, system=roomy.system.model_copy(update={"gpus": gpus}))
+    bound = limit_from_gpus(gpus, made.system.fabrics["ndr"], 2, 1)
+    limit = made.system.fabrics["ndr"].limit(2, 1)
+    assert bound is not None and limit is not None and bound.value_mb_s < 0.7 * limit.value_mb_s
+    (time,) = model.times(made, test_of("osu/osu_bw/device", 2, "striping"), (LARGEST,))
+    assert 0.85 * bound.value_mb_s < LARGEST / time < bound.value_mb_s
+    (time,) = model.times(made, test_of("osu/osu_bw", 2, "striping"), (LARGEST,))
+    assert LARGEST / time > bound.value_mb_s
 
 
 def test_messages_below_the_threshold_go_over_one_rail(roomy: Site) -> None:

@@ -14,7 +14,8 @@ SENTENCE = "computed from published values, not measured: references/somewhere.y
 #: Message bytes that the printed bandwidth counts for one printed time.
 FACTORS = {
     "osu/osu_bibw": 2, "imb/Sendrecv": 2, "imb/Exchange": 4, "imb/Biband": 2, "netpipe/bidirectional": 2,
-    "perftest/ib_write_bw/bidirectional": 2, "cxi/cxi_write_bw/bidirectional": 2,
+    "perftest/ib_write_bw/bidirectional": 2, "osu/osu_bibw/device": 2,
+    "perftest/ib_write_bw/bidirectional/device": 2, "cxi/cxi_write_bw/bidirectional": 2,
 }  # fmt: skip
 KEYS = [
     *("osu/osu_latency", "osu/osu_bw", "osu/osu_bibw", "osu/osu_mbw_mr", "osu/osu_multi_lat", "osu/osu_put_bw"),
@@ -24,6 +25,8 @@ KEYS = [
     *("netpipe/pingpong", "netpipe/stream", "netpipe/bidirectional"),
     *("perftest/ib_write_bw", "perftest/ib_write_bw/bidirectional", "perftest/ib_write_lat", "perftest/ib_send_lat"),
     *("perftest/ib_read_bw", "fabtests/fi_pingpong", "cxi/cxi_write_bw", "cxi/cxi_write_bw/bidirectional"),
+    *("osu/osu_latency/device", "osu/osu_bw/host-device", "osu/osu_bw/device-host", "osu/osu_bibw/device"),
+    *("perftest/ib_write_bw/device", "perftest/ib_write_bw/bidirectional/device", "perftest/ib_send_lat/device"),
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.rfm.checks.catalogue import needs
-from railyard.site.matrix import Need
+from railyard.site.matrix import DEVICE_BUFFERS, Need
 from railyard.site.takes import Takes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -40,6 +40,9 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
     tools = ("imb", "netpipe", "osu")
     found = [replace(need, takes=Takes()) for need in needs(ROOT / "checks") if need.tool in tools]
     assert [need for need in found if not need.extended] == [
+        Need("DeviceLatency", "osu", "osu/osu_latency/device", 2, feature=DEVICE_BUFFERS),
+        Need("DeviceBandwidth", "osu", "osu/osu_bw/device", 2, feature=DEVICE_BUFFERS),
+        Need("DeviceBidirectional", "osu", "osu/osu_bibw/device", 2, feature=DEVICE_BUFFERS),
         Need("ImbPingPong", "imb", "imb/PingPong", 2, passes=3),
         Need("ImbUniband", "imb", "imb/Uniband", 2, passes=3, pair_a_rail=True),
         Need("ImbBiband", "imb", "imb/Biband", 2, passes=3, pair_a_rail=True),
@@ -53,6 +56,17 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
         four("OsuAllreduce", "osu", "osu_allreduce", smallest=4),
     ]
     assert [need for need in found if need.extended and need.tool != "netpipe"] == [
+        *(
+            Need(
+                f"HostDeviceBandwidth %buffers={ends}",
+                "osu",
+                f"osu/osu_bw/{ends}",
+                2,
+                extended=True,
+                feature=DEVICE_BUFFERS,
+            )
+            for ends in ("host-device", "device-host")
+        ),
         Need("ImbSendrecv", "imb", "imb/Sendrecv", 2, passes=3, extended=True),
         Need("ImbExchange", "imb", "imb/Exchange", 2, passes=3, extended=True),
         four("ImbAlltoall", "imb", "Alltoall", extended=True),

@@ -157,3 +157,25 @@ def test_what_is_wrong_is_said(tmp_path: Path, gpus: str, said: str) -> None:
     with pytest.raises(InputError) as error:
         load_system(write(tmp_path, f"gpus: {gpus}\n"))
     assert str(error.value) == f"systems/site.yaml:26: {said}"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "memory", "said"),
+    [
+        ("", "cuda", "found cuda, expected the GPUs of the nodes too (gpus:)"),
+        (
+            "gpus: {per_node: 8, kind: X, nvlink: 4}\n",
+            "rocm",
+            "found rocm, expected cuda: NVLink connects NVIDIA's GPUs",
+        ),
+        ("gpus: {per_node: 8, kind: X, xgmi: mi300x}\n", "cuda", "found cuda, expected rocm: xGMI connects AMD's GPUs"),
+    ],
+)
+def test_messages_lie_in_the_memory_of_the_gpus_that_there_are(
+    tmp_path: Path, gpus: str, memory: str, said: str
+) -> None:
+    path = write(tmp_path, "")
+    path.write_text(f"{path.read_text(encoding='utf-8')}    device_buffers: {memory}\n{gpus}", encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        load_system(path)
+    assert str(error.value) == f"systems/site.yaml:26: stacks.openmpi.device_buffers: {said}"

@@ -1,6 +1,6 @@
 """Spack recipe of perftest, the bandwidth and latency of RDMA verbs between two hosts, without MPI."""
 
-from spack.package import conflicts, depends_on, license, version
+from spack.package import conflicts, depends_on, license, variant, version
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
 
 
@@ -20,4 +20,20 @@ class Perftest(AutotoolsPackage):
     depends_on("rdma-core")
     depends_on("pciutils")
 
+    # Buffers in the memory of GPUs: ib_write_bw --use_cuda=0, --use_rocm=0.
+    variant("cuda", default=False, description="Buffers in the memory of NVIDIA's GPUs")
+    variant("rocm", default=False, description="Buffers in the memory of AMD's GPUs")
+    depends_on("cuda", when="+cuda")
+    depends_on("hip", when="+rocm")
+
+    conflicts("+cuda", when="+rocm", msg="one kind of GPU at a time")
     conflicts("platform=darwin", msg="verbs exist on Linux alone")
+
+    def configure_args(self) -> list[str]:
+        """Return where the headers of CUDA or ROCm are (README of perftest, GPUDirect usage)."""
+        args: list[str] = []
+        if self.spec.satisfies("+cuda"):
+            args.append(f"CUDA_H_PATH={self.spec['cuda'].prefix.include.join('cuda.h')}")
+        if self.spec.satisfies("+rocm"):
+            args += ["--enable-rocm", f"--with-rocm={self.spec['hip'].prefix}"]
+        return args
