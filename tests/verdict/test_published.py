@@ -62,7 +62,7 @@ def printed(system: str, fabric: str, metric: str) -> list[tuple[int | None, flo
 def bytes_of(size: int | str) -> int:
     if isinstance(size, int):
         return size
-    return int(size[:-1]) << {"K": 10, "M": 20}[size[-1]]
+    return int(size[:-1]) << {"K": 10, "M": 20, "G": 30}[size[-1]]
 
 
 def unmarked(record: Record) -> Iterator[tuple[str, int, float]]:

@@ -3,7 +3,7 @@
 import glob
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +119,15 @@ def judge_command(
         if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
             raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
-    if tool == _NCCL:
-        return _judge_nccl(outputs, _leaves(switches), **of_nccl)
-    found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
+    judges: dict[str, Callable[[], int]] = {
+        _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected),
+        _NCCL: lambda: _judge_nccl(outputs, _leaves(switches), **of_nccl),
+    }
+    return judges[tool]()
+
+
+def _judge_pairs(outputs: Sequence[Path], leaf_of: Leaves, repeats: int, expected: float | None) -> int:
+    found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")
         return 1
