@@ -35,10 +35,8 @@ BAD = [
     "ompi_bw_H_inter_nocxi_v75_validation",
     "ompi_latency_H_inter_nocxi_v75_validation",
 ]
-#: Collectives, and both ways at once between GPUs: a link has no floor for them, so neither the good nor the bad one gets
-#: a verdict, and that is said.
+#: Collectives: a link has no floor for them, so neither the good nor the bad one gets a verdict, and that is said.
 WITHOUT = [
-    "ompi_bibw_D_inter_v75_validation",
     "mpich_alltoall_D_multi_nocxi_v75_validation",
     "mpich_alltoall_D_multi_v75_validation",
     "ompi_alltoall_D_multi_nocxi_v75_validation",
@@ -73,6 +71,12 @@ def test_a_collective_gets_no_verdict_from_a_link_and_that_is_said(corpus: Path,
     assert found.state == "not-judged"
     assert found.sentence == "not judged: no floor of a link holds for latency of osu/osu_alltoall"
     assert not found.passed
+
+
+def test_both_ways_at_once_between_gpus_get_no_verdict_from_a_link(corpus: Path) -> None:
+    (found,) = judged(corpus / "osu" / "cscs_alps_ompi_bibw_D_inter_v75_validation.txt", "slingshot-11")
+    assert (found.state, found.causes) == ("not-judged", ())
+    assert "no floor of a link holds for bidirectional bandwidth of osu/osu_bibw/device" in found.sentence
 
 
 @pytest.mark.parametrize(
