@@ -126,7 +126,7 @@ def judge_command(
     return judges[tool]()
 
 
-def _judge_pairs(outputs: Sequence[Path], leaf_of: Leaves, repeats: int, expected: float | None) -> int:
+def _judge_pairs(outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expected: float | None) -> int:
     found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")
