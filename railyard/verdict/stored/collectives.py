@@ -13,7 +13,7 @@ from datetime import date
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
 from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.gpu.possible import bounds
+from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.benchmarks.metrics import curves as metric_curves
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
@@ -236,15 +236,17 @@ def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> Ru
 
 
 def _shown(key: str, table: Table, of_run: GpuRun) -> Iterator[CurveJudgement]:
-    """Yield the curve that is printed, beside the highest of the bounds: no algorithm shows more."""
+    """Yield the curve that is printed, beside its bound where all algorithms have one and the same."""
     try:
         made: tuple[Curve, ...] = metric_curves(table, key)
     except ValueError:  # rule 2 says why
         return
     limit = None
     if of_run.shape is not None:
-        known = bounds(of_run.collective, of_run.shape)
-        if known and known[-1].limited_by:
+        own = own_nics(of_run.collective, of_run.shape)
+        known = bounds(of_run.collective, of_run.shape) if own is None else (own,)
+        # Where they differ, rules 3 and 5 say which share of which bound it is.
+        if known and known[-1].limited_by and known[0].busbw_mb_s == known[-1].busbw_mb_s:
             limit = Limit(known[-1].busbw_mb_s, f"{known[-1].algorithm}: {known[-1].terms}", known[-1].source)
     for each in made:
         share = None if limit is None else 100 * max(each.values) / limit.value_mb_s
