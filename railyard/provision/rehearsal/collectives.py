@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.gpu.carried import carried
 from railyard.benchmarks.gpu.collectives import collective
-from railyard.benchmarks.gpu.possible import bounds
+from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, PARTS, RAILS, TWO_NODES, WHOLE, collective_of
 from railyard.hardware.gpu_nodes import Shape
 from railyard.provision.rehearsal import model, traffic
@@ -82,7 +82,9 @@ def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, si
     if known is not None:
         healthy = size / known.at(size)
     else:
-        healthy = EFFICIENCY * bounds(name, shape)[0].busbw_mb_s * size / (size + _HALF_BYTES)
+        healthy = (
+            EFFICIENCY * (own_nics(name, shape) or bounds(name, shape)[0]).busbw_mb_s * size / (size + _HALF_BYTES)
+        )
     if part == ONE_NODE:
         return healthy
     if any(network.is_fallback(flow) for flow in flows):
