@@ -73,7 +73,7 @@ def printed(run: Printed) -> str:
     rows, shown = "", []
     for size, value in run.rates_mb_s.items():
         time_us = busbw(run.collective, size, 1.0, ranks) / value
-        half = f"{time_us:>10.2f}{size / time_us / 1000:>8.2f}{value / 1000:>8.2f}"
+        half = f"  {time_us:>8.2f}{size / time_us / 1000:>8.2f}{value / 1000:>8.2f}"
         shown.append(round(value / 1000, 2))
         rows += f"{size:>12}{size // 4:>14}{'float':>10}{redop:>8}{root:>8}{half}{wrong:>8}{half}{in_place:>8}\n"
     head = "\n".join([*lines, *run.log, ""])
