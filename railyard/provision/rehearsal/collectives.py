@@ -6,6 +6,7 @@ of nccl-tests and NCCL, as they are documented: what Railyard sets is tried by w
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.gpu.carried import carried
@@ -17,8 +18,8 @@ from railyard.provision.rehearsal import model, traffic
 from railyard.provision.rehearsal.asked import Asked
 from railyard.provision.rehearsal.crew import Crew
 from railyard.provision.rehearsal.moves import Moves
-from railyard.provision.rehearsal.told import Port
-from railyard.provision.rehearsal.traffic import Network
+from railyard.provision.rehearsal.told import Port, Taken
+from railyard.provision.rehearsal.traffic import Flow, Network
 from railyard.provision.replay import published
 from railyard.provision.replay.collective_texts import Printed, printed
 from railyard.site.gpu_shape import shape_of_part
@@ -34,11 +35,14 @@ _HALF_BYTES = 4 << 20
 def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
     """Return what a run prints, and add what it moves. Raises RailyardError where its system states no GPUs."""
     crew, gpus, name = network.crew, network.crew.site.system.gpus, collective_of(asked.key)
-    if gpus is None or name is None or network.place is None:
+    if gpus is None or name is None:
         raise RailyardError(f"{asked.key}: found no GPUs in systems/{crew.site.system.system}.yaml, expected gpus")
     groups, part, ranks = _groups(crew), _part(crew), max(crew.per_node.values())
-    place, rails = network.place, len(crew.takes[0].ports)
-    shape = shape_of_part(crew.site.system, place.name, rails, PARTS[part], len(crew.nodes), ranks)
+    # A library that left out every rail takes the management network: its nodes still have the rails of a fabric.
+    fabrics = crew.site.system.fabrics
+    fabric = next(iter(fabrics)) if network.place is None else network.place.name
+    rails = min(len(crew.takes[0].ports), len(fabrics[fabric].rails))
+    shape = shape_of_part(crew.site.system, fabric, rails, PARTS[part], len(crew.nodes), ranks)
     if shape is None:
         raise RailyardError(f"{asked.key}: found {ranks} processes on a node of {gpus.per_node} GPUs, expected no more")
     traffic.start_up(crew, moves)
@@ -49,7 +53,7 @@ def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
     run = Printed(
         name, rates, [member.node for member in crew.members], ranks, sentence, groups,
         iterations=1 if told is None else told.measured, warm_ups=0 if told is None else told.warm_up,
-        checked=asked.validated, log=list(_log(crew, part, gpus, place.fabric)),
+        checked=asked.validated, log=list(_log(crew, part, gpus, fabrics[fabric])),
     )  # fmt: skip
     return printed(run)
 
@@ -76,7 +80,10 @@ def _part(crew: Crew) -> str:
 
 def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, size: int) -> float:
     """Return the busbw at one size, MB/s: by the references, else a share of a ring's bound, less what faults take."""
-    flows = traffic.around(network)
+    flows = around(network)
+    if not flows:  # within one node its GPUs have all rails that were taken, all the same
+        node, taken = network.crew.nodes[0], network.crew.takes[0]
+        flows = [Flow(node, node, tuple((port, port) for port in taken.ports), taken)]
     test = network.test(f"{asked.key}/{part}" if part else asked.key, flows)
     known = None if test is None else published.healthy(network.crew.site, test, asked.sizes)
     if known is not None:
@@ -93,6 +100,28 @@ def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, si
     return healthy * min([*own, *(network.share(flow, size) for flow in flows if not flow.within_node)])
 
 
+def around(network: Network) -> list[Flow]:
+    """Return the flows between the nodes as GPUs have them: each sends by its own NIC to the NIC of its like.
+
+    A node whose library left out a NIC has another one carry its part; all others go on as they were.
+    """
+    gpus, flows = network.crew.site.system.gpus, traffic.around(network)
+    if gpus is None:
+        return flows
+    crew, found = network.crew, []
+    ports = {node: crew.takes[next(m.rank for m in crew.members if m.node == node)].ports for node in crew.nodes}
+    for flow in flows:
+        mine, other = ports[flow.first], ports[flow.second]
+        if mine[0].kind == "net" or len(mine) == len(other):
+            found.append(flow)
+            continue
+        lanes = tuple(
+            (mine[_nic_of(gpu, mine, gpus)], other[_nic_of(gpu, other, gpus)]) for gpu in range(gpus.per_node)
+        )
+        found.append(replace(flow, lanes=lanes, taken=Taken(tuple(a for a, _ in lanes), "striping")))
+    return found
+
+
 def _ports(network: Network) -> Sequence[Port]:
     return network.crew.takes[0].ports
 
@@ -102,7 +131,7 @@ def _move(network: Network, name: str, part: str, shape: Shape, groups: int, vol
     shares = carried(name, "p2p" if collective(name).point_to_point else "ring", shape)
     if part == ONE_NODE or shape.domains == 1 or shares is None:
         return
-    flows, per_node = traffic.around(network), shape.gpus // shape.gpus_a_domain
+    flows, per_node = around(network), shape.gpus // shape.gpus_a_domain
     if part == OVER_NICS:
         node, ports = network.crew.nodes[0], _ports(network)
         for port in ports:

@@ -8,12 +8,14 @@ from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name, nodes_of_key
 from railyard.benchmarks.table.nccl import part_of
+from railyard.hardware.limits import Limit
 from railyard.provision.replay import application_texts, pattern_texts
 from railyard.provision.replay.curve_model import MessageTime
 from railyard.provision.replay.form import WORDS, Origin, Recording
 from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.model_file import FILE_NAME, ModelCurve, read_model
 from railyard.provision.replay.texts import WRITERS, Made, text_of
+from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.matrix import Need, asked_for, matrix
 from railyard.site.references.load import BANDWIDTH_FROM_BYTES
 from railyard.site.references.model import is_for
@@ -82,7 +84,7 @@ def held(site: Site, test: TestId, sizes: tuple[int, ...], times_us: tuple[float
     for each in micro.find(test.benchmark).metrics:
         if each.name not in (BANDWIDTH, LATENCY):
             continue
-        limit = site.system.fabrics[test.fabric].limit(test.rails, each.directions)
+        limit = _limit(site, replace(test, policy=""), each.directions)
         for band in site.references.bands(test, each, limit.value_mb_s if limit else None):
             for place, size in enumerate(sizes):
                 bound = band.bound_at(size)
@@ -232,8 +234,7 @@ def _targets(
     The floors of the link's class are nobody's published number, and a nominal upper limit is no measured one.
     """
     each, test = micro.metric(key, metric), replace(test, benchmark=key)
-    fabric = site.system.fabrics[test.fabric]
-    limit = fabric.limit(test.rails, each.directions, policy=test.policy) if metric == BANDWIDTH else None
+    limit = _limit(site, test, each.directions) if metric == BANDWIDTH else None
     bands = site.references.bands(test, each, limit.value_mb_s if limit else None)
     found = []
     for band in bands:
@@ -246,6 +247,14 @@ def _targets(
         if known:
             found.append((band.entry_id, known))
     return found
+
+
+def _limit(site: Site, test: TestId, directions: int) -> Limit | None:
+    """Return the bound that a verdict takes for a test, MB/s: of messages from GPUs their slots', too."""
+    fabric, gpus = site.system.fabrics[test.fabric], site.system.gpus
+    if gpus is not None and micro.find(test.benchmark).in_gpu:
+        return limit_from_gpus(gpus, fabric, test.rails, directions, policy=test.policy)
+    return fabric.limit(test.rails, directions, policy=test.policy)
 
 
 def _ends(first: int | None, last: int | None, sizes: tuple[int, ...]) -> tuple[int, ...]:

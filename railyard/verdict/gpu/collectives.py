@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.wording import counted as how_many
-from railyard.benchmarks.gpu.carried import least_carried
+from railyard.benchmarks.gpu.algorithms import ALGORITHMS
+from railyard.benchmarks.gpu.carried import carried, least_carried
 from railyard.benchmarks.gpu.possible import Most, most
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.hardware.gpu_nodes import Shape
@@ -112,7 +113,7 @@ class GpuCollectives(Sizes):
         if why is not None or shape is None or collective is None or moved is None:
             return counted.judge(case, readings, plan, (), f"how much each node must move is not known: {why}")
         groups = case.ranks_per_node if part.split else 1
-        of_nodes = _of_nodes(collective, shape, groups, moved)
+        of_nodes = _of_nodes(collective, shape, groups, moved, _moved_at_most(case, moved))
         even = part.split and _has_own_nics(case)
         return proof.judge(
             readings, replace(plan, collective=not even, traffic=dict(zip(nodes, of_nodes, strict=True)))
@@ -165,16 +166,41 @@ def _why_unknown(case: Case, shape: Shape | None, collective: str | None, moved:
     return None
 
 
-def _of_nodes(collective: str, shape: Shape, groups: int, moved: int) -> list[traffic.NodeTraffic]:
-    """Return what each node sends and receives at least, of all groups together."""
-    shares, domains = least_carried(collective, shape), shape.gpus // shape.gpus_a_domain
+def _of_nodes(
+    collective: str, shape: Shape, groups: int, moved: int, at_most: int | None
+) -> list[traffic.NodeTraffic]:  # fmt: skip
+    """Return what each node sends and receives at least and at most, of all groups together.
+
+    Which algorithm the library takes is not known: at least what none can avoid, at most what the busiest carries.
+    """
+    made = [carried(collective, name, shape) for name in ALGORITHMS]
+    shares, all_shares = least_carried(collective, shape), [each for each in made if each is not None]
+    domains = shape.gpus // shape.gpus_a_domain
     found = []
     for node in range(shape.nodes):
-        own = shares[node * domains : (node + 1) * domains]
-        sent = int(groups * moved * sum(share.sent for share in own))
-        received = int(groups * moved * sum(share.received for share in own))
-        found.append(traffic.NodeTraffic(sent, received, sent, received))
+        own = slice(node * domains, (node + 1) * domains)
+        sent = int(groups * moved * sum(share.sent for share in shares[own]))
+        received = int(groups * moved * sum(share.received for share in shares[own]))
+        most = [
+            None if at_most is None else int(groups * at_most * max(each, default=0.0))
+            for each in (
+                [sum(share.sent for share in of[own]) for of in all_shares],
+                [sum(share.received for share in of[own]) for of in all_shares],
+            )
+        ]
+        found.append(traffic.NodeTraffic(sent, received, sent, received, *most))
     return found
+
+
+def _moved_at_most(case: Case, moved: int) -> int | None:
+    """Return ``moved`` with warm-ups, the run that each half begins with and the one that is checked; None if unknown.
+
+    Source: common.cu of NVIDIA/nccl-tests, TimeTest and BenchTime.
+    """
+    told = case.repetitions
+    if told is None or told.warm_up is None:
+        return None
+    return int(moved * (told.measured + told.warm_up + 2) / told.measured)
 
 
 def _times(table: Table) -> int | None:

@@ -96,6 +96,13 @@ def test_a_slow_rail_lowers_the_collective(bed: Bed) -> None:
     assert slow == pytest.approx(0.25 * healthy, rel=0.01)
 
 
+def test_a_nic_that_a_node_leaves_out_makes_no_other_node_look_idle(bed: Bed) -> None:
+    bed.plant(Fault("idle", "rail=n10:mlx5_0,idle", "n10", "mlx5_0:1"))
+    found = run(bed)
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 4)
+    assert [(one.kind, one.node, one.rail) for one in found.verdict.suspects] == [("rail", "n10", "mlx5_0:1")]
+
+
 CARDS = tuple(Port(f"{name}:1", "verbs") for name in ("mlx5_0", "mlx5_1", "mlx5_10"))
 ETH = Port("eth0", "net")
 

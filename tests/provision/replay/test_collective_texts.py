@@ -26,6 +26,13 @@ def test_what_is_printed_is_read_back(collective: str, ranks: int, a_node: int) 
     assert table.column("busbw") == pytest.approx(tuple(RATES.values()))
 
 
+def test_a_row_of_seconds_keeps_its_columns_apart() -> None:
+    made = Made("nccl/all_reduce_perf", (8 << 30,), ((8 << 30) / 4180.0,), "made up", ranks=4, ranks_per_node=1)
+    parsed = nccl.parse(text_of(made))
+    assert parsed.failures == ()
+    assert parsed.tables[0].column("busbw") == pytest.approx((4180.0,))
+
+
 def test_a_published_cluster_of_gpus_plays_its_sources_numbers_alone() -> None:
     site = site_at(ROOT, "coreweave-h100")
     folder = folder_of(ROOT, "coreweave-h100")

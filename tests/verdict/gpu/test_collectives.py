@@ -161,6 +161,20 @@ def test_one_slow_rail_of_groups_is_seen_by_its_share(tmp_path: Path) -> None:
     assert "rail mlx5_1:1 of g1 sent 12.5 %" in found.verdict.sentence
 
 
+def test_warm_ups_of_a_ring_are_nobody_elses_traffic(tmp_path: Path) -> None:
+    # What no algorithm avoids is S a NIC; a ring carries 1.5 S, 29 times in place of 20 with warm-ups and checks.
+    (tmp_path / "references").mkdir()
+    own = REFERENCE.replace("sendrecv_perf", "all_reduce_perf/rails")
+    (tmp_path / "references" / "gpus.yaml").write_text(own, encoding="utf-8")
+    mb, slow = MOVED * 27 / 20 * 2 * 3 / 4 / 1e6, dict.fromkeys(SIZES, 23_000.0)
+    found = rails(tmp_path, rates=slow, mb=mb, more="")
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 5), found.verdict.line
+    # Twice of what the busiest algorithm carries is not all its own.
+    found = rails(tmp_path, rates=slow, mb=4 * mb, more="")
+    assert found.verdict.state == "disturbed", found.verdict.line
+    assert "shared: " in found.verdict.line
+
+
 def test_a_gpu_that_sends_by_anothers_nic_is_named(tmp_path: Path) -> None:
     swapped = over_nics(("g1", "g2", "g3", "g4"), {0: 0, 1: 2, 2: 1, 3: 3})
     found = rails(tmp_path, log=swapped)
