@@ -128,8 +128,9 @@ def duration(seconds: float) -> str:
 
 
 def _soaked(place: Place, readings: Sequence[Reading]) -> Soaked | None:
-    own = [(reading.at_s, reading.values[place]) for reading in readings if place in reading.values]
-    if len(own) < 2 or own[-1][0] <= own[0][0]:
+    read = [(reading.at_s, reading.values[place]) for reading in readings if place in reading.values]
+    own = _rising(read)
+    if len(own) < 2:
         return None
     sent, received = _rates(own, TRAFFIC[0]), _rates(own, TRAFFIC[1])
     lower = [min(pair) for pair in zip(sent, received, strict=True)]
@@ -151,8 +152,22 @@ def _soaked(place: Place, readings: Sequence[Reading]) -> Soaked | None:
         errors={name: (last[name] - first[name]) / hours for name in names},
         changes=max(0, last.get(CHANGES, 0) - before),
         first_change_s=changed,
-        unread=len(readings) - len(own),
+        unread=len(readings) - len(read),
     )
+
+
+def _rising(read: Sequence[tuple[float, Mapping[str, int]]]) -> list[tuple[float, Mapping[str, int]]]:
+    """Return the readings of rising time: the first of all, then the last counters that were read at each time.
+
+    A job's clock counts whole seconds, and may be set back: between two readings of one second there is no rate.
+    """
+    found: list[tuple[float, Mapping[str, int]]] = []
+    for at_s, counters in read:
+        if not found or at_s > found[-1][0]:
+            found.append((at_s, counters))
+        elif len(found) > 1:
+            found[-1] = (found[-1][0], counters)
+    return found
 
 
 def _rates(own: Sequence[tuple[float, Mapping[str, int]]], counter: str) -> list[float]:

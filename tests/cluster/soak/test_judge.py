@@ -133,5 +133,15 @@ def test_one_reading_says_nothing() -> None:
     assert soaked(readings(count=1)) == ()
 
 
+def test_readings_of_one_second_have_no_rate_between_them_and_lose_no_counter() -> None:
+    """A busy node is read late and the next time at once: a job's clock counts whole seconds."""
+    first, *others, last = readings({6: {"rx_crc_errors": 3}})
+    at_once = [Reading(0.0, others[0].values), *others, Reading(50.0, last.values)]
+    (rail,) = soaked([first, *at_once])
+    assert (rail.sent_mb_s, rail.unread) == (47.0, 0)
+    assert rail.errors == {"rx_crc_errors": pytest.approx(3 / (50 / 3600))}
+    assert soaked([first, Reading(0.0, others[0].values)]) == ()
+
+
 def test_times_as_people_say_them() -> None:
     assert [duration(seconds) for seconds in (42.4, 310, 25_380)] == ["42 s", "5 min 10 s", "7 h 3 min"]
