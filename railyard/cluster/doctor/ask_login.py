@@ -11,6 +11,7 @@ from pathlib import Path
 from railyard.base.errors import RailyardError
 from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, sought
+from railyard.provision.spack import program
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system
 from railyard.site.systems.model import System
@@ -28,12 +29,16 @@ def ask(home: Path, name: str) -> tuple[Login, System | None]:
     return Login(
         python=sys.version_info[:2],
         reframe=_version("reframe-hpc"),
-        programs={} if system is None else {program: shutil.which(program) for program in sought(system)},
+        programs={} if system is None else {name: _where(home, name) for name in sought(system)},
         paths={} if system is None else {path: Path(path).exists() for path in _paths(system, home)},
         system=wrong,
         state=state,
         file_clock_s=clock,
     ), system
+
+
+def _where(home: Path, name: str) -> str | None:
+    return program.program(home) if name == "spack" else shutil.which(name)
 
 
 def _version(package: str) -> str | None:
