@@ -22,6 +22,7 @@ class _Options:
     extended: bool
     failed: bool
     spack: bool
+    spack_from: str | None
     replay: bool
     one_allocation: bool
     budget: float | None
@@ -39,7 +40,9 @@ class _Options:
 )
 @click.option("--failed", is_flag=True, help="Only what failed in the last run.")
 @click.option("--spack", is_flag=True, help="Take the benchmarks that Spack builds, where a stack states some; "
-              "they are built first where they are not there.")  # fmt: skip
+              "Spack is got and they are built first, where they are not there.")  # fmt: skip
+@click.option("--spack-from", metavar="PLACE", help="As --spack; where there is no Spack, it is taken from a folder "
+              "that railyard spack bootstrap --to filled, or from below a mirror's URL.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
 @click.option(
     "--one-allocation", is_flag=True, help="Under Slurm: all tests as steps of one allocation; in a job, of that."
@@ -66,17 +69,19 @@ def command(**options: Any) -> int:
     input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
     """
     given = _Options(**options)
+    from railyard.provision.spack.prepare import Getting
     from railyard.rfm.run.options import read
     from railyard.rfm.run.session import Session, SessionOptions, pass_through
 
-    if given.spack:
+    asks_spack = given.spack or given.spack_from is not None
+    if asks_spack:
         os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
     if given.replay:
         os.environ[REPLAY_VARIABLE] = "1"
     home = find_home()
     asked = SessionOptions(
         *(given.name, given.full, given.failed, given.reframe_options, given.extended),
-        *(given.one_allocation, given.budget),
+        *(given.one_allocation, given.budget, Getting(asks_spack, given.spack_from)),
     )
     if read(given.reframe_options).lists:
         return pass_through(home, asked, _say)

@@ -14,12 +14,19 @@ from railyard.site.test_id import named_policy
 ENDED = re.compile(
     r"^\[\s*(?P<word>OK|FAIL|SKIP|XFAIL|XPASS|ABORT)\s*\] \(\s*(?P<done>\d+)/\s*(?P<all>\d+)\) (?P<case>.+)$"
 )
+#: In the name of a fixture (a build), which no test is: its scope follows.
+_BUILD = " ~"
 
 
 def ended(line: str, records: Path) -> str | None:
-    """Return what to print for a line of ReFrame's, None where it ends no test. ``records`` is the run's file."""
+    """Return what to print for a line of ReFrame's, None where it ends no test. ``records`` is the run's file.
+
+    None too for a build that succeeded: what it built was said when it did.
+    """
     found = ENDED.match(warnings.ANSI.sub("", line))
     if found is None:
+        return None
+    if found["word"] == "OK" and _BUILD in found["case"]:
         return None
     record = _newest(records, found["case"])
     count = f"({found['done']:>{len(found['all'])}}/{found['all']})"

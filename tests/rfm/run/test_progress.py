@@ -36,3 +36,9 @@ def test_what_is_no_measurement_is_called_so(tmp_path: Path) -> None:
     assert ended(printed("OK", "ImbUniband %rails=1 /0a1b2c3d @virtual:hsn+mpich"), tmp_path / FILE_NAME) == (
         "( 3/33) pass (rehearsed) hsn   mpich     1 rail   imb/Uniband            "
     )
+
+
+def test_a_build_is_no_test_and_is_named_where_it_failed(tmp_path: Path) -> None:
+    build = "SpackEnvironment ~virtual:hsn+mpich /0a1b2c3d @virtual:hsn+mpich"
+    assert ended(printed("OK", build), tmp_path / FILE_NAME) is None
+    assert ended(printed("FAIL", build), tmp_path / FILE_NAME) == f"( 3/33) fail        {build}"
