@@ -9,13 +9,17 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.wording import counted
 from railyard.cluster.doctor.login import sought, why_no_scheduler
-from railyard.provision.installed import installed
+from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
+from railyard.job.slurm import why_never
+from railyard.provision.installed import installed, mpi_of
+from railyard.provision.mpi_prefixes import SOURCES, prefix_of
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.site.site import Site
 from railyard.site.systems.rehearsed import rehearsed
 from railyard.site.test_id import TestId
+from railyard.stacks.table import STACKS
 
 #: In a run's folder: the stacks that no test can use, with the sentence why.
 UNFIT_FILE = "unfit-stacks.json"
@@ -36,10 +40,17 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
         lacking = why_no_scheduler({name: shutil.which(name) for name in sought(system)}, system)
         if lacking is not None:
             raise SetupError(f"systems/{system.system}.yaml: {lacking.what}; {lacking.fix}")
+        never = why_never(system)
+        if never is not None:
+            options = " ".join(system.job_options) or "no options"
+            raise SetupError(
+                f"systems/{system.system}.yaml: Slurm takes no job with {options}: {never}; correct access or jobs in "
+                "the file"
+            )
     stacks = tuple(dict.fromkeys(case.stack for case in promised))
     by_spack = [stack for stack in stacks if system.stacks[stack].spack is not None]
-    unfit = {stack: why for stack in stacks if stack not in by_spack and (why := _why_not_installed(site, stack))}
     unbuilt = prepare(site, by_spack, echo, getting) if by_spack else {}
+    unfit = {stack: why for stack in stacks if stack not in by_spack and (why := _why_not_installed(site, stack))}
     unfit |= unbuilt
     if unfit and (len(unfit) == len(stacks) or len(unbuilt) == len(by_spack) > 0):
         raise SetupError(_sentences(unfit))
@@ -84,28 +95,26 @@ def why_unfit(stack: str) -> str | None:
 def _why_not_installed(site: Site, stack: str) -> str | None:
     """Return why a stack that the site installed cannot be used from here, None where it can or nobody here can say.
 
-    On a cluster the nodes may have what this host has not.
+    On a cluster the nodes may have what this host has not, and modules may bring what no path names.
     """
-    entry = site.system.stacks[stack]
+    system, entry = site.system, site.system.stacks[stack]
+    starts = system.launcher in (*TESTBEDS, *OWN_LAUNCHERS) and not STACKS[stack].pair
     try:
-        there = installed(site, stack)
+        tools = [path for path in installed(site, stack).tools.values() if Path(path).is_absolute()]
+        wanted = [mpi_of(site, stack).launcher] if starts else []
     except SetupError as error:
         return str(error)
-    if site.system.scheduler != "local":
+    if system.scheduler != "local" or entry.modules:
         return None
-    prefix = None if entry.prefix is None else Path(entry.path(entry.prefix, site.home))
-    if prefix is not None and not prefix.is_dir():
-        return f"{prefix}: found no such folder, expected the prefix of {stack}; {_how_to_get(site, stack, prefix)}"
-    tools = [path for path in there.tools.values() if Path(path).is_absolute()]
-    if tools and not entry.modules and not any(Path(path).exists() for path in tools):
-        return (
-            f"{tools[0]}: found nothing there, expected a benchmark of {stack}; correct stacks.{stack} in "
-            f"systems/{site.system.system}.yaml, or install it"
-        )
-    return None
+    lacking = [path for path in wanted if Path(path).is_absolute() and not Path(path).exists()]
+    if tools and not any(Path(path).exists() for path in tools):
+        lacking.append(tools[0])
+    if not lacking:
+        return None
+    return f"{lacking[0]}: found nothing there, expected it for {stack}; {_how_to_get(site, stack, lacking[0])}"
 
 
-def _how_to_get(site: Site, stack: str, prefix: Path) -> str:
-    if prefix == site.home / ".stacks" / stack:
+def _how_to_get(site: Site, stack: str, path: str) -> str:
+    if Path(path).is_relative_to(prefix_of(site.home, stack)) and stack in SOURCES:
         return f"type: railyard stacks install {stack}"
-    return f"install it there, or correct stacks.{stack}.prefix in systems/{site.system.system}.yaml"
+    return f"install it there, or correct stacks.{stack} in systems/{site.system.system}.yaml"

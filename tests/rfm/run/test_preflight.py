@@ -108,35 +108,61 @@ def test_a_sentence_of_all_stacks_is_said_once(site: MadeSite, monkeypatch: pyte
 # --- what the site installed
 
 
-def test_a_prefix_that_is_not_there(site: MadeSite, tmp_path: Path) -> None:
-    assert refused(with_tcp(site, "/no/such/prefix"), "tcp") == (
-        "/no/such/prefix: found no such folder, expected the prefix of tcp; install it there, or correct "
-        "stacks.tcp.prefix in systems/made.yaml"
-    )
-
-
-def test_a_prefix_of_make_stacks_is_made_by_it(site: MadeSite) -> None:
-    assert refused(with_tcp(site, ".stacks/tcp"), "tcp") == (
-        f"{site.home}/.stacks/tcp: found no such folder, expected the prefix of tcp; type: railyard stacks install tcp"
-    )
-
-
-def test_a_prefix_without_any_of_its_benchmarks(site: MadeSite, tmp_path: Path) -> None:
-    there = with_tcp(site, str(tmp_path))
+def test_a_stack_none_of_whose_benchmarks_is_there(site: MadeSite, tmp_path: Path) -> None:
+    there = with_tcp(site, str(tmp_path / "tcp"))
     assert refused(there, "tcp") == (
-        f"{tmp_path}/bin/iperf3: found nothing there, expected a benchmark of tcp; correct stacks.tcp in "
-        "systems/made.yaml, or install it"
+        f"{tmp_path}/tcp/bin/iperf3: found nothing there, expected it for tcp; install it there, or correct "
+        "stacks.tcp in systems/made.yaml"
     )
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/iperf3").touch()
+    spack_site.program(tmp_path / "tcp/bin/iperf3", "exit 0")
     assert asked(there, "tcp") == ({}, [])
+
+
+OPENMPI = """\
+system: made
+description: Two nodes whose MPI starts its own programs
+provider: nodes
+scheduler: local
+launcher: mpirun
+nodes: {names: [n1, n2]}
+report_only: nothing is known of it
+fabrics:
+  hsn:
+    description: One rail without counters
+    kind: tcp
+    link: {name: test-link, data_rate_gbit_s: 100, headers: tcp, mtu: 65536, source: this test}
+    rails:
+      - {device: lo, counters: none}
+stacks:
+  openmpi: {prefix: .stacks/openmpi, benchmarks: {imb: ./imb}}
+"""
+
+
+def test_a_launcher_that_is_not_there(site: MadeSite) -> None:
+    site.write("systems/made.yaml", OPENMPI)
+    (site.home / "references/made.yaml").unlink()
+    spack_site.program(site.home / "imb", "exit 0")
+    there = site_of(site.home)
+    launcher = site.home / ".stacks/openmpi/bin/mpirun"
+    assert refused(there, "openmpi") == (
+        f"{launcher}: found nothing there, expected it for openmpi; type: railyard stacks install openmpi"
+    )
+    spack_site.program(launcher, "exit 0")
+    assert asked(there, "openmpi") == ({}, [])
+
+
+def test_a_prefix_that_no_launcher_needs_may_be_missing(site: MadeSite) -> None:
+    site.write("systems/made.yaml", OPENMPI.replace("launcher: mpirun", "launcher: local"))
+    (site.home / "references/made.yaml").unlink()
+    spack_site.program(site.home / "imb", "exit 0")
+    assert asked(site_of(site.home), "openmpi") == ({}, [])
 
 
 def test_one_of_two_stacks_is_a_warning(site: MadeSite) -> None:
     there = with_tcp(site, "/no/such/prefix")
     unfit, said = asked(there, "mpich", "tcp")
     assert list(unfit) == ["tcp"]
-    assert said[-1].startswith("warning: tcp: /no/such/prefix: found no such folder")
+    assert said[-1].startswith("warning: tcp: /no/such/prefix/bin/iperf3: found nothing there, expected it for tcp; ")
 
 
 def test_nodes_of_a_scheduler_may_have_what_this_host_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,6 +178,37 @@ def test_nodes_of_a_scheduler_may_have_what_this_host_has_not(tmp_path: Path, mo
     for name in ("sbatch", "scancel", "sacct", "srun"):
         spack_site.program(tmp_path / "bin" / name, "exit 0")
     assert asked(there, "openmpi") == ({}, [])  # its prefix, /opt/ompi, is not on this host
+
+
+SAID = [
+    ("allocation failure: Invalid account or account/partition combination specified", True),
+    ("allocation failure: User's group not permitted to use this partition", True),
+    # Nodes that are down or busy now are another hour's jobs: those wait.
+    ("allocation failure: Requested node configuration is not available", False),
+    ("sbatch: Job 7 to start at 2026-11-24T05:00:00 using 2 processors on nodes n1 in partition batch", False),
+]
+
+
+@pytest.mark.parametrize(("said", "never"), SAID)
+def test_options_that_slurm_takes_from_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, never: bool
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    for folder in ("systems", "references"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "systems/hdr.yaml").write_text(HDR, encoding="utf-8")
+    for name in ("scancel", "sacct", "srun"):
+        spack_site.program(tmp_path / "bin" / name, "exit 0")
+    spack_site.program(tmp_path / "bin/sbatch", f'echo "$@" >>{tmp_path}/asked; echo "{said}" >&2; exit 1')
+    there = site_of(tmp_path, "hdr")
+    if not never:
+        assert asked(there, "openmpi") == ({}, [])
+        return
+    reason = said.removeprefix("allocation failure: ")
+    assert refused(there, "openmpi") == (
+        f"systems/hdr.yaml: Slurm takes no job with --partition=batch: {reason}; correct access or jobs in the file"
+    )
+    assert (tmp_path / "asked").read_text(encoding="utf-8") == "--test-only --partition=batch --wrap=true\n"
 
 
 # --- what measures nothing
