@@ -139,7 +139,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *_beside_hops(case),
         *case.remarks,
         *evidence.changed,
-        *identity.remarks(case, evidence),
+        *identity.remarks(case, evidence, readings),
         *rail_setup.remarks(case, evidence.facts),
     )
     # HPC Challenge's output begins with HPL's

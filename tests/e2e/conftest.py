@@ -40,9 +40,10 @@ ANOTHER = """
   - id: of-another-system
     fabric: hsn
     rails: 2
-    benchmark: imb/Uniband
+    benchmark: BENCHMARK
     metric: bandwidth
     unit: MB/s
+    directions: DIRECTIONS
     kind: published
     floor: FLOOR
     sizes: {from: 1M}
@@ -181,9 +182,12 @@ def by_hand(*options: str) -> tuple[str, ...]:
     return (REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-r", *options)
 
 
-def expect_of_another(site: VirtualSite, floor_mb_s: str) -> None:
-    """Add to the site's references what another system gave."""
-    site.edit("references/virtual.yaml", "\nfacts:\n", ANOTHER.replace("FLOOR", floor_mb_s) + "\nfacts:\n")
+def expect_of_another(
+    site: VirtualSite, floor_mb_s: str, benchmark: str = "imb/Uniband", directions: str = "1"
+) -> None:
+    """Add to the site's references what another system gave by a benchmark over two rails."""
+    entry = ANOTHER.replace("FLOOR", floor_mb_s).replace("BENCHMARK", benchmark).replace("DIRECTIONS", directions)
+    site.edit("references/virtual.yaml", "\nfacts:\n", f"{entry}\nfacts:\n")
 
 
 @pytest.fixture(scope="session")
