@@ -71,11 +71,13 @@ stacks: needs venv ## make the MPI stacks' prefixes in .stacks
 lock: ## write requirements/*.txt anew (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
 	@sh ci/lock.sh
 
-docs: venv ## the pages of docs/ as a site in docs/_build/html; writes stacks.md, faults.md, published.md and is-my-number-right.md anew
-	@$(BIN)/python -m railyard.stacks.document > docs/stacks.md
-	@$(BIN)/python -m tests.faults > docs/faults.md
-	@$(BIN)/python -m railyard.cli.published > docs/published.md
-	@$(BIN)/python -m tests.number_threads > docs/is-my-number-right.md
+docs: venv ## write the generated pages of docs/ anew, and all pages as a site into docs/_build/html
+	@$(BIN)/python docs/command_page.py
+	@$(BIN)/python docs/field_pages.py
+	@$(BIN)/python -m railyard.stacks.document > docs/reference/stacks.md
+	@$(BIN)/python -m tests.faults > docs/reference/faults.md
+	@$(BIN)/python -m railyard.cli.published > docs/reference/published.md
+	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/sphinx-build --fail-on-warning --quiet docs docs/_build/html
 
 dist: venv ## wheel and sdist into dist/: `pip install` one of them where there is no clone
@@ -86,7 +88,7 @@ wheelhouse: dist ## every Python package of the locks into wheelhouse/, to insta
 	@sh ci/wheelhouse.sh
 
 clean: ## remove what tests and tools leave behind; runs and their reports stay
-	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist wheelhouse docs/_build docs/_generated
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist wheelhouse docs/_build
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.stacks/*' -prune -exec rm -rf {} +
 
 distclean: clean ## clean, and .venv, .stacks and all runs: as after the clone

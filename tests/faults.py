@@ -1,4 +1,4 @@
-"""The faults that tests plant, as a page for people: `docs/faults.md`, which `make docs` writes anew.
+"""The faults that tests plant, as a page for people: `docs/reference/faults.md`, which `make docs` writes anew.
 
 A row is a test's marker ``fault(layer, planted, said)``. The test looks for ``said`` in the verdict (fixture `said`),
 so the page cannot say what no test saw. pytest itself collects the markers. Faults of rehearsals are rows too:
@@ -227,7 +227,7 @@ def rehearsed() -> list[Planted]:
 
 
 def page(of_tests: Iterable[Planted]) -> str:
-    """Return the text of docs/faults.md, of all tests' faults and those of rehearsals."""
+    """Return the text of docs/reference/faults.md, of all tests' faults and those of rehearsals."""
     rows = [*of_tests, *rehearsed()]
     parts = [_HEAD, f"\n{len(rows)} faults.\n"]
     for layer, heading in LAYERS.items():

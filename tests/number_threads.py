@@ -2,7 +2,7 @@
 
 The rows are tests/number_threads.yaml. ``log`` writes a row's figures in the form of nccl-tests: what a thread does not
 tell (the figures in place, the names of hosts) repeats what it tells or is a plain name. ``python -m
-tests.number_threads`` prints docs/is-my-number-right.md, which `make docs` writes anew.
+tests.number_threads`` prints docs/reference/is-my-number-right.md, which `make docs` writes anew.
 """
 
 import json
@@ -167,7 +167,7 @@ _HEAD = """\
 # Is my number right?
 
 People ask it in the issues of NCCL and nccl-tests, and get an answer by hand. Here are numbers from such threads, what
-`railyard judge FILE --nodes-have …` ([howto](howto/gpus.md)) says of them, and what the maintainers said. Generated
+`railyard judge FILE --nodes-have …` ([howto](../howto/gpus.md)) says of them, and what the maintainers said. Generated
 from `tests/number_threads.yaml` by `make docs`; change that file, not this page. A test judges each row anew.
 
 - Figures and facts are those of the threads, the words are ours. Read the thread before you rely on a row.
@@ -184,7 +184,7 @@ from `tests/number_threads.yaml` by `make docs`; change that file, not this page
 
 
 def page(found: Iterable[tuple[Row, Verdict]]) -> str:
-    """Return docs/is-my-number-right.md of rows with what was said of them."""
+    """Return docs/reference/is-my-number-right.md of rows with what was said of them."""
     pairs = list(found)
     lines = [
         _HEAD,

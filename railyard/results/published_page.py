@@ -1,4 +1,4 @@
-"""docs/published.md: each claim of the sources, what holds it, and its verdict in the replay of its system."""
+"""docs/reference/published.md: each claim of the sources, what holds it, and its verdict in the replay of its system."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""docs/references.md: the fact sheet of the published systems, made from systems/*.yaml and references/*.yaml."""
+"""docs/reference/references.md: the fact sheet of the published systems, made from systems/*.yaml and references/*.yaml."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The table of stacks as a page for people: ``docs/stacks.md``, which ``make docs`` writes anew.
+"""The table of stacks as a page for people: ``docs/reference/stacks.md``, which ``make docs`` writes anew.
 
 A test holds each stack's section of that page equal to this text. It lets a stack be missing there,
 since nobody writes the page by hand.
@@ -37,7 +37,7 @@ _ROCE_HEAD = """\
 
 Which GID (RoCE v1 or v2, and the VLAN), which DSCP byte and which priority a stack's packets have is the site's choice,
 since switches are set up for it. `gid_index`, `traffic_class` and `service_level` of the fabric in the system's file
-say it once for all stacks ([new-cluster.md](clusters.md#several-rails-and-roce)). This is where each number goes:
+say it once for all stacks ([clusters.md](../howto/clusters.md#several-rails-and-roce)). This is where each number goes:
 """
 
 
@@ -104,7 +104,7 @@ def _mpi(stack: Stack) -> str:
 def _without_mpi(stack: Stack) -> str:
     applications = (
         "Besides: an installed application that starts its own processes from the first node, over one rail "
-        "([applications.md](applications.md)). "
+        "([applications.md](../howto/applications.md)). "
     )
     return (
         f"{stack.title}; {stack.told_apart}. Benchmarks: {_code(stack.tools)}, each a client on the first node and a "

@@ -22,20 +22,20 @@ def commands() -> list[str]:
 
 
 def test_the_bounds_in_the_documentation_are_those_of_the_code() -> None:
-    assert (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8").endswith("## Every bound\n\n" + document())
+    assert (ROOT / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8").endswith("## Every bound\n\n" + document())
 
 
 def test_the_links_and_slots_in_the_documentation_are_those_of_the_code() -> None:
-    assert (ROOT / "docs" / "rates.md").read_text(encoding="utf-8").endswith("\n\n" + links.document())
+    assert (ROOT / "docs" / "reference" / "rates.md").read_text(encoding="utf-8").endswith("\n\n" + links.document())
 
 
 def test_the_links_of_gpus_in_the_documentation_are_those_of_the_code() -> None:
-    assert "\n\n" + gpu_links.document() + "\n" in (ROOT / "docs" / "rates.md").read_text(encoding="utf-8")
+    assert "\n\n" + gpu_links.document() + "\n" in (ROOT / "docs" / "reference" / "rates.md").read_text(encoding="utf-8")
 
 
 def test_the_tools_that_a_stack_may_take_from_spack_are_in_the_documentation() -> None:
     (row,) = re.findall(
-        r"which tools to take from there \(([^)]*)\)", (ROOT / "docs" / "spack.md").read_text(encoding="utf-8")
+        r"which tools to take from there \(([^)]*)\)", (ROOT / "docs" / "howto" / "spack.md").read_text(encoding="utf-8")
     )
     assert sorted(re.findall(r"`([^`]+)`", row)) == sorted(TOOLS)
 

@@ -90,7 +90,7 @@ def shown() -> dict[str, str]:
     """Return command -> the first page that shows it."""
     found: dict[str, str] = {}
     for page in PAGES:
-        if "_generated" not in page.parts and "_build" not in page.parts:
+        if "_build" not in page.parts:
             for match in SHOWN.finditer(page.read_text(encoding="utf-8")):
                 found.setdefault(match["words"], page.relative_to(CLONE).as_posix())
     return found

@@ -46,7 +46,7 @@ def test_neighbours_may_be_ranges(tmp_path: Path) -> None:
         ),
         (
             "{counters: {symbol_eror: 3}}",
-            'counters.symbol_eror: found "symbol_eror", expected a counter of errors or a signal of docs/verdicts.md; '
+            'counters.symbol_eror: found "symbol_eror", expected a counter of errors or a signal of docs/reference/verdicts.md; '
             'did you mean "symbol_error"?',
         ),
         ("{counters: {symbol_error: -1}}", "counters.symbol_error: found -1, expected greater than or equal to 0"),

@@ -1,4 +1,7 @@
-"""Pages of every field of systems/*.yaml, references/*.yaml and stored results, out of their schemas."""
+"""Pages of every field of systems/*.yaml, references/*.yaml and stored results, out of their schemas.
+
+``python docs/field_pages.py`` writes them into docs/reference; ``make docs`` does so.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,27 +10,24 @@ from typing import Any
 
 from railyard.results.schemas import schema_text
 
-#: Kind of schema -> title of its page.
+REFERENCE = Path(__file__).parent / "reference"
+#: Page in docs/reference -> kind of schema, title of the page.
 PAGES = {
-    "systems": "Fields of systems/NAME.yaml",
-    "references": "Fields of references/NAME.yaml",
-    "results": "Fields of a stored result",
+    "system-file.md": ("systems", "Fields of systems/NAME.yaml"),
+    "references-file.md": ("references", "Fields of references/NAME.yaml"),
+    "run-record.md": ("results", "Fields of a stored result"),
 }
 
 
-def write_pages(folder: Path) -> None:
-    """Write a page a kind of file into ``folder``; one that did not change is left, as Sphinx reads by date."""
-    folder.mkdir(exist_ok=True)
-    for kind, title in PAGES.items():
-        text = page(title, json.loads(schema_text(kind)))
-        path = folder / f"{kind}.md"
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+def pages() -> dict[str, str]:
+    """Return the text of each page of ``PAGES`` by its name."""
+    return {name: page(title, kind, json.loads(schema_text(kind))) for name, (kind, title) in PAGES.items()}
 
 
-def page(title: str, schema: Mapping[str, Any]) -> str:
+def page(title: str, kind: str, schema: Mapping[str, Any]) -> str:
     """Return a page: the file's own fields first, then a section for each part that they are made of."""
-    lines = [f"# {title}", "", str(schema.get("description", "")), "", *_table(schema)]
+    made = f"`make docs` writes this page from the schema (`railyard schema {kind}`). Change the models, not this page."
+    lines = [f"# {title}", "", made, "", str(schema.get("description", "")), "", *_table(schema)]
     for name, part in sorted(schema.get("$defs", {}).items()):
         if "properties" in part:
             lines += ["", f"## {name}", "", str(part.get("description", "")), "", *_table(part)]
@@ -86,3 +86,8 @@ _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusi
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
