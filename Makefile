@@ -74,6 +74,7 @@ lock: ## write requirements/*.txt anew (UPGRADE=1: newest versions; LOCK_PYTHON=
 docs: venv ## write the generated pages of docs/ anew, and all pages as a site into docs/_build/html
 	@$(BIN)/python docs/command_page.py
 	@$(BIN)/python docs/field_pages.py
+	@$(BIN)/railyard references --write >/dev/null
 	@$(BIN)/python -m railyard.stacks.document > docs/reference/stacks.md
 	@$(BIN)/python -m tests.faults > docs/reference/faults.md
 	@$(BIN)/python -m railyard.cli.published > docs/reference/published.md

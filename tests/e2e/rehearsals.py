@@ -1,4 +1,4 @@
-"""The rehearsals of tests/sites/rehearsed: a file a system, which tests run and docs/howto/rehearsal.md shows as tables.
+"""The rehearsals of tests/sites/rehearsed: a file a system, which tests run and docs/reference/rehearsals.md shows as tables.
 
 ``planted/SYSTEM.yaml`` has two lists. ``healthy``: ``run`` (options of ReFrame), ``nodes``, ``extended``, and how many
 ``tests`` that is. ``planted``: ``fault`` (as ``railyard rehearse --fault`` takes it), ``run``, ``nodes``, ``extended``;
@@ -17,7 +17,7 @@ import yaml
 
 CLONE = Path(__file__).parents[2]
 SITE = CLONE / "tests/sites/rehearsed"
-PAGE = CLONE / "docs/howto/rehearsal.md"
+PAGE = CLONE / "docs/reference/rehearsals.md"
 #: What each fault is: the layer of docs/reference/faults.md that it lies in, and what it does, in plain words.
 FAULTS = {
     "leaf=": ("rail", "a leaf switch gives half of the rate to what crosses it"),
@@ -127,7 +127,7 @@ def with_tables(page: str) -> str:
         before, _, rest = page.partition(begin)
         _, mark, after = rest.partition(end)
         if not mark:
-            raise ValueError(f"docs/howto/rehearsal.md: found no marks of {system}, expected its tables between two of them")
+            raise ValueError(f"docs/reference/rehearsals.md: found no marks of {system}, expected its tables between two of them")
         page = f"{before}{begin}{tables(system)}{end}{after}"
     return page
 
