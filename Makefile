@@ -45,14 +45,19 @@ test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every 
 	@$(BIN)/python -m pytest tests/provision/testbed/test_guests.py $(ARGS)
 	@$(BIN)/railyard run --system virtual-verbs --extended
 
-lint: venv ## ruff: mistakes and form
+# What is held to plain English, the words of ci/plain-english.txt; spelling is checked in the code too.
+PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results
+
+lint: venv ## ruff: mistakes and form; codespell: spelling, and plain English
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
+	@sh ci/prose.sh spelling $(PROSE) benchmarks checks ci railyard references systems
+	@sh ci/prose.sh plain $(PROSE)
 
 types: venv ## mypy, strict
 	@$(BIN)/mypy
 
-format: venv ## put the code into ruff's form, mending what it can
+format: venv ## put the code into ruff's form, fixing what it can
 	@$(BIN)/ruff check --fix --quiet .
 	@$(BIN)/ruff format --quiet .
 

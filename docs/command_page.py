@@ -1,6 +1,6 @@
 """The help of every command, below the words of docs/reference/commands.md.
 
-``python docs/command_page.py`` writes that page anew; ``make docs`` does so.
+``python docs/command_page.py`` writes that page again; ``make docs`` does so.
 """
 
 from collections.abc import Iterator

@@ -52,8 +52,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "A port that sends with fewer lanes than it receives",
-        "the kernel shows one width of a port; a bandwidth that is measured in that direction shows which "
-        "one is slow",
+        "the kernel shows one width of a port; a bandwidth that is measured in that direction shows which one is slow",
     ),
     (
         "A cable in another port of the same switch, or in another switch of the same network",
@@ -134,7 +133,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
         "the benchmark times its messages itself; most tools read a clock that does not jump, and print no time",
     ),
     (
-        "a laptop or a virtual machine that sleeps in mid-run, and no rail loses its carrier",
+        "a laptop or a virtual machine that sleeps during the run, and no rail loses its carrier",
         "the tool's clock may stop meanwhile; the verdict says that a value is low, and not why",
     ),
     (
@@ -142,7 +141,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
         "only its own host sees its lock: other hosts call it killed until it ends",
     ),
     (
-        "a node that is drained in mid-run while its job goes on to its end",
+        "a node that is drained during the run while its job goes on to its end",
         "the scheduler lets the job end, and its output is whole; the next run lists the node as not tested",
     ),
     (

@@ -166,16 +166,17 @@ def agreement(row: Row, verdict: Verdict) -> str:
 _HEAD = """\
 # Is my number right?
 
-People ask this in the issues of NCCL and nccl-tests, and the maintainers answer by hand. This page has numbers from such
-threads, what `railyard judge FILE --nodes-have …` ([GPUs](../howto/gpus.md)) says of them, and what the maintainers said.
-`make docs` makes it from `tests/number_threads.yaml`; change that file, not this page. A test judges each row anew.
+People ask this in the issues of NCCL and nccl-tests, and the maintainers answer by hand. This page has numbers from
+such threads, what `railyard judge FILE --nodes-have …` ([GPUs](../howto/gpus.md)) says of them, and what the
+maintainers said. `make docs` makes it from `tests/number_threads.yaml`; change that file, not this page. A test judges
+each row again.
 
 - Figures and facts are from the threads, the words are ours. Read the thread before you rely on a row.
 - We wrote the figures in the form of an nccl-tests output. If a thread gives a number without its size, the row has no
   size, and the number is judged as one of long messages. If it does not name the algorithm, neither does the output.
 - *fail* is a number that healthy nodes do not show, or an output that is no such run. *pass* is a possible number that
-  reaches the floor of healthy nodes or is among published ones. *not judged* says why. `railyard judge` exits with 0 for
-  *pass*.
+  reaches the floor of healthy nodes or is among published ones. *not judged* says why. `railyard judge` exits with 0
+  for *pass*.
 - One number without a log of NCCL proves no cause. "looks like" names what Railyard calls likely.
 - The row of nccl 1272 with NCCL 2.20 is compared with a number that is published in the same thread.
 - We did not read pictures and attached logs of the threads. Threads that have figures only there have no row

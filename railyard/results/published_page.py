@@ -1,4 +1,4 @@
-"""docs/reference/published.md: each claim of the sources, what holds it, and its verdict in the replay of its system."""
+"""docs/reference/published.md: each claim of the sources, what holds it, and its verdict in its system's replay."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""docs/reference/references.md: the fact sheet of the published systems, made from systems/*.yaml and references/*.yaml."""
+"""docs/reference/references.md: the fact sheet of the published systems, from systems/*.yaml and references/*.yaml."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,8 +12,8 @@ from railyard.site.systems.prices import Price
 HEAD = """\
 # Published systems
 
-`railyard references --write` makes this page from `systems/*.yaml` and `references/*.yaml`; change these, not this page.
-Rates are 10^6 B/s, sizes are binary. Four kinds of numbers are here:
+`railyard references --write` makes this page from `systems/*.yaml` and `references/*.yaml`; change these, not this
+page. Rates are 10^6 B/s, sizes are binary. Four kinds of numbers are here:
 
 - *published*: its source measured it;
 - *reported*: its source repeats it from elsewhere;

@@ -13,10 +13,10 @@ from railyard.stacks.table import STACKS
 _HEAD = """\
 # Stacks: the settings of each for fabric, rails and policy
 
-`make docs` makes this page from `railyard/stacks/entries/`; change an entry, not this page. Each run fills the blanks of
-a value: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}` mlx5_0:mlx5_1; `{port}`
-the cards' one port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the number that was asked
-for.
+`make docs` makes this page from `railyard/stacks/entries/`; change an entry, not this page. Each run fills the blanks
+of a value: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}` mlx5_0:mlx5_1;
+`{port}` the cards' one port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the number
+that was asked for.
 
 Policies: *single* uses one rail; *striping* splits a large message over all; *round-robin* sends whole messages over
 the rails in turn; *nic-per-rank* gives each rank one rail, which one pair of ranks cannot show. *striping-8K* is
@@ -24,8 +24,9 @@ striping with a threshold of its own, if the stack has a setting for it. A test 
 policy below with that number of rails; `railyard run -P policy=round-robin` asks for another.
 
 A benchmark's rank with one rail is bound to the processors of that rail's NUMA node, under every launcher
-([where processes run](../howto/placement.md)). If *each rank's own* names a variable, that variable gives the rank its rail; otherwise
-the library itself gives local rank i the NIC i, or the nearest one. The launcher binds an application's ranks.
+([where processes run](../howto/placement.md)). If *each rank's own* names a variable, that variable gives the rank its
+rail; otherwise the library itself gives local rank i the NIC i, or the nearest one. The launcher binds an application's
+ranks.
 
 *cuda* and *rocm* are additional settings for messages in the memory of NVIDIA's or AMD's GPUs. If such a variable is
 also set for all messages, it has this value then. A stack that needs no setting has none listed. No stack has run with
@@ -36,9 +37,10 @@ messages in GPUs yet.
 _ROCE_HEAD = """\
 ## RoCE
 
-A site chooses which GID (RoCE v1 or v2, and the VLAN), which DSCP byte and which priority a stack's packets have, because
-its switches are set up for them. `gid_index`, `traffic_class` and `service_level` of the fabric in the system's file set
-them once for all stacks ([clusters](../howto/clusters.md#several-rails-and-roce)). This is where each number goes:
+A site chooses which GID (RoCE v1 or v2, and the VLAN), which DSCP byte and which priority a stack's packets have,
+because its switches are set up for them. `gid_index`, `traffic_class` and `service_level` of the fabric in the system's
+file set them once for all stacks ([clusters](../howto/clusters.md#several-rails-and-roce)). This is where each number
+goes:
 """
 
 
@@ -116,8 +118,8 @@ def _without_mpi(stack: Stack) -> str:
 
 def _by_mpi(stack: Stack) -> str:
     return (
-        f"{stack.title}; {stack.told_apart} (`mpi: openmpi`), and is told the first rail. Benchmarks: "
-        f"{_code(stack.tools)}, one process a GPU, linked to {_code(stack.sonames)} and to that MPI."
+        f"{stack.title}; {stack.told_apart} (`mpi: openmpi`), and is given the first rail. Benchmarks: "
+        f"{_code(stack.tools)}, one process per GPU, linked to {_code(stack.sonames)} and to that MPI."
     )
 
 

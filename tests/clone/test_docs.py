@@ -36,21 +36,21 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_the_bounds_in_the_documentation_are_those_of_the_code() -> None:
-    assert (ROOT / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8").endswith("## Every bound\n\n" + document())
+    page = (DOCS / "reference" / "verdicts.md").read_text(encoding="utf-8")
+    assert page.endswith("## Every bound\n\n" + document())
 
 
 def test_the_links_and_slots_in_the_documentation_are_those_of_the_code() -> None:
-    assert (ROOT / "docs" / "reference" / "rates.md").read_text(encoding="utf-8").endswith("\n\n" + links.document())
+    assert (DOCS / "reference" / "rates.md").read_text(encoding="utf-8").endswith("\n\n" + links.document())
 
 
 def test_the_links_of_gpus_in_the_documentation_are_those_of_the_code() -> None:
-    assert "\n\n" + gpu_links.document() + "\n" in (ROOT / "docs" / "reference" / "rates.md").read_text(encoding="utf-8")
+    assert "\n\n" + gpu_links.document() + "\n" in (DOCS / "reference" / "rates.md").read_text(encoding="utf-8")
 
 
 def test_the_tools_that_a_stack_may_take_from_spack_are_in_the_documentation() -> None:
-    (row,) = re.findall(
-        r"which tools to take from there \(([^)]*)\)", (ROOT / "docs" / "howto" / "spack.md").read_text(encoding="utf-8")
-    )
+    page = (DOCS / "howto" / "spack.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"which tools to take from there \(([^)]*)\)", page)
     assert sorted(re.findall(r"`([^`]+)`", row)) == sorted(TOOLS)
 
 

@@ -1,4 +1,4 @@
-"""The Markdown pages of the clone as tests read them: their commands, what is shown below each, and calls of railyard."""
+"""The Markdown pages of the clone as tests read them: commands, what is shown below each, and calls of railyard."""
 
 import re
 import shlex
@@ -38,7 +38,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The words of a call of railyard, without the program, and the page that has it: in a line of prose or in a block."""
+    """The words of a call of railyard, without the program; ``inline`` in a line of prose, else in a block."""
 
     page: str
     words: tuple[str, ...]

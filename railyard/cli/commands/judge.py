@@ -217,8 +217,8 @@ def _class_folder() -> "Path":
 def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
     """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool.
 
-    Of a pair of processes a rail each client's output stands behind a line that names its rail: they are summed, and
-    ``in_turn`` the worst is taken, as of a run.
+    With one pair of processes per rail each client's output follows a line that names its rail. They are summed; with
+    ``in_turn`` the worst counts, as in a run.
     """
     from railyard.base.output_file import read_output
 

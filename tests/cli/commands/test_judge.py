@@ -493,7 +493,7 @@ def test_a_report_only_system_is_held_to_its_limit_and_never_called_a_pass() -> 
 
 
 def of_two_rails(*peaks_mb_s: float) -> str:
-    """Return what a pair of processes a rail leaves: each client's output behind a line with its rail."""
+    """Return what one pair of processes per rail leaves: each client's output behind a line with its rail."""
     return "".join(f"# railyard: rail mlx5_{n}:1\n{osu_bw(rates(peak))}" for n, peak in enumerate(peaks_mb_s))
 
 
