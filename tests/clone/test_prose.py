@@ -1,4 +1,4 @@
-"""`make lint` finds words that we do not write, whatever quotes them is left, and no phrase hides behind a line's end."""
+"""`make lint` finds words that we do not write; what is quoted is left, and no phrase hides behind a line's end."""
 
 import re
 import shutil
