@@ -32,7 +32,7 @@ def refused(words: Sequence[str], *, inline: bool = False) -> str | None:
     Prose (``inline``) may name an option without its value.
     """
     command: click.Command = railyard_group
-    context = click.Context(command, info_name=PROGRAM)
+    context = click.Context(command, info_name=PROGRAM, **command.context_settings)
     left = list(words)
     try:
         while isinstance(command, click.Group) and left and not left[0].startswith("-"):

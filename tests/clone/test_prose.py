@@ -47,7 +47,7 @@ def test_a_word_that_we_do_not_write_is_found_with_what_to_write(
 @pytest.mark.parametrize(
     "text",
     [
-        "The log says `is told its devices`, and mpirun \"stands still\".",
+        'The log says `is told its devices`, and mpirun "stands still".',
         "```text\nwho mends it is told so\n```",
         "- a list:\n\n  ```yaml\n  reason: who mends it\n  ```",
         "A star stands for any name; two rails cannot be told apart; a peak stands out.",
