@@ -43,7 +43,7 @@ def schema_text(name: str) -> str:
 def schema_file(name: str) -> str:
     """Return where the schema is kept, relative to the site folder."""
     if name == RESULTS:
-        return "docs/results.schema.json"
+        return "docs/reference/results.schema.json"
     return "references/classes/schema.json" if name == CLASSES else f"{name}/schema.json"
 
 

@@ -168,7 +168,7 @@ EDITS: Mapping[str, Edit] = {
     # names that do not fit
     "unknown-stack": Edit(
         SYS, "  mpich:", "  mpch:",
-        f'{SYS}:15: stacks.mpch: found "mpch", expected a stack of docs/stacks.md; did you mean "mpich"?',
+        f'{SYS}:15: stacks.mpch: found "mpch", expected a stack of docs/reference/stacks.md; did you mean "mpich"?',
     ),
     "unknown-fabric": Edit(
         REF, "fabric: hsn", "fabric: hsm",

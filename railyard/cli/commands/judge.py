@@ -69,14 +69,14 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 )
 @click.option("--policy", help="How messages were spread over several rails.")
 @click.option("--hops", type=int, help="Switches between the two nodes, where references differ by it.")
-@click.option("--link", help="In place of a system: a link of docs/rates.md, such as ib-edr.")
+@click.option("--link", help="In place of a system: a link of docs/reference/rates.md, such as ib-edr.")
 @click.option("--slot", help="With --link: the slot of each card, such as pcie3-x16.")
 @click.option("--mtu", type=int, help="With --link: the path's MTU, where it is not the link's largest.")
 @click.option(
     "--nodes-have",
     metavar="WORDS",
     help="Of collectives between GPUs, in place of a system: what each node has, such as "
-    "gpus=8,nvlink=4,nics=8,link=ib-ndr (docs/clusters.md, GPUs).",
+    "gpus=8,nvlink=4,nics=8,link=ib-ndr (docs/howto/clusters.md, GPUs).",
 )
 @click.option(
     "--class",
@@ -217,8 +217,8 @@ def _class_folder() -> "Path":
 def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
     """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool.
 
-    Of a pair of processes a rail each client's output stands behind a line that names its rail: they are summed, and
-    ``in_turn`` the worst is taken, as of a run.
+    With one pair of processes per rail each client's output follows a line that names its rail. They are summed; with
+    ``in_turn`` the worst counts, as in a run.
     """
     from railyard.base.output_file import read_output
 

@@ -8,7 +8,7 @@ import click
 if TYPE_CHECKING:
     from railyard.site.references.load import References
 
-PAGE = "docs/references.md"
+PAGE = "docs/reference/references.md"
 
 
 @click.command(name="references")
@@ -27,7 +27,7 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
     if write:
         from railyard.results.reference_page import page
 
-        (home / PAGE).parent.mkdir(exist_ok=True)
+        (home / PAGE).parent.mkdir(parents=True, exist_ok=True)
         (home / PAGE).write_text(page(found), encoding="utf-8")
         click.echo(f"wrote {PAGE}")
         return 0

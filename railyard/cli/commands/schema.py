@@ -11,7 +11,7 @@ from railyard.base.paths import find_home
     "--write",
     is_flag=True,
     help="Write it to systems/schema.json, references/schema.json, references/classes/schema.json or "
-    "docs/results.schema.json.",
+    "docs/reference/results.schema.json.",
 )
 def command(kind: str, write: bool) -> int:
     """Print the JSON Schema by which an editor completes and checks the files of systems/, references/ or

@@ -84,7 +84,7 @@ CAUSES: tuple[Cause, ...] = (
         lambda match, text: (
             f"Spack's own {match['what']} is not there and cannot be fetched: install it for a Python of yours (from a "
             "wheel that was carried here: pip install --no-index --find-links FOLDER clingo) and set SPACK_PYTHON to "
-            "that Python; docs/spack.md, An air-gapped site"
+            "that Python; docs/howto/spack.md, An air-gapped site"
         ),
     ),
     Cause("checksum", re.compile(r"checksum failed for (?P<what>/\S+)"), _checksum),

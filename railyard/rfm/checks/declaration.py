@@ -76,7 +76,7 @@ class Declaration(rfm.RegressionTestPlugin):
     every_core = variable(typ.Bool, value=False)
     #: Whether the GPUs of its nodes take part: only where the system's file says which there are.
     gpus = variable(typ.Bool, value=False)
-    #: Whether the benchmark is a client and a server, no MPI program: a pair of processes a rail
+    #: Whether the benchmark is a client and a server, no MPI program: one pair of processes per rail
     #: (`client_server_words`).
     pair = variable(typ.Bool, value=False)
     #: Whether it is an application that starts its own processes on a stack without MPI, as the first node's process.

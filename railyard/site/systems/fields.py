@@ -56,19 +56,19 @@ def sentence_or_false(value: Any) -> Any:
     return value
 
 
-StackName = Annotated[Name, _known(table.STACKS, "a stack of docs/stacks.md")]
+StackName = Annotated[Name, _known(table.STACKS, "a stack of docs/reference/stacks.md")]
 SlotName = Annotated[
     str,
-    _known(links.SLOTS, "a slot of docs/rates.md"),
+    _known(links.SLOTS, "a slot of docs/reference/rates.md"),
     WithJsonSchema({"type": "string", "enum": list(links.SLOTS)}),
 ]
 LinkName = Annotated[
     str,
-    _known(links.LINKS, "a link of docs/rates.md"),
+    _known(links.LINKS, "a link of docs/reference/rates.md"),
     WithJsonSchema({"type": "string", "enum": list(links.LINKS)}),
 ]
 ToolName = Annotated[
-    Name, _known(TOOLS, "a tool of docs/spack.md"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
+    Name, _known(TOOLS, "a tool of docs/howto/spack.md"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
 ]
 
 

@@ -186,11 +186,11 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
         ),
         (
             ["--link", "ib-erd"],
-            '--link: found "ib-erd", expected a link of docs/rates.md; did you mean "ib-edr"?',
+            '--link: found "ib-erd", expected a link of docs/reference/rates.md; did you mean "ib-edr"?',
         ),
         (
             ["--link", "ib-edr", "--slot", "pcie3-x17"],
-            '--slot: found "pcie3-x17", expected a slot of docs/rates.md; did you mean "pcie3-x1"?',
+            '--slot: found "pcie3-x17", expected a slot of docs/reference/rates.md; did you mean "pcie3-x1"?',
         ),
         (["--link", "ib-edr", "--rails", "0"], "--rails: found 0, expected at least 1"),
         (["--link", "ib-edr", "--mtu", "1500"], "--mtu: found 1500, expected one of 256, 512, 1024, 2048, 4096"),
@@ -493,7 +493,7 @@ def test_a_report_only_system_is_held_to_its_limit_and_never_called_a_pass() -> 
 
 
 def of_two_rails(*peaks_mb_s: float) -> str:
-    """Return what a pair of processes a rail leaves: each client's output behind a line with its rail."""
+    """Return what one pair of processes per rail leaves: each client's output behind a line with its rail."""
     return "".join(f"# railyard: rail mlx5_{n}:1\n{osu_bw(rates(peak))}" for n, peak in enumerate(peaks_mb_s))
 
 

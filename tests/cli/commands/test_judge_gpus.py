@@ -152,7 +152,7 @@ WRONG_INPUT = [
         HEALTHY,
         ["--system", "dell-c6320"],
         "--system dell-c6320: its file states no GPUs, expected gpus: there, by which collectives between GPUs are "
-        "judged (docs/clusters.md); or name the nodes with --nodes-have",
+        "judged (docs/howto/clusters.md); or name the nodes with --nodes-have",
     ),
     (
         HEALTHY,

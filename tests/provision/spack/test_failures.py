@@ -40,7 +40,7 @@ SENTENCES = [
         "solver",
         "Spack's own clingo is not there and cannot be fetched: install it for a Python of yours (from a wheel that "
         "was carried here: pip install --no-index --find-links FOLDER clingo) and set SPACK_PYTHON to that Python; "
-        "docs/spack.md, An air-gapped site",
+        "docs/howto/spack.md, An air-gapped site",
     ),
     (
         ("mirror-failed.out",),

@@ -205,7 +205,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "link: ib-edr",
             "link: ib-erd",
-            'systems/site.yaml:11: fabrics.edr.link: found "ib-erd", expected a link of docs/rates.md; '
+            'systems/site.yaml:11: fabrics.edr.link: found "ib-erd", expected a link of docs/reference/rates.md; '
             'did you mean "ib-edr"?',
         ),
         (
@@ -230,7 +230,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "slot: pcie3-x16",
             "slot: pcie3x16",
-            'systems/site.yaml:12: fabrics.edr.slot: found "pcie3x16", expected a slot of docs/rates.md; '
+            'systems/site.yaml:12: fabrics.edr.slot: found "pcie3x16", expected a slot of docs/reference/rates.md; '
             'did you mean "pcie3-x16"?',
         ),
         (
@@ -311,7 +311,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "  mvapich2:",
             "  mvapich_2:",
-            'systems/site.yaml:27: stacks.mvapich_2: found "mvapich_2", expected a stack of docs/stacks.md; '
+            'systems/site.yaml:27: stacks.mvapich_2: found "mvapich_2", expected a stack of docs/reference/stacks.md; '
             'did you mean "mvapich2"?',
         ),
         (
