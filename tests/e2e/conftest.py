@@ -31,6 +31,8 @@ REFRAME = str(Path(sys.executable).with_name("reframe"))
 STACKS = ("mpich", "openmpi", "intelmpi")
 #: A rehearsal of all extended checks, on a machine that others use too.
 REHEARSAL_PATIENCE_S = 3600
+#: A run measures up to three times again what was disturbed, and asks each rail alone after each failure.
+RUN_PATIENCE_S = 3 * PATIENCE_S
 #: The state of a test whose measurement was disturbed, and stayed so when it was measured again.
 DISTURBED: str = "disturbed"
 
@@ -115,7 +117,7 @@ class VirtualSite:
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
 
-    def finish(self, *words: str, patience_s: float = PATIENCE_S) -> Ran:
+    def finish(self, *words: str, patience_s: float = RUN_PATIENCE_S) -> Ran:
         """Run a command that measures nothing to its end, which must come in time."""
         begun = time.monotonic()
         with self.start(*words) as running:
