@@ -37,7 +37,7 @@ def pins(lock: str) -> dict[str, tuple[str, int]]:
 
 
 def test_the_locks_are_these() -> None:
-    names = ("build", "dev", "lock", "runtime", "stacks/intelmpi", "stacks/mpich")
+    names = ("browser", "build", "dev", "lock", "runtime", "stacks/intelmpi", "stacks/mpich")
     assert LOCKS == [f"requirements/{name}.txt" for name in names]
 
 

@@ -59,14 +59,19 @@ def causes(records: Sequence[Record]) -> tuple[Cause, ...]:
 
 
 def commands(record: Record) -> tuple[str, ...]:
-    """Return what to type next after a test that failed or was disturbed, the first thing first; of a replay and a
-    rehearsal, which measured no node, nothing that looks at nodes."""
+    """Return what to type next after a test that failed or was disturbed, the first thing first.
+
+    After a replay nothing that looks at nodes; after a rehearsal what one would type first on the real cluster.
+    """
+    found = _commands(record)
+    return found[:1] if record.rehearsal is not None else found
+
+
+def _commands(record: Record) -> tuple[str, ...]:
     of = f"--system {shlex.quote(one_line(record.system))}"
     again = f"railyard run {of} --failed"
     if record.replayed is not None:
         return (f"railyard references {of}",)
-    if record.rehearsal is not None:
-        return ()
     if record.state == "disturbed":
         return (again,)
     kinds = {suspect.kind for suspect in record.verdict.suspects}

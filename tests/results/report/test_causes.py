@@ -67,7 +67,7 @@ NEXT: list[tuple[Record, tuple[str, ...]]] = [
     (failed("x", class_="reference"), ("railyard lint --system virtual", AGAIN)),
     (failed("x", class_="disturbed", state="disturbed"), (AGAIN,)),
     (failed("x", RAIL, replayed="replayed"), ("railyard references --system virtual",)),
-    (failed("x", RAIL, rehearsal="a rehearsal"), ()),
+    (failed("x", RAIL, rehearsal="a rehearsal"), ("railyard doctor --system virtual --nodes",)),
 ]
 
 

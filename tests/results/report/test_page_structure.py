@@ -81,19 +81,30 @@ def test_a_replay_says_on_the_first_screen_that_nothing_was_measured() -> None:
     assert "replay" not in Page(html_report([made_record()])).text
 
 
-def test_a_rehearsal_has_suspects_and_nothing_to_type(faulty_run: list[Record]) -> None:
+def test_a_rehearsal_says_what_to_type_on_the_real_cluster(faulty_run: list[Record]) -> None:
     records = [dataclasses.replace(record, rehearsal="a rehearsal; planted: x") for record in faulty_run]
     page = html_report(records)
     (first,) = re.findall(r"<header>.*?</header>", page, re.DOTALL)
     assert "This is a rehearsal; planted: x." in Page(first).text
-    assert "Suspects, and what to type next: nothing, since no node was measured" in Page(first).text
-    assert "railyard doctor" not in page and "--failed" not in page
+    assert (
+        "Suspects, and what to type next on the real cluster The stack (1 test failed) railyard run" in Page(first).text
+    )
+    assert "Type next on the real cluster: railyard doctor --system virtual --nodes Test:" in Page(page).text
 
 
 def test_failed_tests_are_in_full_before_the_cards_of_the_others(faulty_run: list[Record]) -> None:
     page = Page(html_report(faulty_run))
     articles = [one["class"] for one in page.having("article")]
     assert articles == ["test"] * 3 + ["test card"] * 25
+
+
+def test_what_a_verdict_says_of_its_suspect_is_not_said_again(faulty_run: list[Record]) -> None:
+    record = next(one for one in faulty_run if one.state == "fail" and one.verdict.rule == 5)
+    (suspect,) = record.verdict.suspects
+    assert html_report([record]).count(suspect.reason) == 2  # in the card of the cause, and at the test
+    verdict = dataclasses.replace(record.verdict, remarks=(f"hsn1 of vn2: {suspect.reason}",))
+    text = Page(html_report([dataclasses.replace(record, verdict=verdict)])).text
+    assert text.count(suspect.reason) == 2 and "Suspect:" not in text
 
 
 def test_one_value_has_no_drawing_and_says_what_it_is_compared_with(healthy_run: list[Record]) -> None:
