@@ -212,7 +212,7 @@ def _good_news(of: Mapping[State, int]) -> list[str]:
     if of["report-only"]:
         was = "was" if of["report-only"] == 1 else "were"
         told.append(
-            f"{counted(of['report-only'], 'test')} {was} only held against the physical limit, without a reference"
+            f"{counted(of['report-only'], 'test')} {was} only compared with the physical limit, without a reference"
         )
     if of["xfail"]:
         told.append(f"{counted(of['xfail'], 'test')} failed as expected")

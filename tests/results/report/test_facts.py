@@ -28,6 +28,18 @@ def test_many_runs_have_their_span_and_their_number() -> None:
 
 
 @pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        ("2026-11-21T09:30:00Z", "2026-11-21 06:00 UTC"),
+        ("2026-11-22T00:10:00Z", "2026-11-21 06:00 UTC to 2026-11-22 00:10 UTC"),
+    ],
+)
+def test_a_run_has_its_beginning_and_over_midnight_its_end_too(last: str, words: str) -> None:
+    records = [made_record(time=last), made_record(time="2026-11-21T06:00:12Z")]
+    assert dict(facts(records))["Date"] == words
+
+
+@pytest.mark.parametrize(
     ("nodes", "words"),
     [
         (("n1",), "n1"),
