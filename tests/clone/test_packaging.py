@@ -124,6 +124,16 @@ RUNS: list[tuple[list[str], str]] = [
 ]
 
 
+def test_make_screenshots_installs_a_browser_and_axe_core_by_their_hashes_first() -> None:
+    make = ["make", "--no-print-directory", "-n", "screenshots"]
+    lines = subprocess.run(make, cwd=CLONE, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "sh ci/needs.sh browser" in lines
+    (installed,) = [line for line in lines if "requirements/browser.txt" in line]
+    assert {"--require-hashes", "--no-deps"} <= set(" ".join(lines[lines.index(installed) - 1 :]).split())
+    assert lines[-1] == ".venv/bin/python -m tests.screenshots"
+    assert not [line for line in lines if "stacks" in line]
+
+
 @pytest.mark.parametrize(("variables", "command"), RUNS)
 def test_make_run_tells_railyard_what_was_asked(variables: list[str], command: str) -> None:
     # A make that runs these tests would have this one say which folder it enters.
