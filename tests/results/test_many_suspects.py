@@ -32,10 +32,10 @@ def test_markdown_names_some_suspects_and_says_how_many_more() -> None:
     assert (text.count("suspect: rail hsn0 of n"), text.count("950 more suspects are in the record")) == (50, 1)
 
 
-def test_the_page_names_some_suspects_and_nodes_by_their_ranges() -> None:
+def test_the_page_names_some_suspects_and_does_not_list_the_nodes() -> None:
     text = html_report([failed()])
     assert len(re.findall("rail hsn0 of n[0-9]{4}: slow", text)) <= 3 * 20
-    assert "1000 nodes (n[0001-1000])" in text
+    assert re.search("1,?000 nodes", text)
     assert "n0500" not in text
 
 
