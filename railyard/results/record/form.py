@@ -259,10 +259,9 @@ class PathProofRecord:
 
     def meant(self) -> set[str]:
         """Return the devices that the run was to use."""
-        found = {rail.device for node in self.nodes for rail in node.rails if rail.meant}
-        for group in self.alike:
-            found |= {device for device, is_meant in zip(group.devices, group.meant, strict=True) if is_meant}
-        return found
+        groups = (zip(group.devices, group.meant, strict=True) for group in self.alike)
+        alike = {device for group in groups for device, is_meant in group if is_meant}
+        return {rail.device for node in self.nodes for rail in node.rails if rail.meant} | alike
 
 
 @dataclass(frozen=True, slots=True)
