@@ -87,7 +87,7 @@ def test_a_sick_leaf_comes_first_and_its_nodes_are_not_listed_one_by_one() -> No
 
 def test_a_slow_field_leads_to_its_slower_leaf() -> None:
     text = drawn(sampled(160, slow={-3: 0.5}))
-    fields = re.findall(r'<a href="#(map-\d+)"><rect class="field"[^>]*><title>([^<]*)</title>', text)
+    fields = re.findall(r'<a href="#(map-\d+)" tabindex="-1"><rect class="field"[^>]*><title>([^<]*)</title>', text)
     assert fields and {address for address, _ in fields} == {"map-3"}
     assert all(
         words.endswith("nodes of leaf3") and ("24.8 MB/s" in words or "25.0 MB/s" in words) for _, words in fields
