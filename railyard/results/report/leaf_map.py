@@ -245,7 +245,7 @@ def _drawn(seen: _Seen, groups: Sequence[Line]) -> Markup:
     what = "leaf switches" if seen.of.are_leaves else "blocks of neighbours"
     # The lists beside it lead to the same places by the keyboard: two thousand stops in a drawing would bar the way.
     title = one_line(f"{counted(len(seen.pairs.nodes), 'node')} in {count} {what}; a field is the worst pair of two")
-    head = f'<svg class="heat leaves" viewBox="0 0 {wide} {high}" role="img"><title>{escape(title)}</title>'
+    head = f'<svg class="heat leaves" viewBox="0 0 {wide} {high}" role="group"><title>{escape(title)}</title>'
     return Markup(f"{head}{''.join(parts)}</svg>")
 
 
@@ -292,7 +292,8 @@ def _slowest_nodes(seen: _Seen, groups: Sequence[Line], step: float) -> list[str
 def _rows(groups: Sequence[Line], step: float) -> list[str]:
     """Return a link over each row: to the nodes of the group that sends."""
     return [
-        f'<a href="#{line.address}" tabindex="-1"><rect class="row" x="{rounded(_MARGIN - 16)}" y="{rounded(_TOP + place * step)}" '
+        f'<a href="#{line.address}" tabindex="-1">'
+        f'<rect class="row" x="{rounded(_MARGIN - 16)}" y="{rounded(_TOP + place * step)}" '
         f'width="{rounded(_SIDE + 16)}" height="{rounded(step)}"><title>{escape(_told(line))}</title></rect></a>'
         for place, line in enumerate(groups)
     ]
