@@ -63,6 +63,7 @@ RUN = {
 NOT_RUN = {
     r"\S*python -m pytest\b": "tests of the clone, which are run anyhow",
     r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/clone/test_packaging.py holds its recipes",
+    r"make (browser|screenshots)\b": "installs a browser: tests/clone/test_packaging.py, tests/e2e/test_screenshots.py",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r"sh ci/nightly\.sh": "an hour of rehearsals: tests/clone/test_nightly.py holds what it runs",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",

@@ -71,7 +71,7 @@ def test_a_table_marks_a_peak_that_no_source_printed(shown: object) -> None:
 
 def test_the_page_marks_figures_and_what_of_a_curve_is_the_sources() -> None:
     page = html_report([played()])
-    assert "<dt>n_half</dt><dd>2403* B</dd>" in page and "<dt>peak</dt><dd>118 MB/s at 4 MiB</dd>" in page
+    assert "<span>N½ <b>2403* B</b></span>" in page and "<span>peak <b>118 MB/s at 4 MiB</b></span>" in page
     assert "* computed, not published (pale dots): the source printed 1 of 3 values." in page
     assert "* computed, not published (pale dots): the source printed 0 of 3 values." in page
     assert "20.0* us at 1 B" in page and ">118 MB/s at 4 MiB</text>" in page
