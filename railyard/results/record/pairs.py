@@ -101,7 +101,7 @@ class PromiseRecord:
     """How probable it is that these steps would have named one fault of a class, had there been one.
 
     ``share`` is what the fault leaves of the healthy rate. ``probability`` None: nothing of this class was looked at.
-    ``basis`` says what it rests on, or why nothing was.
+    ``basis`` says what it is based on, or why nothing was.
     """
 
     kind: str
