@@ -66,3 +66,10 @@ def listing(names: Sequence[str]) -> str:
     if len(names) <= 1:
         return "".join(names)
     return ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def few(names: Sequence[str], most: int = 4) -> str:
+    """Return up to ``most`` names, and how many more there are: ``n1, n2, n3, n4 and 8 more``."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
