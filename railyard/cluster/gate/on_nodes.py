@@ -63,7 +63,7 @@ def _answers(
     """Return what each node wrote, or printed where it could not write."""
     said = _printed(ended)
     found: Gathered[tuple[int, dict[str, Any] | None]] = node_files.gather(
-        asking, lambda file: (file.code, _of_lines(file.text)), ended_well=ended.code == 0, elsewhere=said
+        asking, lambda file: (file.code, told_in(file.text)), ended_well=ended.code == 0, elsewhere=said
     )
     said |= {told["node"]: told for _, told in found.values if told is not None}
     ended_with = {node: code for node, (code, told) in found.answers if told is None}
@@ -108,7 +108,8 @@ def _printed(ended: Ended) -> dict[str, dict[str, Any]]:
     return {told["node"]: told for line in ended.out.splitlines() if (told := _told(line)) is not None}
 
 
-def _of_lines(text: str) -> dict[str, Any] | None:
+def told_in(text: str) -> dict[str, Any] | None:
+    """Return the answer of a gate in what it printed, None where there is none."""
     return next((told for line in text.splitlines() if (told := _told(line)) is not None), None)
 
 
