@@ -3,10 +3,11 @@
     .venv/bin/python benchmarks/node_files.py [--nodes 64 512 5120] [--rails 4] [--folder DIR]
 
 For each size it makes the files of all nodes, as `doctor.sh`, `railyard gate --json`, `railyard fabric --own` and
-`soak.sh` (six readings) write them, spread over folders as nodes spread them. A process of its own then reads and judges
-each kind with the code that reads real answers. Printed: seconds, the largest memory of that process (ru_maxrss, Python
-and Railyard included), the bytes that it read, and how the time grew from the size before. ``--folder`` puts the files on
-the file system to be measured (else a temporary folder). The files were just written, so caches are warm.
+`soak.sh` (six readings) write them, spread over folders as nodes spread them. A process of its own then reads and
+judges each kind with the code that reads real answers. Printed: seconds of a processor, the largest memory of that
+process (ru_maxrss, Python and Railyard included), the bytes that it read, and how the time grew from the size before.
+``--folder`` puts the files on the file system to be measured (else a temporary folder). The files were just written, so
+caches are warm.
 
 The column before the last is what one launcher would print in place of the files: lines, and how many of them srun
 would cut, since they are longer than 1,024 bytes.
@@ -224,10 +225,10 @@ def main() -> None:
     parser.add_argument("--read", choices=TEXTS, help="used by itself: read what was made")
     given = parser.parse_args()
     if given.read:
-        begun = time.perf_counter()
+        begun = time.process_time()
         said = read(given.read, given.folder, given.nodes[0], given.rails)
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{time.perf_counter() - begun:.3f} {most:.1f} {said}")
+        print(f"{time.process_time() - begun:.3f} {most:.1f} {said}")
         return
     print(
         f"{'answers':8} {'nodes':>6} {'s':>8} {'MiB':>7} {'MB read':>8} {'growth':>7}  launcher's lines (cut)   result"
@@ -238,7 +239,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory(dir=given.folder) as name:
                 folder = Path(name) / "answers"
                 lines, cut = generate(what, folder, nodes, given.rails)
-                size = sum(entry.stat().st_size for entry in node_files.files(folder)) / 1e6
+                size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
                 seconds, mebibytes, said = _measured(what, folder, nodes, given.rails)
             growth = "" if before is None else f"{seconds / before:.1f} x"
             before = seconds
