@@ -89,6 +89,7 @@ def _hosts_of(record: Record) -> Iterable[str]:
         yield from group.nodes
     yield from record.pairs.nodes if record.pairs is not None else ()
     for suspect in record.verdict.suspects:
+        yield from suspect.nodes
         if suspect.kind == "node" and suspect.node:
             yield suspect.node
 
