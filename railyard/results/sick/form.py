@@ -39,7 +39,7 @@ class SickPart:
 
     ``node`` is its node, None of a part that is no node's. ``nodes`` are the nodes that it concerns: the two of a pair,
     all of a leaf as far as the verdict has them. ``rail`` and ``part`` are names: of a rail, and of a GPU, a leaf or an
-    up-link. ``sentence`` is the verdict's, ``class_`` the class of the failure, ``look_at`` what to look at next.
+    up-link. ``sentence`` is the verdict's, its failure's class ``class``, and ``look_at`` what to look at next.
     ``first`` and ``last`` are the oldest and the newest test that blames it; ``runs`` all runs that do, ``tests`` the
     names of all tests, the newest first. ``passed`` is the newest test that passed over it since, like one that blamed
     it: of the same fabric, benchmark, rails and policy.
