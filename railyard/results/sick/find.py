@@ -12,7 +12,8 @@ from datetime import datetime
 
 from railyard.base.hostlist import label
 from railyard.base.wording import counted
-from railyard.results.record.form import PairsRecord, Record, State, Suspect
+from railyard.results.record.form import Record, State, Suspect
+from railyard.results.record.pairs import PairsRecord
 from railyard.results.report.summary import suspect_name
 from railyard.results.sick.form import Kind, Seen, SickList, SickPart, Sure
 from railyard.results.store.verify import is_of_the_future
@@ -192,13 +193,24 @@ def _covers(record: Record, key: _Key) -> bool:
 
 
 def _measured_in(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
-    """Return whether a matrix has a value of a node, or of a pair; a sample need not have measured either."""
+    """Return whether a run of pairs has a value of a node, or of a pair; a sample need not have measured either.
+
+    Of a pair whose rows lie in a file the record knows it where both nodes met all others, and of the worst pairs.
+    """
     places = {label(node): place for place, node in enumerate(pairs.nodes)}
-    if not pairs.values or not set(nodes) <= places.keys():
+    if not set(nodes) <= places.keys():
         return False
     first, *others = (places[node] for node in nodes)
-    row = pairs.values[first]
-    return all(row[other] is not None for other in others) if others else any(value is not None for value in row)
+    if pairs.values:
+        row = pairs.values[first]
+        return all(row[other] is not None for other in others) if others else any(value is not None for value in row)
+    if pairs.summary is None:
+        return False
+    met = [pairs.summary.node_pairs[place] for place in (first, *others)]
+    if not others:
+        return met[0] > 0
+    shown = {frozenset((label(one.first), label(one.second))) for one in (*pairs.again, *pairs.summary.worst_pairs)}
+    return min(met) == len(pairs.nodes) - 1 or frozenset(nodes) in shown
 
 
 def _carried(record: Record, nodes: Sequence[str], rail: str) -> bool:
@@ -207,7 +219,7 @@ def _carried(record: Record, nodes: Sequence[str], rail: str) -> bool:
         return False
     moved = {
         label(each.node)
-        for each in path.nodes
+        for each in path.each_node()
         for one in each.rails
         if one.device.removesuffix(_FIRST_PORT) == rail and one.meant and (one.share or 0) > 0
     }

@@ -13,7 +13,9 @@ from railyard.base.paths import runs_folder, state_folder
 from railyard.base.wording import counted
 from railyard.results.record.file import FILE_NAME, LineError, read_records, record_of
 from railyard.results.record.form import STATES, Record
+from railyard.results.record.pair_rows import why_unlike
 from railyard.results.record.promised import PROMISED_FILE_NAME, Promised, read_promised
+from railyard.results.store.export import exported_files
 from railyard.results.store.finals import final
 from railyard.results.store.index import COLUMNS, INDEX_FILE, opened
 from railyard.results.store.names import folders
@@ -195,11 +197,16 @@ def _exported(path: Path) -> Run:
         raise InputError(str(path), "something else", '{"format": 1, "records": […]}', action="name an exported file")
     kept: list[Record] = []
     problems: list[str] = []
+    files = exported_files(data)
     for place, item in enumerate(data["records"]):
         try:
             kept.append(record_of(item))
         except LineError as error:
             problems.append(f"{path}: records[{place}]: {error}")
+            continue
+        rows = None if kept[-1].pairs is None else kept[-1].pairs.rows
+        if rows is not None and (why := why_unlike(files.get(rows.file), rows, str(path))) is not None:
+            problems.append(f"{path}: records[{place}]: {why}")
     return Run(kept[0].run if kept else path.stem, path.parent, final(kept), tuple(problems))
 
 

@@ -9,7 +9,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from railyard.base.json_codec import decode
-from railyard.results.record.form import NodeTraffic, PairsRecord, PathProofRecord, Record, Suspect, VerdictRecord
+from railyard.results.record.form import NodeTraffic, PathProofRecord, Record, Suspect, VerdictRecord
+from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSummary
 from railyard.results.schemas import schema
 from railyard.results.sick.find import sick_list
 from railyard.results.sick.form import Seen, SickList, SickPart
@@ -172,6 +173,23 @@ def test_a_sample_clears_what_it_measured_and_nothing_else(failure: Made, passed
     )
     states = {part.name: part.state for part in sick(blamed, sample)}
     assert states == {"pair vn1-vn2": "passed since", "node vn3": "sick", "pair vn2-vn3": "sick"}
+
+
+def test_of_rows_in_a_file_the_summary_says_what_was_measured(failure: Made, passed: Made) -> None:
+    nodes = ("vn1", "vn2", "vn3", "vn4")
+    blamed = failure(*(Suspect("pair", "slow", pair) for pair in ("vn1-vn2", "vn1-vn3")), Suspect("node", "x", "vn4"))
+    none = ((None,),)
+    summary = PairsSummary(
+        ("all",), (0, 0, 0, 0), False, none, none, (9.0, 9.0, 9.0, None), (9.0, 9.0, 9.0, None), (2, 2, 1, 0),
+        worst_pairs=(PairAgain("vn3", "vn1", 9.0, 9.0),),
+    )  # fmt: skip
+
+    def states(met: tuple[int, ...]) -> list[str]:
+        pairs = PairsRecord(nodes, 1 << 20, summary=replace(summary, node_pairs=met))
+        return [part.state for part in sick(blamed, passed(22, pairs=pairs, nodes=nodes))]
+
+    assert states((2, 2, 1, 0)) == ["sick", "passed since", "sick"]
+    assert states((3, 3, 3, 3)) == ["passed since"] * 3
 
 
 def test_the_fabrics_own_check_clears_a_rail_without_sending(failure: Made, passed: Made) -> None:
