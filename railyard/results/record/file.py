@@ -112,7 +112,7 @@ class Line:
     def record(self, before: int) -> Record:
         """Return the record of this line; ``before``: how many came before it. Raises LineError where it has none."""
         try:
-            data = _json(self.content)
+            data = json_of(self.content)
         except (ValueError, RecursionError) as error:
             if not self.ended:
                 raise LineError(
@@ -173,8 +173,8 @@ def _check_format(number: object) -> None:
         )
 
 
-def _json(content: bytes) -> object:
-    """Return the value of a line. Raises ValueError and RecursionError."""
+def json_of(content: bytes) -> object:
+    """Return the value of a line; equal texts in all lines are one object. Raises ValueError and RecursionError."""
     from pydantic_core import from_json
 
     try:  # in 0.6 of the time that Python's own takes

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from railyard.base.clean_text import clean, one_line
-from railyard.base.hostlist import named
+from railyard.base.hostlist import MOST_IN_WORDS, named
 from railyard.base.paths import packaged_text
 from railyard.base.wording import message_size
 from railyard.benchmarks.figure import Figure
@@ -165,8 +165,12 @@ def _environment() -> Any:
     )
     environment.filters |= {"number": number, "percent": percent, "size": message_size, "moved": bytes_moved}
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
-    environment.filters |= {"named_policy": named_policy, "computed_words": computed_words, "nodes": named}
+    environment.filters |= {"named_policy": named_policy, "computed_words": computed_words, "nodes": _nodes}
     return environment.from_string(packaged_text("results/report/report.html.j2"))
+
+
+def _nodes(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= MOST_IN_WORDS else named(names)
 
 
 def _finalize(value: object) -> object:
