@@ -35,7 +35,7 @@ class _Options:
 
 
 @click.command(name="capture")
-@click.option("--system", "name", required=True, help="The system, as its file is named.")
+@click.option("--system", "name", required=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--runs", multiple=True, metavar="RUN", help="Only these runs: an id, its beginning, last5, a pattern. "
               "May be repeated; without it all stored runs.")  # fmt: skip
 @click.option("--without", multiple=True, metavar="RUN", help="Leave these runs out.")
@@ -50,10 +50,18 @@ class _Options:
 @click.option("--replace", is_flag=True, help="Put new baselines in the place of those that are there.")
 @click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml; without it the diff is shown alone.")
 def command(**options: Any) -> int:
-    """Make references of a system from its stored runs: medians, tolerances from their spread, provenance.
+    """Make references from stored runs, as a diff to review.
 
-    The diff goes to standard output (`| git apply` takes it), what was refused or is odd to standard error. Nothing
-    replaces an entry without --replace, and nothing replaces a contract. Exit code: 0 something was captured, else 2.
+    \b
+    Examples:
+      railyard capture --system mycluster            show the diff
+      railyard capture --system mycluster --write    write the file
+
+    Values are medians, and tolerances come from the spread of the repeats. Each entry says which runs it is from. The
+    diff goes to standard output (`| git apply` takes it); what is left out or odd goes to standard error. An entry is
+    replaced only with --replace, and a contract never.
+
+    Exit code: 0 something was captured, 2 nothing was, or wrong input.
     """
     given = _Options(**options)
     from railyard.results.capture.plan import Asked, plan

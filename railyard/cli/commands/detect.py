@@ -31,11 +31,18 @@ _JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_
 def command(
     root: Path | None, name: str | None, writes: bool, replace: bool, record: Path | None, as_json: bool
 ) -> int:
-    """Look at this machine's rails, scheduler and MPI stacks, and print a system's file to review.
+    """Write a system's file from what this machine shows.
 
-    Best run inside a job, where the rails are those of the nodes. Nothing is written without --write. What looks wrong
-    (a card in a narrow slot, a port without a link, a small MTU) is named on stderr. Exit code: 0, 2 wrong input or no
-    network at all.
+    \b
+    Examples:
+      railyard detect --name mycluster           print the file
+      railyard detect --name mycluster --write   write it into systems/
+
+    Run it inside a job: then it sees the rails of the nodes. It looks at rails, scheduler and MPI stacks, and you
+    review what it prints. What looks wrong (a card in a narrow slot, a port without a link, a small MTU) is named on
+    stderr.
+
+    Exit code: 0 done, 2 wrong input, or this machine has no network at all.
     """
     from railyard.base.paths import find_home
     from railyard.cluster.detect.found import detect

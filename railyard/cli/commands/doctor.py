@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @click.command(name="doctor")
-@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
-@click.option("--nodes", "ask", is_flag=True, help="Also look at nodes, in a step of the system's own launcher.")
+@click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
+@click.option("--nodes", "ask", is_flag=True, help="Also look at the nodes, in a step of the system's own launcher.")
 @click.option("--count", type=click.IntRange(min=1), help="With --nodes, --job: how many, where the scheduler chooses.")
 @click.option(
     "--from", "file", type=click.Path(path_type=Path),
@@ -27,9 +27,16 @@ if TYPE_CHECKING:
 @click.option("--job", "send", is_flag=True, help="Also send one job through the scheduler, as checks are sent.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
 def command(name: str, ask: bool, count: int | None, file: Path | None, send: bool, as_json: bool) -> int:
-    """Say what is wrong on this host, with --nodes on the nodes, with --job in a job, a sentence each with what to do.
+    """Find what is wrong with a set-up before any job runs.
 
-    Exit code: 0 nothing or remarks alone, 1 a problem, 2 nothing could be asked.
+    \b
+    Examples:
+      railyard doctor --system mycluster           look at this host
+      railyard doctor --system mycluster --nodes   and at the nodes
+
+    Each finding is one sentence that says what to do. A problem makes runs fail or figures wrong; a remark may.
+
+    Exit code: 0 no problem, 1 a problem, 2 wrong input, or the nodes could not be asked.
     """
     import time
 

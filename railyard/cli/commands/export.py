@@ -12,7 +12,7 @@ from railyard.base.wording import counted
 
 @click.group(name="export")
 def command() -> None:
-    """Stored results in the form of another program; nothing leaves this machine."""
+    """Write stored results in the form of another program."""
 
 
 @command.command(name="prometheus")
@@ -24,7 +24,18 @@ def command() -> None:
     help="Write to this file (.prom), in the folder of the text file collector; left out: print it.",
 )
 def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
-    """Write figures, state and time of the newest result of each test, for the node exporter's text file collector."""
+    """Write the newest result of each test for Prometheus.
+
+    \b
+    Examples:
+      railyard export prometheus
+      railyard export prometheus -o /var/lib/node_exporter/railyard.prom
+
+    The file has figures, state and time of each test, for the text file collector of the node exporter. Nothing leaves
+    this machine.
+
+    Exit code: 0 written, 2 wrong input, or there is no measured test.
+    """
     from railyard.results import prometheus
     from railyard.results.store import query
 

@@ -42,12 +42,17 @@ def command(
     output: Path | None,
     **chosen: Any,
 ) -> int:
-    """Tell where figures changed over time, with firmware, kernel, lock and nodes that changed at that time.
+    """Show where and when figures of stored runs changed.
 
-    All stored runs count that measured their path, the newest 250 of each figure. A change shows from 16 runs on, five
-    of them after it.
+    \b
+    Examples:
+      railyard history --system mycluster
+      railyard history --since 2026-11 --figure peak -o history.html
 
-    Exit code: 0, or 1 with --fail-on-worse where something changed for the worse.
+    It reads all stored runs that measured their path, the newest 250 of each figure. It also says which firmware,
+    kernel, lock and nodes changed at that time. A change shows from 16 runs on, five of them after it.
+
+    Exit code: 0; 1 with --fail-on-worse where something changed for the worse; 2 wrong input.
     """
     from railyard.base.terminal import colour, tracked, width
     from railyard.results.history.changes import judge

@@ -14,9 +14,15 @@ from railyard.base.errors import SetupError
 @click.option("--published", is_flag=True, help="Also the published systems with their recordings, to replay them.")
 @click.option("--missing", is_flag=True, help="Write only what the folder lacks; what is there stays as it is.")
 def command(folder: Path, published: bool, missing: bool) -> int:
-    """Write a new site into FOLDER: reframe_settings.py, systems/, references/ and ci/.
+    """Write the files of a new site into FOLDER.
 
-    The checks stay where Railyard is installed. Nothing that exists is written over.
+    \b
+    Examples:
+      railyard init my-site                  settings, systems/, references/, ci/
+      railyard init my-site --published      and the published systems, to replay
+
+    A site is a folder of your own. The checks stay where Railyard is installed. A file that exists is never written
+    over.
     """
     from railyard.base.paths import shipped
     from railyard.cli.site_template import copied, written

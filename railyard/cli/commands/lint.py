@@ -10,14 +10,20 @@ from railyard.base.wording import counted
 
 
 @click.command(name="lint")
-@click.option("--system", "name", help="One system, as its file is named; all of them without it.")
+@click.option("--system", "name", help="One system; without it, all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
 def command(name: str | None, as_json: bool) -> int:
-    """Hold all references against limits, units, schema and their relations; say what no check uses, what checks lack.
+    """Check systems and references for mistakes and gaps.
 
-    Published numbers of references/classes are held against what is possible.
+    \b
+    Examples:
+      railyard lint
+      railyard lint --system mycluster
 
-    Exit code: 0 nothing or remarks alone, 1 a problem, 2 a file that cannot be read as it stands.
+    It compares all references with limits, units, schema and one another. It also says which references no check uses,
+    and which checks have none.
+
+    Exit code: 0 no problem, 1 a problem, 2 wrong input: a file that cannot be read as it is.
     """
     from railyard.base.errors import RailyardError
     from railyard.base.paths import CHECKS, find_home, part

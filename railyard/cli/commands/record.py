@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 @click.option("--published", metavar="SYSTEM", help="In place of a run: compute outputs from SYSTEM's references.")
 @click.option("--replace", is_flag=True, help="Write over recordings that are there.")
 def command(run: str | None, published: str | None, replace: bool) -> int:
-    """Make recordings/SYSTEM from the outputs of RUN, a run's id or folder (default: the newest), to be replayed.
+    """Make recordings of a run, to replay it anywhere.
 
-    Names of hosts and users, paths and addresses are scrubbed; the tables must stay the same. What is computed from
-    published numbers is named so in the output, the index and every report. What the counters of the nodes moved is
-    kept too, for `railyard rehearse --recording`. Exit code: 0 written, 2 wrong input.
+    \b
+    Examples:
+      railyard record                             the newest run
+      railyard record --published dell-c6320 --replace
+
+    RUN is a run's id or folder. The recordings go to recordings/SYSTEM. Names of hosts and users, paths and addresses
+    are scrubbed; the tables stay the same. What is computed from published numbers is called so in the output, the
+    index and every report. What the nodes' counters moved is kept too, for `railyard rehearse --recording`.
+
+    Exit code: 0 written, 2 wrong input.
     """
     from railyard.provision.replay.index import folder_of, write_set
 

@@ -12,11 +12,19 @@ PAGE = "docs/references.md"
 
 
 @click.command(name="references")
-@click.option("--system", "name", help="One system, as its file is named; all of them without it.")
+@click.option("--system", "name", help="One system; without it, all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all of it.")
 @click.option("--write", is_flag=True, help=f"Write the fact sheet of all published systems to {PAGE} instead.")
 def command(name: str | None, as_json: bool, write: bool) -> int:
-    """List what a system's runs are held against, each number with its source."""
+    """List a system's reference numbers, each with its source.
+
+    \b
+    Examples:
+      railyard references --system dell-c6320
+      railyard references --system survey-2004 --json
+
+    These are the numbers that a system's runs are compared with.
+    """
     from railyard.base.paths import find_home
     from railyard.results import reference_sheet
     from railyard.results.cost import costs_of_references

@@ -14,16 +14,21 @@ if TYPE_CHECKING:
 
 
 @click.command(name="rehearse", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
-@click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric.")
-@click.option("--fault", "faults", multiple=True, metavar="FAULT",
-              help="Plant a fault, in one of the forms below. Repeatable.")  # fmt: skip
 @click.option(
-    "--nodes", type=click.IntRange(min=2), default=None, help="How many nodes stand; default: as memory allows."
+    "--system", "name", default=None, help="The system: NAME of systems/NAME.yaml, or NAME:FABRIC for one fabric."
+)
+@click.option("--fault", "faults", multiple=True, metavar="FAULT",
+              help="Plant a fault, in one of the forms above. Repeatable.")  # fmt: skip
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=2),
+    default=None,
+    help="How many nodes to show; default: as many as memory allows.",
 )
 @click.option("--recording", type=click.Path(path_type=Path), default=None, metavar="FOLDER",
               help="Recordings of a real run of this system: its outputs and counters are played.")  # fmt: skip
-@click.option("--extended", is_flag=True, help="The extended checks too, as in railyard run.")
-@click.option("--keep", is_flag=True, help="Leave the nodes up behind the run, to look at them.")
+@click.option("--extended", is_flag=True, help="Also the extended checks, as in railyard run.")
+@click.option("--keep", is_flag=True, help="Leave the nodes up after the run, to look at them.")
 @click.option("--down", is_flag=True, help="Take down what --keep left up, and do nothing else.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -35,14 +40,21 @@ def command(
     reframe_options: tuple[str, ...],
     **chosen: Any,
 ) -> int:
-    """Run a system's checks end to end without the cluster: its nodes' names, its jobs and its judgement are real.
-
-    Nodes are namespaces of this machine with a real Slurm; a stand-in takes the place of each benchmark: it obeys the
-    variables and options that it is given, and moves the counters that such a run would move. Nothing is measured, and
-    every record and page says so. REFRAME_OPTIONS are handed on to reframe (-n, -p, -P, -S …).
+    """Run a system's checks without the cluster, with stand-ins.
 
     \b
-    Faults (NODE may be * for every node; DEVICE is mlx5_1, or mlx5_1:1 with its port):
+    Examples:
+      railyard rehearse --system mycluster
+      railyard rehearse --system mycluster --fault 'rail=*:mlx5_1,idle'
+
+    The nodes' names, the jobs and the judging are real; the nodes are namespaces of this machine, under a real Slurm. A
+    stand-in takes the place of each benchmark. It obeys the variables and options that it is given, and moves the
+    counters that such a run would move. Nothing is measured, and every record and page says so.
+
+    REFRAME_OPTIONS are ReFrame's own (-n, -p, -P, -S …).
+
+    \b
+    Faults (NODE may be * for all; DEVICE is mlx5_1, or mlx5_1:1 with its port):
       rail=NODE:DEVICE,share=0.5            the rail gives half of its rate
       rail=NODE:DEVICE,idle                 the library leaves the rail out
       rail=NODE:DEVICE,lanes=1              the cable has one lane of four

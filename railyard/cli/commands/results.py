@@ -49,7 +49,7 @@ def _selection(function: Callable[..., int]) -> Callable[..., int]:
 
 @click.group(name="results")
 def command() -> None:
-    """The stored results of all runs in .railyard/runs: one file of records a run."""
+    """List, show, export, merge and verify stored runs."""
 
 
 @command.command(name="list")
@@ -57,7 +57,13 @@ def command() -> None:
 @click.option("--tests", is_flag=True, help="A line a test in place of a line a run.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) -> int:
-    """List runs, or with --tests their tests, the oldest first."""
+    """List stored runs, or with --tests their tests, oldest first.
+
+    \b
+    Examples:
+      railyard results list --newest 10
+      railyard results list --tests --state fail --since 2026-11
+    """
     from railyard.results.store import query
     from railyard.results.store.show import run_lines, test_lines
 
@@ -92,7 +98,15 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> int:
-    """Show the tests of RUN: an id, its beginning, last, a folder, a file; by default the last run."""
+    """Show the tests of a run, by default the last.
+
+    \b
+    Examples:
+      railyard results show
+      railyard results show last --test OsuBandwidth
+
+    Name RUN by its id or the beginning of it, last, a folder or a file.
+    """
     from railyard.results.record.form import Record
     from railyard.results.store import query
     from railyard.results.store.show import detail_lines, test_lines
@@ -120,7 +134,15 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def export_command(form: str | None, output: Path | None, scrub: bool, newest: int | None, **chosen: Any) -> int:
-    """Write records as JSON, which `results merge` reads, or as a table of figures and curves (CSV)."""
+    """Write records as JSON, or figures and curves as CSV.
+
+    \b
+    Examples:
+      railyard results export -o november.json --since 2026-11
+      railyard results export -o peaks.csv --benchmark osu/osu_bw
+
+    `railyard results merge` reads the JSON.
+    """
     from railyard.results.csv import csv_text
     from railyard.results.record.form import Record
     from railyard.results.store import query
@@ -146,9 +168,17 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
 @command.command(name="merge")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def merge_command(sources: tuple[Path, ...]) -> int:
-    """Bring in the runs of each SOURCE: another clone, a folder of runs, a run, a .jsonl or an exported .json.
+    """Bring in runs from elsewhere.
 
-    What is here already is not taken twice. Exit code: 0, or 1 where a line could not be taken.
+    \b
+    Examples:
+      railyard results merge november.json
+      railyard results merge /shared/other-clone
+
+    SOURCE is another clone, a folder of runs, a run, a .jsonl file or an exported .json. A record that is here already
+    is not taken twice.
+
+    Exit code: 0; 1 a line could not be taken; 2 wrong input.
     """
     from railyard.results.store.merge import merge
 
@@ -166,9 +196,16 @@ def merge_command(sources: tuple[Path, ...]) -> int:
 @click.argument("names", metavar="[RUN]...", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify_command(names: tuple[str, ...], as_json: bool) -> int:
-    """Read every record of the runs named (default: all), and say what is wrong or odd.
+    """Read every record, and say what is wrong or odd.
 
-    Exit code: 0 nothing or remarks alone, 1 a problem.
+    \b
+    Examples:
+      railyard results verify
+      railyard results verify last --json
+
+    Without a RUN, all runs are read.
+
+    Exit code: 0 no problem, 1 a problem, 2 wrong input.
     """
     from railyard.results.record.file import FILE_NAME
     from railyard.results.store.names import folders

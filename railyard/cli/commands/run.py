@@ -31,24 +31,23 @@ class _Options:
 
 
 @click.command(name="run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
-@click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric. "
-              "Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
-@click.option("--full", is_flag=True, help="Every message size (powers of 2) in place of steps of 4.")
-@click.option(
-    "--extended", is_flag=True, help="The extended checks too (tag extended), which an everyday run leaves out."
-)
-@click.option("--failed", is_flag=True, help="Only what failed in the last run.")
-@click.option("--spack", is_flag=True, help="Take the benchmarks that Spack builds, where a stack states some; "
-              "they are built first where they are not there.")  # fmt: skip
+@click.option("--system", "name", default=None, help="The system: NAME of systems/NAME.yaml, or NAME:FABRIC for one "
+              "fabric. Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
+@click.option("--full", is_flag=True, help="Measure every power of 2 as message size, not every second one.")
+@click.option("--extended", is_flag=True, help="Also the extended checks, which an everyday run leaves out.")
+@click.option("--failed", is_flag=True, help="Run only what failed in the last run.")
+@click.option("--spack", is_flag=True, help="Use the benchmarks that Spack builds, and build first what is missing.")
 @click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
 @click.option(
-    "--one-allocation", is_flag=True, help="Under Slurm: all tests as steps of one allocation; in a job, of that."
+    "--one-allocation",
+    is_flag=True,
+    help="Under Slurm: run all tests as steps of one allocation, or of the job that you are in.",
 )
 @click.option(
     "--budget",
     type=click.FloatRange(min=0),
     default=None,
-    help="Refuse to begin where all jobs may take more than so many node-minutes, by their time limits.",
+    help="Do not begin if all jobs may take more node-minutes than this, by their time limits.",
 )
 @click.option(
     "--copy-to", type=click.Path(path_type=Path, file_okay=False),
@@ -57,13 +56,18 @@ class _Options:
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
 def command(**options: Any) -> int:
-    """Run a system's checks through ReFrame and say what each interconnect delivers.
+    """Run a system's checks and judge each interconnect.
 
-    REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …). A dry run says where its
-    job scripts lie and shows one.
+    \b
+    Examples:
+      railyard run                                        the virtual cluster
+      railyard run --system dell-c6320 -n OsuBandwidth    one check of another
+
+    REFRAME_OPTIONS are ReFrame's own (-n, -p, -t, -P, -S, --dry-run, -l …): ReFrame gets them as they are. A dry run
+    says where its job scripts are and shows one.
 
     Exit code: 0 all pass; 1 a test failed, was disturbed, did not run as promised, or passed only on a retry; 2 wrong
-    input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
+    input, nothing selected, or a set-up that cannot work; 130 interrupted.
     """
     given = _Options(**options)
     from railyard.rfm.run.options import read

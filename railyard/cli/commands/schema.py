@@ -14,8 +14,16 @@ from railyard.base.paths import find_home
     "docs/results.schema.json.",
 )
 def command(kind: str, write: bool) -> int:
-    """Print the JSON Schema by which an editor completes and checks the files of systems/, references/ or
-    references/classes/, or that of a line of stored results."""
+    """Print the JSON Schema of a kind of file, for editors.
+
+    \b
+    Examples:
+      railyard schema systems
+      railyard schema references --write
+
+    With it an editor completes and checks systems/, references/ and references/classes/. That of results describes a
+    line of stored results.
+    """
     from railyard.results.schemas import schema_file, schema_text
 
     text = schema_text(kind)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command(name="soak")
 @click.option(
     "--system", "name", default="virtual", show_default=True, metavar="NAME[:FABRIC]",
-    help="The system, as its file is named; under a scheduler one of its fabrics alone.",
+    help="The system: NAME of systems/NAME.yaml; under a scheduler, one of its fabrics if you name it.",
 )  # fmt: skip
 @click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="How long; or --minutes.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long, in minutes.")
@@ -39,11 +39,18 @@ if TYPE_CHECKING:
 def command(
     hours: float | None, minutes: float | None, file: Path | None, as_json: bool, dry_run: bool, **asked: Any
 ) -> int:
-    """Load every rail of every node both ways at once, and say which links went down, stalled or had errors.
+    """Load every rail for hours and name the links that failed.
 
-    On the virtual cluster, and under Slurm, PBS, LSF and Flux in a job of whole nodes. Readings are kept as they are
-    made: one that was ended early is judged by --from. Exit code: 0 nothing or remarks alone, 1 a problem, 2 it could
-    not be done.
+    \b
+    Examples:
+      railyard soak --minutes 10                     the virtual cluster
+      railyard soak --system mycluster --hours 8     a job of whole nodes
+
+    Every rail of every node is loaded both ways at once. You then read which links went down, stalled or had errors. It
+    works on the virtual cluster, and under Slurm, PBS, LSF and Flux. Readings are kept as they are made: judge a soak
+    that was ended early with --from.
+
+    Exit code: 0 no problem, 1 a problem, 2 it could not be done.
     """
     from railyard.cluster.doctor.judge import ordered
     from railyard.cluster.soak.judge import findings, soaked

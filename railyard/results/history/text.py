@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from railyard.base.terminal import folded
 from railyard.base.wording import counted
-from railyard.results.compare.text import folded
 from railyard.results.history.changes import Change, Judged, State
 from railyard.results.history.detect import ALARM
 from railyard.results.history.series import Point
