@@ -55,6 +55,16 @@ def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") ->
     )
 
 
+def wrapped(text: str, wide: int | None) -> str:
+    """Return lines folded as ``folded`` does, each below its own indent; None folds nothing."""
+    if wide is None:
+        return text
+    indents = [(line, " " * (len(line) - len(line.lstrip(" ")))) for line in text.split("\n")]
+    return "\n".join(
+        line if len(line) <= wide else folded(line.strip(), wide, f"{indent}  ", indent) for line, indent in indents
+    )
+
+
 def colour() -> bool:
     """Return whether to colour: on a terminal that can, unless NO_COLOR is set (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -10,6 +10,7 @@ import click
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.whole_file import write_whole
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.results.capture.plan import Plan
@@ -93,17 +94,17 @@ def command(**options: Any) -> int:
     asked = Asked(quick=given.quick, replace=given.replace, hops=hops if given.by_hops else None)
     made = plan(system, path, references, records, asked)
     for sentence in made.refused:
-        click.echo(f"left out: {sentence}", err=True)
+        say(f"left out: {sentence}", err=True)
     for entry in made.entries:
         for remark in entry.remarks:
-            click.echo(f"{entry.id}: {remark}", err=True)
+            say(f"{entry.id}: {remark}", err=True)
     if not made.entries:
         raise RailyardError(
             f"found nothing to capture for {system.system}, expected at least one test with 5 good runs"
         )
     click.echo(difference(made), nl=False)
     if system.report_only is not None:
-        click.echo(f"systems/{system.system}.yaml: set report_only to false, or these references are refused", err=True)
+        say(f"systems/{system.system}.yaml: set report_only to false, or these references are refused", err=True)
     if given.write:
         _write(made)
         click.echo(f"wrote references/{path.name}; check it: railyard lint --system {system.system}", err=True)
@@ -135,7 +136,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     excluded = {folder.name for word in without for folder in folders(word, stored)}
     found = query.records(home, replace(wanted, run=named or None))
     for sentence in found.problems:
-        click.echo(f"left out: {sentence}", err=True)
+        say(f"left out: {sentence}", err=True)
     kept = tuple(record for record in found.records if record.run not in excluded)
     if kept:
         return kept

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import InputError, SetupError
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.detect.source import Source
@@ -62,7 +63,7 @@ def command(
     if as_json:
         click.echo(json.dumps({**found.as_json(), "missing": list(lacks)}, indent=1, ensure_ascii=False))
     for sentence in (*found.traps, *(lacks if found.fabrics else ()), *found.left_out):
-        click.echo(f"look at: {sentence}", err=True)
+        say(f"look at: {sentence}", err=True)
     if not found.fabrics:
         raise SetupError(
             "detect: found no network port with a link, expected at least one interface besides lo; run it on a node, "
@@ -96,7 +97,7 @@ def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bo
     for path in write(home, texts, replace=replace):
         click.echo(f"wrote {path.relative_to(home)}", err=as_json)
     name = texts.name
-    click.echo(
+    say(
         f"next: read systems/{name}.yaml; railyard doctor --system {name}; railyard matrix --system {name}; "
         f"railyard run --system {name}",
         err=as_json,

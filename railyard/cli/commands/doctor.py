@@ -10,6 +10,7 @@ import click
 from railyard.base.errors import InputError
 from railyard.base.finding import Finding, problem, problems, tally
 from railyard.base.wording import counted, listing
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.doctor.ask_nodes import Answer
@@ -101,7 +102,7 @@ def _of_a_job(home: Path, system: "System", count: int | None) -> "tuple[Finding
 
 
 def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
+    say(sentence, err=True)
 
 
 def _read(file: Path) -> str:
@@ -118,6 +119,6 @@ def _print(findings: "tuple[Finding, ...]", nodes: int, sent: bool, as_json: boo
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
         return
     for one in findings:
-        click.echo(f"{one.weight}: {one.sentence}")
+        say(f"{one.weight}: {one.sentence}")
     seen = ["this host", *([counted(nodes, "node")] if nodes else []), *(["a job of its own"] if sent else [])]
-    click.echo(f"looked at {listing(seen)}: {tally(findings)}")
+    say(f"looked at {listing(seen)}: {tally(findings)}")

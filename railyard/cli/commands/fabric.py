@@ -14,6 +14,7 @@ import click
 
 from railyard.base.errors import InputError, SetupError, did_you_mean
 from railyard.base.paths import find_home, state_folder
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.fabric.model import Expected, Readings, Report
@@ -94,7 +95,7 @@ def _show(expected: "Expected", report: "Report", as_json: bool) -> None:
         click.echo(json.dumps(to_json(expected, report), ensure_ascii=False))
         return
     for line in report_lines(expected, report):
-        click.echo(line)
+        say(line)
 
 
 def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Readings") -> None:

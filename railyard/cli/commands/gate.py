@@ -10,6 +10,7 @@ import click
 
 from railyard.base.errors import InputError, SetupError, did_you_mean
 from railyard.base.fields import show
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.gate.ending import Deadline
@@ -164,7 +165,7 @@ def _print(told: dict[str, Any], given: _Options) -> None:
         click.echo(json.dumps(told, ensure_ascii=False))
         return
     for line in (told["line"], *(f"  {line}" for line in told["details"] if given.verbose)):
-        click.echo(line)
+        say(line)
 
 
 def _node(given: _Options) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from railyard.base.errors import SetupError
+from railyard.cli.say import say
 
 
 @click.command(name="init")
@@ -46,9 +47,7 @@ def command(folder: Path, published: bool, missing: bool) -> int:
             _write(folder / name, texts[name] if name in texts else source / name)
     left = f", left {len(there)} as they are" if there else ""
     click.echo(f"{folder}: wrote {len(wanted) - len(there)} files{left}")
-    click.echo(
-        f"next: cd {folder} && railyard run    (a virtual cluster on this machine; on a cluster: railyard detect)"
-    )
+    say(f"next: cd {folder} && railyard run    (a virtual cluster on this machine; on a cluster: railyard detect)")
     return 0
 
 

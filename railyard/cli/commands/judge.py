@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import RailyardError
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,7 +171,7 @@ def command(**options: Any) -> int:
     if given.as_json:
         click.echo(json.dumps(text.as_json(name, against, judgements), indent=1))
     else:
-        click.echo(text.text(name, against, judgements))
+        say(text.text(name, against, judgements))
     return 0 if all(judgement.passed for judgement in judgements) else 1
 
 

@@ -7,6 +7,7 @@ import click
 
 from railyard.base.finding import Finding, problems, tally
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 
 @click.command(name="lint")
@@ -61,11 +62,11 @@ def command(name: str | None, as_json: bool) -> int:
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
     else:
         for one in found:
-            click.echo(f"{one.where}: {one.weight}: {one.what}")
+            say(f"{one.where}: {one.weight}: {one.what}")
         for sentence in wrong:
-            click.echo(f"railyard: {sentence}", err=True)
+            say(f"railyard: {sentence}", err=True)
         refused = counted(len(wrong), "file")
-        click.echo(f"{entries} entries of {counted(len(systems), 'system')}: {refused} refused, {tally(found)}")
+        say(f"{entries} entries of {counted(len(systems), 'system')}: {refused} refused, {tally(found)}")
     if wrong:
         return 2
     return 1 if problems(found) else 0

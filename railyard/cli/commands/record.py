@@ -10,6 +10,7 @@ import click
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.provision.replay.recorder import Recorded
@@ -50,10 +51,10 @@ def command(run: str | None, published: str | None, replace: bool) -> int:
     write_set(folder, made, instead_of=("computed", "model") if published else (), kept_texts=found.kept)
     for one, _ in made:
         counters = "" if one.kept is None else ", with its counters"
-        click.echo(f"recordings/{system}/{one.file}: {one.benchmark}, {one.origin}{counters}")
+        say(f"recordings/{system}/{one.file}: {one.benchmark}, {one.origin}{counters}")
     for sentence in left:
-        click.echo(f"left out: {sentence}")
-    click.echo(f"{len(made)} recorded, {len(left)} left out; play them: railyard run --replay --system {system}")
+        say(f"left out: {sentence}")
+    say(f"{len(made)} recorded, {len(left)} left out; play them: railyard run --replay --system {system}")
     return 0
 
 

@@ -8,6 +8,7 @@ import click
 from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.provision.rehearsal.form import Rehearsal
@@ -96,11 +97,11 @@ def command(
     with turn(home, click.echo):
         rehearsal = prepared(site_at(home, system.system), faults, chosen["nodes"], chosen["recording"])
         for line in introduction(rehearsal):
-            click.echo(line)
+            say(line)
         with standing(rehearsal, system, keep, click.echo):
             outcome = Session(home, asked, echo=click.echo).run()
     for line in (*recorded.summary(rehearsal, outcome.records), *summary(rehearsal, system, outcome.records)):
-        click.echo(line)
+        say(line)
     return outcome.exit_code
 
 

@@ -17,6 +17,7 @@ from railyard.base.paths import find_home, runs_folder
 from railyard.base.terminal import tracked
 from railyard.base.whole_file import write_whole
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
@@ -75,7 +76,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
         if as_json:
             click.echo(json.dumps(_values(found.records, scrub=False), indent=1, ensure_ascii=False))
         else:
-            click.echo("\n".join(test_lines(found.records)) if found.records else _nothing(home, wanted))
+            say("\n".join(test_lines(found.records)) if found.records else _nothing(home, wanted))
         return 0
     runs = query.runs(home, wanted, newest)
     if as_json:
@@ -88,7 +89,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
         ]
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
-        click.echo("\n".join(run_lines(runs)) if runs else _nothing(home, wanted))
+        say("\n".join(run_lines(runs)) if runs else _nothing(home, wanted))
     return 0
 
 
@@ -122,9 +123,9 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
         click.echo(json.dumps(values, indent=1, ensure_ascii=False))
     elif pattern is None:
         click.echo(f"run {found.run}")
-        click.echo("\n".join(test_lines([Record.from_json(one) for one in values])))
+        say("\n".join(test_lines([Record.from_json(one) for one in values])))
     else:
-        click.echo("\n\n".join("\n".join(detail_lines(one)) for one in values))
+        say("\n\n".join("\n".join(detail_lines(one)) for one in values))
     return 0
 
 
@@ -228,7 +229,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
         click.echo(json.dumps({"runs": len(found), "records": records, "findings": rows}, indent=1, ensure_ascii=False))
     else:
         for each in findings:
-            click.echo(f"{each.where}: {each.weight}: {each.what}")
+            say(f"{each.where}: {each.weight}: {each.what}")
         click.echo(f"{counted(records, 'record')} of {counted(len(found), 'run')}: {tally(findings)}")
     return 1 if problems(findings) else 0
 
@@ -277,7 +278,7 @@ def _user() -> str | None:
 
 def _say_problems(problems: Sequence[str]) -> None:
     for sentence in problems:
-        click.echo(f"railyard: {sentence}", err=True)
+        say(f"railyard: {sentence}", err=True)
 
 
 def _write(path: Path, text: str) -> None:

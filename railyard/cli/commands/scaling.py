@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from railyard.cli.say import say
+
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
 
@@ -40,7 +42,7 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(json_of(found), ensure_ascii=False, allow_nan=False, indent=1))
     else:
-        click.echo(text(found), nl=False)
+        say(text(found).rstrip("\n"))
     return 0
 
 

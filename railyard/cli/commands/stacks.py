@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from railyard.base.paths import find_home
+from railyard.cli.say import say
 from railyard.provision import kept_files
 from railyard.provision.mpi_prefixes import SOURCES, Status, install, prefix_of, status
 from railyard.provision.programs.build import build
@@ -75,7 +76,7 @@ def status_command(names: tuple[str, ...], as_json: bool) -> int:
         click.echo(json.dumps([_as_object(one) for one in found], indent=2))
     else:
         for one in found:
-            click.echo(_as_line(one))
+            say(_as_line(one))
     return 0 if all(one.missing is None for one in found) else 1
 
 

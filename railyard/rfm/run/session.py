@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -12,6 +11,7 @@ from pathlib import Path
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import CHECKS, HOME_VARIABLE, part, runs_folder
+from railyard.base.terminal import colour, folded, line_width, width
 from railyard.base.wording import counted
 from railyard.job.slurm import note_nodes
 from railyard.provision.rehearsal.form import current
@@ -39,7 +39,7 @@ from railyard.rfm.run.options import (
     refuse_unknown,
     refuse_untaken,
 )
-from railyard.rfm.run.progress import ended
+from railyard.rfm.run.progress import Progress
 from railyard.rfm.run.reframe import (
     Outcome,
     Promise,
@@ -197,15 +197,15 @@ class Session:
         self.folder = folder
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing)
-        self.echo(f"{counted(len(promised), 'test')} on {system.system}: {system.description}")
+        self._tell(f"{counted(len(promised), 'test')} on {system.system}: {system.description}")
         if left_out:
-            self.echo(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
+            self._tell(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
         if system.provider == "replay":
-            self.echo(replayed_from(self.home, system.system))
+            self._tell(replayed_from(self.home, system.system))
         for problem in problems:
-            self.echo(f"warning: {clean(problem)}")
+            self._tell(f"warning: {clean(problem)}")
         if more := offer(self.home, system):
-            self.echo(more)
+            self._tell(more)
         began = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
         noted = promises(folder, system.system, began, [str(case) for case in promised])
         with noted, terminated_as_interrupted(), provided(self.home, system, self.echo):
@@ -215,14 +215,14 @@ class Session:
             rehearsal = None if rehearsed is None else rehearsed.remark
             outcome = run(
                 self.home, name, words, Promise(run_id, folder, promised, problems, replayed, rehearsal),
-                on_line=lambda line: self._say_ended(line, folder / FILE_NAME),
+                on_line=self._say_ended(Progress(folder / FILE_NAME, width())),
                 front=self._asked.front, more_env=self._asked.variables,
             )  # fmt: skip
         references = references_of(self.home / "references", system)
         outcome = replace(outcome, relations=relations.judge(references, outcome.records))
         self._report(outcome, folder, system)
         if unfit is not None:
-            self.echo(f"nodes not tested: {unfit}")
+            self._tell(f"nodes not tested: {unfit}")
         return outcome
 
     def _choose(self) -> str:
@@ -231,8 +231,8 @@ class Session:
         refused = namespaces_refused()
         if refused is None:
             return DEFAULT_SYSTEM
-        self.echo(f"no virtual cluster here: {refused}")
-        self.echo(
+        self._tell(f"no virtual cluster here: {refused}")
+        self._tell(
             f"running the system {FALLBACK_SYSTEM} in its place: one node, so that rails, striping, path proof, "
             f"failing rails and every bandwidth between nodes are NOT tested"
         )
@@ -269,10 +269,17 @@ class Session:
         (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
         return tuple(missing), sum(cell["reason"] == LEFT_OUT for cell in cells)
 
-    def _say_ended(self, line: str, records: Path) -> None:
-        said = ended(line, records)
-        if said is not None:
-            self.echo(said)
+    def _tell(self, sentence: str) -> None:
+        """Say a sentence; on a terminal its lines end between words."""
+        self.echo(folded(sentence, line_width(), "  "))
+
+    def _say_ended(self, progress: Progress) -> Callable[[str], None]:
+        def say(line: str) -> None:
+            said = progress.ended(line)
+            if said is not None:
+                self.echo(said)
+
+        return say
 
     def _report(self, outcome: Outcome, folder: Path, system: System) -> None:
         from railyard.results.report.files import write_reports
@@ -283,7 +290,8 @@ class Session:
             outcome.problems,
             relations=outcome.relations,
             costs=costs_of_run(system, outcome.records),
-            colour=sys.stdout.isatty(),
+            width=width(),
+            colour=colour(),
         )
         self.echo("")
         self.echo(text.rstrip("\n"))
