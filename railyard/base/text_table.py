@@ -3,9 +3,11 @@
 import re
 from collections.abc import Collection, Sequence
 
+#: What a cell says of which nothing is known.
+NOTHING = "–"
 _NARROWEST = 6
-#: A cell folds behind these, and only where that is not enough behind an underscore too.
-_BREAKS = re.compile(r"[^/, –-]*[/, –-]+|[^/, –-]+")
+#: A cell folds behind these, and only where that is not enough behind an underscore or a hyphen too.
+_BREAKS = re.compile(r"[^/, –]*[/, –]+|[^/, –]+")
 _MORE_BREAKS = re.compile(r"[^/, –_-]*[/, –_-]+|[^/, –_-]+")
 
 _Rows = list[list[list[str]]]  # of cells, each of lines
@@ -18,13 +20,15 @@ def table(
     *,
     right: Collection[int] = (),
     words: Collection[int] = (),
+    optional: Collection[int] = (),
     styles: Sequence[str | None] | None = None,
 ) -> list[str]:
     """Return the lines of a head, a rule and rows, without trailing blanks.
 
     A head may have two forms, the second for a table that is too wide, and several lines. ``right``: columns that are
-    flush right. ``words``: columns whose cells may fold, the widest first. ``styles`` has, for each row, the SGR code
-    in which its last cell is written.
+    flush right. ``words``: columns whose cells may fold, the widest first. ``optional``: columns that a table that is
+    too wide does without, if each of their cells is ``NOTHING``. ``styles`` has, for each row, the SGR code in which
+    its last cell is written.
     """
     for gap, short in ((2, False), (1, False), (2, True), (1, True)):
         shown = [head if isinstance(head, str) else head[short] for head in heads]
@@ -33,6 +37,17 @@ def table(
         if sum(widths) + gap * (len(widths) - 1) <= width:
             break
     else:
+        silent = [column for column in optional if all(row[column] == NOTHING for row in rows)]
+        if silent:
+            kept = [column for column in range(len(heads)) if column not in silent]
+            return table(
+                [heads[column] for column in kept],
+                [[row[column] for column in kept] for row in rows],
+                width,
+                right=[place for place, column in enumerate(kept) if column in right],
+                words=[place for place, column in enumerate(kept) if column in words],
+                styles=styles,
+            )
         lines = _narrowed(lines, width - gap * (len(widths) - 1), words)
         widths = _widths(lines)
     row_styles = (None, *(styles or [None] * len(rows)))

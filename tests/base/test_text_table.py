@@ -43,6 +43,13 @@ def test_no_line_is_wider_and_no_letter_is_lost(width: int) -> None:
     assert letters(lines[-_body(lines) :]) == letters(cell for row in ROWS for cell in row)
 
 
+def test_a_column_that_says_nothing_is_left_out_of_a_table_that_is_too_wide() -> None:
+    heads, rows = ("a", "split", "b"), [("12345", "–", "1"), ("67890", "–", "2")]
+    assert table(heads, rows, 11, optional=(1,)) == ["a      b", "─" * 8, "12345  1", "67890  2"]
+    assert table(heads, rows, 20, optional=(1,))[0] == "a      split  b"
+    assert table(heads, [*rows, ("1", "50", "3")], 11, optional=(1,))[0] == "a     split b"
+
+
 def test_what_cannot_be_folded_stays_whole() -> None:
     assert table(("a", "b"), [("12345678", "87654321")], 10) == ["a        b", "─" * 17, "12345678 87654321"]
 

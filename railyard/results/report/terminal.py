@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
-from railyard.base.wording import earlier_disturbed
+from railyard.base.wording import counted, earlier_disturbed
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
 from railyard.results.report.beside import cost_lines, relation_lines
@@ -30,6 +30,7 @@ _HEADS = (
 _RIGHT = (2, 4, 6, 7, 8)
 #: Columns of words, which fold where a row is too wide; numbers and units never do.
 _WORDS = (0, 1, 2, 3, 9)
+_PERCENTAGES = (6, 7, 8)
 _SGR: dict[State, str] = {
     **{"pass": "32", "fail": "1;31", "disturbed": "31"},
     **{"report-only": "33", "xfail": "35", "not-tested": "2"},
@@ -66,7 +67,9 @@ def text_report(
     ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
     """
     parts = [_folded(one_line(sentence), width, "") for sentence in rehearsals(records)]
-    parts += [verdict_table(records, width=width, colour=colour)] if records else []
+    # A row of dashes a test that did not run would hide the others: those stand below, by their reason.
+    ran = [record for record in records if record.state != "not-tested"]
+    parts += [verdict_table(ran, width=width, colour=colour)] if ran else []
     for state, heading in _FAILING:
         some = [record for record in records if record.state == state]
         parts += [failures(some, heading, width=width)] if some else []
@@ -98,7 +101,7 @@ def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool =
     policies = names_policies(records)
     rows = [_cells(record, policies) for record in records]
     styles = [_SGR[record.state] if colour else None for record in records]
-    return "\n".join(table(_HEADS, rows, width, right=_RIGHT, words=_WORDS, styles=styles))
+    return "\n".join(table(_HEADS, rows, width, right=_RIGHT, words=_WORDS, optional=_PERCENTAGES, styles=styles))
 
 
 def failures(records: Sequence[Record], heading: str = "Failures", *, width: int = 100) -> str:
@@ -133,11 +136,19 @@ def _reasons(heading: str, records: Sequence[Record], width: int) -> str:
     """Return tests grouped by their sentence, so that a reason that many share is read once."""
     lines = [_folded(heading, width, "", "  ")]
     for sentence, some in by_reason(records).items():
-        names = ", ".join(one_line(record.case) for record in some[:_MOST_NAMED])
-        more = f" and {len(some) - _MOST_NAMED} more" if len(some) > _MOST_NAMED else ""
-        lines.append(_folded(f"{one_line(sentence)}", width, "  "))
-        lines.append(_folded(names + more, width, "    "))
+        # The heading says so already.
+        lines.append(_folded(one_line(sentence).removeprefix("not tested: "), width, "  "))
+        lines.append(_folded(_which(some), width, "    "))
     return "\n".join(lines)
+
+
+def _which(some: Sequence[Record]) -> str:
+    """Return the names of a few tests; of many how many they are, and their first benchmarks."""
+    if len(some) <= _MOST_NAMED:
+        return ", ".join(one_line(record.case) for record in some)
+    names = [*dict.fromkeys(one_line(record.benchmark) for record in some)]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{counted(len(some), 'test')} of {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _folded(text: str, width: int, indent: str, hanging: str | None = None) -> str:
