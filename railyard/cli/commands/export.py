@@ -8,6 +8,7 @@ import click
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 
 @click.group(name="export")
@@ -42,7 +43,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     home = find_home()
     found = query.records(home, query.Wanted(system=system or None))
     for problem in found.problems:
-        click.echo(f"railyard: {problem}", err=True)
+        say(f"railyard: {problem}", err=True)
     now = datetime.now(timezone.utc)
     records = prometheus.newest(found.records, now)
     if not records:

@@ -186,7 +186,7 @@ def _fabrics(system: "System", asked: Sequence[str]) -> list[str]:
 
 
 def _aside(sentence: str) -> None:
-    click.echo(f"railyard: {sentence}", err=True)
+    say(f"railyard: {sentence}", err=True)
 
 
 def _quiet(sentence: str) -> None:

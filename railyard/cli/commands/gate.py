@@ -136,7 +136,7 @@ def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
             wrong = site_commands.started(words, answer, deadline)
             drained = drained if wrong else then
             if wrong:
-                click.echo(f"railyard: gate of {answer.node}: {wrong}", err=True)
+                say(f"railyard: gate of {answer.node}: {wrong}", err=True)
         kept.save(asked.state, asked.node, kept.Kept(looked.kept.boot, looked.kept.counts, drained))
     return answer
 

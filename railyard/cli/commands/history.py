@@ -8,6 +8,7 @@ import click
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import find_home, runs_folder
+from railyard.cli.say import say
 
 
 @click.command(name="history")
@@ -66,7 +67,7 @@ def command(
     home = find_home()
     found = query.records(home, query.Wanted(**{name: value or None for name, value in chosen.items()}))
     for problem in found.problems:
-        click.echo(f"railyard: {problem}", err=True)
+        say(f"railyard: {problem}", err=True)
     if not found.records:
         raise RailyardError(_nothing(home, chosen))
     series = series_of(found.records)

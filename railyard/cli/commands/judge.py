@@ -56,7 +56,7 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
     found = [find_class(folder, name) for name in classes(folder)]
     widest = max((len(each.name) for each in found), default=0)
     for each in found:
-        click.echo(f"{each.name:<{widest}}  {each.description} ({each.node})")
+        say(f"{each.name:<{widest}}  {each.description} ({each.node})")
     context.exit()
 
 

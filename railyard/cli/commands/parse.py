@@ -10,6 +10,7 @@ import click
 from railyard.base.errors import RailyardError
 from railyard.base.output_file import read_output, shown_name
 from railyard.base.terminal import width
+from railyard.cli.say import say
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.wrong_lines import with_wrong_lines
@@ -44,7 +45,7 @@ def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
         try:
             parsed = read(file, tool)
         except RailyardError as error:
-            click.echo(f"railyard: {error}", err=True)
+            say(f"railyard: {error}", err=True)
             code = 2
             continue
         named = file if several else None

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,8 @@ def command(**options: Any) -> int:
         os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
     if given.replay:
         os.environ[REPLAY_VARIABLE] = "1"
+    if given.copy_to is not None:
+        _make(given.copy_to)  # before hours of a run, not behind them
     home = find_home()
     asked = SessionOptions(
         *(given.name, given.full, given.failed, given.reframe_options, given.extended),
@@ -101,15 +104,28 @@ def _copy(folder: Path, into: Path) -> None:
     from railyard.cli.gitlab.scripts import FILES
 
     try:
-        into.mkdir(parents=True, exist_ok=True)
         for name in FILES:
             if (folder / name).exists():
                 shutil.copy(folder / name, into / name)
     except OSError as error:
-        raise SetupError(
-            f"--copy-to {into}: found {(error.strerror or str(error)).lower()} at {error.filename or into}, expected a "
-            f"folder to write to; the run's files are in {folder}"
-        ) from error
+        raise _not_writable(into, error, f"the run's files are in {folder}") from error
+
+
+def _make(folder: Path) -> None:
+    """Make the folder of --copy-to, where a file is then written and removed again. Raises SetupError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _not_writable(folder, error, "choose another; nothing has run yet") from error
+
+
+def _not_writable(folder: Path, error: OSError, action: str) -> SetupError:
+    found = (error.strerror or str(error)).lower()
+    return SetupError(
+        f"--copy-to {folder}: found {found} at {error.filename or folder}, expected a folder to write to; {action}"
+    )
 
 
 def _say(text: str) -> None:

@@ -11,6 +11,7 @@ import click
 
 from railyard.base.paths import find_home, state_folder
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.provision.spack.request import Request
@@ -73,7 +74,7 @@ def status(name: str, stacks: tuple[str, ...], as_json: bool) -> int:
     else:
         for request in requests:
             for line in _status_lines(request, found[request.stack]):
-                click.echo(line)
+                say(line)
     return 0 if all(any(_is_good(each) for each in built) for built in found.values()) else 1
 
 

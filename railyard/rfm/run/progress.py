@@ -21,6 +21,8 @@ ENDED = re.compile(
 )
 #: ReFrame's words for a test without a record -> those of our reports.
 _WORDS: Mapping[str, str] = {"OK": "no verdict", "SKIP": "not tested", "XFAIL": "expected failure"}
+#: In the name of a fixture (a build), which no test is: its scope follows.
+_BUILD = " ~"
 _HASH = re.compile(r" /[0-9a-f]{8} ")
 
 
@@ -36,9 +38,9 @@ class Progress:
         self._said: set[str] = set()
 
     def ended(self, line: str) -> str | None:
-        """Return what to print for a line of ReFrame's, None where it ends no test."""
+        """Return what to print for a line of ReFrame's, None where it ends no test, or a build that succeeded."""
         found = ENDED.match(warnings.ANSI.sub("", line))
-        if found is None:
+        if found is None or (found["word"] == "OK" and _BUILD in found["case"]):
             return None
         count = f"({found['done']:>{len(found['all'])}}/{found['all']})"
         hanging = " " * (len(count) + 1)

@@ -41,6 +41,7 @@ from railyard.rfm.run.options import (
 )
 from railyard.rfm.run.progress import Progress
 from railyard.rfm.run.reframe import (
+    COLOURS_VARIABLE,
     Outcome,
     Promise,
     environment,
@@ -84,6 +85,8 @@ def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None
     known = _known_system(home, system, options.reframe)
     words = _all_options(options, home, known)
     env = {**os.environ, HOME_VARIABLE: str(home)}
+    if not colour():
+        env[COLOURS_VARIABLE] = "n"
     if read(options.reframe).dry_run:
         code = dry_run(reframe_command(home, system, without_actions(words)), env, echo)
     else:
@@ -296,6 +299,8 @@ class Session:
         self.echo("")
         self.echo(text.rstrip("\n"))
         self.echo(f"report: {folder / 'report.html'}")
+        if outcome.none_began:
+            self._tell("no test could begin: correct the set-up, of which the failures above say what is wrong")
 
 
 def _tests(promised: tuple[TestId, ...]) -> Iterator[TestId]:
