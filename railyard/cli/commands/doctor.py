@@ -55,17 +55,17 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
     login, system = ask_login(home, name)
     found = list(login_findings(login, system))
     answer: Answer | None = None
-    if system is not None and ask:
+    if ask:
         answer = ask_nodes(home, system, count, _say)
-    elif system is not None and file is not None:
+    elif file is not None:
         answer = Answer(_read(file), (0.0, time.time()), (), 0)
     nodes = 0
-    if answer is not None and system is not None:
+    if answer is not None:
         more, nodes = _of_nodes(answer, system, timed=ask)
         found += more
-    if system is not None and send:
+    if send:
         found += _of_a_job(home, system, count)
-    findings = ordered(found)
+    findings = ordered([*dict.fromkeys(found)])
     _print(findings, nodes, send, as_json)
     return 1 if problems(findings) else 0
 

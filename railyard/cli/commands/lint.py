@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 import click
 
-from railyard.base.finding import Finding, problems, tally
+from railyard.base.finding import Finding, problem, problems, tally
 from railyard.base.wording import counted
 from railyard.cli.say import say
 
@@ -33,6 +33,7 @@ def command(name: str | None, as_json: bool) -> int:
     from railyard.site.references.load import references_of
     from railyard.site.references.transport_class import classes, find_class
     from railyard.site.systems.load import find_system, load_systems
+    from railyard.site.systems.module_system import FIX, unloaded
 
     home = find_home()
     folder = home / "systems"
@@ -49,6 +50,7 @@ def command(name: str | None, as_json: bool) -> int:
         except RailyardError as error:
             wrong.append(str(error))
             continue
+        found += [problem(system.system, f"{why}; {FIX}") for _, why in unloaded(system)]
         entries += len(references.entries)
     published = home / "references" / "classes"
     for each in classes(published) if name is None else ():

@@ -106,7 +106,7 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
     nothing = output.named_nothing(text, cases, command)
     if nothing:
         raise RailyardError("\n".join(nothing))
-    words, checks = read(command), part(Path(env[HOME_VARIABLE]), CHECKS)
+    words, checks = read(command), part(Path(env.get(HOME_VARIABLE, ".")), CHECKS)
     unknown = unmatched.unknown_names(words, cases, checks)
     if unknown:
         raise RailyardError("\n".join((*unknown, *problems)))
@@ -116,7 +116,8 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
 
 
 def _system_of(command: Sequence[str]) -> str:
-    return command[command.index("--system") + 1]
+    """Return the value of `--system`, empty where it is not given."""
+    return command[command.index("--system") + 1] if "--system" in command[:-1] else ""
 
 
 def _refusal(text: str) -> str:

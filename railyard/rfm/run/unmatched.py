@@ -38,8 +38,8 @@ def nothing_selected(words: Words, system: str, checks: Path) -> list[str]:
     sentences = [] if _are_given(words, checks) else [*_unknown_tags(words, checks)]
     if sentences:
         return sentences
-    name = system.partition(":")[0]
-    return [f"nothing was selected: no check fits these options; type: railyard matrix --system {name} --why"]
+    named = f" --system {system.partition(':')[0]}" if system else ""
+    return [f"nothing was selected: no check fits these options; type: railyard matrix{named} --why"]
 
 
 def _unknown_tags(words: Words, checks: Path) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _unknown_tags(words: Words, checks: Path) -> Iterator[str]:
     known = tags(checks)
     for tag in words.tag:
         if not _fits(tag, known):
-            yield f'-t {tag}: found no check with this tag, expected one that a check has; {_nearest(tag, known)}'
+            yield f"-t {tag}: found no check with this tag, expected one that a check has; {_nearest(tag, known)}"
 
 
 def _are_given(words: Words, checks: Path) -> bool:

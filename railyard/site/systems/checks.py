@@ -8,7 +8,7 @@ from railyard.base.hostlist import label
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import listing
-from railyard.benchmarks.table.applications import WRF_CASES
+from railyard.benchmarks.table.applications import NPB_MZ, WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
@@ -51,6 +51,7 @@ def check_system(system: System, document: Document) -> None:
         _check_switches(("fabrics", name, "leaf_switches"), fabric, system, document)
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
+        _check_tools(name, entry, system, document)
         _check_starter(name, entry, system, document)
         _check_told_twice(name, entry, system, document)
         _check_thresholds(name, entry, system, document)
@@ -294,6 +295,16 @@ def _check_starter(stack: str, entry: StackEntry, system: System, document: Docu
     if entry.mpi is not None and entry.mpi not in known:
         expected = f"a stack of {system.system} that is an MPI library"
         raise document.error((*path, "mpi"), show(entry.mpi), expected, did_you_mean(entry.mpi, known))
+
+
+def _check_tools(stack: str, entry: StackEntry, system: System, document: Document) -> None:
+    """Refuse a tool that no benchmark is of: nothing would ever run it, and nothing would say so."""
+    known = {key.partition("/")[0] for key in BENCHMARKS} | {NPB_MZ, *system.applications}
+    for part in ("benchmarks", "absent"):
+        for tool in getattr(entry, part):
+            if tool not in known:
+                expected = "a tool of Railyard's benchmarks, or an application of this file"
+                raise document.error(("stacks", stack, part, tool), show(tool), expected, did_you_mean(tool, known))
 
 
 def _check_told_twice(stack: str, entry: StackEntry, system: System, document: Document) -> None:

@@ -129,7 +129,7 @@ def test_reframe_is_asked_for_concrete_cases(tmp_path: Path) -> None:
 
 REFUSALS = [
     ("[List]\nConcretized 0 test case(s)\n", 0,
-     "nothing was selected: no check fits these options; `railyard matrix` says what there is"),
+     "nothing was selected: no check fits these options; type: railyard matrix --why"),
     (
         "\x1b[31mERROR: failed to load configuration: systems/virtual.yaml:3: found x, expected y\x1b[0m\n",
         1,
@@ -137,7 +137,9 @@ REFUSALS = [
     ),
     ("ERROR: could not find a configuration entry\nLog file(s)\n", 1, "could not find a configuration entry"),
     ("usage: reframe\nreframe: error: unrecognized arguments: --zzz", 2,
-     "reframe could not list its tests: reframe: error: unrecognized arguments: --zzz"),
+     'no such option "--zzz": neither railyard run nor reframe has it (see: railyard run --help, reframe --help)'),
+    ("usage: reframe\nreframe: error: unrecognized arguments: --extendd", 2,
+     'no such option "--extendd": neither railyard run nor reframe has it; did you mean "--extended"?'),
     ("", 1, "reframe could not list its tests: it printed nothing"),
 ]  # fmt: skip
 

@@ -17,6 +17,7 @@ from railyard.site.systems.load import load_system, load_systems
 SITE = """\
 system: site
 description: A cluster
+modules_system: lmod
 nodes: {count: 16}
 fabrics:
   qdr: {description: QDR, kind: ib, link: ib-qdr, rails: [{device: mlx4_0, counters: mlx4}]}

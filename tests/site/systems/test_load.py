@@ -12,6 +12,7 @@ from railyard.rfm.settings import configuration
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system, load_system, load_systems
 from railyard.site.systems.model import HeaderModel, Kind, System
+from railyard.site.systems.module_system import unloaded
 from railyard.stacks import model
 from railyard.stacks.ask import Knobs
 
@@ -427,6 +428,36 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "unterminated character set at position 3",
         ),
         (
+            "scheduler: slurm",
+            "scheduler: slrum",
+            'systems/site.yaml:3: scheduler: found "slrum", expected a scheduler of docs/clusters.md; did you mean '
+            '"slurm"?',
+        ),
+        (
+            "launcher: srun",
+            "launcher: srn",
+            'systems/site.yaml:4: launcher: found "srn", expected a launcher of ReFrame or Railyard; did you mean '
+            '"srun"?',
+        ),
+        (
+            "launcher: srun",
+            "launcher: srun\nmodules_system: lmood",
+            'systems/site.yaml:5: modules_system: found "lmood", expected a kind of environment modules that ReFrame '
+            'has; did you mean "lmod"?',
+        ),
+        (
+            "{osu: /opt/osu/bin}",
+            "{osuu: /opt/osu/bin}",
+            'systems/site.yaml:26: stacks.openmpi.benchmarks.osuu: found "osuu", expected a tool of Railyard\'s '
+            'benchmarks, or an application of this file; did you mean "osu"?',
+        ),
+        (
+            "{imb: not built here}",
+            "{ibm: not built here}",
+            'systems/site.yaml:30: stacks.mvapich2.absent.ibm: found "ibm", expected a tool of Railyard\'s benchmarks, '
+            'or an application of this file; did you mean "imb"?',
+        ),
+        (
             "system: site",
             "system: sight",
             'systems/site.yaml:1: system: found "sight", expected "site", the name of the file; '
@@ -436,6 +467,18 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
 )
 def test_what_is_refused_and_how(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     assert refusal(tmp_path, old, new) == sentence
+
+
+def test_modules_without_a_modules_system_are_named(tmp_path: Path) -> None:
+    bare = load_system(write(tmp_path, SITE))
+    assert dict(unloaded(bare)) == {
+        "openmpi": "stacks.openmpi.modules: found 1 module (openmpi/4.1.6) and no modules_system, so that nothing "
+        "loads them"
+    }
+    for kind in ("nomod", "lmod"):
+        system = load_system(write(tmp_path, f"{SITE}modules_system: {kind}\n"))
+        assert bool(dict(unloaded(system))) is (kind == "nomod")
+    assert dict(unloaded(bare.played())) == {}
 
 
 def test_nothing_is_measured_again_unless_the_file_says_so(tmp_path: Path) -> None:
