@@ -5,7 +5,7 @@ import re
 import click
 
 from railyard.base.errors import did_you_mean
-from railyard.base.wording import listing
+from railyard.base.wording import either
 
 #: How click 8 words a value that an option's type does not take: the value stands first.
 _VALUE = re.compile(r"^'?(?P<value>.*?)'? is not (?:one of |in the range |a valid |'|valid )")
@@ -61,16 +61,12 @@ def _wrong_value(message: str, kind: click.ParamType) -> str:
 def _expected(kind: click.ParamType) -> str | None:
     """Return what a type takes, in words; None for one that takes any text."""
     if isinstance(kind, click.Choice):
-        return _either([str(choice) for choice in kind.choices])
+        return either([str(choice) for choice in kind.choices])
     if isinstance(kind, click.IntRange | click.FloatRange):
         return f"{_number(kind)}{_bounds(kind)}"
     if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
         return _number(kind)
     return None
-
-
-def _either(names: list[str]) -> str:
-    return listing(names) if len(names) < 2 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _number(kind: click.ParamType) -> str:

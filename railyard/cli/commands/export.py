@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.wording import counted
 from railyard.cli.say import say
@@ -39,15 +39,19 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     """
     from railyard.results import prometheus
     from railyard.results.store import query
+    from railyard.results.store.nothing import refuse_unknown
 
     home = find_home()
+    refuse_unknown(home, {"system": system})
     found = query.records(home, query.Wanted(system=system or None))
     for problem in found.problems:
         say(f"railyard: {problem}", err=True)
     now = datetime.now(timezone.utc)
     records = prometheus.newest(found.records, now)
     if not records:
-        raise RailyardError(_nothing(home, system))
+        raise RailyardError(
+            f"{runs_folder(home)}: found no measured test, expected some (a replay is none); railyard run stores one"
+        )
     registry = prometheus.registry_of(records, now)
     if output is None:
         click.echo(prometheus.text_of(registry), nl=False)
@@ -55,14 +59,3 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
         prometheus.write(output, registry)
         click.echo(f"wrote {output}: {counted(len(records), 'test')}", err=True)
     return 0
-
-
-def _nothing(home: Path, system: tuple[str, ...]) -> str:
-    from railyard.results.store import query
-
-    systems = sorted({name for run in query.runs(home) for name in run.systems})
-    unknown = next((name for name in system if name not in systems), None)
-    if systems and unknown is not None:
-        return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
-    stored = runs_folder(home)
-    return f"{stored}: found no measured test, expected some (a replay is none); railyard run stores one"

@@ -64,7 +64,7 @@ def _of_run(home: Path, run: str | None) -> "Recorded":
     from railyard.provision.replay.recorder import recorded_outputs
     from railyard.rfm.run.reframe import last_run
 
-    folder = last_run(home) if run is None else runs_folder(home) / run
+    folder = last_run(home, "one to record; type: railyard run") if run is None else runs_folder(home) / run
     if run is not None and not folder.is_dir():
         folder = Path(run)
     return recorded_outputs(folder, PARSERS, _hosts(), _users())

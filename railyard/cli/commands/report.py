@@ -8,13 +8,17 @@ import click
 
 from railyard.base.terminal import colour, tracked, width
 from railyard.base.wording import counted
+from railyard.cli.options import form_of
 from railyard.results.report.files import FORMATS, read_many, write_report, written
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
     from railyard.results.report.over_time import OverTime
 
-_SUFFIXES = {".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", ".md": "md", ".csv": "csv"}
+_FORMS = {
+    **{".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", ".md": "md", ".csv": "csv"},
+    ".txt": "terminal",
+}
 
 
 @click.command("report")
@@ -43,8 +47,8 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
 
     if kind and not plots:
         raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")
+    form = form or form_of(output, _FORMS, "terminal")
     read = read_many(folders_named(runs or ("last",), lambda: runs_folder(find_home())))
-    form = form or (_SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal")
     over_time = _over_time(read.records) if form == "html" and read.folder is None else ()
     if output:
         write_report(output, written(read, form, over_time=over_time))

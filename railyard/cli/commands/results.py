@@ -17,12 +17,14 @@ from railyard.base.paths import find_home, runs_folder
 from railyard.base.terminal import tracked
 from railyard.base.whole_file import write_whole
 from railyard.base.wording import counted
+from railyard.cli.options import SINCE_AND_UNTIL, form_of
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
     from railyard.results.store.query import Wanted
 
+_FORMS = {".json": "json", ".csv": "csv"}
 _STATES = ("pass", "fail", "disturbed", "report-only", "xfail", "not-tested")
 
 
@@ -36,8 +38,7 @@ def _selection(function: Callable[..., int]) -> Callable[..., int]:
         click.option("--rails", type=int, multiple=True, help="Over so many rails."),
         click.option("--benchmark", multiple=True, help="Of this benchmark, such as imb/PingPong."),
         click.option("--state", multiple=True, type=click.Choice(_STATES), help="In this state."),
-        click.option("--since", help="Written then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC)."),
-        click.option("--until", help="Written before then."),
+        *SINCE_AND_UNTIL,
         click.option(
             "--where", help='A condition in SQL, such as "peak < 47 AND rails = 2"; a wrong one names columns.'
         ),
@@ -66,6 +67,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
       railyard results list --tests --state fail --since 2026-11
     """
     from railyard.results.store import query
+    from railyard.results.store.nothing import why_nothing
     from railyard.results.store.show import run_lines, test_lines
 
     home = find_home()
@@ -76,7 +78,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
         if as_json:
             click.echo(json.dumps(_values(found.records, scrub=False), indent=1, ensure_ascii=False))
         else:
-            say("\n".join(test_lines(found.records)) if found.records else _nothing(home, wanted))
+            say("\n".join(test_lines(found.records)) if found.records else why_nothing(home))
         return 0
     runs = query.runs(home, wanted, newest)
     if as_json:
@@ -89,7 +91,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
         ]
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
-        say("\n".join(run_lines(runs)) if runs else _nothing(home, wanted))
+        say("\n".join(run_lines(runs)) if runs else why_nothing(home))
     return 0
 
 
@@ -148,14 +150,15 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
     from railyard.results.record.form import Record
     from railyard.results.store import query
     from railyard.results.store.export import as_json
+    from railyard.results.store.nothing import why_nothing
 
+    form = form or form_of(output, _FORMS, "json")
     home = find_home()
     wanted = _wanted(home, **chosen)
     found = query.records(home, wanted, newest)
     _say_problems(found.problems)
     if not found.records:
-        raise RailyardError(_nothing(home, wanted))
-    form = form or ("csv" if output is not None and output.suffix.lower() == ".csv" else "json")
+        raise RailyardError(why_nothing(home))
     values = _values(found.records, scrub)
     text = csv_text([Record.from_json(value) for value in values]) if form == "csv" else as_json(values)
     if output is None:
@@ -237,24 +240,13 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
 def _wanted(home: Path, **chosen: Any) -> "Wanted":
     from railyard.results.store import query
     from railyard.results.store.names import folders
+    from railyard.results.store.nothing import refuse_unknown
 
+    refuse_unknown(home, chosen)
     runs = chosen.pop("run")
     named = tuple(folder.name for word in runs for folder in folders(word, runs_folder(home)))
     asked: dict[str, Any] = {name: value if value != () else None for name, value in chosen.items()}
     return query.Wanted(run=named or None, **asked)
-
-
-def _nothing(home: Path, wanted: "Wanted") -> str:
-    """Return why there is nothing to show: an empty store, or nothing that was asked for."""
-    from railyard.results.store import query
-
-    if not query.runs(home):
-        return f"{runs_folder(home)}: found no stored run, expected some; railyard run stores one"
-    systems = sorted({name for run in query.runs(home) for name in run.systems})
-    unknown = next((name for name in wanted.system or () if name not in systems), None)
-    if unknown is not None:
-        return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
-    return "found no stored test of this kind, expected some; leave an option out"
 
 
 def _values(records: "Sequence[Record]", scrub: bool) -> tuple[dict[str, Any], ...]:

@@ -259,11 +259,12 @@ def _now() -> str:
     return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def last_run(home: Path) -> Path:
-    """Return the folder of the newest run that left ReFrame's report. Raises RailyardError where there is none."""
+def last_run(home: Path, wanted: str = "one to record") -> Path:
+    """Return the folder of the newest run that left ReFrame's report. Raises RailyardError where there is none.
+
+    ``wanted`` says in that sentence what the run is for.
+    """
     runs = sorted(p.parent for p in runs_folder(home).glob("*/reframe-report.json"))
     if not runs:
-        raise RailyardError(
-            f"{runs_folder(home)}: found no earlier run, expected one to repeat the failures of; run without --failed"
-        )
+        raise RailyardError(f"{runs_folder(home)}: found no earlier run, expected {wanted}")
     return runs[-1]

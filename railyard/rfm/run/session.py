@@ -57,6 +57,7 @@ from railyard.site.systems.model import System
 from railyard.site.test_id import TestId, named_policy
 
 DEFAULT_SYSTEM = "virtual"
+_TO_REPEAT = "one to repeat the failures of; run without --failed"
 FALLBACK_SYSTEM = "local"
 
 
@@ -117,7 +118,7 @@ def _all_options(options: SessionOptions, home: Path, system: System) -> list[st
     if options.full:
         words += ["-S", "full=1"]
     if options.failed:
-        words += [f"--restore-session={last_run(home) / 'reframe-report.json'}", "--failed"]
+        words += [f"--restore-session={last_run(home, _TO_REPEAT) / 'reframe-report.json'}", "--failed"]
     if _is_everyday(options, system):
         words += everyday_words()
     return words

@@ -55,9 +55,9 @@ def test_an_empty_store_and_nothing_asked_for_are_sentences(
         f"railyard: {runs}: found no stored run, expected at least one; railyard run stores one\n"
     )
     stored(made())
-    assert main(["results", "list", "--system", "virtaul"]) == 0
-    assert capsys.readouterr().out == (
-        '--system: found no run of "virtaul", expected a system that ran; did you mean "virtual"?\n'
+    assert main(["results", "list", "--system", "virtaul"]) == 2
+    assert capsys.readouterr().err == (
+        'railyard: --system: found no run of "virtaul", expected a system that ran; did you mean "virtual"?\n'
     )
     assert main(["results", "list", "--rails", "7"]) == 0
     assert capsys.readouterr().out == "found no stored test of this kind, expected some; leave an option out\n"

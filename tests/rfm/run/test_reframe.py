@@ -247,9 +247,7 @@ def test_the_last_run_is_the_newest_that_left_a_report(tmp_path: Path) -> None:
         (home / name).mkdir(parents=True)
     with pytest.raises(RailyardError) as caught:
         last_run(tmp_path)
-    assert str(caught.value) == (
-        f"{home}: found no earlier run, expected one to repeat the failures of; run without --failed"
-    )
+    assert str(caught.value) == (f"{home}: found no earlier run, expected one to record")
     for name in ("20261121T060000Z-0000", "20261120T060000Z-ffff"):
         (home / name / "reframe-report.json").write_text("{}", encoding="utf-8")
     assert last_run(tmp_path) == home / "20261121T060000Z-0000"
