@@ -1,6 +1,7 @@
 """What is wrong in a command line, as one sentence: which option or argument, what was found, what was expected."""
 
 import re
+from typing import Any
 
 import click
 
@@ -40,10 +41,10 @@ def _name(parameter: click.Parameter) -> str:
     """Return an option as it is typed, its long form, or an argument as the usage line names it."""
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len)
-    return parameter.human_readable_name.split("...")[0].strip("[]")
+    return parameter.human_readable_name.split("...")[0].strip("[]- ")
 
 
-def _wrong_value(message: str, kind: click.ParamType) -> str:
+def _wrong_value(message: str, kind: "click.ParamType[Any]") -> str:
     found, expected = _VALUE.match(message), _expected(kind)
     if found is not None and expected is not None:
         near = ""
@@ -58,7 +59,7 @@ def _wrong_value(message: str, kind: click.ParamType) -> str:
     return message.rstrip(".")
 
 
-def _expected(kind: click.ParamType) -> str | None:
+def _expected(kind: "click.ParamType[Any]") -> str | None:
     """Return what a type takes, in words; None for one that takes any text."""
     if isinstance(kind, click.Choice):
         return either([str(choice) for choice in kind.choices])
@@ -69,7 +70,7 @@ def _expected(kind: click.ParamType) -> str | None:
     return None
 
 
-def _number(kind: click.ParamType) -> str:
+def _number(kind: "click.ParamType[Any]") -> str:
     return "a whole number" if isinstance(kind, click.types.IntParamType) else "a number"
 
 

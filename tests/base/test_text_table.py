@@ -11,7 +11,7 @@ ROWS = (
     ("hsn", "perftest/ib_write_bw/loopback", "1450 USD", "pass, replayed"),
     ("edr", "hpl/hpl", "99 USD", "fail (rule 4)"),
 )
-OPTIONS: dict[str, tuple[int, ...]] = {"right": (2,), "words": (0, 1, 3)}
+RIGHT, WORDS = (2,), (0, 1, 3)
 
 WIDE = """\
 fabric  benchmark                      price of a node  verdict
@@ -29,16 +29,16 @@ edr    hpl/hpl                 99 USD fail (rule 4)"""
 
 
 def test_a_table_that_fits_is_not_folded() -> None:
-    assert table(HEADS, ROWS, 70, **OPTIONS) == WIDE.splitlines()
+    assert table(HEADS, ROWS, 70, right=RIGHT, words=WORDS) == WIDE.splitlines()
 
 
 def test_the_widest_column_of_words_folds_first() -> None:
-    assert table(HEADS, ROWS, 55, **OPTIONS) == FOLDED.splitlines()
+    assert table(HEADS, ROWS, 55, right=RIGHT, words=WORDS) == FOLDED.splitlines()
 
 
 @pytest.mark.parametrize("width", [34, 38, 45, 60, 100])
 def test_no_line_is_wider_and_no_letter_is_lost(width: int) -> None:
-    lines = table(HEADS, ROWS, width, **OPTIONS)
+    lines = table(HEADS, ROWS, width, right=RIGHT, words=WORDS)
     assert max(map(len, lines)) <= width
     assert letters(lines[-_body(lines) :]) == letters(cell for row in ROWS for cell in row)
 

@@ -1,7 +1,7 @@
 """A made site with stored runs and outputs, for the examples of the commands and for what they answer."""
 
+import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 from railyard.base.numbers import powers_of_two
 from railyard.base.paths import HOME_VARIABLE
 from railyard.benchmarks.figure import Figure
+from railyard.parsers.pairs import parse
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import (
     CurveRecord,
@@ -19,6 +20,10 @@ from railyard.results.record.form import (
     Record,
     VerdictRecord,
 )
+from railyard.verdict.blame.node_pairs import next_step, rounds_text
+from railyard.verdict.blame.search.model import Settings, Step
+from tests.cli.commands.test_pairs import TEXT, alone, slow
+from tests.made import nccl_pair_logs
 from tests.made.records import made_record
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +117,16 @@ def fill(home: Path) -> None:
     (home / "osu_bw.out").write_text(OSU_BW, encoding="utf-8")
     shutil.copy(MADE / "nccl-json.txt", home / "nccl.log")
     shutil.copy(MADE / "ibstat-two-adapters.txt", home / "ibstat.txt")
+    with (home / "november.json").open("w", encoding="utf-8") as out:
+        json.dump({"format": 1, "records": [record("20261101T010000Z-aa01", 0, "edr", 1).to_json()]}, out)
+    (home / "all.out").write_text(slow(TEXT), encoding="utf-8")
+    step = next_step(parse(slow(TEXT)).tables, Settings(), None)
+    assert isinstance(step, Step)
+    rounds = rounds_text(step.rounds, step.repeats)
+    (home / "step2.out").write_text(alone(rounds, {"slow": "10.00", "good": "40.00"}), encoding="utf-8")
+    (home / "logs").mkdir()
+    for log in nccl_pair_logs.logs(nccl_pair_logs.names(4), nccl_pair_logs.healthy, (8,)):
+        (home / "logs" / log.name).write_text(log.text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +138,11 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def site(filled: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The site as the folder of the site and of the shell."""
-    monkeypatch.setenv(HOME_VARIABLE, str(filled))
-    monkeypatch.chdir(filled)
+def site(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the site, which is the folder of the site and of the shell."""
+    home = tmp_path / "site"
+    shutil.copytree(filled, home)
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+    monkeypatch.chdir(home)
     monkeypatch.setenv("NO_COLOR", "1")
-    yield filled
+    return home

@@ -70,6 +70,7 @@ def command(
     from railyard.provision.rehearsal import recorded
     from railyard.provision.rehearsal.blamed import summary
     from railyard.provision.rehearsal.lifecycle import standing, take_down, turn
+    from railyard.provision.rehearsal.prepare import chosen as chosen_nodes_and_faults
     from railyard.provision.rehearsal.prepare import prepared
     from railyard.rfm.run.options import read
     from railyard.rfm.run.session import Session, SessionOptions
@@ -94,6 +95,7 @@ def command(
         raise RailyardError("--failed: found it in a rehearsal, expected tests by name; leave it out")
     system = find_system(home / "systems", name.partition(":")[0])
     asked = SessionOptions(name, full=False, failed=False, reframe=reframe_options, extended=extended)
+    chosen_nodes_and_faults(system, faults, chosen["nodes"], chosen["recording"])  # refused before it waits
     with turn(home, click.echo):
         rehearsal = prepared(site_at(home, system.system), faults, chosen["nodes"], chosen["recording"])
         for line in introduction(rehearsal):

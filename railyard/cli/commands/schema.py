@@ -6,7 +6,7 @@ from railyard.base.paths import find_home
 
 
 @click.command(name="schema")
-@click.argument("kind", type=click.Choice(["systems", "references", "classes", "results"]))
+@click.argument("kind", metavar="KIND", type=click.Choice(["systems", "references", "classes", "results"]))
 @click.option(
     "--write",
     is_flag=True,
@@ -21,8 +21,8 @@ def command(kind: str, write: bool) -> int:
       railyard schema systems
       railyard schema references --write
 
-    With it an editor completes and checks systems/, references/ and references/classes/. That of results describes a
-    line of stored results.
+    KIND is systems, references, classes or results. With the schema an editor completes and checks the files of
+    systems/, references/ and references/classes/; that of results describes a line of stored results.
     """
     from railyard.results.schemas import schema_file, schema_text
 

@@ -310,7 +310,7 @@ def test_what_no_floor_holds_for_is_not_judged_and_no_pass(tmp_path: Path, capsy
     text = osu_bw({8: 4.0, 16: 9.0}, "Allreduce Latency", "Avg Latency(us)")
     assert main(["judge", written(tmp_path, text), "--link", "ib-edr"]) == 1
     printed = capsys.readouterr().out
-    assert "  NOT-JUDGED  not judged: no floor of a link holds for latency of osu/osu_allreduce\n" in printed
+    assert "  NOT JUDGED  not judged: no floor of a link holds for latency of osu/osu_allreduce\n" in printed
     assert printed.endswith("not judged: 1 benchmark\n")
 
 
@@ -374,7 +374,7 @@ def test_each_table_is_judged_where_that_is_asked_and_one_that_fails_fails_the_o
 def test_one_table_that_fails_gives_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, osu_bw(rates(12300)) + osu_bw(rates(6000)))
     assert main(["judge", file, "--link", "ib-edr", "--each"]) == 1
-    assert capsys.readouterr().out.endswith("fail: 1 pass, 1 fail\n")
+    assert capsys.readouterr().out.endswith("fail: 2 benchmarks: 1 pass, 1 fail\n")
 
 
 def test_nothing_sent_is_quick_in_a_collective_and_impossible_between_two_nodes() -> None:
