@@ -50,7 +50,7 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
     if count is not None and not (ask or send):
         raise click.UsageError("--count goes with --nodes and --job")
     if ask and file is not None:
-        raise click.UsageError("--from stands in place of --nodes")
+        raise click.UsageError("--from replaces --nodes: give one of them")
     home = find_home()
     login, system = ask_login(home, name)
     found = list(login_findings(login, system))

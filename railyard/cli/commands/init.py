@@ -63,5 +63,5 @@ def _write(target: Path, content: str | Path) -> None:
     except OSError as error:
         raise SetupError(
             f"{target}: cannot be written ({error.strerror}), expected a folder that you may write to; "
-            "choose another, or mend its permissions"
+            "choose another, or correct its permissions"
         ) from None

@@ -85,7 +85,7 @@ def _python(login: Login) -> Iterator[Finding]:
     if not _REFRAME[0] <= numbers < _REFRAME[1]:
         yield problem(
             WHERE,
-            f"ReFrame is {login.reframe}, and 4.10.4 or a later 4.10 is asked",
+            f"found ReFrame {login.reframe}, expected 4.10.4 or a later 4.10",
             "make venv: the guards against silent passes rest on that version's behaviour",
         )
 
@@ -112,8 +112,9 @@ def _stacks(login: Login, system: System) -> Iterator[Finding]:
     missing = [path for path, there in login.paths.items() if not there]
     if not missing:
         return
-    what = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''} not there"
+    are = "is" if len(missing) == 1 else "are"
+    what = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''} {are} not there"
     if system.provider in ("testbed", "host"):
         yield problem(WHERE, what, "make stacks, or make needs: the stacks of this system come as packages")
     else:
-        yield remark(WHERE, what, "correct the system's file, unless the nodes alone mount it")
+        yield remark(WHERE, what, "correct the system's file, unless only the nodes mount it")

@@ -42,7 +42,7 @@ _FAILING: tuple[tuple[State, str], ...] = (
     ("disturbed", "Disturbed: nobody can judge what was measured, so run these again"),
 )
 _REST: tuple[tuple[State, str], ...] = (
-    ("report-only", "Report-only: held against the physical limit and the floor of the link, without a reference"),
+    ("report-only", "Report-only: no reference, so compared only with the physical limit and the floor of the link"),
     ("xfail", "Expected failures"),
     ("not-tested", "Not tested"),
 )

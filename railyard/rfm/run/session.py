@@ -301,7 +301,7 @@ class Session:
         self.echo(text.rstrip("\n"))
         self.echo(f"report: {folder / 'report.html'}")
         if outcome.none_began:
-            self._tell("no test could begin: correct the set-up, of which the failures above say what is wrong")
+            self._tell("no test could begin: the failures above say what is wrong with the set-up")
 
 
 def _tests(promised: tuple[TestId, ...]) -> Iterator[TestId]:

@@ -292,7 +292,7 @@ class ExpectedFailure(Model):
     policy: Policies = ("any",)
     benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
     rules: tuple[Literal[4, 5], ...] = Field((4, 5), min_length=1, description="4: the path, 5: the reference")
-    reason: Prose = Field(description="What is wrong and who mends it, such as a ticket")
+    reason: Prose = Field(description="What is wrong and who repairs it, such as a ticket")
     expires: Date = Field(description="The last day on which it is expected")
 
 

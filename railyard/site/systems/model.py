@@ -159,7 +159,7 @@ class Fabric(Model):
     placement: Literal["near", "far"] | None = Field(
         None,
         description="Processors that ranks of benchmarks run on: near, of the NUMA node of their rails; far, all "
-        "others; left out: where launcher and library put them. Applications use whole nodes, whatever stands here",
+        "others; left out: where launcher and library put them. Applications use whole nodes, whatever this says",
     )
     fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
     proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))

@@ -41,7 +41,7 @@ class StackEntry(Model):
     striping_thresholds: tuple[Size, ...] = Field(
         (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
     )
-    srun_mpi: Name | None = Field(None, description="What srun --mpi is told, where it is not the stack's own: pmix_v4")
+    srun_mpi: Name | None = Field(None, description="Value of srun --mpi, where it is not the stack's own: pmix_v4")
     mpi: Name | None = Field(
         None, description="Of nccl and rccl: the stack of this system whose MPI their tests are built with"
     )

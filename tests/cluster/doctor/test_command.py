@@ -80,7 +80,10 @@ def test_a_system_that_is_not_there_is_a_mistake(home: Path, capsys: pytest.Capt
     ("given", "sentence"),
     [
         (["--count", "2"], "railyard: --count goes with --nodes and --job (see: railyard doctor --help)\n"),
-        (["--nodes", "--from", "x"], "railyard: --from stands in place of --nodes (see: railyard doctor --help)\n"),
+        (
+            ["--nodes", "--from", "x"],
+            "railyard: --from replaces --nodes: give one of them (see: railyard doctor --help)\n",
+        ),
         (
             ["--from", "nowhere"],
             "railyard: nowhere: found nothing that can be read (No such file or directory), expected what doctor.sh "

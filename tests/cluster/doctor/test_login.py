@@ -42,7 +42,7 @@ def test_what_is_sought_goes_by_scheduler_and_launcher(systems: dict[str, System
         (
             {"reframe": "4.10.1"},
             "problem",
-            "login: ReFrame is 4.10.1, and 4.10.4 or a later 4.10 is asked; make venv: the guards against silent "
+            "login: found ReFrame 4.10.1, expected 4.10.4 or a later 4.10; make venv: the guards against silent "
             "passes rest on that version's behaviour",
         ),
         (
@@ -66,7 +66,7 @@ def test_what_is_sought_goes_by_scheduler_and_launcher(systems: dict[str, System
         (
             {"paths": {"/opt/ompi": True, "/opt/osu/mpi": False}},
             "remark",
-            "login: /opt/osu/mpi not there; correct the system's file, unless the nodes alone mount it",
+            "login: /opt/osu/mpi is not there; correct the system's file, unless only the nodes mount it",
         ),
     ],
 )
