@@ -315,6 +315,45 @@ def test_a_wrong_option_is_refused(
     assert not (home / ".railyard").exists() and not (home / "pwned").exists()
 
 
+def under_slurm(home: Path, monkeypatch: pytest.MonkeyPatch, sbatch: str) -> None:
+    """Have the site under a Slurm whose sbatch is this shell script, and whose other commands answer nothing."""
+    path = home / SYS
+    text = path.read_text(encoding="utf-8").replace(
+        "scheduler: local\nlauncher: local", "scheduler: slurm-nodb\nlauncher: srun"
+    )
+    path.write_text(text, encoding="utf-8")
+    for name in ("sbatch", "srun", "scancel", "scontrol", "squeue", "sinfo"):
+        program = home / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{sbatch if name == 'sbatch' else ':'}\n", encoding="utf-8")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
+
+
+def test_a_job_that_sbatch_refuses_is_a_set_up_that_cannot_work(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    under_slurm(home, monkeypatch, "echo 'sbatch: error: invalid account specified' >&2; exit 1")
+    assert main(["run", "--system", "site", "-p", "mpich"]) == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "command 'sbatch rfm_job.sh' failed with exit code 1: sbatch: error: invalid account specified" in said
+    assert said.endswith("no test could begin: the failures above say what is wrong with the set-up")
+    (run,) = (home / ".railyard" / "runs").iterdir()
+    assert [record.state for record in read_records(run / "records.jsonl").records] == ["fail", "fail"]
+
+
+def test_modules_that_nothing_would_load_stop_a_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = home / SYS
+    text = path.read_text(encoding="utf-8").replace("  mpich:\n", "  mpich:\n    modules: [mpich/4]\n")
+    path.write_text(text, encoding="utf-8")
+    assert main(["run", "--system", "site"]) == 2
+    assert capsys.readouterr().err == (
+        "railyard: systems/site.yaml: stacks.mpich.modules: found 1 module (mpich/4) and no modules_system, so that "
+        "nothing loads them; write modules_system (lmod, envmod or spack) into the system's file\n"
+    )
+    assert not (home / ".railyard" / "runs").exists()
+
+
 def test_a_missing_folder_and_a_missing_table(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / REF).unlink()
     assert main(["run", "--system", "site"]) == 2

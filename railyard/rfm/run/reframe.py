@@ -21,7 +21,7 @@ from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 from railyard.rfm.run import output, unmatched, warnings
 from railyard.rfm.run.options import read
-from railyard.rfm.run.reconcile import settle
+from railyard.rfm.run.reconcile import none_began, settle
 from railyard.site.test_id import TestId
 
 #: ReFrame's own: whether it colours what it prints, which it does into a file and a pipe as well.
@@ -35,8 +35,6 @@ OWN_OPTIONS = (
     *("--system", "--full", "--extended", "--failed", "--spack", "--replay", "--one-allocation", "--budget"),
     *("--copy-to", "--json", "--help"),
 )
-#: ReFrame's stages of a test up to the one that sends its job.
-BEFORE_A_JOB = ("setup", "compile", "compile_wait", "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,20 +184,8 @@ def run(
             append_record(folder / FILE_NAME, record)
     unread = recorded.problems if recorded else ()
     all_problems = dict.fromkeys((*promise.problems, *warnings.warnings(text), *unread))
-    none_began = _none_began(ran, final, seen)
-    return Outcome(run_id, folder, final, tuple(all_problems), interrupted, none_began=none_began)
-
-
-def _none_began(ran: Sequence[output.RanCase], final: Sequence[Record], seen: Sequence[Record]) -> bool:
-    """Return whether each test that was to run failed before its job was sent, or since its build did."""
-    recorded = {record.case for record in seen}
-    unbegun = {
-        str(one.case)
-        for one in ran
-        if one.result == "fail_deps" or (one.result == "fail" and one.phase in BEFORE_A_JOB)
-    } - recorded
-    wanted = [record for record in final if record.state != "not-tested"]
-    return bool(wanted) and all(record.case in unbegun for record in wanted)
+    failed_before = none_began(final, ran, seen)
+    return Outcome(run_id, folder, final, tuple(all_problems), interrupted, none_began=failed_before)
 
 
 def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Callable[[str], None]) -> tuple[str, bool]:

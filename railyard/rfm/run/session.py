@@ -54,6 +54,7 @@ from railyard.site.matrix import Cell, Need, asked_for, matrix, untaken
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
+from railyard.site.systems.module_system import FIX, unloaded
 from railyard.site.test_id import TestId, named_policy
 
 DEFAULT_SYSTEM = "virtual"
@@ -154,6 +155,7 @@ class Session:
         env = environment(self.home, run_id, folder)
         promised, problems = promised_cases(reframe_command(self.home, name, words), env)
         self._refuse_numbers(system, promised)
+        _refuse_unloaded(system, promised)
         self._asked = ask(
             self.home, system, promised, needs=lambda: asked_for(system, self._needs()),
             one_allocation=self.options.one_allocation, budget=self.options.budget, echo=self.echo,
@@ -302,6 +304,15 @@ class Session:
         self.echo(f"report: {folder / 'report.html'}")
         if outcome.none_began:
             self._tell("no test could begin: the failures above say what is wrong with the set-up")
+
+
+def _refuse_unloaded(system: System, promised: tuple[TestId, ...]) -> None:
+    """Raise SetupError where nothing would load the modules of a stack that is to run; a rehearsal loads none."""
+    if current() is not None:
+        return
+    for stack, why in unloaded(system):
+        if any(case.stack == stack for case in promised):
+            raise SetupError(f"systems/{system.system}.yaml: {why}; {FIX}")
 
 
 def _tests(promised: tuple[TestId, ...]) -> Iterator[TestId]:

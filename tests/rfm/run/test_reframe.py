@@ -84,6 +84,11 @@ def test_the_exit_code(states: tuple[State, ...], problems: tuple[str, ...], int
     assert outcome.exit_code == code
 
 
+@pytest.mark.parametrize(("interrupted", "code"), [(False, 2), (True, 130)])
+def test_a_run_of_which_no_test_began_is_a_set_up_that_cannot_work(interrupted: bool, code: int) -> None:
+    assert Outcome(RUN, HOME, (record("fail"),), (), interrupted, none_began=True).exit_code == code
+
+
 def test_a_run_id_sorts_by_time_and_is_unique() -> None:
     noon = datetime(2026, 11, 21, 13, 0, 7, tzinfo=timezone(timedelta(hours=1)))
     made = {new_run_id(noon) for _ in range(20)}
