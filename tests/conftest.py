@@ -3,6 +3,7 @@
 And what holds for every test: interrupts reach it, and a disturbed one is counted as such.
 """
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -35,11 +36,10 @@ settings.load_profile("quick")
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture(autouse=True)
-def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Print as for a file, whatever the shell that runs the tests says of its terminal."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-    monkeypatch.delenv("NO_COLOR", raising=False)
+def pytest_configure() -> None:
+    """Have all tests print as for a file, whatever a shell, or pytest-xdist in its processes, says of a terminal."""
+    for name in ("COLUMNS", "NO_COLOR"):
+        os.environ.pop(name, None)
 
 
 def pytest_report_teststatus(
