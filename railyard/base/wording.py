@@ -61,6 +61,11 @@ def earlier_disturbed(count: int) -> str:
     return f"{count} earlier measurement{' was' if count == 1 else 's were'} disturbed"
 
 
+def either(names: Sequence[str]) -> str:
+    """Return ``a``, ``a or b``, or ``a, b or c``."""
+    return listing(names) if len(names) <= 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def listing(names: Sequence[str]) -> str:
     """Return ``a``, ``a and b``, or ``a, b and c``."""
     if len(names) <= 1:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.errors import RailyardError, SetupError, did_you_mean
+from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.whole_file import write_whole
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group(name="export")
 def command() -> None:
-    """Stored results in the form of another program; nothing leaves this machine."""
+    """Write stored results in the form of another program."""
 
 
 @command.command(name="prometheus")
@@ -32,20 +33,32 @@ def command() -> None:
     help="Write to this file (.prom), in the folder of the text file collector; left out: print it.",
 )
 def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
-    """Write figures, state and time of the newest result of each test, and the sick parts, for the node exporter's text
-    file collector."""
+    """Write the newest result of each test for Prometheus.
+
+    \b
+    Examples:
+      railyard export prometheus
+      railyard export prometheus -o /var/lib/node_exporter/railyard.prom
+
+    The file has figures, state and time of each test, and the sick parts. The text file collector of the node exporter
+    reads it. Nothing leaves this machine.
+
+    Exit code: 0 written, 2 wrong input, or there is no measured test.
+    """
     from railyard.results import prometheus
     from railyard.results.sick.find import sick_list
     from railyard.results.store import query
+    from railyard.results.store.nothing import refuse_unknown
 
     home = find_home()
+    refuse_unknown(home, {"system": system})
     found = query.records(home, query.Wanted(system=system or None), slim=True)
     for problem in found.problems:
-        click.echo(f"railyard: {problem}", err=True)
+        say(f"railyard: {problem}", err=True)
     now = datetime.now(timezone.utc)
     records = prometheus.newest(found.records, now)
     if not records:
-        raise RailyardError(_nothing(home, system))
+        raise RailyardError(_nothing(home))
     registry = prometheus.registry_of(records, now, sick_list(found.records, now).sick)
     if output is None:
         click.echo(prometheus.text_of(registry), nl=False)
@@ -55,15 +68,8 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     return 0
 
 
-def _nothing(home: Path, system: tuple[str, ...]) -> str:
-    from railyard.results.store import query
-
-    systems = sorted({name for run in query.runs(home) for name in run.systems})
-    unknown = next((name for name in system if name not in systems), None)
-    if systems and unknown is not None:
-        return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
-    stored = runs_folder(home)
-    return f"{stored}: found no measured test, expected some (a replay is none); railyard run stores one"
+def _nothing(home: Path) -> str:
+    return f"{runs_folder(home)}: found no measured test, expected some (a replay is none); railyard run stores one"
 
 
 @command.command(name="grafana")
@@ -71,7 +77,17 @@ def _nothing(home: Path, system: tuple[str, ...]) -> str:
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; left out: print it."
 )
 def grafana_command(output: Path | None) -> int:
-    """Write the dashboard of Grafana that shows what `railyard export prometheus` writes."""
+    """Write a Grafana dashboard of what `export prometheus` writes.
+
+    \b
+    Examples:
+      railyard export grafana -o railyard.json
+      railyard export grafana
+
+    Import the file in Grafana and choose your Prometheus as its data source.
+
+    Exit code: 0 written, 2 the file cannot be written.
+    """
     from railyard.results.grafana import dashboard_text
 
     _give(dashboard_text(), output, "1 dashboard")
@@ -91,17 +107,26 @@ def grafana_command(output: Path | None) -> int:
 def sick_command(
     run: str | None, system: tuple[str, ...], since: str | None, form: str, as_json: bool, output: Path | None
 ) -> int:
-    """List the parts that failed tests blame (node, rail, GPU, pair, switch, leaf, up-link), each once: of all stored
-    runs, or those that RUN blames: an id, its beginning, last.
+    """List the parts that failed tests blame, each once.
 
-    A part that the same benchmark passed over later is said to be so. Nothing is run: --as drain prints the commands
-    of the system's file.
+    
+    Examples:
+      railyard export sick --system mycluster
+      railyard export sick last --as ticket -o ticket.md
+
+    A part is a node, rail, GPU, pair, switch, leaf or up-link. RUN is an id, its beginning, or last: then the list has
+    the parts that this run blames, else those of all stored runs. If the same benchmark passed over a part later, the
+    list says so. Nothing is run: --as drain prints the commands of the system's file.
+
+    Exit code: 0 written, 2 wrong input, or there is no measured test.
     """
     from railyard.results.sick.ticket import lines, tickets
+    from railyard.results.store.nothing import refuse_unknown
 
     if as_json and form != "list":
         raise click.UsageError("--json prints the list: found it with --as")
     home = find_home()
+    refuse_unknown(home, {"system": system})
     found = _sick(home, run, system, since)
     if as_json:
         text = json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n"
@@ -129,13 +154,13 @@ def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | Non
         raise click.UsageError("--system: found it with a run, expected one of the two")
     stored = query.records(home, query.Wanted(system=systems or None))
     for problem in (*stored.problems, *(() if one is None else one.problems)):
-        click.echo(f"railyard: {problem}", err=True)
+        say(f"railyard: {problem}", err=True)
     there = {(record.run, record.case, record.time) for record in stored.records}
     more = () if one is None else tuple(each for each in one.records if (each.run, each.case, each.time) not in there)
     records: Sequence[Record] = (*stored.records, *more)
     measured = [each for each in (records if one is None else one.records) if each.no_measurement is None]
     if not measured:
-        raise RailyardError(_nothing(home, system) if one is None else _no_measurement(one.run))
+        raise RailyardError(_nothing(home) if one is None else _no_measurement(one.run))
     found = sick_list(records, now, None if one is None else one.run)
     return (
         found if since is None else replace(found, sick=tuple(part for part in found.sick if part.last.time >= since))
@@ -177,4 +202,4 @@ def _give(text: str, output: Path | None, what: str) -> None:
         raise SetupError(
             f"{output}: the file could not be written ({(error.strerror or str(error)).lower()}); choose another -o"
         ) from error
-    click.echo(f"wrote {output}: {what}", err=True)
+    say(f"wrote {output}: {what}", err=True)

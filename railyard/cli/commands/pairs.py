@@ -42,7 +42,7 @@ _switches = click.option(
 
 @click.group(name="pairs")
 def command() -> None:
-    """All pairs of nodes: outputs of railyard-pairs, first that of all rounds, then that of each step after it."""
+    """Find slow nodes in measurements of all pairs of nodes."""
 
 
 @command.command(name="next")
@@ -51,7 +51,16 @@ def command() -> None:
 @_expected
 @_switches
 def next_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
-    """Print the rounds to measure next, as railyard-pairs reads them; nothing where the verdict is reached."""
+    """Print the rounds to measure next.
+
+    \b
+    Examples:
+      railyard pairs next all.out              after the first measurement
+      railyard pairs next all.out step2.out    after the second
+
+    OUTPUT is what railyard-pairs printed: first that of all rounds, then that of each step after it. What is printed is
+    input of railyard-pairs. Nothing is printed once the verdict is reached.
+    """
     found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
     if isinstance(found, Step):
         click.echo(rounds_text(found.rounds, found.repeats), nl=False)
@@ -64,7 +73,15 @@ def next_command(outputs: tuple[Path, ...], repeats: int, expected: float | None
 @_expected
 @_switches
 def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
-    """Print the rounds that tell which rail of a named node is slow; nothing where nobody is named."""
+    """Print the rounds that show which rail of a slow node is slow.
+
+    \b
+    Examples:
+      railyard pairs rails all.out step2.out
+      railyard pairs rails all.out step2.out --switches leaves.txt
+
+    OUTPUT is as for `railyard pairs next`. Nothing is printed where no node is named.
+    """
     tables, leaf_of = _tables(outputs), _leaves(switches)
     found = _asked(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Verdict):
@@ -114,7 +131,17 @@ def judge_command(
     switches: Path | None,
     **of_nccl: Any,
 ) -> int:
-    """Say who is slow: nodes, pairs, or GPUs; exit 1 where one is named, or something could not be judged."""
+    """Say which nodes, pairs or GPUs are slow.
+
+    \b
+    Examples:
+      railyard pairs judge all.out step2.out
+      railyard pairs judge --tool nccl logs/ --json
+
+    OUTPUT is as for `railyard pairs next`, or with --tool nccl logs of nccl-tests.
+
+    Exit code: 0 all are good, 1 something is named or could not be judged, 2 wrong input.
+    """
     for name, only in _ONLY.items():
         if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"

@@ -12,12 +12,13 @@ from pathlib import Path
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.paths import state_folder
-from railyard.base.wording import counted, listing
+from railyard.base.wording import counted
 from railyard.job import node_files, slurm
 from railyard.job.launch import SRUN, Ranks, device_name, exported, plan_launch, runs_as_root
 from railyard.parsers.slurm import jobs as slurm_jobs
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm
+from railyard.site.systems.module_system import FIX, unloaded
 from railyard.stacks.table import STACKS
 
 #: How long the job may wait and run together, in seconds: a queue that is full says nothing of the set-up.
@@ -79,11 +80,11 @@ def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[li
     system, lines, found = site.system, [], []
     fabric, first = next(iter(system.fabrics.items()))
     devices = (device_name(first.rails[0]),)
+    unloaded_stacks = dict(unloaded(system))
     for name, entry in system.stacks.items():
         where = f"{name} on {system.system}"
-        if entry.modules and not system.modules_system:
-            what = f"found modules {listing(entry.modules)} and no modules_system, by which they would be loaded"
-            found.append(problem(where, what, "write modules_system (lmod, tmod4, spack …) into the system's file"))
+        if name in unloaded_stacks:
+            found.append(problem(system.system, unloaded_stacks[name], FIX))
             continue
         if STACKS[name].pair or system.launcher not in SRUN:
             start = ["srun"]

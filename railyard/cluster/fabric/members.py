@@ -28,7 +28,7 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
         shown = some(unique(f'"{port.node}"' for ports in seen.values() for port in ports), 3)
         fix = (
             "let each node describe its adapter by its host name (rdma-ndd, or node_desc of its folder in /sys), "
-            f"or mend nodes.names of {expected.file}"
+            f"or correct nodes.names of {expected.file}"
         )
         found = f"no node of {expected.file} among {counted(len(seen), 'host')} of the subnet ({shown})"
         return [*absent, Finding("names", None, None, None, found, f"{counted(len(known), 'node')} by name", fix)]
@@ -56,7 +56,7 @@ def _absent(expected: Expected, readings: Readings) -> list[Finding]:
         if len(gone) == len(expected.rails) and label(node) not in known:
             continue
         for rail in gone:
-            fix = "is the card in its slot (lspci), is its driver loaded? or mend rails in " + expected.file
+            fix = "is the card in its slot (lspci), is its driver loaded? or correct rails in " + expected.file
             shown = "no such device or port on the node"
             found.append(Finding("absent", node, rail.device, rail.port, shown, "a rail of the file", fix))
     return found

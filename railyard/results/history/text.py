@@ -6,8 +6,8 @@ from typing import Any
 
 from railyard.base.hostlist import MOST_IN_WORDS
 from railyard.base.hostlist import folded as ranges
+from railyard.base.terminal import folded
 from railyard.base.wording import counted
-from railyard.results.compare.text import folded
 from railyard.results.history.changes import Change, Judged, State
 from railyard.results.history.detect import ALARM
 from railyard.results.history.series import Point

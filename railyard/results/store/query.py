@@ -186,6 +186,14 @@ def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tupl
     )
 
 
+def values(home: Path, column: str) -> tuple[str, ...]:
+    """Return the different values that stored tests have in one of ``COLUMNS``, sorted. Raises KeyError for another."""
+    if column not in COLUMNS:
+        raise KeyError(column)
+    rows = _index(home).execute(f"SELECT DISTINCT {column} FROM tests WHERE final ORDER BY {column}")
+    return tuple(str(value) for (value,) in rows if value is not None)
+
+
 def load(home: Path, name: str) -> Run:
     """Return one run by its id, the beginning of that, ``last``, its folder, its file, or an exported JSON file.
 

@@ -24,8 +24,11 @@ from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
     Blocking,
     HostPattern,
+    LauncherName,
     LinkName,
+    ModulesSystem,
     NodeNames,
+    SchedulerName,
     SlotName,
     StackName,
     Subnet,
@@ -291,13 +294,13 @@ class System(Model):
         "launcher or stacks is used",
     )
     hostnames: tuple[HostPattern, ...] = Field((), description="Patterns of its hosts; none: only chosen by --system")
-    scheduler: Name = "local"
-    launcher: Name = "local"
+    scheduler: SchedulerName = "local"
+    launcher: LauncherName = "local"
     access: tuple[Option, ...] = Field((), description="Options that every job gives the scheduler")
     jobs: SchedulerSettings = Field(
         default_factory=lambda: SchedulerSettings.model_validate({}), description="How jobs are asked for"
     )
-    modules_system: Name | None = None
+    modules_system: ModulesSystem | None = None
     nodes: Nodes
     gpus: Gpus | None = Field(None, description="The GPUs of every node; left out: none that tests use")
     report_only: Annotated[

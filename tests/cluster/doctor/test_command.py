@@ -61,21 +61,31 @@ def test_json_holds_the_same(home: Path, healthy_block: Callable[..., str], caps
     }
 
 
-def test_a_file_of_the_system_that_is_wrong_is_a_finding(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_the_system_that_is_wrong_is_a_mistake(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = home / "systems" / "eth.yaml"
     path.write_text(ETH_ANYWHERE.replace("kind: tcp", "kind: tpc"), encoding="utf-8")
-    assert main(["doctor", "--system", "eth"]) == 1
-    first, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("problem: login: systems/eth.yaml:8: fabrics.eth.kind: found ")
-    assert first.endswith("; correct the file; railyard lint reads all of them")
-    assert last == "looked at this host: 1 problem, 0 remarks"
+    assert main(["doctor", "--system", "eth"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("railyard: systems/eth.yaml:8: fabrics.eth.kind: found ")
+
+
+def test_a_system_that_is_not_there_is_a_mistake(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--system", "ethh"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        'railyard: systems/: found no system "ethh", expected a system of that name; did you mean "eth"?\n',
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
         (["--count", "2"], "railyard: --count goes with --nodes and --job (see: railyard doctor --help)\n"),
-        (["--nodes", "--from", "x"], "railyard: --from stands in place of --nodes (see: railyard doctor --help)\n"),
+        (
+            ["--nodes", "--from", "x"],
+            "railyard: --from replaces --nodes: give one of them (see: railyard doctor --help)\n",
+        ),
         (
             ["--from", "nowhere"],
             "railyard: nowhere: found nothing that can be read (No such file or directory), expected what doctor.sh "

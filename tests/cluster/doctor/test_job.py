@@ -145,8 +145,8 @@ def test_an_output_that_never_appears_means_no_shared_folder(made: Made, monkeyp
 def test_modules_without_a_modules_system_are_a_problem(made: Made) -> None:
     site = made("openmpi: {prefix: /opt/ompi, ", "openmpi: {modules: [openmpi/5], ")
     assert sentences(site)[0] == (
-        "problem: openmpi on hdr: found modules openmpi/5 and no modules_system, by which they would be loaded; write "
-        "modules_system (lmod, tmod4, spack …) into the system's file"
+        "problem: hdr: stacks.openmpi.modules: found 1 module (openmpi/5) and no modules_system, so that nothing loads "
+        "them; write modules_system (lmod, envmod or spack) into the system's file"
     )
 
 

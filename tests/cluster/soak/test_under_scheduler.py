@@ -481,7 +481,7 @@ def test_a_soak_is_a_job_whose_readings_are_judged(bed: Path, home: Path, capsys
     assert main([*SOAK, *TWO_SECONDS]) == 0
     said = capsys.readouterr()
     assert re.fullmatch(ENDED, said.out.splitlines()[-1])
-    assert [line.split()[:2] for line in said.out.splitlines()[1:5]] == [
+    assert [line.split()[:2] for line in said.out.splitlines()[3:7]] == [
         ["n1", "mlx5_0:1"], ["n1", "mlx5_1:1"], ["n2", "mlx5_0:1"], ["n2", "mlx5_1:1"],
     ]  # fmt: skip
     assert "job 7: 2 nodes, 2 rails a node; its files are in " in said.err

@@ -36,7 +36,7 @@ def advance(layout: Layout, results: Sequence[Iterable[Value]], settings: Settin
             step = asking.send(values)
         except StopIteration as end:
             if count < len(results):
-                raise ValueError(f"{len(results)} results, but the search ended with the {count}. of them") from None
+                raise ValueError(f"{len(results)} results, but the search ended with result {count}") from None
             found: Verdict = end.value
             return found
     return step
