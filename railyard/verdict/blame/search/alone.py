@@ -8,7 +8,7 @@ from typing import Literal
 
 from railyard.base.numbers import quantile
 from railyard.base.wording import listing, number, percent
-from railyard.verdict.blame.search.matrix import Shares
+from railyard.verdict.blame.search.matrix import Levelled, Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Suspect
 from railyard.verdict.blame.search.robust import MAD_TO_SIGMA
 
@@ -59,7 +59,7 @@ class Measured:
     """
 
     layout: Layout
-    seen: Shares
+    seen: Levelled
     shares: Mapping[Pair, float]
     controls: Mapping[str, float]
     bound: float
@@ -114,7 +114,7 @@ def plan(questions: Sequence[Question], settings: Settings, why: str) -> Step:
 
 
 def measured(
-    layout: Layout, seen: Shares, questions: Sequence[Question], values: Mapping[Pair, Sequence[float]], slow: float
+    layout: Layout, seen: Levelled, questions: Sequence[Question], values: Mapping[Pair, Sequence[float]], slow: float
 ) -> Measured:
     """Return what pairs give alone, and the bound: ``slow`` below good pairs, or four standard errors.
 

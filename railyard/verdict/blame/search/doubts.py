@@ -49,7 +49,7 @@ def doubts(layout: Layout, seen: Shares, settings: Settings) -> Doubts:
     lies beyond its leaf, so its pairs are in doubt, and not the node. Where sides are not known this cannot be told.
     """
     best, usual = _away(layout, seen)
-    away = _slow(best, settings.look_again)
+    away = lower(best, settings.look_again)
     home = _slow_at_home(layout, seen, settings)
     sides = _sides(layout, away.keys(), away.keys() if home is None else away.keys() & home, usual)
     members = layout.members()
@@ -111,12 +111,12 @@ def _best(rising: Sequence[float]) -> float:
     return rising[math.ceil((len(rising) - 1) * BEST)]
 
 
-def _slow(best: Sequence[float], least: float, most: float = WIDEST) -> dict[int, float]:
+def lower(values: Sequence[float], least: float, most: float = WIDEST) -> dict[int, float]:
     """Return the places of values ``least`` below healthy, or more where they scatter, each with its share of it."""
-    centre = quantile(sorted(best), HEALTHY_NODES) or 1.0  # 0 where hardly a pair gave a result
-    wide = min(most, NODE_SIGMAS * upper_spread(best) / centre)
+    centre = quantile(sorted(values), HEALTHY_NODES) or 1.0  # 0 where hardly a pair gave a result
+    wide = min(most, NODE_SIGMAS * upper_spread(values) / centre)
     bound = centre * (1 - max(least, wide))
-    return {place: share / centre for place, share in enumerate(best) if share < bound}
+    return {place: share / centre for place, share in enumerate(values) if share < bound}
 
 
 def _slow_at_home(layout: Layout, seen: Shares, settings: Settings) -> set[int] | None:
@@ -127,7 +127,7 @@ def _slow_at_home(layout: Layout, seen: Shares, settings: Settings) -> set[int] 
         return None
     by_side = {side: nodes for side, nodes in members.items() if len(nodes) > NEIGHBOURS}
     best = [_best(sorted(seen.rows[node][o] for o in by_side[layout.sides[node]] if o != node)) for node in known]
-    slow = {known[place] for place in _slow(best, settings.look_again)}
+    slow = {known[place] for place in lower(best, settings.look_again)}
     return slow.union(node for side, nodes in members.items() if side not in by_side for node in nodes)
 
 
@@ -144,8 +144,8 @@ def _sides(layout: Layout, away: Set[int], alone: Set[int], usual: Sequence[floa
     members = layout.members()
     rest = {side: [usual[node] for node in nodes if node not in alone] for side, nodes in members.items()}
     means = {side: statistics.fmean(values) for side, values in rest.items() if len(values) > NEIGHBOURS}
-    lower = _slow(list(means.values()), SIDE_SLOWER, SIDE_WIDEST) if len(means) > 2 else {}
-    quiet = {side for place, side in enumerate(means) if place in lower}
+    apart = lower(list(means.values()), SIDE_SLOWER, SIDE_WIDEST) if len(means) > 2 else {}
+    quiet = {side for place, side in enumerate(means) if place in apart}
     found = []
     for side, nodes in members.items():
         slow = sum(node in away for node in nodes)
