@@ -39,8 +39,9 @@ class Network:
     nodes; () where they are not known. A value of a sample is over all of them at once. ``planes`` is true where each
     rail has leaf switches and up-links of its own. ``up_links`` is how many up-links a leaf switch has (each plane's,
     where there are several); None: not known. ``routes`` has a row a leaf (in the order of ``layout.members()``) and in
-    it a number a node: the up-link by which the leaf reaches that node, -1 within the leaf; () where routes are not
-    known. Raises ValueError for routes of another shape, or for up-links that are none.
+    it a number a node: the up-link by which the leaf reaches that node, -1 within the leaf; the same number is the same
+    spine at each leaf. () where routes are not known. Raises ValueError for routes of another shape, or for up-links
+    that are none.
     """
 
     layout: Layout
