@@ -8,7 +8,7 @@ sample's healthy pairs.
 import math
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +38,8 @@ class Made:
     """What the steps after the sample were, or would have been: enough for one suspect more, or not.
 
     ``sifted`` has the pairs that were slow once, each with its share of what its nodes can give and whether there was
-    room to measure it again. The other shares are of questions that fitted into the budget.
+    room to measure it again. ``asked`` has by kind how slow each suspect was, and whether there was room for it;
+    ``would_fit`` whether one could have been measured where none was asked about.
     """
 
     repeats: int
@@ -46,10 +47,15 @@ class Made:
     neighbours: int
     leaf_rounds: int
     sifted: Sequence[tuple[float, Pair, bool]]
-    nodes_asked: float
-    pairs_asked: float
-    leaves_asked: float
-    parts_asked: float
+    asked: Mapping[str, Sequence[tuple[float, bool]]]
+    would_fit: Mapping[str, bool]
+
+    def room(self, kind: str, share: float) -> float:
+        """Return how probable it is that there was room for one suspect more: the slowest ones come first."""
+        before = [fits for own, fits in self.asked.get(kind, ()) if own <= share * _ABOUT]
+        if not self.asked.get(kind):
+            return float(self.would_fit[kind])
+        return (sum(before) + 1) / (len(before) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +121,14 @@ def _doubted_nodes(leaves: Leaves, found: Seen, share: float) -> float:
 
 def _named_node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> float:
     two_partners = noise.slow(share, made.repeats) ** 2 * noise.good(made.repeats)
-    return _doubted_nodes(leaves, found, share) * two_partners * made.nodes_asked
+    return _doubted_nodes(leaves, found, share) * two_partners * made.room("node", share)
 
 
 def _node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
     values = int(np.median(_values_of_nodes(leaves, found)))
     basis = (
         f"each node's best of {values} values (median) put to {100 * share:.0f} %, then {made.repeats} measurements "
-        f"with each of two good partners{_capacity(made.nodes_asked)}"
+        f"with each of two good partners{_capacity(made.room('node', share))}"
     )
     return Promise("node", share, _named_node(leaves, found, noise, made, share), basis)
 
@@ -146,10 +152,10 @@ def _parts(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: M
                 rails = count if kind == "rail" else count + len(network.rails)
                 alone = noise.slow(share, made.part_repeats) ** 2
                 good = noise.good(made.part_repeats)
-                probability *= alone * good ** (1 + 3 * (rails - 1)) * made.parts_asked
+                probability *= alone * good ** (1 + 3 * (rails - 1)) * made.room(kind, over_all)
             basis = (
                 f"a node at {100 * over_all:.1f} % over all {count} {plural}, the least that one of them can cause, "
-                f"then each alone{_capacity(made.parts_asked)}"
+                f"then each alone{_capacity(made.room(kind, over_all))}"
             )
             made_of.append(Promise(kind, share, probability, basis))
     return made_of
@@ -165,11 +171,12 @@ def _pair(leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> Promise:
     taken *= _measured_again(leaves, made, share) ** 2
     pairs = count * (count - 1) // 2
     again = noise.slow(share, made.repeats) * noise.good(made.repeats) ** (2 * made.neighbours + 3)
+    room = made.room("pair", share)
     basis = (
         f"{measured:,} of {pairs:,} pairs were measured where hardly a pair collides, and a slow one would have been "
-        f"measured {made.repeats} times, with {made.neighbours} neighbours of each node{_capacity(made.pairs_asked)}"
+        f"measured {made.repeats} times, with {made.neighbours} neighbours of each node{_capacity(room)}"
     )
-    return Promise("pair", share, measured / pairs * taken * again * made.pairs_asked, basis)
+    return Promise("pair", share, measured / pairs * taken * again * room, basis)
 
 
 def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promise:
@@ -187,9 +194,9 @@ def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promis
     bouts = int(np.median((~np.isnan(found.bouts)).sum(axis=0)))
     basis = (
         f"{bouts} times (median) each leaf met another as a whole, its mean put to {100 * HALF_A_LEAF:.0f} %, then "
-        f"{made.leaf_rounds} times against good leaves{_capacity(made.leaves_asked)}"
+        f"{made.leaf_rounds} times against good leaves{_capacity(made.room('leaf', HALF_A_LEAF))}"
     )
-    return Promise("leaf", 0.5, doubted * confirmed * made.leaves_asked, basis)
+    return Promise("leaf", 0.5, doubted * confirmed * made.room("leaf", HALF_A_LEAF), basis)
 
 
 def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
@@ -213,9 +220,9 @@ def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made:
     named = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3)
     basis = (
         f"{100 * covered:.1f} % of the up-links carried a value alone that would have been slow, {how}; then "
-        f"{made.neighbours} neighbours to the same node{_capacity(made.pairs_asked)}"
+        f"{made.neighbours} neighbours to the same node{_capacity(made.room('pair', over_all))}"
     )
-    return Promise("up-link", share, covered * named * made.pairs_asked, basis)
+    return Promise("up-link", share, covered * named * made.room("pair", over_all), basis)
 
 
 def _measured_again(leaves: Leaves, made: Made, share: float) -> float:

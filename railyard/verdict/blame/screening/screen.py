@@ -61,7 +61,7 @@ def screen(
     leaves = leaves_of(network.layout)
     if first is None and budget.rounds < LEAST:
         raise BudgetError(_too_small(budget))
-    plan = shares(max(LEAST, budget.rounds), settings.repeats)
+    plan = shares(max(LEAST, budget.rounds), settings.repeats, len(network.rails) + len(network.gpus))
     known = Known(network, leaves, settings, plan, budget.rounds, dict(absent))
     there = len(leaves.of) - len(known.gone)
     if there < 2:

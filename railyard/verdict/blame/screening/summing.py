@@ -58,24 +58,22 @@ def _made(known: Known) -> Made:
     repeats = known.repeats or next(
         (each for each in plan.repeats if each * _ROUNDS_OF_A_SUSPECT <= known.rest), plan.repeats[-1]
     )
-    far_rounds = repeats * (2 * plan.neighbours + 4)
-    parts = max(1, len(known.network.rails)) * _ROUNDS_OF_A_SUSPECT * 3
+    needs = {
+        "node": repeats * _ROUNDS_OF_A_SUSPECT,
+        "pair": repeats * (2 * plan.neighbours + 4),
+        "leaf": plan.leaf_rounds,
+        "rail": len(known.network.rails) * _ROUNDS_OF_A_SUSPECT * 3,
+        "gpu path": (len(known.network.rails) + len(known.network.gpus)) * _ROUNDS_OF_A_SUSPECT * 3,
+    }
     return Made(
         repeats,
         known.part_repeats or 3,
         plan.neighbours,
         plan.leaf_rounds,
         known.sifted,
-        _fitted(known, "node", known.rest >= repeats * _ROUNDS_OF_A_SUSPECT),
-        _fitted(known, "pair", known.rest >= far_rounds),
-        _fitted(known, "leaf", known.rest >= plan.leaf_rounds),
-        _fitted(known, "part", known.rest >= parts),
+        known.asked,
+        {kind: known.rest >= rounds for kind, rounds in needs.items()},
     )
-
-
-def _fitted(known: Known, kind: str, would_fit: bool) -> float:
-    asked = known.asked.get(kind, 0)
-    return known.fitted.get(kind, 0) / asked if asked else float(would_fit)
 
 
 def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:

@@ -157,8 +157,18 @@ def answer(
             return "unclear", (_unmeasured(leaves, one.members, "a part of what was asked for gave no value"),), ()
         # sound nodes are good with neighbours: what is slow of them lies beyond their leaf
         reached = alone.answer(one, found, sound if _across(leaves, one.members) else frozenset())
-        return reached.state, tuple(_suspect(leaves, each, one, values) for each in reached.suspects), ()
+        blamed = _without_sum(reached.suspects, found.bound)
+        return reached.state, tuple(_suspect(leaves, each, one, values) for each in blamed), ()
     return _of_far_pair(leaves, one, found, values)
+
+
+def _without_sum(suspects: Sequence[Found], bound: float) -> tuple[Found, ...]:
+    """Return suspects without the pair of two slow nodes that is no slower than both of them together can be."""
+    nodes = [one for one in suspects if one.kind == "node"]
+    if len(nodes) < 2:
+        return tuple(suspects)
+    able = sum(one.share for one in nodes) - 1
+    return tuple(one for one in suspects if one.kind != "pair" or one.share < bound * able)
 
 
 def _of_far_pair(
