@@ -8,15 +8,14 @@ from railyard.verdict.blame.screening import parts, routes
 from railyard.verdict.blame.screening.doubts import slow_pairs
 from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.model import Suspect
+from railyard.verdict.blame.screening.promise import OF_A_LEAF
 from railyard.verdict.blame.screening.routes import Paths
-from railyard.verdict.blame.screening.suspects import Asked, answer, fitting, of_node, of_pair, questions_of
+from railyard.verdict.blame.screening.suspects import Asked, answer, fitting, of_node, of_pair, questions_of, upper_of
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import alone, whole
 from railyard.verdict.blame.search.alone import Question
 from railyard.verdict.blame.search.model import Pair, Part, Step
 
-#: Pairs of one leaf that are asked about: more of them are likely one fault.
-OF_A_LEAF = 3
 #: Rounds that each rail and GPU path of the named nodes takes, about.
 _ROUNDS_OF_A_PART = 15
 #: Suspects that are told one by one, each kind.
@@ -68,8 +67,10 @@ def parts_of_nodes(known: Known) -> Steps:
     known.answered.named = list(dict.fromkeys(known.answered.named))
     nodes = list({one.members: one for one in known.answered.named if one.kind == "node"}.values())
     for kind, names in (("rail", known.network.rails), ("gpu path", known.network.gpus)):
-        if len(names) < 2 and not (kind == "gpu path" and names):
-            continue
+        if not names:
+            return
+        if not known.network.rails or len(known.network.rails) + len(known.network.gpus) < 2:
+            return
         chosen = [one for one in nodes if one.members in known.answered.questions and one.share > 0]
         if not chosen:
             return
@@ -127,7 +128,9 @@ def _answered(
     count = sum(bool(one.members) for one in fit)
     rows = yield from known.ask(Step("suspects", rounds, repeats, f"{count} suspects, each with good partners"))
     values = known.lists(rows)
-    found = alone.measured(known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow)
+    found = alone.measured(
+        known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow, upper_of(repeats)
+    )
     _checked(known, checks, found, values)
     sound = frozenset(np.flatnonzero(known.found.home >= known.found.bounds.home).tolist())
     unclear: list[Suspect] = []
@@ -249,16 +252,18 @@ def _by_part(
         part = Part("rail" if kind == "rail" else "gpu path", name)
         step = Step("rails" if kind == "rail" else "gpu paths", rounds, repeats, f"{what} of {len(fit)} nodes", part)
         values = dict(known.lists((yield from known.ask(step))))
-        found = alone.measured(known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow)
+        found = alone.measured(
+            known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow, upper_of(repeats)
+        )
         measured[part] = (found, values)
     unexplained = []
     for one in fit:
         node = by_members[one.members]
-        told = parts.in_place_of(known.leaves, node, one, measured, names)
+        blamed = parts.in_place_of(known.leaves, node, one, measured, names)
         place = known.answered.named.index(node)
-        known.answered.named[place : place + 1] = told
-        if parts.slow_parts(one, measured) == ():
-            unexplained += [each for each in told]
+        known.answered.named[place : place + 1] = blamed
+        if len(parts.told(one, measured).good) == len(names):
+            unexplained += blamed
     return unexplained
 
 

@@ -87,7 +87,7 @@ def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen
     usual = _usual(bouts)
     inside = np.array([_median(home[nodes]) for nodes in leaves.members])
     quiet, leaf_bound = _quiet(leaves, usual)
-    switches = _switches(leaves, doubted)
+    switches = _switches(leaves, doubted, speed)
     slow_leaves = tuple(sorted(quiet | switches))
     explained = _explained(leaves, switches, speed)
     nodes = [int(node) for node in np.flatnonzero(doubted) if node not in explained]
@@ -257,15 +257,18 @@ def _quiet(leaves: Leaves, usual: Floats) -> tuple[set[int], float]:
     return {int(leaf) for leaf in known[usual[known] < bound]}, bound
 
 
-def _switches(leaves: Leaves, doubted: Bools) -> set[int]:
-    """Return the leaves most of whose nodes are slow with one another: the switch itself."""
+def _switches(leaves: Leaves, doubted: Bools, speed: Floats) -> set[int]:
+    """Return the leaves most of whose nodes are slow with one another, and alike: the switch itself."""
     if not leaves.known or len(leaves.names) < 3:
         return set()
-    return {
-        leaf
-        for leaf, nodes in enumerate(leaves.members)
-        if len(nodes) > NEIGHBOURS and 2 * int(doubted[nodes].sum()) > len(nodes)
-    }
+    found = set()
+    for leaf, nodes in enumerate(leaves.members):
+        slow = speed[nodes[doubted[nodes]]]
+        if len(nodes) > NEIGHBOURS and 2 * len(slow) > len(nodes):
+            alike = np.abs(slow - np.median(slow)) <= (1 - SLOWER_THAN_ITS_SIDE) * np.median(slow)
+            if 2 * int(alike.sum()) > len(nodes):
+                found.add(leaf)
+    return found
 
 
 def _explained(leaves: Leaves, switches: set[int], speed: Floats) -> set[int]:

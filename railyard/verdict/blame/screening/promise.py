@@ -18,7 +18,8 @@ from railyard.verdict.blame.screening.coverage import flows_of, up_link_uses, up
 from railyard.verdict.blame.screening.doubts import Seen
 from railyard.verdict.blame.screening.leaves import Bools, Floats, Leaves
 from railyard.verdict.blame.screening.model import FaultKind, Network, Promise, Settings
-from railyard.verdict.blame.search.alone import UPPER, bound_of
+from railyard.verdict.blame.screening.suspects import upper_of
+from railyard.verdict.blame.search.alone import bound_of
 from railyard.verdict.blame.search.doubts import NEIGHBOURS
 from railyard.verdict.blame.search.model import Pair
 
@@ -27,6 +28,8 @@ _DRAWS, _VALUES = 1500, 20_000
 #: A leaf with half of its up-links gives its nodes at once at most this share of healthy, whatever the routes: half
 #: where they were kept apart, and 0.6 to 0.7 where they collide already (simulated fat trees, docs/pairs.md).
 HALF_A_LEAF = 0.7
+#: Pairs of one leaf that are asked about: more of them are likely one fault.
+OF_A_LEAF = 3
 #: Pairs up to so much above a share count as being as slow.
 _ABOUT = 1.1
 #: Standard errors of a leaf's mean that its bound lies below the control, and the widest bound, as in ``search.sides``.
@@ -77,7 +80,7 @@ class _Noise:
     def _drawn(self, repeats: int) -> tuple[float, float, list[float]]:
         draw = random.Random(repeats)
         lists = [draw.choices(self.values, k=repeats) for _ in range(_DRAWS)]
-        uppers = [quantile(sorted(each), UPPER) for each in lists]
+        uppers = [quantile(sorted(each), upper_of(repeats)) for each in lists]
         return bound_of(lists, self.settings.slow), statistics.median(uppers), uppers
 
 
@@ -149,10 +152,9 @@ def _parts(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: M
             over_all = (count - 1 + share) / count
             probability = _named_node(leaves, found, noise, made, over_all)
             if count > 1:
-                rails = count if kind == "rail" else count + len(network.rails)
                 alone = noise.slow(share, made.part_repeats) ** 2
-                good = noise.good(made.part_repeats)
-                probability *= alone * good ** (1 + 3 * (rails - 1)) * made.room(kind, over_all)
+                rails = len(network.rails) if kind == "gpu path" else 0  # all of them have to be good
+                probability *= alone * noise.good(made.part_repeats) ** (1 + 3 * rails) * made.room(kind, over_all)
             basis = (
                 f"a node at {100 * over_all:.1f} % over all {count} {plural}, the least that one of them can cause, "
                 f"then each alone{_capacity(made.room(kind, over_all))}"
@@ -208,7 +210,6 @@ def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made:
     rows = found.rows.of(found.clean)
     values = found.share[found.clean & leaves.far(found.rows.a, found.rows.b)]
     taken = float((values * over_all < found.bounds.far).mean()) if len(values) else 0.0
-    taken *= _measured_again(leaves, made, over_all)
     if network.routes:
         covered = float((1 - (1 - taken) ** up_link_uses(network, leaves, rows)).mean())
         how = "by the routes that the site gave"
@@ -217,12 +218,16 @@ def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made:
         covered = float(np.average(1 - (1 - taken / number) ** flows_of(leaves, rows), weights=number))
         how = "by the model that routes are static and spread at random"
     slow, good = noise.slow(over_all, made.repeats), noise.good(made.repeats)
-    named = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3)
+    once = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3) * made.room("pair", over_all)
+    once *= _measured_again(leaves, made, over_all)
+    # some pairs of a leaf are asked about: each is a chance of its own
+    chances = min(OF_A_LEAF, max(1.0, float(np.median(flows_of(leaves, rows) / up_links_of(network, leaves)))))
+    named = 1 - (1 - once) ** chances
     basis = (
         f"{100 * covered:.1f} % of the up-links carried a value alone that would have been slow, {how}; then "
         f"{made.neighbours} neighbours to the same node{_capacity(made.room('pair', over_all))}"
     )
-    return Promise("up-link", share, covered * named * made.room("pair", over_all), basis)
+    return Promise("up-link", share, covered * named, basis)
 
 
 def _measured_again(leaves: Leaves, made: Made, share: float) -> float:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from railyard.base.wording import counted, listing, number, percent
 from railyard.verdict.blame.screening.coverage import coverage
@@ -17,7 +18,9 @@ _ROUNDS_OF_A_SUSPECT = 3
 
 def screened(known: Known) -> Screened:
     """Return the verdict of a screening that has nothing open."""
-    named = _once(known.answered.named)
+    away = [one for one in known.answered.named if _went_away(known, one)]
+    named = _once(one for one in known.answered.named if one not in away)
+    known.answered.unclear += [replace(one, reason=f"{one.reason}; it went away later") for one in away]
     by_members = {one.members for one in named}
     cleared = _once(one for one in known.answered.cleared if one.members not in by_members)
     settled = by_members | {one.members for one in cleared}
@@ -82,6 +85,10 @@ def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     for one in suspects:
         found.setdefault((one.kind, one.members, one.part), one)
     return tuple(found.values())
+
+
+def _went_away(known: Known, one: Suspect) -> bool:
+    return one.kind in ("node", "rail", "gpu path", "pair") and not known.gone.keys().isdisjoint(one.members)
 
 
 def _not_looked_at(known: Known) -> tuple[str, ...]:
