@@ -258,7 +258,7 @@ def _by_part(
             known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow, upper_of(repeats)
         )
         measured[part] = (found, values)
-    unexplained = []
+    unexplained: list[Suspect] = []
     for one in fit:
         node = by_members[one.members]
         blamed = parts.in_place_of(known.leaves, node, one, measured, names)

@@ -127,7 +127,7 @@ def named(network: Network, leaves: Leaves, paths: Paths, found: Seen) -> list[S
     """Return a suspect for each leaf that has a slow up-link, and one for each two leaves that could not be told."""
     by_leaf: dict[tuple[int, ...], list[Route]] = {}
     for key, routes in paths.routes.items():
-        ends = (paths.at[key],) if key in paths.at else key
+        ends: tuple[int, ...] = (paths.at[key],) if key in paths.at else key
         by_leaf.setdefault(ends, []).extend(routes)
     certain = {leaf for ends in by_leaf if len(ends) == 1 for leaf in ends}
     made = []
