@@ -117,18 +117,18 @@ class Known:
         rows = joined(self.others)
         return rows.of(~(away[rows.a] | away[rows.b]))
 
-    def good(self, without: Iterable[int] = ()) -> Good:
+    def good(self, last: Iterable[int] = ()) -> Good:
         """Return the nodes that may speak for others: measured, in no doubt, at no switch that is slow itself.
 
-        Nodes of a leaf whose up-links are in doubt speak for their own leaf alone.
+        Nodes of a leaf whose up-links are in doubt speak for their own leaf alone; the ``last`` where no others are
+        left.
         """
         found = self.found
         switch = np.zeros(len(self.leaves.names), dtype=bool)
         switch[[leaf for leaf in found.leaves if found.inside[leaf] < found.bounds.near]] = True
         fit = (self.speed == 1) & ~switch[self.leaves.of] & ~(np.isnan(found.home) & np.isnan(found.away))
         fit[list(self.gone)] = False
-        fit[list(without)] = False
-        return Good(self.leaves, np.flatnonzero(fit).tolist(), found.leaves)
+        return Good(self.leaves, np.flatnonzero(fit).tolist(), found.leaves, last)
 
     def count(self, kind: str, shares: Iterable[tuple[float, bool]]) -> None:
         """Note for the promises how slow each suspect of a kind was, and whether the budget had room for it."""

@@ -75,7 +75,6 @@ def screen(
     if known.seen is None:
         return nothing(known, f"no pair of {there} nodes gave a result")
     yield from whole_leaves.confirm(known)
-    yield from sampling.again(known)
     yield from confirming.suspects(known)
     yield from confirming.parts_of_nodes(known)
     return screened(known)

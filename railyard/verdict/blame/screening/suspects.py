@@ -69,9 +69,13 @@ class Good:
     """The nodes that may speak for others: those in no doubt, the least used ones of each leaf first.
 
     Nodes of the leaves ``at_home`` speak for others of their own leaf alone: what joins it to other leaves is in doubt.
+    The ``last`` are taken where no others are left.
     """
 
-    def __init__(self, leaves: Leaves, nodes: Iterable[int], at_home: Iterable[int] = ()) -> None:
+    def __init__(
+        self, leaves: Leaves, nodes: Iterable[int], at_home: Iterable[int] = (), last: Iterable[int] = ()
+    ) -> None:
+        self._last = set(last)
         self._leaves = leaves
         self._of: dict[int, list[int]] = {}
         for node in nodes:
@@ -102,10 +106,10 @@ class Good:
         placed = [(place, node) for leaf in self._beyond for place, node in enumerate(self._of[leaf])]
         return tuple(node for _, node in sorted(placed))
 
-    def _order(self, node: int) -> tuple[int, int]:
+    def _order(self, node: int) -> tuple[bool, int, int]:
         """Return the order in which nodes are taken: where leaves are not known, those after one another far apart."""
         place = node if self._leaves.known else round(node * _GOLDEN * len(self._leaves.of)) % len(self._leaves.of)
-        return self._used.get(node, 0), place
+        return node in self._last, self._used.get(node, 0), place
 
     def _take(self, nodes: Sequence[int]) -> tuple[int, ...]:
         for node in nodes:
