@@ -28,7 +28,9 @@ _ENOUGH = 100
 #: A node is slow with all others where it is so with so many leaves.
 _BEYOND = 5
 #: Leaves that tell how much leaves differ, and the standard deviations of that which a slow one lies below others.
-_LEAVES, _LEAF_SIGMAS = 6, 4.0
+_LEAVES, _LEAF_SIGMAS = 6, 5.0
+#: Where routes collide anyway an unlucky leaf is this much slower at times (once in some thousand healthy leaves 14 %).
+_COLLIDED_LEAF = 0.2
 #: A leaf meets others as a whole where so many of its nodes send at once.
 WHOLE_LEAF = 0.5
 
@@ -267,7 +269,14 @@ def leaf_bound(found: Seen) -> float:
     if len(values) < _LEAVES:
         return 1 - SIDE_WIDEST
     spread = upper_spread(values) / float(np.median(values))
-    return 1 - min(SIDE_WIDEST, _LEAF_SIGMAS * spread)
+    least = 0.0 if keeps_apart(found) else _COLLIDED_LEAF
+    return 1 - min(SIDE_WIDEST, max(least, _LEAF_SIGMAS * spread))
+
+
+def keeps_apart(found: Seen) -> bool:
+    """Return whether most pairs of whole leaves that meet have their up-links for themselves."""
+    full = found.rows.crowd > 1
+    return not full.any() or bool(found.clean[full].mean() > 0.5)
 
 
 def _quiet(leaves: Leaves, usual: Floats) -> tuple[set[int], float]:

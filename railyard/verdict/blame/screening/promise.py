@@ -15,7 +15,7 @@ import numpy as np
 
 from railyard.base.numbers import quantile
 from railyard.verdict.blame.screening.coverage import flows_of, up_link_uses, up_links_of
-from railyard.verdict.blame.screening.doubts import Seen, leaf_bound
+from railyard.verdict.blame.screening.doubts import Seen, keeps_apart, leaf_bound
 from railyard.verdict.blame.screening.leaves import Bools, Floats, Leaves
 from railyard.verdict.blame.screening.model import FaultKind, Network, Promise, Settings
 from railyard.verdict.blame.screening.suspects import upper_of
@@ -186,8 +186,7 @@ def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promis
         return Promise("leaf", 0.5, None, "fewer than three leaves of more than three nodes met others as a whole")
     met = ~np.isnan(found.usual)
     enough = np.array([len(nodes) > NEIGHBOURS for nodes in leaves.members])
-    full = found.rows.crowd > 1
-    left = HALF_A_LEAF if found.clean[full].mean() > 0.5 else HALF_A_LEAF_COLLIDED
+    left = HALF_A_LEAF if keeps_apart(found) else HALF_A_LEAF_COLLIDED
     doubted = float((met & enough & (found.usual * left < found.bounds.leaf)).sum()) / len(leaves.names)
     bound = min(1 - settings.leaf_slow, leaf_bound(found))
     error = max(_leaf_spread(found) / math.sqrt(made.leaf_rounds), 1e-6)

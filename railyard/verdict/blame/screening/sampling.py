@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 
 import numpy as np
 
-from railyard.verdict.blame.screening.doubts import able_of, seen
+from railyard.verdict.blame.screening.doubts import able_of, keeps_apart, seen
 from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.leaves import present
 from railyard.verdict.blame.screening.plan import Planner
@@ -79,11 +79,9 @@ def _first(known: Known, planner: Planner) -> Step:
 def _more(known: Known, planner: Planner) -> Step:
     """Return what follows the first sample: rounds as full as the first ones, if these hardly collided."""
     found, plan = known.found, known.plan
-    full = found.rows.crowd > 1
-    keeps_apart = not full.any() or bool(found.clean[full].mean() > 0.5)
     values = len(known.leaves.of) // 2
     count = min(plan.more, max(0, (known.settings.pairs_at_most - len(found.rows.a)) // max(1, values)))
-    if keeps_apart:
+    if keeps_apart(found):
         many = planner.full if known.leaves.known else planner.home
         why = "whole leaves again: their routes hardly collide"
     else:
