@@ -11,7 +11,7 @@ from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.model import Suspect
 from railyard.verdict.blame.screening.promise import OF_A_LEAF
 from railyard.verdict.blame.screening.routes import Paths
-from railyard.verdict.blame.screening.sampling import again
+from railyard.verdict.blame.screening.sampling import AT_ONCE, again
 from railyard.verdict.blame.screening.suspects import Asked, answer, fitting, of_node, of_pair, questions_of, upper_of
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import alone, whole
@@ -84,7 +84,8 @@ def _of_cleared(known: Known, cleared: Sequence[int], examined: Set[Pair]) -> Ge
     """Return the pairs of nodes that were cleared which stay slow: their node no longer explains them."""
     known.clear(cleared)
     found = slow_pairs(known.leaves, known.found, known.speed)
-    low = yield from again(known, [one for one in found if set(one[1]) & set(cleared) and one[1] not in examined])
+    own = [one for one in found if set(one[1]) & set(cleared) and one[1] not in examined]
+    low = yield from again(known, own, AT_ONCE[-1:])
     known.low += low
     return [pair for _, pair in low]
 

@@ -34,17 +34,19 @@ def sample(known: Known, first: Step | None) -> Steps:
             yield from _taken(known, step)
 
 
-def again(known: Known, low: Sequence[tuple[float, Pair]]) -> Generator[Step, Given, list[tuple[float, Pair]]]:
+def again(
+    known: Known, low: Sequence[tuple[float, Pair]], turns: Sequence[int] = AT_ONCE
+) -> Generator[Step, Given, list[tuple[float, Pair]]]:
     """Return the slow pairs that stay slow, measured again, the slowest first and in thinner rounds each time.
 
     A pair keeps its best value. Those that there is no room for are left out, and noted.
     """
     low = [one for one in low if not _of_named_leaf(known, *one)]
     room = min(known.plan.again, known.rest - known.reserve)
-    for turn, at_once in enumerate(AT_ONCE):
+    for turn, at_once in enumerate(turns):
         if not low or room < 1 or (turn and len(low) <= FEW):
             break
-        last = turn + 1 == len(AT_ONCE)
+        last = turn + 1 == len(turns)
         packing = Packing(most=room if last else max(1, room // 2), needs=_needs(known, at_once))
         placed = [one for one in low if packing.place((one[1],))]
         again_ = set(placed)
