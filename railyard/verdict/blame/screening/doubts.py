@@ -36,6 +36,17 @@ WHOLE_LEAF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """Below which share of healthy something is in doubt; 0 where it cannot be told."""
+
+    home: float
+    away: float
+    leaf: float
+    near: float
+    far: float
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """What a sample's values say of each node, leaf and pair.
 
@@ -59,18 +70,7 @@ class Seen:
     bouts: Floats
     usual: Floats
     inside: Floats
-    bounds: "Bounds"
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Below which share of healthy something is in doubt; 0 where it cannot be told."""
-
-    home: float
-    away: float
-    leaf: float
-    near: float
-    far: float
+    bounds: Bounds
 
 
 def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen:
