@@ -13,9 +13,9 @@ from pathlib import Path
 from railyard.base.errors import SetupError, did_you_mean
 from railyard.base.hostlist import expanded
 from railyard.base.paths import packaged_text
-from railyard.cluster.soak.batch import batch_of
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
+from railyard.job.batch import Asked, batch_of
 from railyard.job.launch import SRUN, Launch, Ranks, counter_drivers, device_name, exported, plan_launch, runs_as_root
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed import installed
@@ -26,6 +26,7 @@ from railyard.stacks import ask
 
 READER = "soak.sh"
 SCRIPT = "job.sh"
+_NAME = "railyard-soak"
 #: What a node's readings are called behind its name.
 READINGS = ".readings"
 _SIZE_BYTES, _WINDOW = 4 << 20, 64
@@ -85,13 +86,13 @@ class SoakJob:
 
     def script(self, folder: Path) -> str:
         """Return the job's script, as the scheduler takes it."""
-        batch, own = batch_of(self.system.scheduler), self.system.job_options
+        asked = Asked(_NAME, self.nodes, self.seconds + _AROUND_S, str(folder), tuple(self.system.job_options))
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         exports = (f"{name}={shlex.quote(value)}" for name, value in self.reader_env.items())
         reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, "."])])
         lines = [
             "#!/bin/bash -l",
-            *batch.directives(self.nodes, self.seconds + _AROUND_S, str(folder), own),
+            *batch_of(self.system.scheduler).directives(asked),
             *(f"module load {shlex.quote(module)}" for module in self.modules),
             f"begin=$(($(date +%s) + {_LEAD_S}))",
             f"end=$((begin + {self.seconds}))",

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
-from railyard.cluster.soak.batch import State, batch_of
 from railyard.cluster.soak.job import READINGS, SCRIPT, SoakJob
 from railyard.cluster.soak.judge import Reading
 from railyard.cluster.soak.node_readings import complete, merged, parse
 from railyard.job import slurm
+from railyard.job.batch import State, batch_of
 from railyard.site.site import Site
 from railyard.site.systems.jobs import seconds
 
