@@ -8,6 +8,18 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
+#: What each pair sends: messages of one size, from which every link's limit holds; so many in flight.
+SIZE_BYTES, WINDOW = 4 << 20, 8
+#: How long a stream is to last at the fabric's own rate, in seconds: it sets the number of windows.
+STREAM_S = 0.1
+#: Messages before those that are timed; 8-byte messages there and back, for the latency.
+WARM_UP, EXCHANGES = 1, 20
+#: What a round takes besides its two streams, in seconds: estimates. All ranks meet four times, one after the other at
+#: the first of them, which may be asleep for half a millisecond.
+_MEETINGS, _ASLEEP_S, _A_RANK_S = 4, 0.0005, 2e-6
+#: What a launch takes until its first round, in seconds, and a node's share of that: estimates.
+_LAUNCH_S, _LAUNCH_A_NODE_S = 5.0, 0.005
+
 ROUNDS = "rounds.txt"
 ROUNDS_OF_TWO = "rounds-of-two.txt"
 SWITCHES = "switches.txt"
@@ -15,6 +27,27 @@ ALONE = "alone"
 #: Steps after the first, at most: sifting, sides, and alone (``railyard.verdict.blame.search``).
 STEPS = tuple(f"again-{number}" for number in range(1, 13))
 RAIL_ROUNDS = "again-rails.txt"
+
+
+def words(size: int, window: int, exchanges: int, rate_mb_s: float | None, stream_s: float = STREAM_S) -> list[str]:
+    """Return what follows a file of rounds: sizes, and as many windows as last ``stream_s`` at a rate, one at least."""
+    repeats = max(1, round((rate_mb_s or 0.0) * 1e6 * stream_s / (size * window)))
+    return [str(size), str(window), str(repeats), str(WARM_UP), str(exchanges)]
+
+
+def round_seconds(said: Sequence[str], rate_mb_s: float | None, nodes: int) -> float:
+    """Return how long a round of so many nodes lasts by what the program is told (``words``): an estimate, healthy.
+
+    Where the rate is not known, as long as at 100 MB/s.
+    """
+    size, window, repeats, warm_up, _ = map(int, said)
+    streams_s = 2 * size * (window * repeats + warm_up) / ((rate_mb_s or 100.0) * 1e6)
+    return streams_s + _MEETINGS * (_ASLEEP_S + nodes * _A_RANK_S)
+
+
+def launch_seconds(nodes: int) -> float:
+    """Return how long a launch over so many nodes takes until its first round: an estimate."""
+    return _LAUNCH_S + nodes * _LAUNCH_A_NODE_S
 
 
 def rail_output(rail: str) -> str:

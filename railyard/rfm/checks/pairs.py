@@ -26,14 +26,14 @@ class PairsCheck(InterconnectCheck):
     probe_key = "pairs/pairs"
     all_nodes = True
     #: One message size, from which every link's limit holds.
-    smallest = 4 << 20
-    largest = 4 << 20
-    window = 8
+    smallest = node_pair_steps.SIZE_BYTES
+    largest = node_pair_steps.SIZE_BYTES
+    window = node_pair_steps.WINDOW
     sizes_told = ("largest",)
     #: How long a stream is to last at the fabric's own rate, in seconds: it sets the number of windows.
-    stream_s = variable(float, value=0.1)
+    stream_s = variable(float, value=node_pair_steps.STREAM_S)
     #: 8-byte messages there and back, for the latency.
-    exchanges = variable(int, value=20)
+    exchanges = variable(int, value=node_pair_steps.EXCHANGES)
     #: Whether suspects are measured again, each alone, and how often.
     measures_again = variable(bool, value=False)
     more_outputs = tuple(f"{step}.out" for step in node_pair_steps.STEPS)
@@ -59,12 +59,12 @@ class PairsCheck(InterconnectCheck):
         return ["pairs", node_pair_steps.ROUNDS_OF_TWO, str(size), "4", "1", "1", "0"]
 
     def _words(self, size: int, window: int, exchanges: int) -> list[str]:
-        return [str(size), str(window), str(self._repeats(size * window)), "1", str(exchanges)]
+        return node_pair_steps.words(size, window, exchanges, self._rate_mb_s, float(self.stream_s))
 
-    def _repeats(self, window_bytes: int) -> int:
+    @property
+    def _rate_mb_s(self) -> float | None:
         limit = self.site.system.fabrics[self.current_partition.name].limit(self.rails, 1, policy=self.policy)
-        rate = 0.0 if limit is None else limit.value_mb_s * 1e6
-        return max(1, round(rate * float(self.stream_s) / window_bytes))
+        return None if limit is None else limit.value_mb_s
 
     def input_files(self) -> Mapping[str, str]:
         from railyard.verdict.blame.node_pairs import rounds_text
