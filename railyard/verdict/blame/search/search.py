@@ -111,7 +111,8 @@ def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
     values = gathered(layout, step, (yield step))
     known.steps.append(told(step))
     left = list(doubted.nodes)
-    answers = sides.judge(layout, known.seen, made, values, enough, known.settings)
+    inside = {side: sides.inside_of(layout, known.seen, side) for side in enough}
+    answers = sides.judge(layout, known.seen, made, values, inside, known.settings.side_slow)
     for side, (state, suspect) in zip(enough, answers, strict=True):
         known.sides.append((state, suspect))
         if state != "named":

@@ -1,0 +1,248 @@
+"""Suspects are confirmed: nodes and pairs with good partners, then up-links, then the parts of named nodes."""
+
+from collections.abc import Generator, Mapping, Sequence
+
+import numpy as np
+
+from railyard.verdict.blame.screening import parts, routes
+from railyard.verdict.blame.screening.doubts import slow_pairs
+from railyard.verdict.blame.screening.known import Given, Known
+from railyard.verdict.blame.screening.model import Suspect
+from railyard.verdict.blame.screening.routes import Paths
+from railyard.verdict.blame.screening.suspects import Asked, answer, fitting, of_node, of_pair, questions_of
+from railyard.verdict.blame.screening.values import Rows
+from railyard.verdict.blame.search import alone, whole
+from railyard.verdict.blame.search.alone import Question
+from railyard.verdict.blame.search.model import Pair, Part, Step
+
+#: Pairs of one leaf that are asked about: more of them are likely one fault.
+OF_A_LEAF = 3
+#: Suspects that are told one by one, each kind.
+MOST_UNCLEAR = 200
+
+Steps = Generator[Step, Given, None]
+
+
+def suspects(known: Known, turns: int = 2) -> Steps:
+    """Measure nodes and pairs in doubt with good partners; those that stay unclear once more, with other partners."""
+    open_nodes = list(known.found.nodes) + _nodes_of_cleared_leaves(known)
+    open_pairs = [pair for _, pair in known.low]
+    examined: set[Pair] = set()
+    paths = Paths()
+    checks = whole.checks(known.leaves.layout, known.levels, known.good().ordered(), known.settings.slow)
+    for turn in range(turns):
+        good = known.good(node for pair in open_pairs for node in pair)
+        if not good.leaves():
+            good = known.good()
+        asked: list[Asked] = [of_node(known.leaves, node, good, _used(known, (node,))) for node in open_nodes]
+        chosen = _few_of_a_leaf(known, open_pairs)
+        asked += [of_pair(known.leaves, pair, good, known.plan.neighbours) for pair in chosen]
+        if turn == 0:
+            asked = [*(question for check in checks for question in check.questions()), *asked]
+        if not asked:
+            break
+        unclear = yield from _answered(known, asked, paths, checks if turn == 0 else ())
+        examined |= set(chosen)
+        cleared = [one.members[0] for one in known.answered.cleared if one.kind == "node"]
+        cleared = [node for node in cleared if known.speed[node] < 1]
+        open_nodes = [one.members[0] for one in unclear if len(one.members) == 1]
+        open_pairs = [pair for pair in open_pairs if pair not in examined]
+        open_pairs += [one.members for one in unclear if len(one.members) == 2]
+        if cleared:
+            known.clear(cleared)
+            found = slow_pairs(known.leaves, known.found, known.speed)
+            open_pairs += [pair for _, pair in found if set(pair) & set(cleared) and pair not in examined]
+        paths.by_company()
+        settled = {leaf for key in paths.routes for leaf in key}
+        ends = known.leaves.of
+        open_pairs = [pair for pair in open_pairs if not {int(ends[node]) for node in pair} & settled]
+        if not open_nodes and not open_pairs:
+            break
+    yield from _up_links(known, paths, open_pairs)
+
+
+def parts_of_nodes(known: Known) -> Steps:
+    """Measure each rail of the named nodes alone, and where none is slow each GPU's path."""
+    nodes = [one for one in known.answered.named if one.kind == "node"]
+    for kind, names in (("rail", known.network.rails), ("gpu path", known.network.gpus)):
+        if len(names) < 2 and not (kind == "gpu path" and names):
+            continue
+        chosen = [one for one in nodes if one.members in known.answered.questions and one.share > 0]
+        if not chosen:
+            return
+        nodes = yield from _by_part(known, chosen, "rail" if kind == "rail" else "gpu path", names)
+
+
+def _nodes_of_cleared_leaves(known: Known) -> list[int]:
+    """Return the slow nodes of leaves that were in doubt and are not named: the leaf does not explain them."""
+    named = {name for one in known.answered.named if one.kind == "leaf" for name in one.leaves}
+    found = []
+    for leaf in known.found.leaves:
+        if known.leaves.names[leaf] not in named:
+            nodes = known.leaves.members[leaf]
+            found += [int(node) for node in nodes[known.speed[nodes] < 1] if node not in known.found.nodes]
+    return [node for node in found if node not in known.gone]
+
+
+def _used(known: Known, members: tuple[int, ...]) -> frozenset[int]:
+    """Return the partners that a suspect had already."""
+    before = known.answered.questions.get(members)
+    return frozenset(before.partners) if before else frozenset()
+
+
+def _few_of_a_leaf(known: Known, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs to ask about: of the pairs across leaves only some of each leaf."""
+    taken: dict[int, int] = {}
+    chosen = []
+    for pair in pairs:
+        ends = {int(known.leaves.of[node]) for node in pair}
+        if len(ends) == 2 and any(taken.get(leaf, 0) >= OF_A_LEAF for leaf in ends):
+            continue
+        for leaf in ends:
+            taken[leaf] = taken.get(leaf, 0) + 1
+        chosen.append(pair)
+    return chosen
+
+
+def _answered(
+    known: Known, asked: Sequence[Asked], paths: Paths, checks: Sequence[whole.Check]
+) -> Generator[Step, Given, list[Suspect]]:
+    """Measure what is asked and answer it; return what is unclear."""
+    room = known.rest - _room_for_parts(known, asked)
+    rounds, repeats, fit, left = fitting(known.leaves, asked, known.plan.repeats, max(room, min(known.rest, 9)))
+    for kind, members in (("node", 1), ("pair", 2)):
+        known.count(kind, *([one for one in ones if len(one.members) == members] for ones in (asked, fit)))
+    known.answered.unclear += [_left_out(known, one.members) for one in left[:MOST_UNCLEAR] if one.members]
+    if not rounds:
+        return []
+    known.repeats = repeats
+    count = sum(bool(one.members) for one in fit)
+    rows = yield from known.ask(Step("suspects", rounds, repeats, f"{count} suspects, each with good partners"))
+    values = known.lists(rows)
+    found = alone.measured(known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow)
+    _checked(known, checks, found, values)
+    sound = frozenset(np.flatnonzero(known.found.home >= known.found.bounds.home).tolist())
+    unclear: list[Suspect] = []
+    for one in fit:
+        if not one.members:
+            continue
+        state, suspects_, slow_routes = answer(known.leaves, one, found, values, sound)
+        paths.add(slow_routes)
+        if isinstance(one, Question) and len(one.members) == 1:
+            known.answered.questions[one.members] = one
+        if not slow_routes:
+            known.answered.add(state, suspects_)
+            unclear += suspects_ if state == "unclear" else ()
+    return unclear
+
+
+def _checked(
+    known: Known,
+    checks: Sequence[whole.Check],
+    found: alone.Measured,
+    values: Mapping[Pair, Sequence[float]],
+) -> None:
+    """Name all pairs of a class where good ones alone are below what is expected."""
+    for check in checks:
+        if all(pair in values for pair in check.pairs):
+            below = whole.below_expected(known.leaves.layout, found, check, known.settings.slow)
+            if below is not None:
+                known.answered.named.append(Suspect("all", below.members, below.share, below.expected, below.reason))
+
+
+def _room_for_parts(known: Known, asked: Sequence[Asked]) -> int:
+    """Return the rounds that are kept for the parts of nodes that may be named."""
+    count = len(known.network.rails) + len(known.network.gpus)
+    if count < 2 or not any(len(one.members) == 1 for one in asked):
+        return 0
+    return min(known.rest // 2, 12 * count)
+
+
+def _left_out(known: Known, members: tuple[int, ...]) -> Suspect:
+    names = "-".join(known.leaves.layout.nodes[node] for node in members)
+    reason = f"{names} was slow in the sample, and the budget had no room to measure it with good partners"
+    return Suspect("node" if len(members) == 1 else "pair", members, 0.0, known.levels.near.value, reason)
+
+
+def _up_links(known: Known, paths: Paths, rest: Sequence[Pair]) -> Steps:
+    """Settle at which leaf each slow path's up-link is, and name it; slow pairs of these leaves are explained by it."""
+    paths.by_company()
+    paths.by_routes(known.network, known.leaves, known.found)
+    open_ = paths.open()
+    if open_:
+        good = known.good(node for pair in rest for node in pair)
+        without = {int(known.leaves.of[node]) for _, pair in known.low for node in pair}
+        room = known.rest - (min(known.rest // 2, 12 * len(known.network.rails)) if known.answered.questions else 0)
+        made, rounds = routes.traces(known.leaves, open_, good, tuple(without), known.network.up_links, room)
+        if made:
+            why = f"which of two leaves has the slow up-link: streams from each to others, for {len(made)} paths"
+            rows = yield from known.ask(Step("trace", rounds, 1, why))
+            slow = _slow_streams(known, rows)
+            slow = yield from _twice(known, slow)
+            routes.settle(paths, made, slow)
+    named = routes.named(known.network, known.leaves, paths, known.found)
+    known.answered.named += named
+    explained = [pair for pair in rest if routes.of_leaf(known.leaves, named, pair)]
+    for pair in [pair for pair in rest if pair not in explained][:MOST_UNCLEAR]:
+        known.answered.unclear.append(_left_out(known, pair))
+    known.answered.unclear = [
+        one
+        for one in known.answered.unclear
+        if one.kind != "pair" or not routes.of_leaf(known.leaves, named, (one.members[0], one.members[1]))
+    ]
+
+
+def _slow_streams(known: Known, rows: Rows) -> dict[Pair, bool]:
+    bound = known.found.bounds.far * known.levels.far.value
+    return {pair: max(values) < bound for pair, values in known.lists(rows).items()}
+
+
+def _twice(known: Known, slow: dict[Pair, bool]) -> Generator[Step, Given, dict[Pair, bool]]:
+    """Measure slow streams again: what is good once is good."""
+    pairs = [pair for pair, is_slow in slow.items() if is_slow]
+    rounds, repeats, fit, _ = fitting(known.leaves, [Question(pair, ()) for pair in pairs], (3, 1), known.rest)
+    if not fit:
+        return slow
+    rows = yield from known.ask(Step("trace", rounds, repeats, f"{len(pairs)} slow streams again"))
+    return slow | _slow_streams(known, rows)
+
+
+def _by_part(
+    known: Known, nodes: Sequence[Suspect], kind: str, names: Sequence[str]
+) -> Generator[Step, Given, list[Suspect]]:
+    """Measure each part alone, and put slow parts in their nodes' place; return the nodes of which none was slow."""
+    asked = [known.answered.questions[one.members] for one in nodes]
+    asked = [one for one in asked if len(one.partners) == 2]
+    room = known.rest // len(names)
+    rounds, repeats, fit, left = fitting(known.leaves, asked, (5, 3), room)
+    known.count("part", asked, fit)
+    by_members = {one.members: one for one in nodes}
+    what = "rails" if kind == "rail" else "GPU paths"
+    for one in left:
+        _replace(known, by_members[one.members], f"the budget had no room to measure its {what} alone")
+    if not fit:
+        return []
+    known.part_repeats = repeats
+    measured: dict[Part, tuple[alone.Measured, dict[Pair, Sequence[float]]]] = {}
+    for name in names:
+        part = Part("rail" if kind == "rail" else "gpu path", name)
+        step = Step("rails" if kind == "rail" else "gpu paths", rounds, repeats, f"{what} of {len(fit)} nodes", part)
+        values = dict(known.lists((yield from known.ask(step))))
+        found = alone.measured(known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow)
+        measured[part] = (found, values)
+    unexplained = []
+    for one in fit:
+        node = by_members[one.members]
+        told = parts.in_place_of(known.leaves, node, one, measured, names)
+        place = known.answered.named.index(node)
+        known.answered.named[place : place + 1] = told
+        if parts.slow_parts(one, measured) == ():
+            unexplained += [each for each in told]
+    return unexplained
+
+
+def _replace(known: Known, node: Suspect, why: str) -> None:
+    place = known.answered.named.index(node)
+    known.answered.named[place] = Suspect(
+        node.kind, node.members, node.share, node.expected, f"{node.reason}; {why}", None, (), node.values
+    )

@@ -1,0 +1,104 @@
+"""Leaves in doubt are measured as a whole, all their nodes at once, against good leaves; others are the control."""
+
+from collections.abc import Generator, Sequence
+
+import numpy as np
+
+from railyard.verdict.blame.screening.known import Given, Known
+from railyard.verdict.blame.screening.model import Suspect
+from railyard.verdict.blame.screening.values import Rows
+from railyard.verdict.blame.search import sides
+from railyard.verdict.blame.search.alone import Question
+from railyard.verdict.blame.search.model import Pair, Round, Step
+from railyard.verdict.blame.search.sides import Bout
+
+#: Good leaves measure with one another as a control, at most so many pairs of them.
+CONTROLS = 40
+
+
+def confirm(known: Known) -> Generator[Step, Given, None]:
+    """Measure leaves in doubt as a whole, each with good leaves, and good leaves with one another as a control."""
+    doubted = known.found.leaves
+    if not doubted:
+        return
+    there = {leaf: [int(node) for node in nodes if node not in known.gone] for leaf, nodes in _members(known).items()}
+    slow = {int(node) for node in np.flatnonzero(known.speed < 1)}
+    fit = {leaf: [node for node in nodes if node not in slow] or nodes for leaf, nodes in there.items()}
+    good = [leaf for leaf, nodes in fit.items() if leaf not in doubted and len(nodes) > 1 and not slow & set(nodes)]
+    good = good or [leaf for leaf, nodes in fit.items() if leaf not in doubted and len(nodes) > 1]
+    count = min(known.plan.leaf_rounds, known.rest)
+    bouts: dict[tuple[str, str], list[Round]] = {}
+    made: list[Round] = []
+    for number in range(count if len(good) > 1 else 0):
+        pairs: list[Pair] = []
+        for one, other in _met(doubted, good, number):
+            own = _shifted(fit[one], fit[other], number)
+            bouts.setdefault((known.leaves.names[one], known.leaves.names[other]), []).append(own)
+            pairs += own
+        made.append(tuple(pairs))
+    known.count("leaf", [Question((), ())] * len(doubted), [Question((), ())] * (len(doubted) if made else 0))
+    if not made:
+        _untold_leaves(known, doubted)
+        return
+    repeats = max(1, min(known.plan.leaf_repeats, known.rest // len(made)))
+    why = f"{len(doubted)} leaves in doubt, all nodes at once, against good leaves"
+    rows = yield from known.ask(Step("leaves", tuple(made), repeats, why))
+    _judged_leaves(known, bouts, rows)
+
+
+def _members(known: Known) -> dict[int, Sequence[int]]:
+    return {leaf: nodes.tolist() for leaf, nodes in enumerate(known.leaves.members)}
+
+
+def _met(doubted: Sequence[int], good: Sequence[int], number: int) -> list[tuple[int, int]]:
+    """Return which leaves meet in a round: each doubted one another good one, the rest with one another."""
+    turned = [*good[number % len(good) :], *good[: number % len(good)]]
+    held = list(zip(doubted, turned, strict=False))
+    rest = turned[len(held) :]
+    if len(rest) < 2:
+        # too few good leaves for all at once: the last doubted ones wait, so that two are left as a control
+        held, rest = held[: max(0, len(turned) - 2)], turned[max(0, len(turned) - 2) :]
+        held = [(one, other) for (_, other), one in zip(held, [*doubted[number:], *doubted], strict=False)]
+    half = len(rest) // 2
+    return held + [(rest[place], rest[place + half]) for place in range(min(half, CONTROLS))]
+
+
+def _shifted(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
+    few, many = sorted((one, other), key=len)
+    return tuple(
+        (min(node, there), max(node, there))
+        for node, there in ((node, many[(at + 3 * shift) % len(many)]) for at, node in enumerate(few))
+    )
+
+
+def _judged_leaves(known: Known, bouts: dict[tuple[str, str], list[Round]], rows: Rows) -> None:
+    values = known.lists(rows)
+    made = []
+    for (one, other), own in bouts.items():
+        kept = tuple(tuple(pair for pair in each if pair in values) for each in own)
+        if any(kept):
+            made.append(Bout(one, other, kept))
+    inside = {
+        known.leaves.names[leaf]: float(known.found.inside[leaf])
+        for leaf in known.found.leaves
+        if any(bout.one == known.leaves.names[leaf] for bout in made)
+    }
+    doubted = set(inside)
+    if not any(bout.one not in doubted for bout in made):
+        _untold_leaves(known, known.found.leaves)
+        return
+    judged = sides.judge(known.leaves.layout, known.levels, made, values, inside, known.settings.leaf_slow)
+    for name, (state, one) in zip(inside, judged, strict=True):
+        count = sum(len(bout.rounds) for bout in made if bout.one == name)
+        known.answered.add(
+            state, [Suspect("leaf", one.members, one.share, one.expected, one.reason, None, (name,), count)]
+        )
+    _untold_leaves(known, [leaf for leaf in known.found.leaves if known.leaves.names[leaf] not in doubted])
+
+
+def _untold_leaves(known: Known, doubted: Sequence[int]) -> None:
+    for leaf in doubted:
+        name = known.leaves.names[leaf]
+        reason = f"{name} was slow with other leaves in the sample, and there were no good leaves to hold it against"
+        members = tuple(known.leaves.members[leaf].tolist())
+        known.answered.add("unclear", [Suspect("leaf", members, 0.0, known.levels.far.value, reason, None, (name,))])
