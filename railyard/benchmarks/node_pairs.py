@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
+from railyard.parsers.pairs import ALONE, ONE_RAIL
 from railyard.parsers.parsed import Cell, Table
 
 #: What stands for a run, by benchmark and metric.
@@ -23,8 +24,6 @@ FIGURES = {
     (ON_NODE, BANDWIDTH): "slowest_node",
     (ON_NODE, LATENCY): "slowest_latency",
 }
-#: What the program calls a measurement of suspects, each pair alone.
-ALONE = "alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,16 @@ def is_of_all(table: Table) -> bool:
 def is_sample(table: Table) -> bool:
     """Return whether a table is of some of all pairs, in rounds."""
     return bool(table.context.get("sample"))
+
+
+def is_again(table: Table) -> bool:
+    """Return whether a table is of a later step of a run: suspects, these over one rail, or more of a sample."""
+    return table.benchmark in (ALONE, ONE_RAIL) or is_sample(table)
+
+
+def over_all(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """Return the tables that were measured over all rails of their run."""
+    return tuple(table for table in tables if table.benchmark != ONE_RAIL)
 
 
 def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
@@ -145,6 +154,15 @@ def fastest(table: Table) -> Curve:
     size = table.context["size"]
     assert isinstance(size, int)  # curves() has refused any other
     return Curve(BANDWIDTH, "MB/s", (size,), (best,))
+
+
+def with_more(table: Table, steps: Iterable[Table]) -> Table:
+    """Return a sample with the rows of its later steps; any other table as it is.
+
+    Raises ValueError where the program was told something else in a later step, or a row holds no numbers.
+    """
+    more = [step for step in steps if is_sample(step)]
+    return merged([table, *more], hosts_of(table)) if is_sample(table) and more else table
 
 
 def with_alone(table: Table, steps: Iterable[Table]) -> Table:

@@ -7,6 +7,9 @@ here fails nothing: the run is then judged by its first measurement, and says th
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.parsers.pairs import SAMPLE
 
 #: What each pair sends: messages of one size, from which every link's limit holds; so many in flight.
 SIZE_BYTES, WINDOW = 4 << 20, 8
@@ -23,7 +26,8 @@ _LAUNCH_S, _LAUNCH_A_NODE_S = 5.0, 0.005
 ROUNDS = "rounds.txt"
 ROUNDS_OF_TWO = "rounds-of-two.txt"
 SWITCHES = "switches.txt"
-ALONE = "alone"
+#: Of a sample: the job's nodes, one a line, the first rank's first; and the pairs of earlier nights.
+NODES, USED = "sample-nodes.txt", "sample-used.txt"
 #: Steps after the first, at most: sifting, sides, and alone (``railyard.verdict.blame.search``).
 STEPS = tuple(f"again-{number}" for number in range(1, 13))
 RAIL_ROUNDS = "again-rails.txt"
@@ -83,6 +87,57 @@ def lines(
             out = shlex.quote(rail_output(rail))
             made.append(f"[ ! -s {RAIL_ROUNDS} ] || {its_launch} {run} {RAIL_ROUNDS} {rest} > {out} 2>&1 || :")
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How a job measures a sample of all pairs: its launches, the program, and what that is told.
+
+    ``launch`` is the job's own launch and ``rails`` that over each rail alone, as the shell has them, ``program`` the
+    executable. ``words`` follow a file of rounds of the sample, ``again_words`` one of a later step. ``asking`` are the
+    options of ``railyard pairs next``; after ``budget_s`` seconds nothing more is asked.
+    """
+
+    launch: str
+    rails: Mapping[str, str]
+    program: str
+    words: Sequence[str]
+    again_words: Sequence[str]
+    asking: Sequence[str]
+    budget_s: float
+
+    @property
+    def _next(self) -> str:
+        return f"{shlex.quote(sys.executable)} -m railyard pairs next --sample {' '.join(self.asking)}"
+
+    def before(self, lists_nodes: str | None) -> list[str]:
+        """Return the lines that plan the sample; ``lists_nodes`` prints the job's nodes, None where they are there."""
+        listed = [] if lists_nodes is None else [f"{lists_nodes} > {NODES}"]
+        return [*listed, f"{self._next} --first {NODES} > {ROUNDS} || exit 65"]
+
+    def after(self, output: str) -> list[str]:
+        """Return the lines that measure the steps after the first one, whose rows are in ``output``."""
+        again = " ".join(self.again_words)
+        over = [f"'') {self.launch} {self.program} \"$name\" $step.txt {again} ;;"]
+        over += [
+            f'{shlex.quote(rail)}) {its_launch} {self.program} "$name" $step.txt {again} ;;'
+            for rail, its_launch in self.rails.items()
+        ]
+        sample = f"{self.launch} {self.program} {SAMPLE} $step.txt {' '.join(self.words)}"
+        return [
+            f"made={shlex.quote(output)}",
+            "measure_step() {",
+            "    name=$(sed -n 's/^# name //p' $step.txt) over=$(sed -n 's/^# over //p' $step.txt)",
+            f'    if [ "$name" = {SAMPLE} ]; then {sample}; return; fi',
+            '    case "$over" in',
+            *(f"        {line}" for line in over),
+            "        *) return 65 ;;",
+            "    esac",
+            "}",
+            f"for step in {' '.join(STEPS)}; do [ $SECONDS -lt {self.budget_s:.0f} ] || break; "
+            f"{self._next} $made > $step.txt 2> $step.err && [ -s $step.txt ] || break; "
+            'measure_step > $step.out 2>&1 || break; made="$made $step.out"; done',
+        ]
 
 
 def env_words(job: Mapping[str, str], alone: Mapping[str, str]) -> str:

@@ -34,8 +34,8 @@ TOOL = "pairs"
 COLUMNS = ("round", "first", "second", "forward", "backward", "latency")
 UNITS = (None, None, None, "MB/s", "MB/s", "us")
 DECIMALS = 2  # of the three values of a row
-#: What the program calls a measurement of all pairs, and of a sample of them.
-ALL, SAMPLE = "pairs", "sample"
+#: What the program calls a measurement of all pairs, of a sample, of suspects, and of these over one rail alone.
+ALL, SAMPLE, ALONE, ONE_RAIL = "pairs", "sample", "alone", "onerail"
 LONGEST = 1000
 
 # # railyard-pairs 1 bisection: 4 ranks, 2 rounds

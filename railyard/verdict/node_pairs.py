@@ -47,7 +47,7 @@ def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, 
             tables = parse(text).tables
         except ParseError:
             break
-        if len(tables) != 1 or not tables[0].complete or tables[0].benchmark != node_pairs.ALONE:
+        if len(tables) != 1 or not tables[0].complete or not node_pairs.is_again(tables[0]):
             break
         found.append(tables[0])
     return tuple(found)
@@ -98,7 +98,7 @@ def record_of(assessment: "Assessment") -> PairsRecord | None:
         pairs = node_pairs.pairs_of(table)
         again = tuple(
             PairAgain(p.first, p.second, p.forward_mb_s, p.backward_mb_s)
-            for t in tables[1:]
+            for t in node_pairs.over_all(tables[1:])
             for p in node_pairs.pairs_of(t)
         )
     except ValueError:
@@ -127,9 +127,10 @@ class NodePairs(Sizes):
         return steps(texts, parse)
 
     def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
-        """Return the tables with the better value of each pair that was measured again."""
+        """Return the tables with the better value of each pair that was measured again, and all steps of a sample."""
+        again = node_pairs.over_all(again)
         try:
-            return [node_pairs.with_alone(table, again) for table in tables]
+            return [node_pairs.with_alone(node_pairs.with_more(table, again), again) for table in tables]
         except ValueError:  # a row without numbers: rule 2 says so
             return tables
 
@@ -166,10 +167,12 @@ class NodePairs(Sizes):
                 slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
                 named = listing([f"{host} {number(value)}" for host, value, _ in slow])
                 return (f"slow within the node: {named} of {number(slow[0][2])} MB/s (median)",) if slow else ()
-            better = node_pairs.with_alone(tables[0], again)
+            again = node_pairs.over_all(again)
+            every = node_pairs.with_more(tables[0], again)
+            better = node_pairs.with_alone(every, again)
             mended = [
                 (before, after)
-                for before, after in zip(node_pairs.pairs_of(tables[0]), node_pairs.pairs_of(better), strict=True)
+                for before, after in zip(node_pairs.pairs_of(every), node_pairs.pairs_of(better), strict=True)
                 if after.slower_mb_s > before.slower_mb_s
             ]
         except ValueError:

@@ -36,8 +36,8 @@ _COPIED_S = 5.0
 class Part:
     """What became of one group. ``words`` say why it is not whole; empty where it is.
 
-    ``parsed`` is its output, ``folder`` has its files. ``began`` and ``ended`` are seconds since 1970 by the clock of its
-    first node; ``clock_off_s`` is by how much that is ahead (behind, below 0) at least; None where nothing shows it.
+    ``parsed`` is its output, ``folder`` has its files. ``began`` and ``ended`` are seconds since 1970 by the clock of
+    its first node; ``clock_off_s`` is by how much that is ahead (behind, below 0) at least; None: nothing shows it.
     """
 
     step: str

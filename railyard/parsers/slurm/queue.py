@@ -1,7 +1,7 @@
 """When nodes come free: what Slurm's squeue says of the jobs that run now. Pure.
 
-Read is ``squeue --noheader --states=RUNNING,COMPLETING --format=%e|%N``: a line a job, its end by its time limit and its
-nodes. Source: squeue(1), Slurm 22.05.
+Read is ``squeue --noheader --states=RUNNING,COMPLETING --format=%e|%N``: a line a job, with its end by its time limit
+and its nodes. Source: squeue(1), Slurm 22.05.
 """
 
 from collections.abc import Mapping

@@ -83,7 +83,7 @@ class PairsCheck(InterconnectCheck):
         words = self._words(self.message_sizes[-1], self.window // 2, 0)
         rails = {rail: self._launch_line(rail) for rail in meant} if len(meant) > 1 else {}
         program = self.runner.program(self.tool, self.programs)
-        run = [shlex.quote(program), node_pair_steps.ALONE]
+        run = [shlex.quote(program), parser.ALONE]
         return node_pair_steps.lines(str(self.stdout), self._launch_line(), run, words, rails, self._asking())
 
     def _asking(self) -> list[str]:
