@@ -66,3 +66,15 @@ def listing(names: Sequence[str]) -> str:
     if len(names) <= 1:
         return "".join(names)
     return ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def places(names: Sequence[str], most: int = 8) -> str:
+    """Return ``hsn0 of n1, hsn1 of n7 and 31 more``: of more than ``most`` places the first ones, and how many more."""
+    more = len(names) - most
+    return listing([*names[:most], *([f"{more} more"] if more > 0 else [])])
+
+
+def some(sentences: Sequence[str], most: int = 8) -> str:
+    """Return sentences with semicolons between them; of more than ``most`` the first ones, and how many more."""
+    more = len(sentences) - most
+    return "; ".join((*sentences[:most], *([f"and {more} more of this kind"] if more > 0 else ())))

@@ -12,6 +12,7 @@ from railyard.base.errors import SetupError
 from railyard.base.paths import runs_folder
 from railyard.results.record.kept import Kept, beside
 from railyard.results.record.masking import masked
+from railyard.results.record.pair_rows import Packed, write
 from railyard.results.record.promised import ENDED_FILE_NAME
 
 #: Set by `railyard run` for its ReFrame: the id and the folder of the run that every test belongs to.
@@ -76,6 +77,11 @@ def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -
     # Latin-1 has a character for each byte, so that every other byte stays what it was.
     kept.write_bytes(masked(content.decode("latin-1")).encode("latin-1"))
     return str(kept.relative_to(folder))
+
+
+def keep_pairs(home: Path, file: Packed) -> None:
+    """Write the rows of pairs beside the run's records. Raises SetupError where they cannot be written."""
+    write(run_folder(home), file)
 
 
 def keep_beside(home: Path, output: str, kept: Kept) -> None:

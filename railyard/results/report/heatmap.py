@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from railyard.base.clean_text import one_line
-from railyard.results.record.form import PairsRecord
+from railyard.results.record.pairs import PairsRecord
 from railyard.results.report.axes import rounded
 from railyard.results.report.text import number
 

@@ -145,7 +145,7 @@ def split(record: Record) -> str:
 
 def most_uneven(record: Record) -> NodeTraffic | None:
     """Return the node whose traffic went most unevenly over its rails, None where nothing was read."""
-    nodes = record.path_proof.nodes if record.path_proof else ()
+    nodes = record.path_proof.each_node() if record.path_proof else ()
     readable = [node for node in nodes if any(rail.share is not None for rail in node.rails)]
     return max(readable, key=_unevenness, default=None)
 

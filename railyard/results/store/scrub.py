@@ -83,7 +83,7 @@ class _Scrubber:
 
 def _hosts_of(record: Record) -> Iterable[str]:
     yield from record.nodes
-    for traffic in record.path_proof.nodes if record.path_proof else ():
+    for traffic in record.path_proof.each_node() if record.path_proof else ():
         yield traffic.node
     for group in record.hardware:
         yield from group.nodes

@@ -92,6 +92,7 @@ LINE = {
                 "clock_khz": 2100000,
             }
         ],
+        "alike": [],
     },
     "references": ["hsn-uni-1"],
     "environment": {"reframe": "4.10.4", "mpi": None},

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from railyard.results.record.form import NodeGroup, PairsRecord, Record
+from railyard.results.record.form import NodeGroup, Record
+from railyard.results.record.pairs import PairsRecord
 from railyard.results.report.html import html_report
 from railyard.results.report.over_time import OverTime
 from railyard.results.report.svg import Earlier
