@@ -3,6 +3,8 @@
 import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
@@ -52,6 +54,21 @@ def run_folder(home: Path) -> Path:
         )
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@contextmanager
+def as_run(run: str, folder: Path) -> Iterator[None]:
+    """Have this process belong to a run while the block runs, whatever it belongs to otherwise."""
+    before = {name: os.environ.get(name) for name in (RUN_VARIABLE, RUN_FOLDER_VARIABLE)}
+    os.environ |= {RUN_VARIABLE: run, RUN_FOLDER_VARIABLE: str(folder)}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def file_name(case: str) -> str:

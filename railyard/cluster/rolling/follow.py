@@ -7,7 +7,7 @@ from pathlib import Path
 
 from railyard.base.wording import listing
 from railyard.cluster.rolling.collect import Part, incomplete, part_of, summary
-from railyard.cluster.rolling.kept import KeptRun, KeptStep, keep
+from railyard.cluster.rolling.kept import KeptRun, KeptStep
 from railyard.cluster.rolling.under_scheduler import Scheduler, waiting
 from railyard.job.batch import State
 
@@ -71,13 +71,6 @@ def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str
         for step in run.steps:
             run = scheduler.without_unfit(run, step, states[step.name], echo)
         time.sleep(LOOK_S)
-
-
-def kept(run: KeptRun, folder: Path, step: KeptStep) -> KeptRun:
-    """Return the run with one more step, which is kept before its jobs are submitted."""
-    run = run.with_step(step)
-    keep(folder, run)
-    return run
 
 
 def _part(

@@ -65,6 +65,39 @@ def group_rounds(nodes: int, at_most: int | None = None) -> tuple[Round, ...]:
     return tuple(every[number * len(every) // at_most] for number in range(at_most))
 
 
+def groups_of_step(rounds: Sequence[Round], size: int) -> tuple[tuple[tuple[int, ...], tuple[Round, ...]], ...]:
+    """Return the groups in which these rounds can be measured, each with its nodes and its own part of the rounds.
+
+    Nodes that meet, directly or by others, are in one group, however many they are. Small ones share a group, up to
+    ``size`` nodes.
+    """
+    leader: dict[int, int] = {}
+
+    def of(node: int) -> int:
+        while leader.setdefault(node, node) != node:
+            leader[node] = node = leader[leader[node]]
+        return node
+
+    for pair in (pair for each in rounds for pair in each):
+        leader[of(pair[0])] = of(pair[1])
+    parts: dict[int, list[int]] = {}
+    for node in sorted(leader):
+        parts.setdefault(of(node), []).append(node)
+    bins: list[list[int]] = []
+    for nodes in sorted(parts.values(), key=len, reverse=True):
+        room = next((one for one in bins if len(one) + len(nodes) <= size), None)
+        if room is None:
+            bins.append(list(nodes))
+        else:
+            room += nodes
+    found = []
+    for nodes in bins:
+        there = set(nodes)
+        own = [tuple(pair for pair in each if pair[0] in there) for each in rounds]
+        found.append((tuple(sorted(nodes)), tuple(each for each in own if each)))
+    return tuple(found)
+
+
 def _waves(candidates: Sequence[Candidate], size: int) -> list[list[Candidate]]:
     """Return the candidates that are dealt into groups together; each wave has two or more."""
     free = [one for one in candidates if one.free_in_s == 0]

@@ -5,13 +5,13 @@ Under Slurm the groups of a step are the tasks of one array, so that they share 
 
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text
-from railyard.cluster.rolling.kept import KeptRun, KeptStep
+from railyard.cluster.rolling.kept import SAMPLE, KeptRun, KeptStep
 from railyard.job import environment, launcher_identity, node_facts, node_pair_steps, output_bound
 from railyard.job.batch import Asked, Batch, batch_of
 from railyard.job.counters.node import IDLE, reader_script
@@ -65,6 +65,10 @@ class Jobs:
         root = runs_as_root(self.site.system)
         return plan_launch(self.site, run.fabric, run.stack, self.devices, tuple(nodes), ranks, root)
 
+    def over(self, rail: str) -> "Jobs":
+        """Return how groups are launched over one rail alone."""
+        return replace(self, devices=(rail,))
+
     def files(self) -> dict[str, str]:
         """Return what all jobs of the run need, in its folder: name and text."""
         idle_ms = self.site.system.fabrics[self.run.fabric].proof.idle_ms
@@ -83,24 +87,24 @@ class Jobs:
             raise KeyError(self.site.system.scheduler)
         asked = self._asked(str(self.folder / step.name), (), seconds)
         head = array.directives(asked, len(step.groups), min(self.run.at_most, len(step.groups)))
-        return self._script(head, f'"${array.variable}"', (), seconds)
+        return self._script(head, f'"${array.variable}"', (), seconds, called(step))
 
     def script(self, step: KeptStep, number: int, seconds: int, after: str | None) -> str:
         """Return the script of one group's job, which begins when another has ended."""
         nodes = step.groups[number - 1].nodes
         folder = str(self.folder / step.folder(number))
         head = self.batch.directives(self._asked(folder, nodes, seconds, after))
-        return self._script(head, ".", nodes, seconds)
+        return self._script(head, ".", nodes, seconds, called(step))
 
     def _asked(self, folder: str, nodes: tuple[str, ...], seconds: int, after: str | None = None) -> Asked:
         return Asked(_NAME, nodes, seconds, folder, tuple(self.site.system.job_options), after)
 
-    def _script(self, head: Iterable[str], group: str, nodes: Sequence[str], seconds: int) -> str:
+    def _script(self, head: Iterable[str], group: str, nodes: Sequence[str], seconds: int, name: str) -> str:
         launch, run = self.launch(nodes), self.run
         folder, system = shlex.quote(str(self.folder)), self.site.system
         modules = installed(self.site, run.stack).modules
         reader = ["sh", f"{self.folder}/{READER}", COUNTERS, run.tag, ",".join(launch.meant), ",".join(launch.watched)]
-        program = [self.program, parser.SAMPLE, node_pair_steps.ROUNDS, *run.words]
+        program = [self.program, name, node_pair_steps.ROUNDS, *run.words]
         marks = [run.tag, run.system, run.railyard]
         words = shlex.join([*marks, *self._front(launch, seconds), *reader, "--", *program])
         own = launch.program if _launcher(self.site) in OWN_LAUNCHERS else None
@@ -133,6 +137,11 @@ def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
     return Jobs(site, run, folder, program, tuple(device_name(rail) for rail in used))
 
 
+def called(step: KeptStep) -> str:
+    """Return what railyard-pairs is to call a step."""
+    return parser.SAMPLE if step.name == SAMPLE else parser.ONE_RAIL if step.over else parser.ALONE
+
+
 def seconds_of(rounds: int, round_s: float, nodes: int) -> int:
     """Return how long the job of a group of so many nodes may take, in seconds."""
     measured_s = node_pair_steps.launch_seconds(nodes) + _TIMES * rounds * round_s
@@ -143,11 +152,6 @@ def pairs_text(nodes: Sequence[str], rounds: Iterable[Round], repeats: int = 1) 
     """Return the pairs of rounds by names, as the job of a group reads them: a line a round."""
     names = [label(node) for node in nodes]
     return repeats * "".join(" ".join(f"{names[a]}/{names[b]}" for a, b in each) + "\n" for each in rounds)
-
-
-def group_files(pairs: Mapping[int, str]) -> dict[str, str]:
-    """Return the file of pairs of each group of a step, by its path below the step's folder."""
-    return {f"{number}/{PAIRS}": text for number, text in pairs.items()}
 
 
 def _launcher(site: Site) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.base.hostlist import label
 from railyard.base.wording import counted, listing
-from railyard.benchmarks.node_pairs import is_sample, pairs_of
+from railyard.benchmarks.node_pairs import hosts_of, is_sample, pairs_of
 from railyard.parsers.pairs import ALONE, ONE_RAIL, SAMPLE
 from railyard.parsers.parsed import Table
 from railyard.results.record.form import Suspect
@@ -37,6 +37,13 @@ def network_of(
     """
     sides = tuple(leaf_of.get(label(host), "") for host in hosts) if leaf_of else ()
     return Network(Layout(tuple(hosts), sides, expected=expected_mb_s), tuple(rails), up_links=up_links)
+
+
+def hosts_of_sample(tables: Sequence[Table]) -> tuple[str, ...]:
+    """Return the hosts of a sample in the order of the ranks. Raises ValueError where there is no sample first."""
+    if not tables or not is_sample(tables[0]):
+        raise ValueError("found no sample of pairs, expected it first")
+    return hosts_of(tables[0])
 
 
 def as_measured(table: Table, network: Network) -> Step:
@@ -73,8 +80,7 @@ def next_step(
     taken as it was measured. Raises ValueError where there is no sample first, PairsError where a table is not of its
     step, BudgetError for a budget that has no room.
     """
-    if not tables or not is_sample(tables[0]):
-        raise ValueError("found no sample of pairs, expected it first")
+    hosts_of_sample(tables)
     results = [Results(values_of(table, network.layout)) for table in tables]
     if planned_here:
         try:
