@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
+from railyard.cli.pair_runs import COMMANDS
 from railyard.parsers.pairs import parse
 from railyard.parsers.parsed import ParseError, Table
 from railyard.site.topology import Leaves
@@ -43,6 +44,10 @@ _switches = click.option(
 @click.group(name="pairs")
 def command() -> None:
     """All pairs of nodes: outputs of railyard-pairs, first that of all rounds, then that of each step after it."""
+
+
+for _each in COMMANDS:
+    command.add_command(_each)
 
 
 @command.command(name="next")

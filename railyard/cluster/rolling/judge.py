@@ -105,7 +105,7 @@ def judged(
     left = evidence(site, run, found)
     case = Case(test=test_of(run), site=site, launch=jobs.launch(_nodes(run, found.hosts)), sizes=(run.size,))
     made = replace(assess(case, left, parse, today), pair_tables=found.tables)
-    made = with_screening(made, how, _leaves(run), site.system.fabrics[run.fabric].up_links)
+    made = with_screening(made, how, leaves_of(run), site.system.fabrics[run.fabric].up_links)
     made = _with_groups(made, run, found.parts, how)
     for words in clock_words(found.parts):
         made = with_remark(made, words)
@@ -153,7 +153,7 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
         if output is not None and left.counters:
             told = [SAMPLE, node_pair_steps.ROUNDS, *run.words]
             run_folder.keep_beside(site.home, output, kept_of(case, left, told, {}, (), _utc(run.submitted)))
-        pairs = node_pairs.record_of(made, _leaves(run))
+        pairs = node_pairs.record_of(made, leaves_of(run))
         if pairs is not None and pairs.file is not None:
             run_folder.keep_pairs(site.home, pairs.file)
         record = record_of(
@@ -236,7 +236,8 @@ def _nodes(run: KeptRun, hosts: Iterable[str]) -> tuple[str, ...]:
     return tuple(names.get(label(host), host) for host in hosts)
 
 
-def _leaves(run: KeptRun) -> Leaves:
+def leaves_of(run: KeptRun) -> Leaves:
+    """Return each node's leaf switch, as it was known when the run was submitted."""
     return {label(node): leaf for node, leaf in run.leaves.items()}
 
 

@@ -11,7 +11,7 @@ from railyard.base.errors import SetupError, did_you_mean
 from railyard.base.hostlist import expanded, label
 from railyard.base.wording import listing
 from railyard.cluster.rolling.groups import Candidate, Used, group_rounds, groups
-from railyard.cluster.rolling.job import Jobs, jobs, pairs_text, seconds_of
+from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
 from railyard.cluster.rolling.kept import SAMPLE, KeptGroup, KeptRun, KeptStep, keep, runs_in
 from railyard.job import node_pair_steps, slurm
 from railyard.parsers.slurm import queue
@@ -21,6 +21,7 @@ from railyard.site.site import Site
 from railyard.site.sizes import largest_allowed
 from railyard.site.systems.jobs import FAMILIES, is_slurm
 from railyard.stacks import ask
+from railyard.verdict.blame.search.model import Round
 
 _TOOL = "pairs"
 
@@ -183,17 +184,37 @@ def written(site: Site, run: KeptRun, place: Place, sample: int | None) -> tuple
     """
     folder = runs_in(site.home) / run.id
     made, step = jobs(site, run, folder), run.step(SAMPLE)
-    seconds, pairs = 0, {}
-    for number, group in enumerate(step.groups, start=1):
-        count = len(group.nodes)
-        most = min(filter(None, (sample, rounds_within(run.budget_s, place, count) if run.budget_s else None)),
-                   default=None)  # fmt: skip
-        rounds = group_rounds(count, most)
-        pairs[number] = pairs_text(group.nodes, rounds)
-        seconds = max(seconds, seconds_of(len(rounds), place.round_s(count), count))
+    rounds = _rounds(run, place, sample)
     keep(folder, run)
-    write_files(folder, {**made.files(), **{f"{step.folder(n)}/pairs.txt": text for n, text in pairs.items()}})
-    return made, seconds
+    pairs = {f"{step.folder(n)}/{PAIRS}": pairs_text(step.groups[n - 1].nodes, own) for n, own in rounds.items()}
+    write_files(folder, {**made.files(), **pairs})
+    return made, _seconds(run, place, rounds)
+
+
+def shown(site: Site, run: KeptRun, place: Place, sample: int | None) -> str:
+    """Return the groups of a run and the script of its first job, as nothing is submitted."""
+    made, step = jobs(site, run, runs_in(site.home) / "RUN"), run.step(SAMPLE)
+    seconds = _seconds(run, place, _rounds(run, place, sample))
+    lines = [f"# group {number}: {' '.join(group.nodes)}" for number, group in enumerate(step.groups, start=1)]
+    is_array = made.batch.array is not None and len(step.groups) > 1
+    script = made.array_script(step, seconds) if is_array else made.script(step, 1, seconds, None)
+    return "".join(f"{line}\n" for line in lines) + script
+
+
+def _rounds(run: KeptRun, place: Place, sample: int | None) -> dict[int, tuple[Round, ...]]:
+    """Return the rounds of each group of the sample by its number."""
+    found = {}
+    for number, group in enumerate(run.step(SAMPLE).groups, start=1):
+        within = rounds_within(run.budget_s, place, len(group.nodes)) if run.budget_s else None
+        most = [limit for limit in (sample, within) if limit is not None]
+        found[number] = group_rounds(len(group.nodes), min(most, default=None))
+    return found
+
+
+def _seconds(run: KeptRun, place: Place, rounds: Mapping[int, tuple[Round, ...]]) -> int:
+    groups = run.step(SAMPLE).groups
+    counts = {number: len(groups[number - 1].nodes) for number in rounds}
+    return max(seconds_of(len(own), place.round_s(counts[number]), counts[number]) for number, own in rounds.items())
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:

@@ -7,9 +7,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted
+from railyard.base.wording import counted, listing
+from railyard.benchmarks.node_pairs import merged
+from railyard.cluster.rolling import collect, judge
 from railyard.cluster.rolling import follow as following
-from railyard.cluster.rolling import judge
 from railyard.cluster.rolling.follow import Seen
 from railyard.cluster.rolling.groups import groups_of_step
 from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
@@ -18,11 +19,14 @@ from railyard.cluster.rolling.kept import KeptGroup, KeptRun, KeptStep, keep
 from railyard.cluster.rolling.plan import Place, Wanted, place_of, write_files
 from railyard.cluster.rolling.under_scheduler import Scheduler
 from railyard.job import slurm
+from railyard.parsers.parsed import Table
 from railyard.results.record.form import Record
 from railyard.site.site import Site
+from railyard.site.topology import Leaves
+from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import PairsError, Step
 from railyard.verdict.node_pairs import least_of
-from railyard.verdict.screened_pairs import Sampled, reached
+from railyard.verdict.screened_pairs import Reached, Sampled, reached
 
 #: Steps behind the sample, at most, as within one allocation.
 MOST_STEPS = 12
@@ -77,18 +81,17 @@ class Rolling:
         found = together(seen.run, seen.parts)
         if not found.tables:
             return None
-        run, rails = seen.run, self.jobs.devices
-        leaf_of = {label(node): leaf for node, leaf in run.leaves.items()}
-        up_links = self.site.system.fabrics[run.fabric].up_links
-        least = least_of(self.site, judge.test_of(run), run.size)
         try:
-            came = reached(
-                found.tables, self.how(seen), leaf_of, least, rails if len(rails) > 1 else (), up_links
-            )  # fmt: skip
+            return self.reached(found.tables, self.how(seen), seen.run, judge.leaves_of(seen.run)).open_step
         except (ValueError, PairsError) as error:
             self.echo(f"the suspects cannot be measured again: {error}")
             return None
-        return came.open_step
+
+    def reached(self, tables: Sequence[Table], how: Sampled, run: KeptRun, leaf_of: Leaves) -> Reached:
+        """Return what the sample and the later steps of a run come to. Raises ValueError and PairsError."""
+        rails, up_links = self.jobs.devices, self.site.system.fabrics[run.fabric].up_links
+        least = least_of(self.site, judge.test_of(run), run.size)
+        return reached(tables, how, leaf_of, least, rails if len(rails) > 1 else (), up_links)
 
     def how(self, seen: Seen) -> Sampled:
         """Return how the sample of a run was made."""
@@ -125,3 +128,27 @@ def rolling(site: Site, run: KeptRun, folder: Path, group: int, echo: Echo) -> R
     """Return a run in groups that is kept in a folder. Raises RailyardError where its stack is not there any more."""
     place = place_of(site, Wanted(fabric=run.fabric, stack=run.stack, rails=run.rails))
     return Rolling(site, folder, replace(place, words=run.words), jobs(site, run, folder), group, echo)
+
+
+def merged_text(every: Sequence[Rolling], seen: Sequence[Seen]) -> tuple[str, bool]:
+    """Return what the samples of several runs say together, and whether somebody may be slow.
+
+    Nobody is named by that alone: suspects are measured again within one run.
+    """
+    found = [together(one.run, one.parts) for one in seen]
+    hosts = tuple(dict.fromkeys(host for one in found for host in one.hosts))
+    tables = [one.tables[0] for one in found if one.tables]
+    lost = [f"{one.run.id}, {part.name}: {part.words}" for one in seen for part in one.parts if part.words]
+    names = listing([one.run.id for one in seen])
+    if not tables:
+        return "; ".join([f"{names} together: no group was measured", *lost]), True
+    there = {label(host) for host in hosts}
+    gone = {node: why for one in seen for node, why in collect.absent(one.run, one.parts).items()}
+    first, table = every[0], merged(tables, hosts)
+    rounds, round_s = int(str(table.context["rounds"])), first.place.round_s(first.group)
+    absent = tuple((node, why) for node, why in gone.items() if label(node) not in there)
+    how = Sampled("rolling", Budget(rounds * round_s, round_s), False, absent=absent)
+    leaf_of = {label(node): leaf for one in seen for node, leaf in one.run.leaves.items()}
+    came = first.reached([table], how, seen[0].run, leaf_of)
+    said = "; ".join([f"{names} together", came.screened.sentence, *lost])
+    return said, bool(came.screened.named or came.screened.unclear or came.open_step)
