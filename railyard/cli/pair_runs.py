@@ -4,13 +4,14 @@ import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.wording import counted, percent
+from railyard.cli.pair_sample import duration
 
 if TYPE_CHECKING:
     from railyard.cluster.rolling.follow import Seen
@@ -25,21 +26,6 @@ _DAYS_REMEMBERED = 7
 _NIGHTLY = 4
 
 
-def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """Return the seconds of ``15min``, ``15m``, ``1h30m`` or ``900s``."""
-    from railyard.site.systems.jobs import seconds
-
-    if value is None:
-        return None
-    try:
-        found = seconds(value.replace("min", "m"))
-    except ValueError:
-        found = 0
-    if not found:
-        raise InputError("--budget", f'"{value}"', "a time such as 15min, 1h30m or 900s")
-    return float(found)
-
-
 _system = click.option("--system", "name", required=True, metavar="NAME[:FABRIC]", help="The system, and its fabric.")
 
 
@@ -51,8 +37,8 @@ _system = click.option("--system", "name", required=True, metavar="NAME[:FABRIC]
     "--budget",
     "budget_s",
     metavar="TIME",
-    callback=_duration,
-    help="How long it may measure, such as 15min; in groups: each group.",
+    callback=duration,
+    help="How long it may measure, such as 15min; each group so long.",
 )
 @click.option("--sample", type=click.IntRange(1), metavar="K", help="In groups: so many rounds of each group at most.")
 @click.option("--nightly", is_flag=True, help="Random partners, those first that were met least in the last 7 days.")
@@ -276,14 +262,9 @@ def _text(record: "Record") -> str:
 
 
 def _nights(site: "Site", fabric: str | None, days: int) -> tuple[tuple["Night", ...], tuple[str, ...]]:
-    from railyard.base.paths import runs_folder
-    from railyard.results.store.query import Wanted, records
-    from railyard.verdict.pair_coverage import nights_of
+    from railyard.verdict.pair_coverage import lately
 
-    since = f"{datetime.now(timezone.utc) - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
-    benchmark = "pairs/pairs"
-    found = records(site.home, Wanted(system=site.system.system, fabric=fabric, benchmark=benchmark, since=since))
-    return nights_of(found.records, runs_folder(site.home))
+    return lately(site.home, site.system.system, fabric, days)
 
 
 def _covered(site: "Site", fabric: str | None, nights: Sequence["Night"]) -> "Covered":

@@ -89,6 +89,16 @@ def lines(
     return made
 
 
+def plan_sample(asking: Sequence[str], lists_nodes: str | None) -> list[str]:
+    """Return the lines of a job that plan its sample; ``lists_nodes`` prints its nodes, None where they are known."""
+    listed = [] if lists_nodes is None else [f"{lists_nodes} > {NODES}"]
+    return [*listed, f"{_asks_next(asking)} --first {NODES} > {ROUNDS} || exit 65"]
+
+
+def _asks_next(asking: Sequence[str]) -> str:
+    return f"{shlex.quote(sys.executable)} -m railyard pairs next --sample {' '.join(asking)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """How a job measures a sample of all pairs: its launches, the program, and what that is told.
@@ -106,15 +116,6 @@ class Sample:
     asking: Sequence[str]
     budget_s: float
 
-    @property
-    def _next(self) -> str:
-        return f"{shlex.quote(sys.executable)} -m railyard pairs next --sample {' '.join(self.asking)}"
-
-    def before(self, lists_nodes: str | None) -> list[str]:
-        """Return the lines that plan the sample; ``lists_nodes`` prints the job's nodes, None where they are there."""
-        listed = [] if lists_nodes is None else [f"{lists_nodes} > {NODES}"]
-        return [*listed, f"{self._next} --first {NODES} > {ROUNDS} || exit 65"]
-
     def after(self, output: str) -> list[str]:
         """Return the lines that measure the steps after the first one, whose rows are in ``output``."""
         again = " ".join(self.again_words)
@@ -124,8 +125,11 @@ class Sample:
             for rail, its_launch in self.rails.items()
         ]
         sample = f"{self.launch} {self.program} {SAMPLE} $step.txt {' '.join(self.words)}"
+        asked = _asks_next(self.asking)
         return [
             f"made={shlex.quote(output)}",
+            # Of an earlier measurement in this folder.
+            f"rm -f {' '.join(f'{step}.out' for step in STEPS)}",
             "measure_step() {",
             "    name=$(sed -n 's/^# name //p' $step.txt) over=$(sed -n 's/^# over //p' $step.txt)",
             f'    if [ "$name" = {SAMPLE} ]; then {sample}; return; fi',
@@ -135,7 +139,7 @@ class Sample:
             "    esac",
             "}",
             f"for step in {' '.join(STEPS)}; do [ $SECONDS -lt {self.budget_s:.0f} ] || break; "
-            f"{self._next} $made > $step.txt 2> $step.err && [ -s $step.txt ] || break; "
+            f"{asked} $made > $step.txt 2> $step.err && [ -s $step.txt ] || break; "
             'measure_step > $step.out 2>&1 || break; made="$made $step.out"; done',
         ]
 

@@ -122,7 +122,7 @@ def text_of(table: Table) -> str:
         f"# {told.format_map(context)} bytes",
         *(f"# rank {rank} on {host}" for rank, host in enumerate(hosts)),
         _HEADING,
-        *("{} {} {} {:.2f} {:.2f} {:.2f}".format(*row) for row in table.rows),
+        *(f"{row[0]} {row[1]} {row[2]} {' '.join(f'{value or 0:.2f}' for value in row[3:])}" for row in table.rows),
         f"# end: {len(table.rows)} pairs",
     ]
     return "\n".join(lines) + "\n"

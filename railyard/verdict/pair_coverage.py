@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from railyard.base.errors import InputError
 from railyard.base.hostlist import label
+from railyard.base.paths import runs_folder
+from railyard.benchmarks.table.pairs import PAIRS
 from railyard.results.record import pair_rows
 from railyard.results.record.form import Record
 from railyard.site.topology import Leaves
@@ -66,6 +69,32 @@ def nights_of(records: Iterable[Record], stored: Path) -> tuple[tuple[Night, ...
         kind = record.pairs.sample.kind if record.pairs.sample is not None else "all pairs"
         found.append(Night(record.run, record.time, kind, record.pairs.nodes, pairs))
     return tuple(found), tuple(problems)
+
+
+def lately(home: Path, system: str, fabric: str | None, days: int) -> tuple[tuple[Night, ...], tuple[str, ...]]:
+    """Return a system's stored runs of pairs of the last days, and a sentence for each that cannot be read."""
+    from railyard.results.store.query import Wanted, records
+
+    since = f"{datetime.now(timezone.utc) - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
+    found = records(home, Wanted(system=system, fabric=fabric, benchmark=PAIRS, since=since))
+    return nights_of(found.records, runs_folder(home))
+
+
+def used_text(nights: Iterable[Night]) -> str:
+    """Return the pairs of nights by name, a pair a line, nights apart by a blank line, the oldest first."""
+    return "\n".join("".join(f"{one} {other}\n" for one, other in sorted(night.by_name())) for night in nights)
+
+
+def used_of(text: str, nodes: Sequence[str]) -> tuple[tuple[Pair, ...], ...]:
+    """Return the pairs of such a text by their places among nodes; pairs of other nodes are left out."""
+    places = {label(node): place for place, node in enumerate(nodes)}
+    nights = []
+    for night in text.split("\n\n"):
+        pairs = [line.split() for line in night.splitlines()]
+        known = [(places[a], places[b]) for a, b in (pair for pair in pairs if len(pair) == 2)
+                 if a in places and b in places]  # fmt: skip
+        nights.append(tuple((min(pair), max(pair)) for pair in known))
+    return tuple(nights)
 
 
 def covered(

@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.made.judged import counters_file
-
 #: MB/s of a healthy pair.
 RATE = 11_800.0
 
@@ -34,8 +32,8 @@ def make(
     folder.mkdir()
     root = Path(__file__).parents[2]
     for name in ("sbatch", "scontrol", "squeue", "scancel", "srun"):
-        words = f'PYTHONPATH={root} exec {sys.executable} {__file__} {bed} {name} "$@"'
-        (folder / name).write_text(f"#!/bin/sh\n{words}\n", encoding="utf-8")
+        text = f'PYTHONPATH={root} exec {sys.executable} {__file__} {bed} {name} "$@"'
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         (folder / name).chmod(0o755)
     (folder / "module").write_text("#!/bin/sh\n", encoding="ascii")
     (folder / "module").chmod(0o755)
@@ -146,27 +144,30 @@ def ask(bed: Path, state: dict[str, Any], asked: str) -> int:
         if job["state"] == "RUNNING":
             job["state"] = job.pop("ends", "COMPLETED")
     for job in state["jobs"]:
-        running = [one for one in state["jobs"] if one["state"] == "RUNNING"]
-        taken = {node for one in running for node in one["nodes"]} | set(state["busy"])
-        unfit = [node for node in job["nodes"] if state["nodes"][node]["state"] != "IDLE"]
-        own = [one for one in running if one["id"] == job["id"]]
-        before = [one for one in state["jobs"] if str(one["id"]) == job["after"]]
-        if job["state"] != "PENDING" or job["held"] or not job["nodes"]:
-            continue
-        if unfit:
-            job["reason"] = f"ReqNodeNotAvail,_UnavailableNodes:{','.join(unfit)}"
-        elif taken & set(job["nodes"]):
-            job["reason"] = "Resources"
-        elif job["at_once"] and len(own) >= job["at_once"]:
-            job["reason"] = "JobArrayTaskLimit"
-        elif any(one["state"] in ("PENDING", "RUNNING") for one in before):
-            job["reason"] = "Dependency"
-        else:
-            begin(bed, state, job)
+        if job["state"] == "PENDING" and job["nodes"] and not job["held"]:
+            reason = why_not(state, job)
+            if reason is None:
+                begin(bed, state, job)
+            else:
+                job["reason"] = reason
     for job in state["jobs"]:
         if str(job["id"]) == asked or f"{job['id']}_{job['task']}" == asked:
             _print(job)
     return 0
+
+
+def why_not(state: dict[str, Any], job: dict[str, Any]) -> str | None:
+    """Return why a job that is not held cannot begin, None where it can."""
+    running = [one for one in state["jobs"] if one["state"] == "RUNNING"]
+    unfit = [node for node in job["nodes"] if state["nodes"][node]["state"] != "IDLE"]
+    if unfit:
+        return f"ReqNodeNotAvail,_UnavailableNodes:{','.join(unfit)}"
+    if {node for one in (*running, {"nodes": state["busy"]}) for node in one["nodes"]} & set(job["nodes"]):
+        return "Resources"
+    if job["at_once"] and sum(one["id"] == job["id"] for one in running) >= job["at_once"]:
+        return "JobArrayTaskLimit"
+    before = [one for one in state["jobs"] if str(one["id"]) == job["after"]]
+    return "Dependency" if any(one["state"] in ("PENDING", "RUNNING") for one in before) else None
 
 
 def begin(bed: Path, state: dict[str, Any], job: dict[str, Any]) -> None:
@@ -219,6 +220,8 @@ def srun(state: dict[str, Any], words: list[str]) -> int:
                 counts[hosts[rank]] += 1
     if "cut" not in os.environ["DEAD"]:
         print(f"# end: {rows} pairs")
+    from tests.made.judged import counters_file  # which takes a second to import
+
     rails = meant.split(",")
     a_pair = int(size) * int(window) * int(repeats) / 1e6
     for host in hosts:
@@ -238,7 +241,9 @@ def _print(job: dict[str, Any]) -> None:
     nodes = ",".join(job["nodes"]) if job["state"] != "PENDING" else "(null)"
     code = {"FAILED": "13:0", "NODE_FAIL": "1:0"}.get(job["state"], "0:0")
     reason = "JobHeldUser" if job["held"] else job["reason"]
-    print(f"JobId={job['id']}{task} JobState={job['state']} Reason={reason} Restarts=0 ExitCode={code} NodeList={nodes}")
+    print(
+        f"JobId={job['id']}{task} JobState={job['state']} Reason={reason} Restarts=0 ExitCode={code} NodeList={nodes}"
+    )
 
 
 def _job(state: dict[str, Any], name: str) -> dict[str, Any]:
