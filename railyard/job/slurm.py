@@ -22,19 +22,19 @@ _ASK_WITHIN_S = 60
 
 def answer(words: Sequence[str]) -> tuple[str, str]:
     """Return a client's output, and the first line that it complains; no output where it is missing or too slow."""
-    done = _run(words)
+    done = ended(words)
     return ("", done) if isinstance(done, str) else (done.stdout, _complaint(done))
 
 
 def refused(words: Sequence[str]) -> str | None:
     """Return why a client did not do what it was told, in its own first line; None where it did."""
-    done = _run(words)
+    done = ended(words)
     if isinstance(done, str):
         return done
     return None if done.returncode == 0 else _complaint(done) or f"{words[0]} ended with exit code {done.returncode}"
 
 
-def _run(words: Sequence[str]) -> "subprocess.CompletedProcess[str] | str":
+def ended(words: Sequence[str]) -> "subprocess.CompletedProcess[str] | str":
     """Return how a client ended, or why it did not."""
     try:
         return subprocess.run(

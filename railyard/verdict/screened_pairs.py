@@ -17,6 +17,10 @@ from railyard.verdict.path.ports import look_at
 from railyard.verdict.rules.model import failed
 
 
+#: So many of the named stand in a sentence; all are suspects of the record.
+_TOLD = 6
+
+
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """How a sample was made: ``kind`` in one word, its budget, when (UTC, as records have it), and who was not there.
@@ -90,7 +94,7 @@ def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_link
     if not findings.suspects or found.verdict.fails:
         said = came.screened.sentence
         return with_remark(found, said if came.open_step is None else f"{findings.sentence}; {said}")
-    return _failed(found, findings, node_pair_sample.words_of(came.screened.named, came.network))
+    return _failed(found, findings, came)
 
 
 def record_of(screened: Screened, sampled: Sampled) -> PairsSample:
@@ -136,21 +140,24 @@ def _closed(tables: Sequence[Table], network: Network, budget: Budget, absent: d
     return found
 
 
-def _failed(found: Assessment, findings: Findings, words: Sequence[str]) -> Assessment:
+def _failed(found: Assessment, findings: Findings, came: Reached) -> Assessment:
     """Return the assessment of a run that met its references, and of which a screening names somebody."""
-    judged = found.verdict
-    next_look = look_at(listing(list(words[:4])))
-    own = failed(5, findings.sentence, "fabric", next_look)
+    judged, named = found.verdict, came.screened.named
+    next_look = look_at(listing(node_pair_sample.words_of(named[:_TOLD], came.network)))
+    more = f"; {len(named) - _TOLD} more are named" if len(named) > _TOLD else ""
+    sentence = "; ".join(one.reason for one in named[:_TOLD]) + more
+    own = failed(5, sentence, "fabric", next_look)
+    rest = came.screened.sentence.removeprefix(sentence).removeprefix("; ")
     said = replace(
         judged,
         state="fail",
-        sentence=findings.sentence,
+        sentence=sentence,
         rule=5,
         fault="fabric",
         rules=tuple(own if rule.rule == 5 else rule for rule in judged.rules),
         suspects=findings.suspects,
         look_at=next_look,
-        remarks=(f"the references alone are met: {judged.sentence}", *judged.remarks),
+        remarks=(rest, f"the references alone are met: {judged.sentence}", *judged.remarks),
     )
     return replace(found, inputs=replace(found.inputs, suspects=findings.suspects), verdict=said)
 

@@ -1,14 +1,18 @@
-"""A Slurm of our own making, whose clients are this one program: `python fake_slurm.py BED NAME WORD...`.
+"""A Slurm of our own making: its clients answer within the test's process, and its jobs run on this machine.
 
 ``BED/state.json`` has its nodes and jobs. Time is the number of times that somebody asked for jobs (``ask`` below): a
-job runs on this machine when it begins, and has ended at the next ask. So nothing here waits, and every test of it goes
-as fast as the machine allows. The words and answers are those of Slurm 22.05, as far as they are used.
+job runs when it begins, and has ended at the next ask. So nothing here waits, and every test of it goes as fast as the
+machine allows. The words and answers are those of Slurm 22.05, as far as they are used. What a job calls are programs
+in ``BED/bin``: srun is this file.
 """
 
+import io
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +23,11 @@ RATE = 11_800.0
 def make(
     bed: Path, nodes: list[str], devices: list[str], busy: dict[str, int] | None = None, **planted: Any
 ) -> dict[str, str]:
-    """Make a bed with clients of Slurm on PATH, and return the variables to use it with.
+    """Make a bed, and return the variables with which its jobs find their programs.
 
     ``busy`` says until which ask a node is busy. ``planted``: ``slow`` (node: share of the rate), ``dead`` (node: how
-    its job ends: cut, exit, lost), ``drain`` (ask: node), ``no_arrays`` and ``no_nodes`` (what is refused).
+    its job ends: cut, exit, lost), ``drain`` (ask: node), ``no_arrays``, ``no_nodes`` and ``refused`` (what sbatch and
+    scontrol do not do).
     """
     bed.mkdir(parents=True, exist_ok=True)
     state = {"asks": 0, "last": 0, "nodes": {node: {"state": "IDLE"} for node in nodes}, "jobs": []}
@@ -30,14 +35,30 @@ def make(
     _write(bed, state)
     folder = bed / "bin"
     folder.mkdir()
-    root = Path(__file__).parents[2]
-    for name in ("sbatch", "scontrol", "squeue", "scancel", "srun"):
-        text = f'PYTHONPATH={root} exec {sys.executable} {__file__} {bed} {name} "$@"'
+    programs = {
+        "srun": f'exec {sys.executable} -S {__file__} {bed} "$@"',
+        # show hostnames LIST
+        "scontrol": "echo \"$3\" | tr , '\\n'",
+        "module": ":",
+    }
+    for name, text in programs.items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         (folder / name).chmod(0o755)
-    (folder / "module").write_text("#!/bin/sh\n", encoding="ascii")
-    (folder / "module").chmod(0o755)
     return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def answer(bed: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Return how a client ended, as the process of a real one."""
+    state = state_of(bed)
+    state["calls"].append(list(words))
+    clients = {"sbatch": sbatch, "scontrol": scontrol, "squeue": squeue, "scancel": scancel}
+    if words[0] not in clients:
+        return subprocess.CompletedProcess(list(words), 127, "", f"{words[0]}: not found")
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = clients[words[0]](bed, state, list(words[1:]))
+    _write(bed, state)
+    return subprocess.CompletedProcess(list(words), code, out.getvalue(), err.getvalue())
 
 
 def state_of(bed: Path) -> dict[str, Any]:
@@ -49,18 +70,6 @@ def state_of(bed: Path) -> dict[str, Any]:
 def change(bed: Path, **values: Any) -> None:
     """Change what is at the top of a bed's state."""
     _write(bed, state_of(bed) | values)
-
-
-def main(bed: Path, name: str, words: list[str]) -> int:
-    if name == "srun":
-        return srun(state_of(bed), words)
-    state = state_of(bed)
-    state["calls"].append([name, *words])
-    clients = {"sbatch": sbatch, "scontrol": scontrol, "squeue": squeue, "scancel": scancel}
-    try:
-        return clients[name](bed, state, words)
-    finally:
-        _write(bed, state)
 
 
 def sbatch(bed: Path, state: dict[str, Any], words: list[str]) -> int:
@@ -98,8 +107,6 @@ def scontrol(bed: Path, state: dict[str, Any], words: list[str]) -> int:
             for name, node in state["nodes"].items():
                 reason = f" Reason={node['reason']} [root@2026-11-24T03:00:00]" if "reason" in node else ""
                 print(f"NodeName={name} State={node['state']} Partitions=all{reason}")
-        case ["show", "hostnames", names]:
-            print("\n".join(names.split(",")))
         case ["update", job, nodes, tasks, required]:
             names = required.removeprefix("ReqNodeList=").split(",")
             if state["planted"].get("no_nodes") or not set(names) <= set(state["nodes"]):
@@ -192,8 +199,9 @@ def begin(bed: Path, state: dict[str, Any], job: dict[str, Any]) -> None:
 def srun(state: dict[str, Any], words: list[str]) -> int:
     """Stand for reader and pairs on all nodes of a job, in its group's folder."""
     if "lost" in os.environ["DEAD"]:
-        os.kill(os.getppid(), 9)  # group.sh's timeout; the script that would write its end is next
-        os.kill(_parent(os.getppid()), 9)
+        timeout = os.getppid()
+        os.kill(_parent(timeout), 9)  # group.sh, which would write its end
+        os.kill(timeout, 9)
         return 1
     if "exit" in os.environ["DEAD"]:
         print("MPI_ABORT was invoked on rank 2", file=sys.stderr)
@@ -220,16 +228,27 @@ def srun(state: dict[str, Any], words: list[str]) -> int:
                 counts[hosts[rank]] += 1
     if "cut" not in os.environ["DEAD"]:
         print(f"# end: {rows} pairs")
-    from tests.made.judged import counters_file  # which takes a second to import
-
     rails = meant.split(",")
     a_pair = int(size) * int(window) * int(repeats) / 1e6
     for host in hosts:
         moved = 1.03 * counts[host] * a_pair / len(rails)
-        devices = dict.fromkeys(rails, (moved, moved)) | {name: (0.1, 0.1) for name in watched.split(",") if name}
-        text = counters_file(host, devices, tuple(rails), tag=tag)
+        devices = dict.fromkeys(rails, moved) | dict.fromkeys(filter(None, watched.split(",")), 0.1)
+        text = counters(host, devices, rails, tag)
         Path(folder, f"{host}.counters").write_text(text, encoding="utf-8")
     return 0
+
+
+def counters(node: str, moved_mb: dict[str, float], meant: list[str], tag: str) -> str:
+    """Return what the counter reader writes on a node whose devices moved so many MB each way."""
+    lines = [f"railyard-counters 1 {tag}", f"node {node}", "first-by SLURM_LOCALID"]
+    lines += [f"{'meant' if device in meant else 'watched'} {device}" for device in moved_mb]
+    for when, at in (("before", 10), ("after", 15)):
+        lines.append(f"{when} at {at}.00")
+        for device, moved in moved_mb.items():
+            count = 1000 + round(moved * 1e6) * (when == "after")
+            lines += [f"{when} {device} carrier 1", f"{when} {device} rx_bytes {count}"]
+            lines.append(f"{when} {device} tx_bytes {count}")
+    return "\n".join([*lines, "end 0", ""])
 
 
 def _parent(pid: int) -> int:
@@ -256,4 +275,4 @@ def _write(bed: Path, state: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))
+    sys.exit(srun(state_of(Path(sys.argv[1])), sys.argv[2:]))

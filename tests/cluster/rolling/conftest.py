@@ -8,6 +8,7 @@ import pytest
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cluster.rolling import follow
+from railyard.job import slurm as clients
 from railyard.site.site import Site, site_at
 from tests.made import fake_slurm
 
@@ -68,6 +69,7 @@ def slurm(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
         bed = home.parent / "bed"
         for name, value in fake_slurm.make(bed, NODES, ["eth1", "eth2"], busy, **planted).items():
             monkeypatch.setenv(name, value)
+        monkeypatch.setattr(clients, "ended", lambda words: fake_slurm.answer(bed, words))
         return bed
 
     return made
