@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from railyard.verdict.blame.screening.model import Budget, Kind, Network, Screened, Settings, Suspect
+from railyard.verdict.blame.screening.model import Budget, Kind, Network, Results, Screened, Settings, Suspect
 from railyard.verdict.blame.screening.screen import screen
 from railyard.verdict.blame.search.model import Pair, Step
 from tests.made.simulated import Noise, Tree
@@ -100,13 +100,14 @@ def play(
 ) -> Outcome:
     """Return what a screening makes of a simulated network, and who of the planted faults it found."""
     asking = screen(network, budget, settings, first, simulated.absent())
-    step = next(asking)
+    given: Results | None = None
     while True:
         try:
-            step = asking.send(simulated.measure(step))
+            step = asking.send(given) if given is not None else next(asking)
         except StopIteration as end:
             verdict: Screened = end.value
             break
+        given = simulated.measure(step)
     planted = tuple(faults)
     named = frozenset(one for one in planted if any(_names(suspect, one) for suspect in verdict.named))
     seen = (*verdict.named, *verdict.unclear)

@@ -6,7 +6,7 @@ decides. The rest is as in ``simulated``.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -118,6 +118,22 @@ class RailNetwork:
             values += list(zip(a.tolist(), b.tolist(), rates, strict=True))
         return Results(values, gone)
 
+    def rings(self, groups: Sequence[Sequence[int]]) -> list[float | None]:
+        """Return what a collective gives each of these groups at the same time, as a share of healthy; None: nothing.
+
+        A ring through the group's nodes in their order, out and back to the first: the slowest of its streams decides.
+        """
+        edges = [(node, group[(at + 1) % len(group)]) for group in groups for at, node in enumerate(group)]
+        a, b = (np.array(ends, dtype=np.int64) for ends in zip(*edges, strict=True))
+        number = np.zeros(len(a), dtype=np.int64)
+        every = list(range(self.nodes.rails))
+        shares = self._one_way(a, b, every, self.nodes.gpus, self._links(a, b, number, every), noise=False)
+        shares *= disturbances(self._draw, self.noise, self.tree.nodes, a, b, number)
+        ends = np.cumsum([len(group) for group in groups])
+        slowest = np.array([part.min() for part in np.split(shares, ends[:-1])])
+        found = slowest * noisy(self._draw, self.noise, len(groups))
+        return [value if value > 0 else None for value in found.tolist()]
+
     def _chosen(self, over: Part | None) -> list[int]:
         if over is None:
             return list(range(self.nodes.rails))
@@ -128,14 +144,17 @@ class RailNetwork:
         planes = self.planes if len(self.planes) == 1 else [self.planes[rail] for rail in rails]
         return [plane.shared(source, target, number) for plane in planes]
 
-    def _one_way(self, a: Ints, b: Ints, rails: list[int], with_gpus: bool, links: list[Floats]) -> Floats:
+    def _one_way(
+        self, a: Ints, b: Ints, rails: list[int], with_gpus: bool, links: list[Floats], noise: bool = True
+    ) -> Floats:
         shares = []
         for place, rail in enumerate(rails):
             own = self._rail[:, rail] * (self._gpu[:, rail] if with_gpus else 1.0)
             link = links[place if len(links) == len(rails) else 0]
             shares.append(np.minimum(np.minimum(own[a], own[b]), link))
         combined: Floats = np.min(shares, axis=0) if self.nodes.striping == "slowest" else np.mean(shares, axis=0)
-        combined = combined * noisy(self._draw, self.noise, len(a))
+        if noise:
+            combined = combined * noisy(self._draw, self.noise, len(a))
         if self._pairs:
             keys = np.minimum(a, b) * self.tree.nodes + np.maximum(a, b)
             for key, share in self._pairs.items():

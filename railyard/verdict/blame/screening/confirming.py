@@ -8,15 +8,16 @@ from railyard.verdict.blame.screening import parts, routes
 from railyard.verdict.blame.screening.doubts import slow_pairs
 from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.model import Suspect
+from railyard.verdict.blame.screening.promise import OF_A_LEAF
 from railyard.verdict.blame.screening.routes import Paths
-from railyard.verdict.blame.screening.suspects import Asked, answer, fitting, of_node, of_pair, questions_of
+from railyard.verdict.blame.screening.suspects import Asked, answer, fitting, of_node, of_pair, questions_of, upper_of
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import alone, whole
 from railyard.verdict.blame.search.alone import Question
 from railyard.verdict.blame.search.model import Pair, Part, Step
 
-#: Pairs of one leaf that are asked about: more of them are likely one fault.
-OF_A_LEAF = 3
+#: Rounds that each rail and GPU path of the named nodes takes, about.
+_ROUNDS_OF_A_PART = 15
 #: Suspects that are told one by one, each kind.
 MOST_UNCLEAR = 200
 
@@ -26,7 +27,8 @@ Steps = Generator[Step, Given, None]
 def suspects(known: Known, turns: int = 2) -> Steps:
     """Measure nodes and pairs in doubt with good partners; those that stay unclear once more, with other partners."""
     open_nodes = list(known.found.nodes) + _nodes_of_cleared_leaves(known)
-    open_pairs = [pair for _, pair in known.low]
+    open_pairs = _clearest_first(known, [pair for _, pair in known.low])
+    known.reserve = _for_parts(known, open_nodes)
     examined: set[Pair] = set()
     paths = Paths()
     checks = whole.checks(known.leaves.layout, known.levels, known.good().ordered(), known.settings.slow)
@@ -52,7 +54,6 @@ def suspects(known: Known, turns: int = 2) -> Steps:
             known.clear(cleared)
             found = slow_pairs(known.leaves, known.found, known.speed)
             open_pairs += [pair for _, pair in found if set(pair) & set(cleared) and pair not in examined]
-        paths.by_company()
         settled = {leaf for key in paths.routes for leaf in key}
         ends = known.leaves.of
         open_pairs = [pair for pair in open_pairs if not {int(ends[node]) for node in pair} & settled]
@@ -63,10 +64,13 @@ def suspects(known: Known, turns: int = 2) -> Steps:
 
 def parts_of_nodes(known: Known) -> Steps:
     """Measure each rail of the named nodes alone, and where none is slow each GPU's path."""
-    nodes = [one for one in known.answered.named if one.kind == "node"]
+    known.answered.named = list(dict.fromkeys(known.answered.named))
+    nodes = list({one.members: one for one in known.answered.named if one.kind == "node"}.values())
     for kind, names in (("rail", known.network.rails), ("gpu path", known.network.gpus)):
-        if len(names) < 2 and not (kind == "gpu path" and names):
-            continue
+        if not names:
+            return
+        if not known.network.rails or len(known.network.rails) + len(known.network.gpus) < 2:
+            return
         chosen = [one for one in nodes if one.members in known.answered.questions and one.share > 0]
         if not chosen:
             return
@@ -82,6 +86,12 @@ def _nodes_of_cleared_leaves(known: Known) -> list[int]:
             nodes = known.leaves.members[leaf]
             found += [int(node) for node in nodes[known.speed[nodes] < 1] if node not in known.found.nodes]
     return [node for node in found if node not in known.gone]
+
+
+def _clearest_first(known: Known, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return pairs of nodes that are slow beyond their leaf first, and those of nodes in doubt themselves last."""
+    beyond = set(known.found.beyond)
+    return sorted(pairs, key=lambda pair: (bool((known.speed[list(pair)] < 1).any()), not beyond & set(pair)))
 
 
 def _used(known: Known, members: tuple[int, ...]) -> frozenset[int]:
@@ -108,10 +118,9 @@ def _answered(
     known: Known, asked: Sequence[Asked], paths: Paths, checks: Sequence[whole.Check]
 ) -> Generator[Step, Given, list[Suspect]]:
     """Measure what is asked and answer it; return what is unclear."""
-    room = known.rest - _room_for_parts(known, asked)
-    rounds, repeats, fit, left = fitting(known.leaves, asked, known.plan.repeats, max(room, min(known.rest, 9)))
-    for kind, members in (("node", 1), ("pair", 2)):
-        known.count(kind, *([one for one in ones if len(one.members) == members] for ones in (asked, fit)))
+    room = known.rest - known.reserve
+    rounds, repeats, fit, left = fitting(known.leaves, asked, known.plan.repeats, room)
+    _noted(known, asked, fit)
     known.answered.unclear += [_left_out(known, one.members) for one in left[:MOST_UNCLEAR] if one.members]
     if not rounds:
         return []
@@ -119,7 +128,9 @@ def _answered(
     count = sum(bool(one.members) for one in fit)
     rows = yield from known.ask(Step("suspects", rounds, repeats, f"{count} suspects, each with good partners"))
     values = known.lists(rows)
-    found = alone.measured(known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow)
+    found = alone.measured(
+        known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow, upper_of(repeats)
+    )
     _checked(known, checks, found, values)
     sound = frozenset(np.flatnonzero(known.found.home >= known.found.bounds.home).tolist())
     unclear: list[Suspect] = []
@@ -136,6 +147,18 @@ def _answered(
     return unclear
 
 
+def _noted(known: Known, asked: Sequence[Asked], fit: Sequence[Asked]) -> None:
+    """Note who was asked about, and for whom there was room."""
+    fitting_ = {one.members for one in fit}
+    shares = {pair: share for share, pair in known.low}
+    for one in asked:
+        if len(one.members) == 1:
+            known.count("node", [(float(known.speed[one.members[0]]), one.members in fitting_)])
+        elif one.members:
+            pair = (one.members[0], one.members[1])
+            known.count("pair", [(shares.get(pair, 1.0), one.members in fitting_)])
+
+
 def _checked(
     known: Known,
     checks: Sequence[whole.Check],
@@ -150,12 +173,10 @@ def _checked(
                 known.answered.named.append(Suspect("all", below.members, below.share, below.expected, below.reason))
 
 
-def _room_for_parts(known: Known, asked: Sequence[Asked]) -> int:
+def _for_parts(known: Known, nodes: Sequence[int]) -> int:
     """Return the rounds that are kept for the parts of nodes that may be named."""
     count = len(known.network.rails) + len(known.network.gpus)
-    if count < 2 or not any(len(one.members) == 1 for one in asked):
-        return 0
-    return min(known.rest // 2, 12 * count)
+    return min(3 * known.rest // 5, _ROUNDS_OF_A_PART * count) if count > 1 and nodes else 0
 
 
 def _left_out(known: Known, members: tuple[int, ...]) -> Suspect:
@@ -166,19 +187,20 @@ def _left_out(known: Known, members: tuple[int, ...]) -> Suspect:
 
 def _up_links(known: Known, paths: Paths, rest: Sequence[Pair]) -> Steps:
     """Settle at which leaf each slow path's up-link is, and name it; slow pairs of these leaves are explained by it."""
-    paths.by_company()
     paths.by_routes(known.network, known.leaves, known.found)
+    paths.by_nodes(known.found.beyond)
+    paths.by_company(known.leaves, known.low)
     open_ = paths.open()
     if open_:
         good = known.good(node for pair in rest for node in pair)
         without = {int(known.leaves.of[node]) for _, pair in known.low for node in pair}
-        room = known.rest - (min(known.rest // 2, 12 * len(known.network.rails)) if known.answered.questions else 0)
+        room = known.rest - known.reserve
         made, rounds = routes.traces(known.leaves, open_, good, tuple(without), known.network.up_links, room)
         if made:
             why = f"which of two leaves has the slow up-link: streams from each to others, for {len(made)} paths"
             rows = yield from known.ask(Step("trace", rounds, 1, why))
             slow = _slow_streams(known, rows)
-            slow = yield from _twice(known, slow)
+            slow = yield from _twice(known, slow, known.rest - known.reserve)
             routes.settle(paths, made, slow)
     named = routes.named(known.network, known.leaves, paths, known.found)
     known.answered.named += named
@@ -197,10 +219,10 @@ def _slow_streams(known: Known, rows: Rows) -> dict[Pair, bool]:
     return {pair: max(values) < bound for pair, values in known.lists(rows).items()}
 
 
-def _twice(known: Known, slow: dict[Pair, bool]) -> Generator[Step, Given, dict[Pair, bool]]:
+def _twice(known: Known, slow: dict[Pair, bool], room: int) -> Generator[Step, Given, dict[Pair, bool]]:
     """Measure slow streams again: what is good once is good."""
     pairs = [pair for pair, is_slow in slow.items() if is_slow]
-    rounds, repeats, fit, _ = fitting(known.leaves, [Question(pair, ()) for pair in pairs], (3, 1), known.rest)
+    rounds, repeats, fit, _ = fitting(known.leaves, [Question(pair, ()) for pair in pairs], (3, 1), room)
     if not fit:
         return slow
     rows = yield from known.ask(Step("trace", rounds, repeats, f"{len(pairs)} slow streams again"))
@@ -213,10 +235,12 @@ def _by_part(
     """Measure each part alone, and put slow parts in their nodes' place; return the nodes of which none was slow."""
     asked = [known.answered.questions[one.members] for one in nodes]
     asked = [one for one in asked if len(one.partners) == 2]
-    room = known.rest // len(names)
+    parts_left = len(names) + (len(known.network.gpus) if kind == "rail" else 0)
+    room = known.rest // parts_left
     rounds, repeats, fit, left = fitting(known.leaves, asked, (5, 3), room)
-    known.count("part", asked, fit)
     by_members = {one.members: one for one in nodes}
+    placed = {one.members for one in fit}
+    known.count(kind, [(by_members[one.members].share, one.members in placed) for one in asked])
     what = "rails" if kind == "rail" else "GPU paths"
     for one in left:
         _replace(known, by_members[one.members], f"the budget had no room to measure its {what} alone")
@@ -228,16 +252,18 @@ def _by_part(
         part = Part("rail" if kind == "rail" else "gpu path", name)
         step = Step("rails" if kind == "rail" else "gpu paths", rounds, repeats, f"{what} of {len(fit)} nodes", part)
         values = dict(known.lists((yield from known.ask(step))))
-        found = alone.measured(known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow)
+        found = alone.measured(
+            known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow, upper_of(repeats)
+        )
         measured[part] = (found, values)
     unexplained = []
     for one in fit:
         node = by_members[one.members]
-        told = parts.in_place_of(known.leaves, node, one, measured, names)
+        blamed = parts.in_place_of(known.leaves, node, one, measured, names)
         place = known.answered.named.index(node)
-        known.answered.named[place : place + 1] = told
-        if parts.slow_parts(one, measured) == ():
-            unexplained += [each for each in told]
+        known.answered.named[place : place + 1] = blamed
+        if len(parts.told(one, measured).good) == len(names):
+            unexplained += blamed
     return unexplained
 
 

@@ -1,5 +1,6 @@
 """Whom a sample casts doubt on: nodes, leaves, and pairs that neither explains. Nobody is named here."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,9 @@ COLLIDED = 0.85
 #: Where so many values of equally crowded rounds have collided, no value of such rounds says anything of its pair.
 MOST_COLLIDED = 0.25
 #: A share says how many collide from so many values on.
-_ENOUGH = 20
+_ENOUGH = 100
+#: A node is slow with all others from so many values on.
+_BEYOND = 3
 #: A leaf meets others as a whole where so many of its nodes send at once.
 WHOLE_LEAF = 0.5
 
@@ -33,9 +36,9 @@ class Seen:
 
     ``clean`` are the rows of rounds in which hardly a pair collides. ``home`` and ``away`` are each node's best share
     of healthy at its own leaf and, in clean rows, beyond it, NaN without a value; ``speed`` is what a node's pairs can
-    give at most, 1 where it is in no doubt. ``bouts`` has the mean of each leaf (column) in each round in which it met
-    another as a whole, NaN elsewhere, and ``usual`` the leaf's median of these. ``bounds`` is what is slow: of nodes at
-    home, of nodes away, of leaves (0: too few to tell), of pairs at one leaf, and of pairs across leaves.
+    give at most, 1 where it is in no doubt. ``beyond`` are nodes that are good at home and slow with all others.
+    ``bouts`` has the mean of each leaf (column) in each round in which it met another as a whole, NaN elsewhere, and
+    ``usual`` the leaf's median of these. ``bounds`` is below which share each of these is in doubt.
     """
 
     rows: Rows
@@ -46,6 +49,7 @@ class Seen:
     away: Floats
     speed: Floats
     nodes: tuple[int, ...]
+    beyond: tuple[int, ...]
     leaves: tuple[int, ...]
     bouts: Floats
     usual: Floats
@@ -73,7 +77,7 @@ def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen
     usual_home, home_bound = _bound(home, settings.look_again)
     slow_home = home < home_bound
     speed = np.where(slow_home, np.minimum(1.0, home / usual_home), 1.0)
-    clean = _clean(rows, share, speed, far)
+    clean = _clean(leaves, rows, share, speed)
     away = _best(count, rows, share, far & clean)
     usual_away, away_bound = _bound(away, settings.look_again)
     without_home = np.isnan(home) & (away < away_bound)
@@ -83,14 +87,23 @@ def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen
     usual = _usual(bouts)
     inside = np.array([_median(home[nodes]) for nodes in leaves.members])
     quiet, leaf_bound = _quiet(leaves, usual)
-    switches = _switches(leaves, doubted)
+    switches = _switches(leaves, doubted, speed)
     slow_leaves = tuple(sorted(quiet | switches))
     explained = _explained(leaves, switches, speed)
     nodes = [int(node) for node in np.flatnonzero(doubted) if node not in explained]
     nodes.sort(key=lambda node: (speed[node], node))
+    beyond = _beyond(leaves, rows.of(far & clean), (home >= home_bound) & (away < away_bound), slow_leaves)
     near_bound, far_bound = (pair_bound(level.scatter, settings.look_again) for level in (levels.near, levels.far))
     bounds = Bounds(home_bound, away_bound, leaf_bound, near_bound, far_bound)
-    return Seen(rows, levels, share, clean, home, away, speed, tuple(nodes), slow_leaves, bouts, usual, inside, bounds)
+    return Seen(
+        rows, levels, share, clean, home, away, speed, tuple(nodes), beyond, slow_leaves, bouts, usual, inside, bounds
+    )
+
+
+def able_of(speed: Floats, rows: Rows) -> Floats:
+    """Return what each pair can give by its nodes: of two slow ones both lacks add up, as of different rails."""
+    able: Floats = np.maximum(0.0, speed[rows.a] + speed[rows.b] - 1)
+    return able
 
 
 def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, Pair]]:
@@ -108,7 +121,10 @@ def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, 
         kept &= ~(of_leaf & (far & (rows.crowd > 1)))
         switch = found.inside < found.bounds.near
         kept &= ~((doubted & switch)[leaves.of[rows.a]] | (doubted & switch)[leaves.of[rows.b]])
-    able = np.minimum(speed[rows.a], speed[rows.b])
+    if found.beyond:
+        # one pair of each such node is asked about, and stands for the others
+        kept &= ~(far & (np.isin(rows.a, found.beyond) | np.isin(rows.b, found.beyond)))
+    able = able_of(speed, rows)
     bound = np.where(far, found.bounds.far, found.bounds.near)
     kept &= able > 0  # a node that gives nothing explains all of its pairs
     able = np.where(able > 0, able, np.inf)
@@ -126,6 +142,22 @@ def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, 
     slow = np.flatnonzero(best < least)
     order = slow[np.argsort(best[slow], kind="stable")]
     return [(float(best[at]), divmod(int(names[at]), len(leaves.of))) for at in order]
+
+
+def pairs_beyond(leaves: Leaves, found: Seen) -> list[tuple[float, Pair]]:
+    """Return for each node that is slow with all others two pairs with nodes that are not, each of another leaf."""
+    rows = found.rows
+    kept = leaves.far(rows.a, rows.b) & found.clean
+    chosen = []
+    for node in found.beyond:
+        taken: dict[int, tuple[float, Pair]] = {}
+        for place in np.flatnonzero(kept & ((rows.a == node) | (rows.b == node))).tolist():
+            pair = (int(rows.a[place]), int(rows.b[place]))
+            other = pair[0] if pair[1] == node else pair[1]
+            if other not in found.beyond and found.speed[other] == 1:
+                taken.setdefault(int(leaves.of[other]), (float(found.share[place]), pair))
+        chosen += list(taken.values())[:2]
+    return sorted(chosen)
 
 
 def _best_of_others(leaves: Leaves, found: Seen, able: Floats, names: Ints) -> Floats:
@@ -147,25 +179,45 @@ def _best(count: int, rows: Rows, share: Floats, kept: Bools) -> Floats:
     return np.where(np.isfinite(best), best, np.nan)
 
 
+def _beyond(leaves: Leaves, rows: Rows, slow: Bools, slow_leaves: Sequence[int]) -> tuple[int, ...]:
+    """Return the nodes that are slow beyond their leaf, of those with enough values to tell, and of no slow leaf."""
+    values = np.bincount(rows.a, minlength=len(slow)) + np.bincount(rows.b, minlength=len(slow))
+    of_slow = np.isin(leaves.of, slow_leaves)
+    return tuple(np.flatnonzero(slow & (values >= _BEYOND) & ~of_slow).tolist())
+
+
 def _bound(best: Floats, least: float) -> tuple[float, float]:
     """Return the healthy level of nodes by their best values, and the bound below it."""
     values = best[~np.isnan(best)]
     return edge(values.tolist(), least) if len(values) else (1.0, 0.0)
 
 
-def _clean(rows: Rows, share: Floats, speed: Floats, far: Bools) -> Bools:
+def _clean(leaves: Leaves, rows: Rows, share: Floats, speed: Floats) -> Bools:
     """Return the rows of rounds that are no more crowded than those in which few values collide."""
-    able = np.minimum(speed[rows.a], speed[rows.b])
+    able = able_of(speed, rows)
     collided = share < COLLIDED * able
+    # about as crowded is alike: 16 to 31 flows, 32 to 63
+    size = np.frexp(rows.crowd.astype(np.float64))[1]
+    enough = min(_ENOUGH, int((rows.crowd > 1).sum()) // 4)
     most = 1
-    for crowd in np.unique(rows.crowd[rows.crowd > 1]):
-        alike = rows.crowd == crowd
-        if alike.sum() < _ENOUGH:
+    for each in np.unique(size[rows.crowd > 1]):
+        alike = size == each
+        if alike.sum() < enough:
             continue
-        if collided[alike].mean() > MOST_COLLIDED:
+        # a leaf at fault has slow values at any time: the median leaf counts
+        if _usual_share(leaves, rows.of(alike), collided[alike]) > MOST_COLLIDED:
             break
-        most = int(crowd)
+        most = int(rows.crowd[alike].max())
     return rows.crowd <= most
+
+
+def _usual_share(leaves: Leaves, rows: Rows, collided: Bools) -> float:
+    """Return the share of rows that collided at the median leaf."""
+    number = len(leaves.names)
+    ends = np.concatenate([leaves.of[rows.a], leaves.of[rows.b]])
+    rows_of = np.bincount(ends, minlength=number)
+    slow = np.bincount(ends, weights=np.concatenate([collided, collided]), minlength=number)
+    return float(np.median(slow[rows_of > 0] / rows_of[rows_of > 0]))
 
 
 def _bouts(leaves: Leaves, rows: Rows, share: Floats, speed: Floats, far: Bools) -> Floats:
@@ -205,15 +257,18 @@ def _quiet(leaves: Leaves, usual: Floats) -> tuple[set[int], float]:
     return {int(leaf) for leaf in known[usual[known] < bound]}, bound
 
 
-def _switches(leaves: Leaves, doubted: Bools) -> set[int]:
-    """Return the leaves most of whose nodes are slow with one another: the switch itself."""
+def _switches(leaves: Leaves, doubted: Bools, speed: Floats) -> set[int]:
+    """Return the leaves most of whose nodes are slow with one another, and alike: the switch itself."""
     if not leaves.known or len(leaves.names) < 3:
         return set()
-    return {
-        leaf
-        for leaf, nodes in enumerate(leaves.members)
-        if len(nodes) > NEIGHBOURS and 2 * int(doubted[nodes].sum()) > len(nodes)
-    }
+    found = set()
+    for leaf, nodes in enumerate(leaves.members):
+        slow = speed[nodes[doubted[nodes]]]
+        if len(nodes) > NEIGHBOURS and 2 * len(slow) > len(nodes):
+            alike = np.abs(slow - np.median(slow)) <= (1 - SLOWER_THAN_ITS_SIDE) * np.median(slow)
+            if 2 * int(alike.sum()) > len(nodes):
+                found.add(leaf)
+    return found
 
 
 def _explained(leaves: Leaves, switches: set[int], speed: Floats) -> set[int]:

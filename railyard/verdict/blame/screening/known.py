@@ -9,7 +9,7 @@ from railyard.verdict.blame.screening.doubts import Seen
 from railyard.verdict.blame.screening.leaves import Floats, Leaves
 from railyard.verdict.blame.screening.model import Network, Results, Settings, Suspect
 from railyard.verdict.blame.screening.plan import Shares
-from railyard.verdict.blame.screening.suspects import Asked, Good
+from railyard.verdict.blame.screening.suspects import Good
 from railyard.verdict.blame.screening.values import Levels, Rows, joined, rows_of
 from railyard.verdict.blame.search.alone import Question, State
 from railyard.verdict.blame.search.asking import told
@@ -40,10 +40,11 @@ class Answered:
 class Known:
     """A screening at some point.
 
-    ``allowed`` and ``spent`` are rounds. ``rows`` are those of the samples, ``others`` of all steps over all rails.
-    ``speed`` is what each node's pairs can give, which changes as nodes are cleared. ``low`` are the pairs that are
-    slow still, ``left`` those that were slow once and not measured again, ``sifted`` all that were slow once, and
-    whether each was measured again. ``asked`` and ``fitted`` count questions of each kind, for the promises.
+    ``allowed`` and ``spent`` are rounds; ``reserve`` are kept for the parts of nodes that may be named. ``rows`` are
+    those of the samples, ``others`` of all steps over all rails. ``speed`` is what each node's pairs can give, which
+    changes as nodes are cleared. ``low`` are the pairs that are slow still, ``left`` those that were slow once and not
+    measured again, ``sifted`` all that were slow once, and whether each was measured again. ``asked`` has by kind how
+    slow each suspect was that was asked about, and whether there was room for it.
     """
 
     network: Network
@@ -63,8 +64,8 @@ class Known:
     left: list[tuple[float, Pair]] = field(default_factory=list)
     sifted: list[tuple[float, Pair, bool]] = field(default_factory=list)
     answered: Answered = field(default_factory=Answered)
-    asked: dict[str, int] = field(default_factory=dict)
-    fitted: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, list[tuple[float, bool]]] = field(default_factory=dict)
+    reserve: int = 0
     repeats: int = 0
     part_repeats: int = 0
 
@@ -124,10 +125,9 @@ class Known:
         fit[list(without)] = False
         return Good(self.leaves, np.flatnonzero(fit).tolist())
 
-    def count(self, kind: str, asked: Sequence[Asked], fitted: Sequence[Asked]) -> None:
-        """Count questions, and those of them that fitted."""
-        self.asked[kind] = self.asked.get(kind, 0) + len(asked)
-        self.fitted[kind] = self.fitted.get(kind, 0) + len(fitted)
+    def count(self, kind: str, shares: Iterable[tuple[float, bool]]) -> None:
+        """Note for the promises how slow each suspect of a kind was, and whether the budget had room for it."""
+        self.asked.setdefault(kind, []).extend(shares)
 
     def silent(self) -> dict[int, str]:
         """Return the nodes that stopped giving results, and all that gave none where these are too many, with why.

@@ -61,19 +61,21 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long all steps may take together, and how long one round takes, both in seconds."""
+    """How long all steps may take together, one round of them, and the start of each step, all in seconds."""
 
     seconds: float
     round_s: float
+    step_s: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0 < self.seconds < math.inf and 0 < self.round_s < math.inf):
-            raise ValueError(f"{self.seconds} s in rounds of {self.round_s} s: expected two numbers above 0")
+        if not (0 < self.seconds < math.inf and 0 < self.round_s < math.inf and 0 <= self.step_s < math.inf):
+            raise ValueError(
+                f"{self.seconds} s in rounds of {self.round_s} s and steps of {self.step_s} s: expected numbers above 0"
+            )
 
-    @property
-    def rounds(self) -> int:
-        """Return how many rounds fit, repeats counted too."""
-        return int(self.seconds / self.round_s + 1e-9)
+    def rounds(self, steps: int) -> int:
+        """Return how many rounds fit, repeats counted too, beside the start of so many steps."""
+        return max(0, int((self.seconds - steps * self.step_s) / self.round_s + 1e-9))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,12 @@ class Shares:
 LEAST = 24
 
 
-def shares(rounds: int, most_repeats: int) -> Shares:
-    """Return how a budget of ``LEAST`` rounds or more is spent: half of it is the sample, the rest is for suspects."""
-    sample = rounds // 2
+def shares(rounds: int, most_repeats: int, parts: int) -> Shares:
+    """Return how a budget of ``LEAST`` rounds or more is spent: half of it is the sample, the rest is for suspects.
+
+    A third is the sample where ``parts`` of a node, rails and GPUs, are each measured alone once the node is named.
+    """
+    sample = rounds // (2 if parts < 2 else 3)
     home = min(6, max(3, rounds // 16))
     full = min(8, max(3, rounds // 24))
     thin = min(4, max(1, rounds // 40))
@@ -55,7 +58,7 @@ def shares(rounds: int, most_repeats: int) -> Shares:
         full,
         thin,
         max(0, sample - home - full - thin),
-        max(2, rounds // 7),
+        max(2, rounds // 8),
         8 if rounds >= 100 else 4,
         3 if rounds >= 250 else 1,
         repeats,

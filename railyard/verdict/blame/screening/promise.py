@@ -8,7 +8,7 @@ sample's healthy pairs.
 import math
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,8 @@ from railyard.verdict.blame.screening.coverage import flows_of, up_link_uses, up
 from railyard.verdict.blame.screening.doubts import Seen
 from railyard.verdict.blame.screening.leaves import Bools, Floats, Leaves
 from railyard.verdict.blame.screening.model import FaultKind, Network, Promise, Settings
-from railyard.verdict.blame.search.alone import UPPER, bound_of
+from railyard.verdict.blame.screening.suspects import upper_of
+from railyard.verdict.blame.search.alone import bound_of
 from railyard.verdict.blame.search.doubts import NEIGHBOURS
 from railyard.verdict.blame.search.model import Pair
 
@@ -27,6 +28,8 @@ _DRAWS, _VALUES = 1500, 20_000
 #: A leaf with half of its up-links gives its nodes at once at most this share of healthy, whatever the routes: half
 #: where they were kept apart, and 0.6 to 0.7 where they collide already (simulated fat trees, docs/pairs.md).
 HALF_A_LEAF = 0.7
+#: Pairs of one leaf that are asked about: more of them are likely one fault.
+OF_A_LEAF = 3
 #: Pairs up to so much above a share count as being as slow.
 _ABOUT = 1.1
 #: Standard errors of a leaf's mean that its bound lies below the control, and the widest bound, as in ``search.sides``.
@@ -38,7 +41,8 @@ class Made:
     """What the steps after the sample were, or would have been: enough for one suspect more, or not.
 
     ``sifted`` has the pairs that were slow once, each with its share of what its nodes can give and whether there was
-    room to measure it again. The other shares are of questions that fitted into the budget.
+    room to measure it again. ``asked`` has by kind how slow each suspect was, and whether there was room for it;
+    ``would_fit`` whether one could have been measured where none was asked about.
     """
 
     repeats: int
@@ -46,10 +50,15 @@ class Made:
     neighbours: int
     leaf_rounds: int
     sifted: Sequence[tuple[float, Pair, bool]]
-    nodes_asked: float
-    pairs_asked: float
-    leaves_asked: float
-    parts_asked: float
+    asked: Mapping[str, Sequence[tuple[float, bool]]]
+    would_fit: Mapping[str, bool]
+
+    def room(self, kind: str, share: float) -> float:
+        """Return how probable it is that there was room for one suspect more: the slowest ones come first."""
+        before = [fits for own, fits in self.asked.get(kind, ()) if own <= share * _ABOUT]
+        if not self.asked.get(kind):
+            return float(self.would_fit[kind])
+        return (sum(before) + 1) / (len(before) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ class _Noise:
     def _drawn(self, repeats: int) -> tuple[float, float, list[float]]:
         draw = random.Random(repeats)
         lists = [draw.choices(self.values, k=repeats) for _ in range(_DRAWS)]
-        uppers = [quantile(sorted(each), UPPER) for each in lists]
+        uppers = [quantile(sorted(each), upper_of(repeats)) for each in lists]
         return bound_of(lists, self.settings.slow), statistics.median(uppers), uppers
 
 
@@ -115,14 +124,14 @@ def _doubted_nodes(leaves: Leaves, found: Seen, share: float) -> float:
 
 def _named_node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> float:
     two_partners = noise.slow(share, made.repeats) ** 2 * noise.good(made.repeats)
-    return _doubted_nodes(leaves, found, share) * two_partners * made.nodes_asked
+    return _doubted_nodes(leaves, found, share) * two_partners * made.room("node", share)
 
 
 def _node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
     values = int(np.median(_values_of_nodes(leaves, found)))
     basis = (
         f"each node's best of {values} values (median) put to {100 * share:.0f} %, then {made.repeats} measurements "
-        f"with each of two good partners{_capacity(made.nodes_asked)}"
+        f"with each of two good partners{_capacity(made.room('node', share))}"
     )
     return Promise("node", share, _named_node(leaves, found, noise, made, share), basis)
 
@@ -143,13 +152,12 @@ def _parts(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: M
             over_all = (count - 1 + share) / count
             probability = _named_node(leaves, found, noise, made, over_all)
             if count > 1:
-                rails = count if kind == "rail" else count + len(network.rails)
                 alone = noise.slow(share, made.part_repeats) ** 2
-                good = noise.good(made.part_repeats)
-                probability *= alone * good ** (1 + 3 * (rails - 1)) * made.parts_asked
+                rails = len(network.rails) if kind == "gpu path" else 0  # all of them have to be good
+                probability *= alone * noise.good(made.part_repeats) ** (1 + 3 * rails) * made.room(kind, over_all)
             basis = (
                 f"a node at {100 * over_all:.1f} % over all {count} {plural}, the least that one of them can cause, "
-                f"then each alone{_capacity(made.parts_asked)}"
+                f"then each alone{_capacity(made.room(kind, over_all))}"
             )
             made_of.append(Promise(kind, share, probability, basis))
     return made_of
@@ -165,11 +173,12 @@ def _pair(leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> Promise:
     taken *= _measured_again(leaves, made, share) ** 2
     pairs = count * (count - 1) // 2
     again = noise.slow(share, made.repeats) * noise.good(made.repeats) ** (2 * made.neighbours + 3)
+    room = made.room("pair", share)
     basis = (
         f"{measured:,} of {pairs:,} pairs were measured where hardly a pair collides, and a slow one would have been "
-        f"measured {made.repeats} times, with {made.neighbours} neighbours of each node{_capacity(made.pairs_asked)}"
+        f"measured {made.repeats} times, with {made.neighbours} neighbours of each node{_capacity(room)}"
     )
-    return Promise("pair", share, measured / pairs * taken * again * made.pairs_asked, basis)
+    return Promise("pair", share, measured / pairs * taken * again * room, basis)
 
 
 def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promise:
@@ -187,9 +196,9 @@ def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promis
     bouts = int(np.median((~np.isnan(found.bouts)).sum(axis=0)))
     basis = (
         f"{bouts} times (median) each leaf met another as a whole, its mean put to {100 * HALF_A_LEAF:.0f} %, then "
-        f"{made.leaf_rounds} times against good leaves{_capacity(made.leaves_asked)}"
+        f"{made.leaf_rounds} times against good leaves{_capacity(made.room('leaf', HALF_A_LEAF))}"
     )
-    return Promise("leaf", 0.5, doubted * confirmed * made.leaves_asked, basis)
+    return Promise("leaf", 0.5, doubted * confirmed * made.room("leaf", HALF_A_LEAF), basis)
 
 
 def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
@@ -201,7 +210,6 @@ def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made:
     rows = found.rows.of(found.clean)
     values = found.share[found.clean & leaves.far(found.rows.a, found.rows.b)]
     taken = float((values * over_all < found.bounds.far).mean()) if len(values) else 0.0
-    taken *= _measured_again(leaves, made, over_all)
     if network.routes:
         covered = float((1 - (1 - taken) ** up_link_uses(network, leaves, rows)).mean())
         how = "by the routes that the site gave"
@@ -210,12 +218,16 @@ def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made:
         covered = float(np.average(1 - (1 - taken / number) ** flows_of(leaves, rows), weights=number))
         how = "by the model that routes are static and spread at random"
     slow, good = noise.slow(over_all, made.repeats), noise.good(made.repeats)
-    named = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3)
+    once = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3) * made.room("pair", over_all)
+    once *= _measured_again(leaves, made, over_all)
+    # some pairs of a leaf are asked about: each is a chance of its own
+    chances = min(OF_A_LEAF, max(1.0, float(np.median(flows_of(leaves, rows) / up_links_of(network, leaves)))))
+    named = 1 - (1 - once) ** chances
     basis = (
         f"{100 * covered:.1f} % of the up-links carried a value alone that would have been slow, {how}; then "
-        f"{made.neighbours} neighbours to the same node{_capacity(made.pairs_asked)}"
+        f"{made.neighbours} neighbours to the same node{_capacity(made.room('pair', over_all))}"
     )
-    return Promise("up-link", share, covered * named * made.pairs_asked, basis)
+    return Promise("up-link", share, covered * named, basis)
 
 
 def _measured_again(leaves: Leaves, made: Made, share: float) -> float:

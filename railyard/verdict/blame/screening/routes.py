@@ -1,6 +1,5 @@
 """Slow paths between two leaves: at which of the two the up-link is, and which one where routes are known."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,9 +15,10 @@ from railyard.verdict.blame.search.rounds import Packing
 #: Streams from one node to other leaves for each up-link that the leaf has: of so many, six are over a given up-link
 #: (each goes out by one and comes back by one), so that fewer than two are with a probability of 2 %.
 _STREAMS = 3
-#: Where the number of up-links is not known, a leaf has one for each of its nodes.
-#: A leaf is told from the other one by two slow streams of its own, and by so many times as many.
+#: A leaf is told from the other one by two slow streams of its own, and by so many times as many as the other has.
 _HITS, _CLEAR = 2, 3
+#: A leaf is told from the other one by slow pairs with so many leaves, that are no faster than this of the path's.
+_COMPANY, _ABOUT, _ABOVE = 3, 1.1, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,32 @@ class Paths:
             key = (min(each.start, each.end), max(each.start, each.end))
             self.routes.setdefault(key, []).append(each)
 
-    def by_company(self) -> None:
-        """Settle those that share a leaf: slow paths of one leaf to two others are at that leaf."""
-        counts = Counter(leaf for key in self.routes for leaf in key)
-        for key in self.routes:
-            one, other = key
-            if counts[one] != counts[other] and max(counts[one], counts[other]) > 1 and key not in self.at:
-                self.at[key] = one if counts[one] > counts[other] else other
+    def by_nodes(self, beyond: Sequence[int]) -> None:
+        """Settle those that end at a node which is slow with all other leaves: it is reached by one up-link alone."""
+        for key, routes in self.routes.items():
+            ends = {each.end for each in routes if each.to in beyond}
+            if len(ends) == 1:
+                self.at[key] = ends.pop()
+
+    def by_company(self, leaves: Leaves, slow: Sequence[tuple[float, Pair]]) -> None:
+        """Settle those of which one leaf has slow pairs with many others: at least three, three times the other leaf's.
+
+        Pairs count that are about as slow as the path. Other leaves may have faults of their own, so that few say
+        nothing.
+        """
+        for key, routes in self.routes.items():
+            if key in self.at:
+                continue
+            most = _ABOUT * max(each.share for each in routes) + _ABOVE
+            others: dict[int, set[int]] = {leaf: set() for leaf in key}
+            for share, pair in slow:
+                ends = [int(leaves.of[node]) for node in pair]
+                for leaf, other in (ends, ends[::-1]):
+                    if leaf in others and other not in key and share <= most:
+                        others[leaf].add(other)
+            counts = sorted((len(others[leaf]), leaf) for leaf in key)
+            if counts[1][0] >= _COMPANY and counts[1][0] >= _CLEAR * counts[0][0]:
+                self.at[key] = counts[1][1]
 
     def by_routes(self, network: Network, leaves: Leaves, found: Seen) -> None:
         """Settle those of which one end's up-link carried something good: routes are known."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable
 
 import numpy as np
 
-from railyard.verdict.blame.screening.doubts import seen, slow_pairs
+from railyard.verdict.blame.screening.doubts import able_of, pairs_beyond, seen, slow_pairs
 from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.leaves import present
 from railyard.verdict.blame.screening.plan import Planner
@@ -49,6 +49,7 @@ def again(known: Known) -> Steps:
         step = Step("again", packing.rounds(), 1, why)
         room -= len(step.rounds)
         known.low = _still_slow(known, placed, (yield from known.ask(step)))
+    known.low = sorted([*pairs_beyond(known.leaves, known.found), *known.low])
 
 
 def _first(known: Known, planner: Planner) -> Step:
@@ -112,7 +113,7 @@ def _needs(known: Known, at_once: int) -> Callable[[Pair], tuple[int, ...]]:
 
 def _still_slow(known: Known, pairs: Iterable[tuple[float, Pair]], rows: Rows) -> list[tuple[float, Pair]]:
     """Return the pairs whose best value is slow still, the slowest first; those without a new value stay."""
-    able = np.minimum(known.speed[rows.a], known.speed[rows.b])
+    able = able_of(known.speed, rows)
     share = relative(known.leaves, known.levels, rows) / np.where(able > 0, able, np.inf)
     new: dict[Pair, float] = {}
     for a, b, one in zip(rows.a.tolist(), rows.b.tolist(), share.tolist(), strict=True):

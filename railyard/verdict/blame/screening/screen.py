@@ -11,6 +11,9 @@ from railyard.verdict.blame.screening.summing import nothing, screened
 from railyard.verdict.blame.search.model import Step
 
 _USUAL = Settings()
+#: Steps that a screening has at most, besides one for each part of a node: two samples, the leaves, slow pairs again
+#: three times, suspects twice, and two traces of up-links.
+STEPS = 10
 _NOBODY: Mapping[int, str] = {}
 
 
@@ -59,10 +62,12 @@ def screen(
     BudgetError where the budget has no room for a sample and one suspect.
     """
     leaves = leaves_of(network.layout)
-    if first is None and budget.rounds < LEAST:
-        raise BudgetError(_too_small(budget))
-    plan = shares(max(LEAST, budget.rounds), settings.repeats)
-    known = Known(network, leaves, settings, plan, budget.rounds, dict(absent))
+    parts = len(network.rails) + len(network.gpus)
+    steps = STEPS + (parts if parts > 1 else 0)
+    rounds = budget.rounds(steps)
+    if first is None and rounds < LEAST:
+        raise BudgetError(_too_small(budget, steps))
+    known = Known(network, leaves, settings, shares(max(LEAST, rounds), settings.repeats, parts), rounds, dict(absent))
     there = len(leaves.of) - len(known.gone)
     if there < 2:
         return nothing(known, f"{there} of {len(leaves.of)} nodes are there, and a pair needs two")
@@ -76,9 +81,11 @@ def screen(
     return screened(known)
 
 
-def _too_small(budget: Budget) -> str:
+def _too_small(budget: Budget, steps: int) -> str:
+    least = LEAST * budget.round_s + steps * budget.step_s
+    starts = f" beside the start of {steps} steps" if budget.step_s else ""
     return (
-        f"a budget of {budget.seconds:g} s is {budget.rounds} rounds of {budget.round_s:g} s, expected {LEAST} or more "
-        f"({LEAST * budget.round_s:g} s): half of them for a sample in which each node meets neighbours and other "
+        f"a budget of {budget.seconds:g} s is {budget.rounds(steps)} rounds of {budget.round_s:g} s{starts}, expected "
+        f"{LEAST} or more ({least:g} s): half of them for a sample in which each node meets neighbours and other "
         "leaves, the rest to measure a suspect three times with two good partners; give it more time"
     )

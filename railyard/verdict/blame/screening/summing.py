@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from railyard.base.wording import counted, listing, number, percent
 from railyard.verdict.blame.screening.coverage import coverage
@@ -17,7 +18,9 @@ _ROUNDS_OF_A_SUSPECT = 3
 
 def screened(known: Known) -> Screened:
     """Return the verdict of a screening that has nothing open."""
-    named = _once(known.answered.named)
+    away = [one for one in known.answered.named if _went_away(known, one)]
+    named = _once(one for one in known.answered.named if one not in away)
+    known.answered.unclear += [replace(one, reason=f"{one.reason}; it went away later") for one in away]
     by_members = {one.members for one in named}
     cleared = _once(one for one in known.answered.cleared if one.members not in by_members)
     settled = by_members | {one.members for one in cleared}
@@ -58,24 +61,22 @@ def _made(known: Known) -> Made:
     repeats = known.repeats or next(
         (each for each in plan.repeats if each * _ROUNDS_OF_A_SUSPECT <= known.rest), plan.repeats[-1]
     )
-    far_rounds = repeats * (2 * plan.neighbours + 4)
-    parts = max(1, len(known.network.rails)) * _ROUNDS_OF_A_SUSPECT * 3
+    needs = {
+        "node": repeats * _ROUNDS_OF_A_SUSPECT,
+        "pair": repeats * (2 * plan.neighbours + 4),
+        "leaf": plan.leaf_rounds,
+        "rail": len(known.network.rails) * _ROUNDS_OF_A_SUSPECT * 3,
+        "gpu path": (len(known.network.rails) + len(known.network.gpus)) * _ROUNDS_OF_A_SUSPECT * 3,
+    }
     return Made(
         repeats,
         known.part_repeats or 3,
         plan.neighbours,
         plan.leaf_rounds,
         known.sifted,
-        _fitted(known, "node", known.rest >= repeats * _ROUNDS_OF_A_SUSPECT),
-        _fitted(known, "pair", known.rest >= far_rounds),
-        _fitted(known, "leaf", known.rest >= plan.leaf_rounds),
-        _fitted(known, "part", known.rest >= parts),
+        known.asked,
+        {kind: known.rest >= rounds for kind, rounds in needs.items()},
     )
-
-
-def _fitted(known: Known, kind: str, would_fit: bool) -> float:
-    asked = known.asked.get(kind, 0)
-    return known.fitted.get(kind, 0) / asked if asked else float(would_fit)
 
 
 def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
@@ -84,6 +85,10 @@ def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     for one in suspects:
         found.setdefault((one.kind, one.members, one.part), one)
     return tuple(found.values())
+
+
+def _went_away(known: Known, one: Suspect) -> bool:
+    return one.kind in ("node", "rail", "gpu path", "pair") and not known.gone.keys().isdisjoint(one.members)
 
 
 def _not_looked_at(known: Known) -> tuple[str, ...]:

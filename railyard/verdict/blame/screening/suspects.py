@@ -52,6 +52,13 @@ class Route:
 
 
 Asked = Question | FarPair
+#: Of so few repeats the best one counts: two of three are disturbed too often where thousands of pairs are measured.
+FEW_REPEATS = 4
+
+
+def upper_of(repeats: int) -> float:
+    """Return the quantile of so many repeats that counts."""
+    return alone.UPPER if repeats > FEW_REPEATS else 1.0
 
 
 class Good:
@@ -132,7 +139,8 @@ def fitting(
     """
     made: tuple[tuple[Round, ...], int, tuple[Asked, ...], tuple[Asked, ...]] = ((), repeats[-1], (), tuple(asked))
     for number_ in repeats:
-        packing = Packing(most=rounds // number_, needs=leaves.needs)
+        # where leaves are not known nobody knows what shares an up-link: one pair at a time
+        packing = Packing(None if leaves.known else 1, rounds // number_, leaves.needs)
         placed: set[Pair] = set()
         fit, left = [], []
         for one in asked:
@@ -157,8 +165,22 @@ def answer(
             return "unclear", (_unmeasured(leaves, one.members, "a part of what was asked for gave no value"),), ()
         # sound nodes are good with neighbours: what is slow of them lies beyond their leaf
         reached = alone.answer(one, found, sound if _across(leaves, one.members) else frozenset())
-        return reached.state, tuple(_suspect(leaves, each, one, values) for each in reached.suspects), ()
+        blamed = tuple(_suspect(leaves, each, one, values) for each in _without_sum(reached.suspects, found.bound))
+        if reached.state == "named" and _across(leaves, one.members):
+            # without neighbours nobody can tell a pair from an up-link
+            pairs = tuple(each for each in blamed if each.kind == "pair")
+            return ("unclear", pairs, ()) if pairs else ("named", blamed, ())
+        return reached.state, blamed, ()
     return _of_far_pair(leaves, one, found, values)
+
+
+def _without_sum(suspects: Sequence[Found], bound: float) -> tuple[Found, ...]:
+    """Return suspects without the pair of two slow nodes that is no slower than both of them together can be."""
+    nodes = [one for one in suspects if one.kind == "node"]
+    if len(nodes) < 2:
+        return tuple(suspects)
+    able = sum(one.share for one in nodes) - 1
+    return tuple(one for one in suspects if one.kind != "pair" or one.share < bound * able)
 
 
 def _of_far_pair(

@@ -8,7 +8,6 @@ from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.model import Suspect
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import sides
-from railyard.verdict.blame.search.alone import Question
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.sides import Bout
 
@@ -36,7 +35,7 @@ def confirm(known: Known) -> Generator[Step, Given, None]:
             bouts.setdefault((known.leaves.names[one], known.leaves.names[other]), []).append(own)
             pairs += own
         made.append(tuple(pairs))
-    known.count("leaf", [Question((), ())] * len(doubted), [Question((), ())] * (len(doubted) if made else 0))
+    known.count("leaf", [(float(known.found.usual[leaf]), bool(made)) for leaf in doubted])
     if not made:
         _untold_leaves(known, doubted)
         return

@@ -114,16 +114,22 @@ def plan(questions: Sequence[Question], settings: Settings, why: str) -> Step:
 
 
 def measured(
-    layout: Layout, seen: Levelled, questions: Sequence[Question], values: Mapping[Pair, Sequence[float]], slow: float
+    layout: Layout,
+    seen: Levelled,
+    questions: Sequence[Question],
+    values: Mapping[Pair, Sequence[float]],
+    slow: float,
+    upper: float = UPPER,
 ) -> Measured:
     """Return what pairs give alone, and the bound: ``slow`` below good pairs, or four standard errors.
 
-    Of a pair's repeats the upper quartile counts, since what disturbs it only lowers a value. What is good is the
+    Of a pair's repeats the upper quartile counts, or the quantile that is given, since what disturbs it only lowers a
+    value. What is good is the
     median of the pairs of partners, of each class of hops; a partner pair that is itself slow (by the best of its
     class) does not count.
     """
     shares = {
-        (a, b): quantile(sorted(repeats), UPPER) / seen.level(layout, a, b).value for (a, b), repeats in values.items()
+        (a, b): quantile(sorted(repeats), upper) / seen.level(layout, a, b).value for (a, b), repeats in values.items()
     }
     bound = bound_of(values.values(), slow)
     control_pairs = {pair for question in questions for pair in question.control()}
