@@ -124,10 +124,10 @@ def pairs_case(site: Site, shape: Shape) -> Case:
 
 
 def sampled(shape: Shape, count: int) -> tuple[Round, ...]:
-    """Return so many rounds of disjoint pairs: shifts by odd and even steps, so that near and far leaves meet."""
+    """Return so many rounds of disjoint pairs: shifts, near ones and far ones, so that each leaf meets many."""
     nodes, found = shape.nodes, []
     for number in range(count):
-        step = 1 + (number * 2 * shape.leaf + number) % (nodes - 1)
+        step = 1 + (number * (nodes // (count + 1)) + number) % (nodes - 1)
         busy: set[int] = set()
         made = []
         for first in range(nodes):

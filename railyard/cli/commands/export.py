@@ -29,7 +29,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     from railyard.results.store import query
 
     home = find_home()
-    found = query.records(home, query.Wanted(system=system or None))
+    found = query.records(home, query.Wanted(system=system or None), slim=True)
     for problem in found.problems:
         click.echo(f"railyard: {problem}", err=True)
     now = datetime.now(timezone.utc)

@@ -1,6 +1,7 @@
 """`railyard history`: where each figure of the stored runs changed its level, and what else changed just then."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def command(
     if output is not None and output.suffix.lower() not in (".html", ".htm"):
         raise RailyardError(f'-o: found "{output}", expected a name that ends in .html')
     home = find_home()
-    found = query.records(home, query.Wanted(**{name: value or None for name, value in chosen.items()}))
+    found = query.records(home, query.Wanted(**{name: value or None for name, value in chosen.items()}), slim=True)
     for problem in found.problems:
         click.echo(f"railyard: {problem}", err=True)
     if not found.records:
@@ -74,7 +75,8 @@ def command(
     if not asked:
         known = did_you_mean(figure[0], {one.figure for one in series})
         raise RailyardError(f'--figure: found "{figure[0]}", expected a figure of these tests; {known}')
-    judged = [judge(one, least) for one in tracked(asked, "judging figures")]
+    stored = partial(query.whole, home)
+    judged = [judge(one, least, stored) for one in tracked(asked, "judging figures")]
     if output is not None:
         from railyard.results.report.files import write_report
         from railyard.results.report.html import html_report

@@ -124,7 +124,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
     from railyard.results.csv import csv_text
     from railyard.results.record.form import Record
     from railyard.results.store import query
-    from railyard.results.store.export import as_json
+    from railyard.results.store.export import as_json, files_of
 
     home = find_home()
     wanted = _wanted(home, **chosen)
@@ -134,7 +134,10 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
         raise RailyardError(_nothing(home, wanted))
     form = form or ("csv" if output is not None and output.suffix.lower() == ".csv" else "json")
     values = _values(found.records, scrub)
-    text = csv_text([Record.from_json(value) for value in values]) if form == "csv" else as_json(values)
+    if form == "csv":
+        text = csv_text([Record.from_json(value) for value in values])
+    else:
+        text = as_json(values, files_of(runs_folder(home), found.records))
     if output is None:
         click.echo(text, nl=False)
     else:

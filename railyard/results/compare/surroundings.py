@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from railyard.base.hostlist import MOST_IN_WORDS, folded
 from railyard.base.wording import listing
 from railyard.results.record.form import Record
 
@@ -98,7 +99,7 @@ def _of(record: Record) -> Iterator[tuple[str, str]]:
     if record.benchmark_version:
         yield f"version of {record.benchmark.partition('/')[0]}", record.benchmark_version
     if record.nodes:
-        yield "nodes", listing(record.nodes)
+        yield "nodes", listing(record.nodes) if len(record.nodes) <= MOST_IN_WORDS else folded(sorted(record.nodes))
     for group in record.hardware:
         for name, value in group.facts.items():
             yield f"host {name}", _memory(value) if name == "memory" else value

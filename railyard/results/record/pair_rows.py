@@ -77,7 +77,7 @@ def write(folder: Path, file: Packed) -> None:
 def why_not(folder: Path, told: PairRows) -> str | None:
     """Return why the file that a record names is not the one that was written; None where it is, byte for byte."""
     try:
-        _content(folder, told)
+        content_of(folder, told)
     except InputError as error:
         return str(error)
     return None
@@ -85,7 +85,44 @@ def why_not(folder: Path, told: PairRows) -> str | None:
 
 def read(folder: Path, told: PairRows) -> tuple[Row, ...]:
     """Return the rows of a file. Raises InputError where it is missing, cut, another, or not of this form."""
-    return parse(_content(folder, told), str(folder / told.file), told.rows)
+    return parse(content_of(folder, told), str(folder / told.file), told.rows)
+
+
+def content_of(folder: Path, told: PairRows) -> bytes:
+    """Return a file as it was written, byte for byte. Raises InputError where it is missing, cut or another."""
+    # A name from a record is a file beside it, and no way out of the folder.
+    if not _NAME.fullmatch(told.file):
+        raise _refusal(str(folder), f"a record that names {told.file[:60]!r}")
+    path = folder / told.file
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        found = "no such file" if isinstance(error, FileNotFoundError) else f"no readable file ({error.strerror})"
+        raise _refusal(str(path), found) from None
+    if (wrong := _unlike(content, told)) is not None:
+        raise _refusal(str(path), wrong)
+    return content
+
+
+def put(folder: Path, told: PairRows, content: bytes | None, source: str) -> str | None:
+    """Write a file that came from elsewhere, where it is what its record says and not there yet; else return why not.
+
+    ``content`` None: ``source`` has no such file. Raises OSError.
+    """
+    why = why_unlike(content, told, source)
+    if content is None or why is not None:
+        return None if _NAME.fullmatch(told.file) and why_not(folder, told) is None else why
+    if why_not(folder, told) is not None:
+        write_whole(folder / told.file, content)
+    return None
+
+
+def why_unlike(content: bytes | None, told: PairRows, source: str) -> str | None:
+    """Return why what a source has for a file is not what was written; ``content`` None: it has none."""
+    if not _NAME.fullmatch(told.file):
+        return str(_refusal(source, f"a record that names {told.file[:60]!r}"))
+    wrong = "no such file" if content is None else _unlike(content, told)
+    return None if wrong is None else str(_refusal(f"{source}: {told.file}", wrong))
 
 
 def parse(content: bytes, file: str, expected: int) -> tuple[Row, ...]:
@@ -113,20 +150,11 @@ def parse(content: bytes, file: str, expected: int) -> tuple[Row, ...]:
     return found
 
 
-def _content(folder: Path, told: PairRows) -> bytes:
-    # A name from a record is a file beside it, and no way out of the folder.
-    if not _NAME.fullmatch(told.file):
-        raise _refusal(str(folder), f"a record that names {told.file[:60]!r}")
-    path = folder / told.file
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        found = "no such file" if isinstance(error, FileNotFoundError) else f"no readable file ({error.strerror})"
-        raise _refusal(str(path), found) from None
-    if (digest := hashlib.sha256(content).hexdigest()) != told.sha256:
-        is_cut = not content.startswith(b"\x1f\x8b") or not _ends(content)
-        raise _refusal(str(path), "a file that is cut" if is_cut else f"a file with the SHA-256 {digest[:16]}…")
-    return content
+def _unlike(content: bytes, told: PairRows) -> str | None:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest == told.sha256:
+        return None
+    return f"a file with the SHA-256 {digest[:16]}…" if _ends(content) else "a file that is cut"
 
 
 def _ends(content: bytes) -> bool:

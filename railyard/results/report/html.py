@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from railyard.base.clean_text import clean, one_line
+from railyard.base.hostlist import MOST_IN_WORDS, named
 from railyard.base.paths import packaged_text
 from railyard.base.wording import message_size
 from railyard.benchmarks.figure import Figure
@@ -15,10 +16,12 @@ from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import bases, holes, hosts
-from railyard.results.report.heatmap import heatmap
+from railyard.results.report.heatmap import Heatmap, heatmap
 from railyard.results.report.history import History, are_repeats, drawings, histories
+from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
 from railyard.results.report.lines import scalings, signatures
 from railyard.results.report.matrix import cell_words, matrices
+from railyard.results.report.node_table import NodeTable, node_table
 from railyard.results.report.over_time import OverTime
 from railyard.results.report.summary import (
     Row,
@@ -79,6 +82,7 @@ class _Test:
     full: bool
     runs: int = 1
     over_time: tuple[Markup, ...] = field(default=())
+    moved: NodeTable = field(default=NodeTable(()))
 
 
 def html_report(
@@ -111,7 +115,7 @@ def html_report(
     tables = matrices(shown, cells)
     unrun = sum(len(table.unrun) for _, table in tables)
     page: str = _environment().render(
-        style=Markup(packaged_text("results/report/report.css")),
+        style=Markup("".join(packaged_text(f"results/report/{name}.css") for name in ("report", "leaf_map"))),
         systems=list(dict.fromkeys(record.system for record in records)),
         runs=list(dict.fromkeys(record.run for record in records)),
         when=min((record.time for record in records), default=""),
@@ -161,8 +165,12 @@ def _environment() -> Any:
     )
     environment.filters |= {"number": number, "percent": percent, "size": message_size, "moved": bytes_moved}
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
-    environment.filters |= {"named_policy": named_policy, "computed_words": computed_words}
+    environment.filters |= {"named_policy": named_policy, "computed_words": computed_words, "nodes": _nodes}
     return environment.from_string(packaged_text("results/report/report.html.j2"))
+
+
+def _nodes(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= MOST_IN_WORDS else named(names)
 
 
 def _finalize(value: object) -> object:
@@ -197,6 +205,7 @@ def _test(
         command=shlex.join(map(one_line, record.command)),
         split=_split(record),
         full=full or record.state not in ("pass", "report-only"),
+        moved=node_table(record.path_proof),
     )
 
 
@@ -217,12 +226,17 @@ def _earlier_failures(kept: Sequence[History]) -> tuple[list[tuple[str, int, int
     return found[:_MOST_EARLIER], max(0, len(found) - _MOST_EARLIER)
 
 
-def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Any]]:
-    found = []
+def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Heatmap | None, Markup | None]]:
+    """Return the tests of pairs of nodes: each with its map of nodes, or of many nodes with its map of leaves."""
+    found: list[tuple[_Test, Heatmap | None, Markup | None]] = []
     for test in tests:
-        if test.record.pairs is not None:
-            drawn = heatmap(test.record.pairs)
-            found += [(test, drawn)] if drawn else []
+        pairs = test.record.pairs
+        if pairs is None:
+            continue
+        by_leaf = is_drawn_by_leaf(pairs)
+        leaves = leaf_map(test.record, f"{test.anchor}-leaf") if by_leaf else None
+        nodes = None if by_leaf else heatmap(pairs)
+        found += [(test, nodes, leaves)] if nodes or leaves else []
     return found
 
 

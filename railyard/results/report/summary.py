@@ -147,7 +147,7 @@ def most_uneven(record: Record) -> NodeTraffic | None:
     """Return the node whose traffic went most unevenly over its rails, None where nothing was read."""
     nodes = record.path_proof.each_node() if record.path_proof else ()
     readable = [node for node in nodes if any(rail.share is not None for rail in node.rails)]
-    return max(readable, key=_unevenness, default=None)
+    return max(readable, key=unevenness, default=None)
 
 
 def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
@@ -173,7 +173,8 @@ def _first(curves: Sequence[CurveRecord], name: str) -> float | None:
     return next((value for curve in curves if (value := getattr(curve, name)) is not None), None)
 
 
-def _unevenness(node: NodeTraffic) -> float:
+def unevenness(node: NodeTraffic) -> float:
+    """Return how unevenly a node's bytes went over its rails, 0 where each meant one carried as much."""
     meant = [rail.share or 0.0 for rail in node.rails if rail.meant]
     stray = sum(rail.share or 0.0 for rail in node.rails if not rail.meant)
     return stray + (max(meant) - min(meant) if meant else 0.0)
