@@ -1,4 +1,4 @@
-"""Pages of every field of systems/*.yaml, references/*.yaml and stored results, out of their schemas."""
+"""Pages of every field of systems/*.yaml, references/*.yaml, stored results and sick parts, out of their schemas."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,6 +12,7 @@ PAGES = {
     "systems": "Fields of systems/NAME.yaml",
     "references": "Fields of references/NAME.yaml",
     "results": "Fields of a stored result",
+    "sick": "Fields of the list of sick parts",
 }
 
 

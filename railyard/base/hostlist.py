@@ -10,6 +10,8 @@ MOST_NAMES = 10_000
 _BETWEEN_COMMAS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
 _RANGED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]([^\[\]]*)")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+#: A word of a command tells more names than this by ranges.
+_LONG = 64
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
 #: A sentence names so many nodes one by one; of more it says how many there are.
 MOST_IN_WORDS = 16
@@ -24,6 +26,11 @@ def expanded(text: str) -> Iterator[str]:
     """
     for each in _BETWEEN_COMMAS.findall(text):
         yield from _of_one(each)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as one word of a command: with commas; of many as ranges, since a word has 128 KiB at most."""
+    return ",".join(names) if len(names) <= _LONG else folded(names)
 
 
 def label(node: str) -> str:

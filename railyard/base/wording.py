@@ -68,6 +68,13 @@ def listing(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + " and " + names[-1]
 
 
+def few(names: Sequence[str], most: int = 4) -> str:
+    """Return up to ``most`` names, and how many more there are: ``n1, n2, n3, n4 and 8 more``."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
 def places(names: Sequence[str], most: int = 8) -> str:
     """Return ``hsn0 of n1, hsn1 of n7 and 31 more``: of more than ``most`` places the first ones, and how many more."""
     more = len(names) - most

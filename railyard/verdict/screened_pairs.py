@@ -16,7 +16,6 @@ from railyard.verdict.findings import with_remark, with_suspects
 from railyard.verdict.path.ports import look_at
 from railyard.verdict.rules.model import failed
 
-
 #: So many of the named stand in a sentence; all are suspects of the record.
 _TOLD = 6
 
@@ -91,7 +90,7 @@ def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_link
         return with_suspects(found, Findings((), f"{findings.sentence}; {came.screened.sentence}"))
     if found.verdict.misses_reference:
         return with_suspects(found, findings)
-    if not findings.suspects or found.verdict.fails:
+    if not came.screened.named or found.verdict.fails:
         said = came.screened.sentence
         return with_remark(found, said if came.open_step is None else f"{findings.sentence}; {said}")
     return _failed(found, findings, came)

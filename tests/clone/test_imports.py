@@ -104,6 +104,7 @@ IMPURE = {
     "railyard.cluster.gate.ending": "starts what a gate asks and measures with, and ends it",
     "railyard.cluster.gate.look": "runs doctor.sh, by ending",
     "railyard.cluster.gate.on_nodes": "starts a job step, by ending",
+    "railyard.cluster.gate.sick_nodes": "has the site's own commands, by site_commands",
     "railyard.cluster.gate.site_commands": "starts the site's own commands, by ending",
     "railyard.cluster.gate.traffic": "starts perftest, STREAM and srun, by ending",
     "railyard.cluster.soak.load": "sends over the virtual cluster's rails",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--count", type=click.IntRange(min=1), help="With --nodes, --job: how many, where the scheduler chooses.")
 @click.option(
     "--from", "file", type=click.Path(path_type=Path),
-    help="In place of --nodes: what doctor.sh printed on nodes, in one file.",
+    help="In place of --nodes: what doctor.sh printed on nodes, in one file or in a folder with a file a node.",
 )  # fmt: skip
 @click.option("--job", "send", is_flag=True, help="Also send one job through the scheduler, as checks are sent.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
@@ -35,7 +35,7 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
 
     from railyard.base.paths import find_home
     from railyard.cluster.doctor.ask_login import ask as ask_login
-    from railyard.cluster.doctor.ask_nodes import Answer, ask_nodes
+    from railyard.cluster.doctor.ask_nodes import ask_nodes
     from railyard.cluster.doctor.judge import ordered
     from railyard.cluster.doctor.login import findings as login_findings
 
@@ -50,7 +50,7 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
     if system is not None and ask:
         answer = ask_nodes(home, system, count, _say)
     elif system is not None and file is not None:
-        answer = Answer(_read(file), (0.0, time.time()), (), 0)
+        answer = _kept(file, time.time())
     nodes = 0
     if answer is not None and system is not None:
         more, nodes = _of_nodes(answer, system, timed=ask)
@@ -65,15 +65,16 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
 def _of_nodes(answer: "Answer", system: "System", *, timed: bool) -> "tuple[list[Finding], int]":
     """Return the findings of the nodes and how many answered; clocks are judged where the step was ours."""
     from railyard.cluster.doctor.judge import of_nodes
-    from railyard.cluster.doctor.node_block import parse
 
-    states = parse(answer.text)
-    if not states:
+    states = answer.nodes
+    if not states and not answer.silent:
         raise InputError(
             "doctor", "no line of doctor.sh", "one block a node", action="keep all that it printed on standard output"
         )
-    found = [*of_nodes(states, system, answer.expected, answer.step if timed else None), *answer.calibration]
-    if not answer.expected and len(states) < answer.count:
+    found = [*answer.silent, *of_nodes(states, system, answer.expected, answer.step if timed else None)]
+    found += answer.calibration
+    unnamed = not answer.expected and not problems(answer.silent)
+    if unnamed and len(states) < answer.count:
         what = f"{len(states)} of {answer.count} nodes answered"
         found.append(problem("nodes", what, "see what the step printed, and which nodes the scheduler gave"))
     return found, len(states)
@@ -95,6 +96,21 @@ def _of_a_job(home: Path, system: "System", count: int | None) -> "tuple[Finding
 
 def _say(sentence: str) -> None:
     click.echo(sentence, err=True)
+
+
+def _kept(file: Path, now_s: float) -> "Answer":
+    """Return what doctor.sh printed on nodes, of one file or of a folder with a file a node."""
+    from railyard.base.finding import problem
+    from railyard.cluster.doctor.ask_nodes import Answer
+    from railyard.cluster.doctor.node_block import parse
+    from railyard.job import node_files
+
+    if not file.is_dir():
+        return Answer(parse(_read(file)), (0.0, now_s), (), 0)
+    gathered = node_files.read_folder(file, lambda answer: parse(answer.text))
+    nodes = tuple(node for found in gathered.values for node in found)
+    silent = tuple(problem(one.node, one.what, one.fix) for one in gathered.faults)
+    return Answer(nodes, (0.0, now_s), (), gathered.count, silent)
 
 
 def _read(file: Path) -> str:

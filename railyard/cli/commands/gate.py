@@ -147,7 +147,8 @@ def _of_nodes(given: _Options, home: Path, system: "System") -> int:
         _check_name(node, "--nodes")
     handed = [f"--state={given.state.absolute()}"] if given.state is not None else []
     handed += [word for word, is_set in (("--traffic", given.traffic), ("--forget", given.forget)) if is_set]
-    answers = ask(home, system, nodes, [*handed, "--drain" if given.drain else "--no-drain"])
+    options = [*handed, "--drain" if given.drain else "--no-drain"]
+    answers = ask(home, system, nodes, options, lambda sentence: click.echo(f"railyard: {sentence}", err=True))
     for told in answers:
         _print(told, given)
     return worst(answers)

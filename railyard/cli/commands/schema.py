@@ -6,16 +6,16 @@ from railyard.base.paths import find_home
 
 
 @click.command(name="schema")
-@click.argument("kind", type=click.Choice(["systems", "references", "classes", "results"]))
+@click.argument("kind", type=click.Choice(["systems", "references", "classes", "results", "sick"]))
 @click.option(
     "--write",
     is_flag=True,
-    help="Write it to systems/schema.json, references/schema.json, references/classes/schema.json or "
-    "docs/results.schema.json.",
+    help="Write it to systems/schema.json, references/schema.json, references/classes/schema.json, "
+    "docs/results.schema.json or docs/sick.schema.json.",
 )
 def command(kind: str, write: bool) -> int:
     """Print the JSON Schema by which an editor completes and checks the files of systems/, references/ or
-    references/classes/, or that of a line of stored results."""
+    references/classes/, that of a line of stored results, or that of `railyard export sick --json`."""
     from railyard.results.schemas import schema_file, schema_text
 
     text = schema_text(kind)

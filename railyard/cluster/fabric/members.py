@@ -47,8 +47,11 @@ def _absent(expected: Expected, readings: Readings) -> list[Finding]:
     """
     known = {label(node) for node in expected.nodes}
     found = []
-    for node in unique(port.node for port in readings.own if port.node):
-        here = {(port.device, port.port) for port in readings.own if port.node == node}
+    shown_by: dict[str, set[tuple[str | None, int | None]]] = {}
+    for port in readings.own:
+        if port.node:
+            shown_by.setdefault(port.node, set()).add((port.device, port.port))
+    for node, here in shown_by.items():
         gone = [rail for rail in expected.rails if (rail.device, rail.port) not in here]
         if len(gone) == len(expected.rails) and label(node) not in known:
             continue

@@ -10,11 +10,10 @@ from railyard.cluster.rolling.collect import Part, incomplete, part_of, summary
 from railyard.cluster.rolling.kept import KeptRun, KeptStep
 from railyard.cluster.rolling.under_scheduler import Scheduler, waiting
 from railyard.job.batch import State
+from railyard.job.node_files import SEEN_WITHIN_S
 
 #: Seconds between two looks.
 LOOK_S = 5.0
-#: So long a file that a node wrote may stay unseen, in seconds: attribute caches of NFS live for 60 s at most (nfs(5)).
-SEEN_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@
 #      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
 #      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal,
 #      a curve's deficit, rehearsed_output, conditions, path_proof.alike, pairs.leaves, pairs.rows, pairs.summary (then
-#      pairs.values is empty, so that an older reader refuses the record), pairs.sample.
+#      pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's part, nodes and
+#      confidence, and its kinds gpu, leaf and up-link.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,9 @@ STATES: tuple[State, ...] = get_args(State)
 FAILING: tuple[State, ...] = ("fail", "disturbed")
 RuleState = Literal["pass", "fail", "not-judged"]
 FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
-SuspectKind = Literal["rail", "node", "pair", "switch", "stack"]
+SuspectKind = Literal["rail", "node", "pair", "switch", "stack", "gpu", "leaf", "up-link"]
+#: What a verdict says of how sure it is of a suspect; "open": something is wrong there, and nobody is named yet.
+Confidence = Literal["shown", "likely", "open"]
 ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
 
 Extra = Mapping[str, object]  # the keys that a newer Railyard wrote and this one does not know
@@ -45,12 +48,19 @@ class RuleRecord:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``."""
+    """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``.
+
+    ``part`` is the name of a GPU (or of its path) of ``node``, of a leaf switch, or of an up-link. ``nodes`` are all
+    nodes of a leaf, and of an up-link those of its leaves. ``confidence`` is None where the verdict has no word for it.
+    """
 
     kind: SuspectKind
     reason: str
     node: str | None = None
     rail: str | None = None
+    part: str | None = None
+    nodes: tuple[str, ...] = ()
+    confidence: Confidence | None = None
     extra: Extra = field(default_factory=dict, kw_only=True, hash=False)
 
 

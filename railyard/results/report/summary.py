@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted
+from railyard.base.wording import counted, few
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
 from railyard.results.report.text import (
@@ -159,13 +159,23 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
 
 
 def suspect_words(suspect: Suspect) -> str:
-    """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``."""
+    """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``; with the verdict's word of how sure it is."""
+    sure = f" ({suspect.confidence})" if suspect.confidence is not None else ""
+    return one_line(f"{suspect_name(suspect)}{sure}: {suspect.reason}")
+
+
+def suspect_name(suspect: Suspect) -> str:
+    """Return which part a suspect is: ``rail hsn1 of vn2``, ``GPU 3 of vn2``, ``leaf L4``, ``the switch of hsn1``."""
+    if suspect.kind in ("leaf", "up-link"):
+        of_leaf = suspect.part or (f"of {few(suspect.nodes)}" if suspect.nodes else "")
+        return f"{suspect.kind} {of_leaf}" if of_leaf else f"a {suspect.kind}"
+    if suspect.kind == "gpu":
+        named = f"GPU {suspect.part}" if suspect.part else "a GPU"
+        return f"{named} of {suspect.node}" if suspect.node else named
     if suspect.node is None:
         of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}
-        name = of_rail.get(suspect.kind, f"the {suspect.kind}")
-    else:
-        name = f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
-    return one_line(f"{name}: {suspect.reason}")
+        return of_rail.get(suspect.kind, f"the {suspect.kind}")
+    return f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
 
 
 def _first(curves: Sequence[CurveRecord], name: str) -> float | None:

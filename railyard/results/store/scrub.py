@@ -95,6 +95,7 @@ def _hosts_of(record: Record) -> Iterable[str]:
         for absent in record.pairs.sample.not_measured if record.pairs.sample is not None else ():
             yield from absent.nodes
     for suspect in record.verdict.suspects:
+        yield from suspect.nodes
         if suspect.kind == "node" and suspect.node:
             yield suspect.node
 

@@ -11,7 +11,7 @@ from railyard.base.wording import counted, listing
 from railyard.benchmarks.node_pairs import hosts_of, is_sample, pairs_of
 from railyard.parsers.pairs import ALONE, ONE_RAIL, SAMPLE
 from railyard.parsers.parsed import Table
-from railyard.results.record.form import Suspect
+from railyard.results.record.form import Confidence, Suspect
 from railyard.site.topology import Leaves
 from railyard.verdict.blame.node_pairs import rounds_text, values_of
 from railyard.verdict.blame.screening import screen
@@ -104,22 +104,33 @@ def step_text(step: Step) -> str:
 def findings(reached: Step | Screened, network: Network, rail: str | None) -> Findings:
     """Return who is slow by a screening; nobody where a step is still to be made, with why.
 
-    ``rail`` is the one of a run over one rail: a node's fault is then that rail's.
+    ``rail`` is the one of a run over one rail: a node's fault is then that rail's. Whoever could not be told comes
+    last, and is no more than open.
     """
     if isinstance(reached, Step):
         return Findings((), f"{reached.why}: that was not measured, so nobody is blamed")
-    return Findings(tuple(_blamed(one, network, rail) for one in reached.named), reached.sentence)
+    named = [_suspect(one, network, rail, "shown") for one in reached.named]
+    open_ = [_suspect(one, network, rail, "open") for one in reached.unclear]
+    return Findings((*named, *open_), reached.sentence)
 
 
-def _blamed(found: Found, network: Network, rail: str | None) -> Suspect:
-    nodes = network.layout.nodes
+def _suspect(found: Found, network: Network, rail: str | None, confidence: Confidence) -> Suspect:
+    nodes, why = network.layout.nodes, found.reason
+    of = tuple(nodes[member] for member in found.members)
     if found.kind == "node":
-        return Suspect("node" if rail is None else "rail", found.reason, nodes[found.members[0]], rail)
-    if found.kind in ("rail", "gpu path"):
-        return Suspect("rail", found.reason, nodes[found.members[0]], found.part)
+        return Suspect("node" if rail is None else "rail", why, of[0], rail, confidence=confidence)
+    if found.kind == "rail":
+        return Suspect("rail", why, of[0], found.part, confidence=confidence)
+    if found.kind == "gpu path":
+        return Suspect("gpu", why, of[0], part=found.part, confidence=confidence)
     if found.kind == "pair":
-        return Suspect("pair", found.reason, network.layout.pair(*found.members[:2]), rail)
-    return Suspect("switch", found.reason, None, rail)
+        return Suspect("pair", why, network.layout.pair(*found.members[:2]), rail, confidence=confidence)
+    if found.kind == "leaf":
+        return Suspect("leaf", why, None, rail, listing(found.leaves), of, confidence)
+    if found.kind == "up-link":
+        number = f" {found.part}" if found.part else ""
+        return Suspect("up-link", why, None, rail, f"{listing(found.leaves)}{number}", of, confidence)
+    return Suspect("switch", why, None, rail, nodes=of, confidence=confidence)
 
 
 def words_of(named: Iterable[Found], network: Network) -> list[str]:

@@ -47,7 +47,10 @@ LINE = {
         "rule": 5,
         "class": "fabric",
         "rules": [{"rule": 5, "name": "reference", "state": "fail", "sentence": "too slow"}],
-        "suspects": [{"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}],
+        "suspects": [
+            {"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}
+            | {"part": None, "nodes": [], "confidence": None}
+        ],
         "next": "the cable",
         "remarks": ["nobody else was slow"],
     },
