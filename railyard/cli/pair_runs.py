@@ -47,6 +47,7 @@ _system = click.option("--system", "name", required=True, metavar="NAME[:FABRIC]
 @click.option("--group", type=click.IntRange(2), default=16, show_default=True, help="Nodes of a group.")
 @click.option("--at-most", type=click.IntRange(1), default=20, show_default=True, help="Groups that run at once.")
 @click.option("--nodes", "asked", metavar="N[1-99]", help="In groups: these nodes; else all that can run a job.")
+@click.option("--seed", type=int, help="In groups: draw them as a run with this number did; else by the day.")
 @click.option("--no-confirm", is_flag=True, help="In groups: do not measure suspects again with good partners.")
 @click.option("--dry-run", is_flag=True, help="In groups: print the groups and the first job's script; submit nothing.")
 def run_command(name: str, rolling: bool, every: bool, **options: Any) -> int:
@@ -119,6 +120,7 @@ class _Wanted:
     group: int
     at_most: int
     asked: str | None
+    seed: int | None
     no_confirm: bool
     dry_run: bool
 
@@ -161,7 +163,8 @@ def _in_groups(wanted: _Wanted) -> int:
     now = datetime.now(timezone.utc)
     asked = plan.Wanted(
         fabric=fabric, stack=wanted.stack, rails=wanted.rails, nodes=wanted.asked, group=wanted.group,
-        at_most=wanted.at_most, sample=wanted.sample, budget_s=wanted.budget_s, seed=now.toordinal(),
+        at_most=wanted.at_most, sample=wanted.sample, budget_s=wanted.budget_s,
+        seed=now.toordinal() if wanted.seed is None else wanted.seed,
     )  # fmt: skip
     with terminated_as_interrupted(), _bed(site):
         place = plan.place_of(site, asked)

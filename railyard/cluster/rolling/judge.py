@@ -1,5 +1,6 @@
 """From what the groups of a run left to one verdict and one record: evidence put together, judged, screened, stored."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
@@ -68,13 +69,13 @@ class Together:
 def together(run: KeptRun, parts: Sequence[Part]) -> Together:
     """Return what the groups left, as one table a step; a step of which no group is whole, and those after it, lack.
 
-    Nodes have the order of the run's groups by leaf. Raises ValueError for groups whose program was told other words.
+    Nodes are in topology order, those of no known leaf behind it by their numbers. Raises ValueError for groups whose
+    program was told other words.
     """
-    order = {leaf: place for place, leaf in enumerate(dict.fromkeys(run.leaves.values()))}
     whole = [one for one in parts if one.step == SAMPLE and one.table is not None]
-    hosts = tuple(dict.fromkeys(host for one in whole if one.table is not None for host in hosts_of(one.table)))
-    leaf_of = {label(node): leaf for node, leaf in run.leaves.items()}
-    hosts = tuple(sorted(hosts, key=lambda host: order.get(leaf_of.get(label(host), ""), len(order))))
+    found = {host for one in whole if one.table is not None for host in hosts_of(one.table)}
+    order = {label(node): place for place, node in enumerate(run.leaves)}
+    hosts = tuple(sorted(found, key=lambda host: (order.get(label(host), len(order)), _natural(host))))
     tables: list[Table] = []
     for step in run.steps:
         of_step = [one.table for one in parts if one.step == step.name and one.table is not None]
@@ -239,6 +240,11 @@ def _nodes(run: KeptRun, hosts: Iterable[str]) -> tuple[str, ...]:
 def leaves_of(run: KeptRun) -> Leaves:
     """Return each node's leaf switch, as it was known when the run was submitted."""
     return {label(node): leaf for node, leaf in run.leaves.items()}
+
+
+def _natural(host: str) -> tuple[str | int, ...]:
+    """Return what names are ordered by so that n9 stands before n10; words and numbers take turns."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", host))
 
 
 def _other_lines(parts: Iterable[Part]) -> str:
