@@ -173,7 +173,7 @@ def _in_groups(wanted: _Wanted) -> int:
         used = leaf_pairs(_nights(site, place.fabric, _DAYS_REMEMBERED)[0], leaf_of) if wanted.nightly else None
         run = plan.planned(site, asked, place, nodes, leaf_of, new_run_id(now), now, used)
         for node, why in run.left_out.items():
-            click.echo(f"not tested: {why if why.startswith(node) else f'{node}: {why}'}", err=True)
+            _said(f"not tested: {node} is {why}")
         if not leaf_of:
             click.echo(
                 "the leaf switch of no node is known: groups are drawn at random, and no leaf is judged", err=True

@@ -61,7 +61,7 @@ def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str
     while True:
         seen, states = look(run, folder, scheduler)
         why = listing([*waiting({n: state for of_step in states.values() for n, state in of_step.items()})][:3])
-        words = summary(seen.parts) + (f" ({why})" if why else "")
+        words = summary(seen.of_step(run.steps[-1].name)) + (f" ({why})" if why else "")
         if words != said:
             echo(words)
             said = words

@@ -37,6 +37,8 @@ SCRIPT, GROUP, READER = "job.sh", "group.sh", "reader.sh"
 PAIRS, HOSTS, BEGUN, END = "pairs.txt", "hosts.txt", "begun", "end"
 OUTPUT, ERRORS, COUNTERS, LINKED, LAUNCHER = "pairs.out", "pairs.err", "counters", "linked.txt", "launcher.txt"
 _NAME = "railyard-pairs"
+#: Slurm's variable of how many nodes a job has.
+_COUNT = "SLURM_JOB_NUM_NODES"
 #: A group's time, in seconds: so much besides, so many times what its rounds take on healthy nodes (a rail at a tenth
 #: of its rate holds its rounds up), and so much at least.
 _AROUND_S, _TIMES, _LEAST_S = 120, 10, 300
@@ -106,7 +108,7 @@ class Jobs:
         reader = ["sh", f"{self.folder}/{READER}", COUNTERS, run.tag, ",".join(launch.meant), ",".join(launch.watched)]
         program = [self.program, name, node_pair_steps.ROUNDS, *run.words]
         marks = [run.tag, run.system, run.railyard]
-        words = shlex.join([*marks, *self._front(launch, seconds), *reader, "--", *program])
+        words = " ".join([shlex.join(marks), self._front(launch, seconds), shlex.join([*reader, "--", *program])])
         own = launch.program if _launcher(self.site) in OWN_LAUNCHERS else None
         lines = [
             "#!/bin/bash -l",
@@ -122,12 +124,15 @@ class Jobs:
         ]
         return "\n".join(lines) + "\n"
 
-    def _front(self, launch: Launch, seconds: int) -> list[str]:
+    def _front(self, launch: Launch, seconds: int) -> str:
+        """Return the words that start one process on each node of the job, as a shell's script has them."""
         limit_s = seconds - _BEFORE_END_S
         if _launcher(self.site) in SRUN:
-            # All nodes of the job, however many its task was given.
-            return ["timeout", "-k", "5", str(limit_s), "srun", *launch.options]
-        return step_words(_launcher(self.site), self.run.stack, launch, limit_s)
+            # A task of an array was submitted with one node, and srun of Slurm 22.05 takes its number of processes from
+            # that: "can't run 1 processes on 4 nodes", whatever the task was given since.
+            own = f'--nodes="${_COUNT}" --ntasks="${_COUNT}" --ntasks-per-node=1'
+            return " ".join([f"timeout -k 5 {limit_s} srun {own}", shlex.join(launch.options)]).strip()
+        return shlex.join(step_words(_launcher(self.site), self.run.stack, launch, limit_s))
 
 
 def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:

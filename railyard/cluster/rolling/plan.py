@@ -119,7 +119,7 @@ def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datet
             f"pairs: found no names of nodes, neither from Slurm nor in systems/{system.system}.yaml; name --nodes"
         )
     wanted = {label(name) for name in names}
-    left_out = {node.name: node.words for node in states if node.unfit is not None and label(node.name) in wanted}
+    left_out = {node.name: node.why for node in states if node.unfit is not None and label(node.name) in wanted}
     gone = {label(node) for node in left_out}
     busy = _busy(site, now)
     order = {leaf: place for place, leaf in enumerate(dict.fromkeys(leaf_of.values()))}

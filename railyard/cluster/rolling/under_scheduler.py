@@ -183,7 +183,7 @@ class Scheduler:
             echo(f"group {number} goes on without {listing(list(gone))}: {words}")
             run = run.with_step(step.with_group(number, replace(group, nodes=kept)))
         for node, state in gone.items():
-            run = run.without(node, state.words)
+            run = run.without(node, state.why)
         keep(self.jobs.folder, run)
         return run
 

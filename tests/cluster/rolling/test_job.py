@@ -62,7 +62,8 @@ cd "$SLURM_ARRAY_TASK_ID" || exit
 mkdir -p counters
 LC_ALL=C ldd HOME/railyard-pairs > linked.txt 2>&1 || :
 scontrol show hostnames "$SLURM_JOB_NODELIST" | sh /site/RUN/group.sh {RUN} made VERSION timeout -k 5 270 srun \
---mpi=pmix sh /site/RUN/reader.sh counters {RUN} eth1,eth2 eth0 -- HOME/railyard-pairs sample rounds.txt \
+--nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --mpi=pmix sh \
+/site/RUN/reader.sh counters {RUN} eth1,eth2 eth0 -- HOME/railyard-pairs sample rounds.txt \
 4194304 8 37 1 20
 """
     )
