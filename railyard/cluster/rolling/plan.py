@@ -196,7 +196,7 @@ def shown(site: Site, run: KeptRun, place: Place, sample: int | None) -> str:
     made, step = jobs(site, run, runs_in(site.home) / "RUN"), run.step(SAMPLE)
     seconds = _seconds(run, place, _rounds(run, place, sample))
     lines = [f"# group {number}: {' '.join(group.nodes)}" for number, group in enumerate(step.groups, start=1)]
-    is_array = made.batch.array is not None and len(step.groups) > 1
+    is_array = made.batch.array is not None
     script = made.array_script(step, seconds) if is_array else made.script(step, 1, seconds, None)
     return "".join(f"{line}\n" for line in lines) + script
 

@@ -29,7 +29,7 @@ class Scheduler:
 
         Raises SetupError where the scheduler refuses; what was submitted until then is ended.
         """
-        if self.jobs.batch.array is not None and len(step.groups) > 1:
+        if self.jobs.batch.array is not None:
             found = self._array(run, step, seconds, echo)
             if found is not None:
                 return found

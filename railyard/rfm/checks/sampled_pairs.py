@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -10,22 +9,20 @@ from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
 from railyard.job import node_pair_steps
-from railyard.job.probe_job import lists_nodes
 from railyard.parsers import pairs as parser
 from railyard.rfm.checks.pairs import PairsCheck
-from railyard.rfm.checks.prober import RailProber
 from railyard.site import topology
 from railyard.site.systems.jobs import FAMILIES, seconds
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober
-    from railyard.verdict.assess import Assessment
-    from railyard.verdict.screened_pairs import Sampled
 
 #: A run takes so much longer than its budget at most, in seconds: its last step, and the end of its job.
 _AROUND_S = 180
 #: Launches that a budget has to pay for besides its rounds: of the sample, and of the usual steps behind it.
 _LAUNCHES = 4
+#: The fewest rounds of a screening (``screening.plan``).
+_FEWEST = 24
 #: How many days back the partners of a night are looked up.
 DAYS = 7
 
@@ -63,6 +60,8 @@ class SampledPairsCheck(PairsCheck):
 
     def before(self, program: str) -> list[str]:
         """Return the lines that plan the sample by the nodes that the job was given."""
+        from railyard.job.probe_job import lists_nodes
+
         listed = lists_nodes(self.site.system.scheduler) if self._is_scheduled else None
         return node_pair_steps.plan_sample(self._asked(), listed)
 
@@ -83,12 +82,17 @@ class SampledPairsCheck(PairsCheck):
 
     @property
     def measuring_s(self) -> float:
-        """What of the budget is left for rounds: launches take their part."""
-        return self.budget_s - _LAUNCHES * node_pair_steps.launch_seconds(self.num_nodes)
+        """What of the budget is left for rounds, in seconds: launches take their part.
+
+        Of few nodes less: half of it is for the sample, and all pairs take a round less than there are nodes.
+        """
+        left = self.budget_s - _LAUNCHES * node_pair_steps.launch_seconds(self.num_nodes)
+        return min(left, max(_FEWEST, 3 * (self.num_nodes - 1)) * self.round_s)
 
     @property
     def prober(self) -> "Prober":
         """Who is asked after a run, also after a pass: the screening."""
+        from railyard.rfm.checks.node_pair_prober import SampleProber
         from railyard.verdict.blame.screening.model import Budget
         from railyard.verdict.screened_pairs import Sampled
 
@@ -122,23 +126,6 @@ class SampledPairsCheck(PairsCheck):
         from railyard.verdict.pair_coverage import lately, used_text
 
         return used_text(lately(self.site.home, self.site.system.system, self.current_partition.name, DAYS)[0])
-
-
-@dataclass(frozen=True, slots=True)
-class SampleProber:
-    """Names who is slow by the screening of a sample, and says what it covered."""
-
-    rails: RailProber
-    sampled: "Sampled"
-    leaf_of: topology.Leaves
-    up_links: int | None
-
-    def explain(self, found: "Assessment") -> "Assessment":
-        from railyard.verdict.screened_pairs import with_screening
-
-        if found.verdict.fails and not found.verdict.misses_reference:
-            return self.rails.explain(found)
-        return with_screening(found, self.sampled, self.leaf_of, self.up_links)
 
 
 def _refuse(budget: str) -> int:
