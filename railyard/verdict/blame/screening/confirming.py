@@ -33,6 +33,8 @@ def suspects(known: Known, turns: int = 2) -> Steps:
     paths = Paths()
     checks = whole.checks(known.leaves.layout, known.levels, known.good().ordered(), known.settings.slow)
     for turn in range(turns):
+        open_nodes = [node for node in open_nodes if node not in known.gone]
+        open_pairs = [pair for pair in open_pairs if known.gone.keys().isdisjoint(pair)]
         good = known.good(node for pair in open_pairs for node in pair)
         if not good.leaves():
             good = known.good()

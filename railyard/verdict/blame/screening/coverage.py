@@ -1,13 +1,15 @@
 """What a sample exercised: nodes, pairs, pairs of leaves, up-links, and rails of nodes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from railyard.verdict.blame.screening.leaves import Floats, Ints, Leaves
+from railyard.verdict.blame.screening.leaves import Floats, Ints, Leaves, leaves_of
 from railyard.verdict.blame.screening.model import Coverage, Network, NotMeasured, Share
 from railyard.verdict.blame.screening.values import Rows
+from railyard.verdict.blame.search.model import Pair
 
+_NOBODY: Mapping[int, str] = {}
 _NOT_KNOWN = "nobody said which node stands at which leaf switch"
 
 
@@ -39,6 +41,19 @@ def coverage(network: Network, leaves: Leaves, rows: Rows, gone: Mapping[int, st
         float(np.median(partners[there])) if nodes else 0.0,
         tuple(missing),
     )
+
+
+def covered(network: Network, pairs: Iterable[Pair], gone: Mapping[int, str] = _NOBODY) -> Coverage:
+    """Return what these pairs exercised, which all gave results: of a run, or of several runs together."""
+    leaves = leaves_of(network.layout)
+    return coverage(network, leaves, rows_of_pairs(pairs), gone)
+
+
+def rows_of_pairs(pairs: Iterable[Pair]) -> Rows:
+    """Return pairs as rows of one round, each with a result."""
+    ends = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
+    nothing = np.zeros(len(ends), dtype=np.int64)
+    return Rows(ends[:, 0], ends[:, 1], np.ones(len(ends)), nothing, nothing)
 
 
 def up_links(network: Network, leaves: Leaves, rows: Rows) -> Share:

@@ -1,7 +1,7 @@
 """The rounds of a sample: nodes with neighbours, whole leaves with whole leaves, single nodes of all leaves."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,28 +38,31 @@ class Shares:
 
 
 #: Fewer rounds hold no sample, or no suspect that is measured three times against two partners.
-LEAST = 24
+LEAST = 40
+#: Smaller budgets have fewer rounds of whole leaves; and smaller ones still the fewest repeats of a suspect alone.
+_SMALL, _FEW = 100, 150
 
 
 def shares(rounds: int, most_repeats: int, parts: int) -> Shares:
     """Return how a budget of ``LEAST`` rounds or more is spent: half of it is the sample, the rest is for suspects.
 
-    A third is the sample where ``parts`` of a node, rails and GPUs, are each measured alone once the node is named.
+    A third is the sample where ``parts`` of a node, rails and GPUs, are each measured alone once the node is named, and
+    where the budget is so small that one pair's confirmation takes the rest.
     """
-    sample = rounds // (2 if parts < 2 else 3)
+    sample = rounds // (2 if parts < 2 and rounds >= _SMALL else 3)
     home = min(6, max(3, rounds // 16))
     full = min(8, max(3, rounds // 24))
     thin = min(4, max(1, rounds // 40))
     repeats = tuple(number for number in (most_repeats, 5, 3) if number <= most_repeats)
-    if rounds < 150:
+    if rounds < _FEW:
         repeats = repeats[-1:]
     return Shares(
         home,
         full,
         thin,
         max(0, sample - home - full - thin),
-        max(2, rounds // 8),
-        8 if rounds >= 100 else 4,
+        max(3, rounds // 8),
+        8 if rounds >= _SMALL else 4,
         3 if rounds >= 250 else 1,
         repeats,
         3 if rounds >= 200 else 2,
@@ -98,20 +101,7 @@ class Planner:
     def full(self, number: int) -> Iterator[Round]:
         """Give rounds in which whole leaves meet whole leaves: the nodes of each shifted by a number of its own."""
         for leaf_pairs in self._leaf_pairs(number):
-            pairs = []
-            rest = set(range(len(self._members)))
-            left: list[int] = []
-            for one, other in leaf_pairs:
-                rest -= {one, other}
-                a, b = self._members[one], self._members[other]
-                if len(a) > len(b):
-                    a, b = b, a
-                b = np.roll(b, self._draw.randrange(len(b)))
-                pairs += [_rising(i, j) for i, j in zip(a.tolist(), b[: len(a)].tolist(), strict=True)]
-                left += b[len(a) :].tolist()
-            for leaf in sorted(rest):
-                left += self._members[leaf].tolist()
-            yield (*pairs, *_halves(left))
+            yield whole_leaves(self._members, leaf_pairs, lambda a, b: self._draw.randrange(max(len(a), len(b))))
 
     def thin(self, number: int) -> Iterator[Round]:
         """Give rounds in which one node of each leaf meets one of another: no two flows share an up-link.
@@ -148,6 +138,27 @@ class Planner:
         for _ in range(number if self._order else 0):
             yield matching(len(self._members), self._order[self._used % len(self._order)])
             self._used += 1
+
+
+def whole_leaves(
+    members: Sequence[Ints], leaf_pairs: Iterable[tuple[int, int]], shift: Callable[[Ints, Ints], int]
+) -> Round:
+    """Return the round in which whole leaves meet; ``shift`` says by how many places the larger one is turned.
+
+    Nodes that are left over, of larger leaves and of one that meets nobody, meet one another.
+    """
+    pairs = []
+    rest = set(range(len(members)))
+    left: list[int] = []
+    for one, other in leaf_pairs:
+        rest -= {one, other}
+        few, many = sorted((members[one], members[other]), key=len)
+        many = np.roll(many, shift(few, many))
+        pairs += [_rising(i, j) for i, j in zip(few.tolist(), many[: len(few)].tolist(), strict=True)]
+        left += many[len(few) :].tolist()
+    for leaf in sorted(rest):
+        left += members[leaf].tolist()
+    return (*pairs, *_halves(left))
 
 
 def _moduli(nodes: int) -> int:

@@ -20,6 +20,7 @@ def screened(known: Known) -> Screened:
     """Return the verdict of a screening that has nothing open."""
     away = [one for one in known.answered.named if _went_away(known, one)]
     named = _once(one for one in known.answered.named if one not in away)
+    known.answered.unclear = [one for one in known.answered.unclear if not _went_away(known, one)]
     known.answered.unclear += [replace(one, reason=f"{one.reason}; it went away later") for one in away]
     by_members = {one.members for one in named}
     cleared = _once(one for one in known.answered.cleared if one.members not in by_members)

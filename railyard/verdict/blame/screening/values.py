@@ -60,9 +60,8 @@ def rows_of(leaves: Leaves, step: Step, values: Iterable[Value], gone: Iterable[
     given = list(values)
     a, b, value = _columns(leaves.layout, given)
     inside = (a >= 0) & (a < count) & (b >= 0) & (b < count)
-    place = np.searchsorted(keys[order], np.where(inside, a * count + b, 0))
-    found = order[np.minimum(place, len(order) - 1)] if len(order) else np.zeros(len(a), dtype=np.int64)
-    known = inside & (keys[found] == a * count + b) if len(order) else np.zeros(len(a), dtype=bool)
+    given_keys = np.where(inside, a * count + b, -1)
+    found, known = _places(keys, order, given_keys)
     if not known.all():
         one, other = (int(column[np.flatnonzero(~known)[0]]) for column in (a, b))
         raise PairsError(f"step {step.name}: a value of {named(leaves.layout, one, other)}, which was not asked for")
@@ -71,7 +70,8 @@ def rows_of(leaves: Leaves, step: Step, values: Iterable[Value], gone: Iterable[
     away = np.zeros(count, dtype=bool)
     away[list(gone)] = True
     rows = rows.of(~(away[a] | away[b]))
-    return rows.of(np.argsort(rows.round, kind="stable"))
+    in_order = np.argsort(rows.round, kind="stable")
+    return Rows(*(getattr(rows, name)[in_order] for name in ("a", "b", "value", "round", "crowd")))
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
@@ -120,6 +120,25 @@ def gathered(
     for a, b, value in zip(rows.a.tolist(), rows.b.tolist(), rows.value.tolist(), strict=True):
         found.setdefault((a, b), []).append(value)
     return found, rows
+
+
+def _places(keys: Ints, order: Ints, given: Ints) -> tuple[Ints, Bools]:
+    """Return for each key that is given the place where it was asked for, and whether it was.
+
+    Of a pair that was asked for several times the values are taken in their order, again from the first one on where
+    there are more of them.
+    """
+    if not len(keys):
+        return np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=bool)
+    rising = keys[order]
+    first, after = np.searchsorted(rising, given, "left"), np.searchsorted(rising, given, "right")
+    by_key = np.argsort(given, kind="stable")
+    sorted_keys = given[by_key]
+    rank = np.zeros(len(given), dtype=np.int64)
+    rank[by_key] = np.arange(len(given)) - np.searchsorted(sorted_keys, sorted_keys, "left")
+    times = after - first
+    place = np.minimum(first + rank % np.maximum(times, 1), len(keys) - 1)
+    return order[place], times > 0
 
 
 def _columns(layout: Layout, given: Sequence[Value]) -> tuple[Ints, Ints, Floats]:

@@ -51,15 +51,23 @@ def _members(known: Known) -> dict[int, Sequence[int]]:
 
 def _met(doubted: Sequence[int], good: Sequence[int], number: int) -> list[tuple[int, int]]:
     """Return which leaves meet in a round: each doubted one another good one, the rest with one another."""
-    turned = [*good[number % len(good) :], *good[: number % len(good)]]
-    held = list(zip(doubted, turned, strict=False))
-    rest = turned[len(held) :]
-    if len(rest) < 2:
-        # too few good leaves for all at once: the last doubted ones wait, so that two are left as a control
-        held, rest = held[: max(0, len(turned) - 2)], turned[max(0, len(turned) - 2) :]
-        held = [(one, other) for (_, other), one in zip(held, [*doubted[number:], *doubted], strict=False)]
+    if len(good) < len(doubted) + 2:
+        # too few good leaves for all at once: those in doubt in one round, the control in the next
+        number, control = divmod(number, 2)
+        if control:
+            return [(good[number % len(good)], good[(number + 1) % len(good)])]
+        first = number % len(doubted)
+        doubted = [*doubted[first:], *doubted[:first]]
+        return list(zip(doubted, _turned(good, number), strict=False))
+    turned = _turned(good, number)
+    rest = turned[len(doubted) :]
     half = len(rest) // 2
-    return held + [(rest[place], rest[place + half]) for place in range(min(half, CONTROLS))]
+    controls = [(rest[place], rest[place + half]) for place in range(min(half, CONTROLS))]
+    return [*zip(doubted, turned, strict=False), *controls]
+
+
+def _turned(good: Sequence[int], number: int) -> list[int]:
+    return [*good[number % len(good) :], *good[: number % len(good)]]
 
 
 def _shifted(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
