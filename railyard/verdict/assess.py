@@ -47,7 +47,7 @@ class Assessment:
     ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
     in the record (``railyard.results.record.form``). ``deficits``: what was found at least, by metric. ``computed``:
     what of a replay no source printed. ``conditions``: what the sources of its references state. ``sample``: what a
-    sample covered of all pairs.
+    sample covered of all pairs. ``readings``: the counters of each node that was heard of.
     """
 
     case: Case
@@ -64,6 +64,7 @@ class Assessment:
     computed: Computed = field(default_factory=Computed)
     conditions: tuple[ConditionRecord, ...] = ()
     sample: PairsSample | None = None
+    readings: Mapping[str, counters.NodeCounters] = field(default_factory=dict)
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
@@ -156,6 +157,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         deficits={name: found for name, found in deficits.items() if found is not None},
         computed=computed,
         conditions=conditions,
+        readings=readings,
     )
 
 

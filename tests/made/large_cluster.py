@@ -176,6 +176,12 @@ def pairs_of_nodes(rounds: Sequence[Round]) -> dict[int, int]:
     return found
 
 
+def moved_bytes(rounds: Sequence[Round]) -> dict[int, int]:
+    """Return what each node of these rounds sent, and received, with 2 % for headers."""
+    a_pair = SIZE * WINDOW * (REPEATS + WARM_UP) * 102 // 100
+    return {node: pairs * a_pair for node, pairs in pairs_of_nodes(rounds).items()}
+
+
 def counters_texts(
     shape: Shape, moved_bytes: Mapping[int, int], shares: Mapping[int, Sequence[float]] = {}
 ) -> Iterator[str]:
@@ -197,9 +203,10 @@ def counters_template(shape: Shape) -> str:
     interfaces = tuple(f"ib{rail}" for rail in rails)
     lines = [f"railyard-counters 1 {TAG}", "node {node}", "first-by SLURM_LOCALID"]
     lines += [f"meant {device}" for device in shape.devices]
-    lines += ["watched eth0"]
+    lines += ["watched eth0", *(f"other {interface}" for interface in interfaces)]
     lines += [f"beside {device} {interface}" for device, interface in zip(shape.devices, interfaces, strict=True)]
-    for device in shape.devices:
+    lines += [f"beside {interface} {interface}" for interface in interfaces]
+    for device in (*shape.devices, *interfaces):
         lines += [f"about {device} driver mlx5_core", f"about {device} layer InfiniBand"]
     lines += ["about eth0 mtu 1500", *(f"about {interface} mtu 2044" for interface in interfaces)]
     for when, at in (("before", "1000.10"), ("after", "1100.35")):
@@ -218,13 +225,16 @@ def _reading(shape: Shape, when: str, interfaces: Sequence[str]) -> Iterator[str
         for name in _PORT:
             value = f"{{{letter}{rail}}}" if name in ("port_xmit_data", "port_rcv_data") else "99"
             if name == "port_xmit_wait" and when == "after":  # it grows on every port that is busy
-                value = f"{{number}}{rail}99"
+                value = f"1{{number}}{rail}99"
             yield f"{when} {device} {name} {0 if name in _ERRORS else value}"
-    for name in ("eth0", *interfaces):
+    for rail, name in enumerate(("eth0", *interfaces), start=-1):
         yield f"{when} {name} carrier 1"
         yield f"{when} {name} carrier_changes 2"
         yield f"{when} {name} tx_bytes {100_000 + 40_000 * (when == 'after') * (name == 'eth0')}"
         yield f"{when} {name} rx_bytes {200_000 + 50_000 * (when == 'after') * (name == 'eth0')}"
+        if rail >= 0:  # an interface of a card shows the card's port, too
+            yield f"{when} {name} port_xmit_data {{{letter}{rail}}}"
+            yield f"{when} {name} port_rcv_data {{{letter}{rail}}}"
     yield f"{when} - tcp_out_segs {1000 if when == 'before' else 1200}"
     yield f"{when} - tcp_retrans_segs 3"
     yield f"{when} - processors_cs {5 if when == 'before' else 9000}"
@@ -232,6 +242,7 @@ def _reading(shape: Shape, when: str, interfaces: Sequence[str]) -> Iterator[str
         yield f"waited {_LIFESPAN_MS}"
     for device in shape.devices:
         yield from (f"{when} {device} hw/{name} {_LIFESPAN_MS if name == 'lifespan' else 0}" for name in _HARDWARE)
+    yield from (f"{when} {interface} hw/lifespan {_LIFESPAN_MS}" for interface in interfaces)
 
 
 _ERRORS = (
@@ -284,12 +295,10 @@ _CARD = (
 
 def evidence_of(shape: Shape, rounds: Sequence[Round], sick: Sick = Sick()) -> Evidence:
     """Return what a run of these rounds left: output, counters of every node, and what each says of itself."""
-    a_pair = SIZE * WINDOW * (REPEATS + WARM_UP) * 102 // 100
-    moved = {node: pairs * a_pair for node, pairs in pairs_of_nodes(rounds).items()}
     return Evidence(
         pairs_output(shape, rounds, sick),
         exit_code=0,
-        counters=tuple(counters_texts(shape, moved)),
+        counters=tuple(counters_texts(shape, moved_bytes(rounds))),
         tag=TAG,
         facts=facts_of(shape),
         job_id=4711,

@@ -4,9 +4,9 @@
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
 #      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
 #      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal,
-#      a curve's deficit, rehearsed_output, conditions, path_proof.alike, pairs.leaves, pairs.rows, pairs.summary (then
-#      pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's part, nodes and
-#      confidence, and its kinds gpu, leaf and up-link.
+#      a curve's deficit, rehearsed_output, conditions, path_proof.alike, hardware.varied, pairs.leaves, pairs.rows,
+#      pairs.summary (then pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's
+#      part, nodes and confidence, and its kinds gpu, leaf and up-link.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -281,12 +281,14 @@ class PathProofRecord:
 class NodeGroup:
     """Nodes that are alike: what each is and how it is set (names: ``job.node_facts``), and each of its devices.
 
-    Nodes that differ in anything are in groups of their own, so that an odd one shows.
+    Nodes that differ in anything are in groups of their own, so that an odd one shows. ``varied``: what would part
+    thousands of nodes into as many groups, a value a node; ``mlx5_0:1 firmware`` of a device, "" where a node lacks it.
     """
 
     nodes: tuple[str, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    varied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     extra: Extra = field(default_factory=dict, kw_only=True)
 
 

@@ -54,7 +54,7 @@ def store_run(
     if output is not None and made.evidence.counters:
         told = [*asked.arguments(asked.message_sizes), *case.launch.settings.words]
         started = f"{made.started:%Y-%m-%dT%H:%M:%SZ}"
-        kept = kept_of(case, made.evidence, told, asked.input_files(), left.nics(), started)
+        kept = kept_of(case, made.evidence, told, asked.input_files(), left.nics(), started, found.readings)
         run_folder.keep_beside(case.site.home, output, kept)
     pairs = node_pairs.record_of(found, _leaves(case)) if found.pair_tables else None
     if pairs is not None and pairs.file is not None:

@@ -109,7 +109,9 @@ LINE = {
     "linked": ["libmpi.so.12 => /opt/mpich/lib/libmpi.so.12"],
     "variables": {"UCX_TLS": "tcp,self"},
     "benchmark_version": "2021.11",
-    "hardware": [{"nodes": ["vn1", "vn2"], "facts": {"smt": "on"}, "devices": {"hsn0": {"driver": "veth"}}}],
+    "hardware": [
+        {"nodes": ["vn1", "vn2"], "facts": {"smt": "on"}, "devices": {"hsn0": {"driver": "veth"}}, "varied": {}}
+    ],
     "pairs": None,
     "attempts": [
         {"sentence": "far too slow", "rule": 5, "elapsed_s": 4.2, "starved": 0.3, "time": "2026-11-21T05:59:50Z"}
