@@ -23,68 +23,20 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from railyard.job import node_files
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-SYSTEM = """\
-system: made
-description: Made nodes of HDR rails
-scheduler: slurm
-launcher: srun
-nodes: {{count: {nodes}}}
-report_only: nothing is known of it
-fabrics:
-  hdr:
-    description: HDR
-    kind: ib
-    link: ib-hdr
-    slot: pcie4-x16
-    rails: [{rails}]
-stacks:
-  openmpi: {{prefix: /opt/ompi, benchmarks: {{osu: /opt/osu/mpi}}}}
-"""
-_FACTS = """\
-begin 1
-fact clock_s 1000
-fact memlock_kb unlimited
-fact uid 1000
-fact hugepages 0
-fact transparent_hugepages always [madvise] never
-fact numa_balancing 0
-fact governor performance
-fact load 0.10 0.20 0.30 1/500 4711
-fact processors 128
-fact numa_nodes 8
-fact address 10.{high}.{middle}.{low}
-fact arp_ignore 0
-fact arp_announce 0
-cstate 2 C1
-module ib_uverbs
-module rdma_ucm
-uverbs uverbs0 open
-"""
-_RAIL = """\
-device mlx5_{rail}:1 there rdma
-device mlx5_{rail}:1 state 4: ACTIVE
-device mlx5_{rail}:1 phys_state 5: LinkUp
-device mlx5_{rail}:1 rate 200 Gb/sec (4X HDR)
-device mlx5_{rail}:1 link_layer InfiniBand
-device mlx5_{rail}:1 firmware 20.35.1012
-device mlx5_{rail}:1 slot_speed 16.0 GT/s PCIe
-device mlx5_{rail}:1 slot_width {width}
-device mlx5_{rail}:1 slot_max_speed 16.0 GT/s PCIe
-device mlx5_{rail}:1 slot_max_width 16
-device mlx5_{rail}:1 slot 0000:c{rail}:00.0
-"""
+from railyard.job import node_files
+from tests.cluster.doctor.conftest import block
+from tests.made.systems import HDR
+
 #: One node in a hundred has lost half of a slot.
 _SICK = 100
 
 
 def doctor_text(number: int, rails: int) -> str:
     """Return what doctor.sh prints on a node."""
-    facts = _FACTS.format(high=number >> 16, middle=number >> 8 & 255, low=number & 255)
-    width = 8 if number % _SICK == 7 else 16
-    lines = facts + "".join(_RAIL.format(rail=rail, width=width) for rail in range(rails)) + "end"
-    return "".join(f"railyard-doctor n{number:05} 4242 {line}\n" for line in lines.split("\n"))
+    text = block("hdr", f"n{number:05}", number, rails)
+    return text.replace("slot_width 16", "slot_width 8") if number % _SICK == 7 else text
 
 
 def gate_text(number: int, rails: int) -> str:
@@ -174,9 +126,11 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
     """Read and judge the answers as the commands do; return what came of it in words."""
     from railyard.site.systems.load import load_system
 
-    file = folder.parent / "made.yaml"
-    devices = ", ".join(f"{{device: mlx5_{rail}, port: 1, counters: mlx5}}" for rail in range(rails))
-    file.write_text(SYSTEM.format(nodes=nodes, rails=devices), encoding="utf-8")
+    file = folder.parent / "hdr.yaml"
+    rail = "      - {device: mlx5_0, port: 1, counters: mlx5}\n"
+    more = "".join(rail.replace("mlx5_0", f"mlx5_{number}") for number in range(2, rails))
+    text = HDR.replace("count: 8", f"count: {nodes}").replace("stacks:", f"{more}stacks:")
+    file.write_text(text, encoding="utf-8")
     system = load_system(file)
     asking = node_files.Asking(folder, "made", nodes)
     if what == "doctor":

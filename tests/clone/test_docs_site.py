@@ -33,7 +33,7 @@ def test_every_command_has_its_options_there(site: Path) -> None:
         assert option in text
 
 
-@pytest.mark.parametrize("kind", ["systems", "references", "results"])
+@pytest.mark.parametrize("kind", ["systems", "references", "results", "sick"])
 def test_every_field_of_a_file_is_explained(site: Path, kind: str) -> None:
     text = (site / "_generated" / f"{kind}.html").read_text(encoding="utf-8")
     schema = json.loads(schema_text(kind))

@@ -152,8 +152,8 @@ def slept(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> list[
         waited.append(seconds)
         then(len(waited))
 
-    monkeypatch.setattr(node_files.time, "sleep", sleep)
-    monkeypatch.setattr(node_files.time, "monotonic", lambda: sum(waited))
+    monkeypatch.setattr("railyard.job.node_files.time.sleep", sleep)
+    monkeypatch.setattr("railyard.job.node_files.time.monotonic", lambda: sum(waited))
     return waited
 
 
@@ -170,7 +170,11 @@ def test_a_file_that_a_file_server_shows_late_is_waited_for(asking: Asking, monk
 
 def test_a_file_that_is_cut_is_read_again_while_there_is_time(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     file = asking.folder / "n1.0.out"
-    slept(monkeypatch, lambda looks: file.write_bytes(whole()) and None)
+
+    def mend(looks: int) -> None:
+        file.write_bytes(whole())
+
+    slept(monkeypatch, mend)
     file.write_bytes(whole()[:30])
     assert gather(asking, text, ended_well=True, elsewhere=["n2"]).answers == (("n1", "hello\n"),)
 

@@ -4,6 +4,7 @@ In a step of Slurm each node writes what it says into a file (``job.node_files``
 """
 
 import contextlib
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +24,8 @@ from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
 _STEP_LIMIT_S = 120
+#: The tag of answers that a person asks for.
+_BY_HAND = "by-hand"
 _QUEUE_LIMIT_S = 90
 _END_LIMIT_S = 10
 _NODE_LIMIT_S = 30
@@ -69,9 +72,25 @@ def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str
         return _by_srun(home, system, count, script)
     raise SetupError(
         f"doctor: no step is started here under the scheduler {system.scheduler}; inside a job of yours run on every "
-        f"node, one process each, `sh {script} {rails_of(system)}`, keep what all print in one file, and then: "
-        f"railyard doctor --system {system.system} --from FILE"
+        f"node, one process each, {_by_hand(home, system, script)}"
     )
+
+
+def _by_hand(home: Path, system: System, script: Path) -> str:
+    """Return what a person runs in a job on every node, and how its output is judged: of very many nodes in files."""
+    command = f"sh {script} {rails_of(system)}"
+    then = f"and then: railyard doctor --system {system.system} --from"
+    if system.nodes.number <= node_files.FLAT:
+        return f"`{command}`, keep what all print in one file, {then} FILE"
+    folder, keeps = state_folder(home) / "doctor-nodes", state_folder(home) / node_files.SCRIPT
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        asking = node_files.prepared(folder, _BY_HAND, system.nodes.number)
+        keeps.write_text(node_files.script_text(), encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), where the nodes write") from None
+    front = " ".join(["sh", str(keeps), str(folder), asking.tag, str(asking.folders), "--"])
+    return f"`{front} {command}`, {then} {folder}"
 
 
 def _by_srun(home: Path, system: System, count: int | None, script: Path, before: tuple[str, ...] = ()) -> Answer:

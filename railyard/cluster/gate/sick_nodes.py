@@ -53,7 +53,7 @@ def why_not(part: SickPart) -> str | None:
     if part.kind == "pair":
         return "a pair is slow, and both its nodes may be good with all others"
     if part.node is None or part.kind not in ("node", "rail", "gpu"):
-        return f"a {part.kind} is no node: the nodes behind it may be good"
+        return f"{'an' if part.kind == 'up-link' else 'a'} {part.kind} is no node: the nodes behind it may be good"
     return None
 
 

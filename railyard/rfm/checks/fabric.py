@@ -49,6 +49,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     #: How many nodes are read; 0: all of the system's.
     nodes_read = variable(int, value=0)
     _asking: node_files.Asking | None
+    _nodes: tuple[str, ...]
     _report: "Report"
     _expected: "Expected"
 
@@ -103,6 +104,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         output = Path(self.stagedir) / str(self.stdout)
         with as_reframe_error():
             ports, cards, missing = self._read(output)
+        self._nodes = tuple(dict.fromkeys(port.node for port in ports if port.node))
         self._expected = expected_of(self.site.system, self.current_partition.name)
         counted = tuple(port for port in ports if port.counters)
         readings = Readings(own=ports, cards=cards, counters=counted or None)
@@ -161,6 +163,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         said = VerdictRecord(say(self._expected, found), suspects=suspects, **verdict)
         return replace(
             Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=now()),
+            nodes=self._nodes,
             elapsed_s=round((ended - self._started_at).total_seconds(), 2),
             environment=provenance(self.site, test.stack),
             command=(sys.executable, *self.executable_opts),
