@@ -174,3 +174,29 @@ def test_a_mistake_is_one_sentence(
     assert code == 2
     assert said.startswith(f"railyard: {sentence.format(**names)}"), said
     assert said.count("\n") == 1
+
+
+def test_of_a_night_partners_are_those_that_met_least_lately(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    used = tmp_path / "used"
+    used.write_text("", encoding="ascii")
+    met: list[set[str]] = []
+    for night in range(3):
+        play = Play(tmp_path, capsys, *options(tmp_path), "--nightly", "1", "--used", str(used))
+        # Three nodes at each of four leaves.
+        (tmp_path / "switches").write_text("".join(f"n{n + 1} leaf{n // 3}\n" for n in range(12)), encoding="ascii")
+        step = play.next("--first", str(tmp_path / "nodes"))
+        assert step.startswith("# name sample\n")
+        pairs = {pair for line in step.splitlines()[1:] for pair in line.split()}
+        met.append({pair for pair in pairs if len({int(rank) // 3 for rank in pair.split("-")}) == 2})
+        # Each node has one partner of another leaf, and each leaf one pair of its own.
+        assert sorted(int(rank) for pair in met[-1] for rank in pair.split("-")) == list(range(12))
+        assert len(pairs - met[-1]) == 4
+        names = "".join(f"n{int(a) + 1} n{int(b) + 1}\n" for a, b in (pair.split("-") for pair in sorted(pairs)))
+        used.write_text(f"{used.read_text(encoding='ascii')}\n{names}" if night else names, encoding="ascii")
+        play.to_the_end({"n5": 0.5}, first=step)
+        code, said = play.judged()
+        assert (code, said.startswith("n5 alone gives ")) == (1, True)
+    # Six pairs of leaves are met in three nights, two each: no night repeats a pair of the others.
+    assert not met[0] & met[1] and not met[1] & met[2] and not met[0] & met[2]
