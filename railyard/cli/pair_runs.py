@@ -171,7 +171,7 @@ def _in_groups(wanted: _Wanted) -> int:
         leaf_of = plan.leaves_of(site, place)
         nodes = plan.nodes_of(site, wanted.asked, leaf_of, datetime.now())
         used = leaf_pairs(_nights(site, place.fabric, _DAYS_REMEMBERED)[0], leaf_of) if wanted.nightly else None
-        run = plan.planned(site, asked, place, nodes, leaf_of, new_run_id(now), now, used)
+        run = plan.planned(site, asked, place, nodes, new_run_id(now), now, used)
         for node, why in run.left_out.items():
             _said(f"not tested: {node} is {why}")
         if not leaf_of:

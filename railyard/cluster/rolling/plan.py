@@ -16,6 +16,7 @@ from railyard.cluster.rolling.kept import SAMPLE, KeptGroup, KeptRun, KeptStep, 
 from railyard.job import node_pair_steps, slurm
 from railyard.parsers.slurm import queue
 from railyard.site import topology
+from railyard.site.matrix import tool_reason
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site
 from railyard.site.sizes import largest_allowed
@@ -134,8 +135,7 @@ def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datet
 
 
 def planned(
-    site: Site, wanted: Wanted, place: Place, nodes: Nodes, leaf_of: topology.Leaves, id: str, now: datetime,
-    used: Used | None = None,
+    site: Site, wanted: Wanted, place: Place, nodes: Nodes, id: str, now: datetime, used: Used | None = None
 ) -> KeptRun:  # fmt: skip
     """Return the run in groups, not yet submitted. ``now`` has a zone.
 
@@ -243,7 +243,8 @@ def _stack(site: Site, fabric: str, rails: int, asked: str | None) -> str:
         raise SetupError(f'pairs --stack: found "{asked}", expected one of {system.system}; {found}')
     kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
     for name in [asked] if asked else system.stacks:
-        if _TOOL in system.stacks[name].tools and ask.why_not(name, kind, rails, None, knobs) is None:
+        why_not = tool_reason(system, name, _TOOL) or ask.why_not(name, kind, rails, None, knobs)
+        if why_not is None:
             return name
     raise SetupError(
         f"pairs: found no stack of {system.system} that drives {rails} of the rails of {fabric} ({kind}) and has "

@@ -87,7 +87,8 @@ class SampledPairsCheck(PairsCheck):
         Of few nodes less: half of it is for the sample, and all pairs take a round less than there are nodes.
         """
         left = self.budget_s - _LAUNCHES * node_pair_steps.launch_seconds(self.num_nodes)
-        return min(left, max(_FEWEST, 3 * (self.num_nodes - 1)) * self.round_s)
+        rounds = max(_FEWEST, 3 * (int(self.num_nodes) - 1))
+        return min(left, rounds * self.round_s)
 
     @property
     def prober(self) -> "Prober":

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from railyard.cluster.rolling import follow
 from railyard.cluster.rolling.kept import FILE
 from railyard.results.record.file import read_records
 from tests.cluster.rolling.conftest import NODES
@@ -59,7 +58,7 @@ def test_a_run_that_is_left_goes_on_and_is_collected_later(
 ) -> None:
     bed = slurm(dict.fromkeys(NODES, 5))
     with monkeypatch.context() as patched:
-        patched.setattr(follow.time, "sleep", interrupting(after=2))
+        patched.setattr("time.sleep", interrupting(after=2))
         assert main(RUN) == 130
     said = capsys.readouterr().err
     name = run_id(said)
@@ -80,7 +79,7 @@ def test_a_run_is_ended_and_what_there_is_is_taken(
 ) -> None:
     bed = slurm({"n03": 99})
     with monkeypatch.context() as patched:
-        patched.setattr(follow.time, "sleep", interrupting(after=1))
+        patched.setattr("time.sleep", interrupting(after=1))
         assert main(RUN) == 130
     name = run_id(capsys.readouterr().err)
     assert main(["pairs", "collect", name, "--cancel"]) == 0

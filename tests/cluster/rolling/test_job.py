@@ -25,7 +25,7 @@ def planned(site: Site, **wanted: object) -> tuple[KeptRun, plan.Place]:
     leaves = plan.leaves_of(site, place)
     nodes = plan.nodes_of(site, asked.nodes, leaves, datetime(2026, 11, 24, 4))
     now = datetime(2026, 11, 24, 4, tzinfo=timezone.utc)
-    return plan.planned(site, asked, place, nodes, leaves, RUN, now), place
+    return plan.planned(site, asked, place, nodes, RUN, now), place
 
 
 def other(home: Path, scheduler: str, launcher: str) -> Site:
