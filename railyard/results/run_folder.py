@@ -3,8 +3,7 @@
 import os
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import SetupError
 from railyard.base.paths import runs_folder
+from railyard.base.variables import with_variables
 from railyard.results.record.kept import Kept, beside
 from railyard.results.record.masking import masked
 from railyard.results.record.pair_rows import Packed, write
@@ -56,19 +56,9 @@ def run_folder(home: Path) -> Path:
     return folder
 
 
-@contextmanager
-def as_run(run: str, folder: Path) -> Iterator[None]:
+def as_run(run: str, folder: Path) -> AbstractContextManager[None]:
     """Have this process belong to a run while the block runs, whatever it belongs to otherwise."""
-    before = {name: os.environ.get(name) for name in (RUN_VARIABLE, RUN_FOLDER_VARIABLE)}
-    os.environ |= {RUN_VARIABLE: run, RUN_FOLDER_VARIABLE: str(folder)}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    return with_variables({RUN_VARIABLE: run, RUN_FOLDER_VARIABLE: str(folder)})
 
 
 def file_name(case: str) -> str:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _AROUND_S = 180
 #: Launches that a budget has to pay for besides its rounds: of the sample, and of the usual steps behind it.
 _LAUNCHES = 4
-#: The fewest rounds of a screening (``screening.plan``).
-_FEWEST = 24
 #: How many days back the partners of a night are looked up.
 DAYS = 7
 
@@ -86,8 +84,10 @@ class SampledPairsCheck(PairsCheck):
 
         Of few nodes less: half of it is for the sample, and all pairs take a round less than there are nodes.
         """
+        from railyard.verdict.blame.screening.plan import LEAST
+
         left = self.budget_s - _LAUNCHES * node_pair_steps.launch_seconds(self.num_nodes)
-        rounds = max(_FEWEST, 3 * (int(self.num_nodes) - 1))
+        rounds = max(LEAST, 3 * (int(self.num_nodes) - 1))
         return min(left, rounds * self.round_s)
 
     @property

