@@ -157,7 +157,8 @@ def _states_of_slurm(text: str) -> Mapping[int, State]:
     """Return the tasks of ``scontrol -o show job ARRAY``; tasks that were given no nodes yet share a line."""
     found = {}
     for line in text.splitlines():
-        number = record_fields(line).get("ArrayTaskId", "")
+        # The only task of an array has "1%1" until it begins.
+        number = record_fields(line).get("ArrayTaskId", "").partition("%")[0]
         state = _state_of_slurm(line)
         if number.isdigit() and state is not None:
             found[int(number)] = state

@@ -57,6 +57,13 @@ def test_the_tasks_of_an_array_are_told_apart_and_those_without_nodes_left_out()
     }
 
 
+def test_the_only_task_of_an_array_is_told_before_it_begins() -> None:
+    array = batch_of("slurm").array
+    assert array is not None
+    line = "JobId=45 ArrayJobId=45 ArrayTaskId=1%1 ArrayTaskThrottle=1 JobState=PENDING Reason=Priority\n"
+    assert {number: state.phase for number, state in array.states(line).items()} == {1: "waits"}
+
+
 #: The option by which each scheduler begins a job when another has ended, however that ended.
 AFTER = {
     "slurm": "#SBATCH --dependency=afterany:41",

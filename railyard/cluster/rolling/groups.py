@@ -50,11 +50,13 @@ def groups(
         found = ", ".join(one.name for one in candidates) or "no node"
         raise SetupError(f"pairs: found {found} that can be tested, expected two nodes or more, since a pair needs two")
     place = {one.name: number for number, one in enumerate(candidates)}
+    free_in = {one.name: math.inf if one.free_in_s is None else one.free_in_s for one in candidates}
     made: list[tuple[str, ...]] = []
     deal = _Deal(random.Random(seed), Counter(used or {}))
     for wave in _waves(candidates, size):
         made += [tuple(sorted(group, key=place.__getitem__)) for group in deal.groups(wave, size)]
-    return tuple(made)
+    # A single free node waits with busy ones, and its wave has groups of both kinds.
+    return tuple(sorted(made, key=lambda group: max(free_in[name] for name in group)))
 
 
 def group_rounds(nodes: int, at_most: int | None = None) -> tuple[Round, ...]:

@@ -65,6 +65,12 @@ def test_nodes_that_come_free_together_are_together() -> None:
     assert max(max(span) - min(span) for span in spans) <= 15
 
 
+def test_a_busy_node_that_is_dealt_with_free_ones_makes_its_group_wait_alone() -> None:
+    for seed in range(9):
+        made = groups([*nodes(3, 1), Candidate("busy", "leaf9", 60.0)], 2, seed)
+        assert [("busy" in group) for group in made] == [False, True]
+
+
 def test_one_free_node_waits_with_those_that_come_free_next() -> None:
     made = groups([Candidate("free", "a", 0.0), *nodes(1, 3, 60.0)], 2)
     assert sorted(map(len, made)) == [2, 2]
