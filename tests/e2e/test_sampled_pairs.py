@@ -65,6 +65,7 @@ def ended(site: VirtualSite) -> list[Path]:
     return sorted(site.folder.glob(".railyard/rolling/*/sample/*/end"))
 
 
+@full
 def test_a_busy_node_is_tested_later_and_a_slow_rail_is_named_by_nodes_of_another_group(
     with_slurm: tuple[VirtualSite, Testbed], cluster: None
 ) -> None:
@@ -91,7 +92,6 @@ def test_a_busy_node_is_tested_later_and_a_slow_rail_is_named_by_nodes_of_anothe
     assert covered["nodes"] == (4, 4)
 
 
-@full
 def test_a_node_that_is_drained_while_it_waits_is_said_and_the_others_are_measured(
     with_slurm: tuple[VirtualSite, Testbed], cluster: None
 ) -> None:
@@ -100,7 +100,7 @@ def test_a_node_that_is_drained_while_it_waits_is_said_and_the_others_are_measur
     def drain(running: "subprocess.Popen[str]") -> None:
         wait_for(lambda: "JobName=railyard-pairs" in scontrol(bed, "-o", "show", "job"), "the job of the group")
         scontrol(bed, "update", "NodeName=vn4", "State=DRAIN", "Reason=bad cable")
-        task = re.compile(r"JobName=railyard-pairs .*ReqNodeList=vn\[1-3\] ")
+        task = re.compile(r"JobName=railyard-pairs .*ReqNodeList=vn1,vn2,vn3 ")
         wait_for(lambda: bool(task.search(scontrol(bed, "-o", "show", "job"))), "the group without vn4")
         busy.unlink()
 
