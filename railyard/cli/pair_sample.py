@@ -108,7 +108,7 @@ def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None
         raise InputError("the outputs", str(error), "a sample, then the steps after it") from None
     said = came.screened.sentence
     if came.open_step is not None:
-        return f"not judged: {came.open_step.why}; measure what `railyard pairs next --sample` prints; {said}", False
+        return f"{came.not_measured} (`railyard pairs next --sample` prints it); {said}", False
     return said, not (came.screened.named or came.screened.unclear)
 
 

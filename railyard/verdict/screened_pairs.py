@@ -16,6 +16,8 @@ from railyard.verdict.findings import with_remark, with_suspects
 from railyard.verdict.path.ports import look_at
 from railyard.verdict.rules.model import failed
 
+#: More steps than a screening has.
+_MOST_STEPS = 20
 #: So many of the named stand in a sentence; all are suspects of the record.
 _TOLD = 6
 
@@ -44,6 +46,14 @@ class Reached:
     screened: Screened
     open_step: Step | None = None
 
+    @property
+    def not_measured(self) -> str:
+        """What was not measured any more, as a sentence; empty where nothing is open."""
+        if self.open_step is None:
+            return ""
+        nobody = "" if self.screened.named else ", so nobody is blamed"
+        return f"{self.open_step.why}: that was not measured{nobody}"
+
 
 def reached(
     tables: Sequence[Table],
@@ -55,19 +65,23 @@ def reached(
 ) -> Reached:
     """Return what the tables of a sample and its later steps come to.
 
-    ``rails`` are the names of those that each value is over. Where a step is still to be made, the verdict is that of
-    the sample alone: it names nobody. Raises ValueError and PairsError for tables that are none of these steps.
+    ``rails`` are the names of those that each value is over. Where a step is still to be made, the verdict is that
+    without it: it names whom the steps before it have shown. Raises ValueError and PairsError for tables that are none
+    of these steps.
     """
     hosts = node_pair_sample.hosts_of_sample(tables)
     nodes = (*hosts, *(node for node, _ in sampled.absent))
     network = node_pair_sample.network_of(nodes, leaf_of, expected_mb_s, rails, up_links)
     absent = {len(hosts) + place: why for place, (_, why) in enumerate(sampled.absent)}
-    found = node_pair_sample.next_step(
-        tables, network, sampled.budget, planned_here=sampled.planned_here, absent=absent
-    )  # fmt: skip
-    if isinstance(found, Screened):
-        return Reached(network, found)
-    return Reached(network, _closed(tables, network, sampled.budget, absent), found)
+    open_step: Step | None = None
+    for not_made in range(_MOST_STEPS):
+        found = node_pair_sample.next_step(
+            tables, network, sampled.budget, planned_here=sampled.planned_here, absent=absent, not_made=not_made
+        )  # fmt: skip
+        if isinstance(found, Screened):
+            return Reached(network, found, open_step)
+        open_step = open_step or found
+    raise PairsError(f"the screening asks on after {_MOST_STEPS} steps of which nothing was measured")
 
 
 def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_links: int | None = None) -> Assessment:
@@ -82,17 +96,14 @@ def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_link
         )  # fmt: skip
     except (ValueError, PairsError, BudgetError) as error:
         return with_remark(found, f"the sample was not judged: {error}") if found.pair_tables else found
-    findings = node_pair_sample.findings(
-        came.open_step or came.screened, came.network, meant[0] if len(meant) == 1 else None
-    )  # fmt: skip
+    findings = node_pair_sample.findings(came.screened, came.network, meant[0] if len(meant) == 1 else None)
+    if came.open_step is not None:
+        findings = replace(findings, sentence=f"{came.not_measured}; {findings.sentence}")
     found = replace(found, sample=record_of(came.screened, sampled))
-    if came.open_step is not None and found.verdict.misses_reference:
-        return with_suspects(found, Findings((), f"{findings.sentence}; {came.screened.sentence}"))
     if found.verdict.misses_reference:
         return with_suspects(found, findings)
     if not came.screened.named or found.verdict.fails:
-        said = came.screened.sentence
-        return with_remark(found, said if came.open_step is None else f"{findings.sentence}; {said}")
+        return with_remark(found, findings.sentence)
     return _failed(found, findings, came)
 
 
@@ -129,16 +140,6 @@ def _covered(coverage: Coverage) -> list[Exercised]:
     return [Exercised(of, share.used, share.all, share.basis) for of, share in shares]
 
 
-def _closed(tables: Sequence[Table], network: Network, budget: Budget, absent: dict[int, str]) -> Screened:
-    """Return the verdict of a sample whose suspects nobody measured again: there was no room for them."""
-    first = node_pair_sample.as_measured(tables[0], network)
-    spent = Budget(max(1, len(first.rounds)) * budget.round_s, budget.round_s)
-    found = node_pair_sample.next_step(tables[:1], network, spent, planned_here=False, absent=absent)
-    if isinstance(found, Step):
-        raise PairsError(f"the sample alone has no verdict: {found.why}")
-    return found
-
-
 def _failed(found: Assessment, findings: Findings, came: Reached) -> Assessment:
     """Return the assessment of a run that met its references, and of which a screening names somebody."""
     judged, named = found.verdict, came.screened.named
@@ -146,7 +147,9 @@ def _failed(found: Assessment, findings: Findings, came: Reached) -> Assessment:
     more = f"; {len(named) - _TOLD} more are named" if len(named) > _TOLD else ""
     sentence = "; ".join(one.reason for one in named[:_TOLD]) + more
     own = failed(5, sentence, "fabric", next_look)
-    rest = came.screened.sentence.removeprefix(sentence).removeprefix("; ")
+    rest = "; ".join(
+        filter(None, [came.not_measured, came.screened.sentence.removeprefix(sentence).removeprefix("; ")])
+    )
     said = replace(
         judged,
         state="fail",

@@ -73,15 +73,18 @@ def next_step(
     *,
     planned_here: bool = True,
     absent: Mapping[int, str] = _NOBODY,
+    not_made: int = 0,
 ) -> Step | Screened:
     """Return what to measure next, or the verdict, from the tables of the sample and of each step made so far.
+
+    Of ``not_made`` steps behind these nothing was measured, nor will be.
 
     ``planned_here``: the sample is what ``first_step`` asked for, as long as its pairs are those; any other sample is
     taken as it was measured. Raises ValueError where there is no sample first, PairsError where a table is not of its
     step, BudgetError for a budget that has no room.
     """
     hosts_of_sample(tables)
-    results = [Results(values_of(table, network.layout)) for table in tables]
+    results = [Results(values_of(table, network.layout)) for table in tables] + [Results()] * not_made
     if planned_here:
         try:
             return screen.advance(network, budget, results, settings, absent=absent)
@@ -101,14 +104,12 @@ def step_text(step: Step) -> str:
     return f"# name {name}\n{over}{rounds_text(step.rounds, step.repeats)}"
 
 
-def findings(reached: Step | Screened, network: Network, rail: str | None) -> Findings:
-    """Return who is slow by a screening; nobody where a step is still to be made, with why.
+def findings(reached: Screened, network: Network, rail: str | None) -> Findings:
+    """Return who is slow by a screening.
 
     ``rail`` is the one of a run over one rail: a node's fault is then that rail's. Whoever could not be told comes
     last, and is no more than open.
     """
-    if isinstance(reached, Step):
-        return Findings((), f"{reached.why}: that was not measured, so nobody is blamed")
     named = [_suspect(one, network, rail, "shown") for one in reached.named]
     open_ = [_suspect(one, network, rail, "open") for one in reached.unclear]
     return Findings((*named, *open_), reached.sentence)

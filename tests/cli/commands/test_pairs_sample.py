@@ -122,8 +122,24 @@ def test_what_is_not_confirmed_blames_nobody(tmp_path: Path, capsys: pytest.Capt
     play.outputs = play.outputs[:alone]
     code, said = play.judged()
     assert code == 1
-    assert said.startswith("not judged: ") and "measure what `railyard pairs next --sample` prints" in said
-    assert "n5 alone" not in said
+    assert (
+        "that was not measured, so nobody is blamed (`railyard pairs next --sample` prints it); nobody is named" in said
+    )
+    assert "; not told: n5; " in said
+
+
+def test_a_node_that_is_confirmed_is_named_though_its_rails_are_not_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = Play(tmp_path, capsys, *options(tmp_path), "--rails", "mlx5_0:1,mlx5_1:1")
+    play.to_the_end({"mlx5_1:1 of n5": 0.3}, rails=2)
+    rails = next(number for number, step in enumerate(play.steps) if step.startswith("# name onerail"))
+    play.outputs = play.outputs[:rails]
+    code, said = play.judged()
+    assert code == 1
+    assert said.startswith(
+        "rails of 1 nodes: that was not measured (`railyard pairs next --sample` prints it); n5 alone "
+    )
 
 
 @pytest.mark.parametrize(
