@@ -7,7 +7,8 @@ Nothing is measured: each draw is a simulated fat tree (``tests/made/simulated_r
 in turn: routes by destination or random static ones; noise with heavy tails or as real probes showed it; no sick nodes,
 0.2, 1 or 5 % of them; and one rail a node, or four rails with a GPU each, of four planes. What is planted in a draw is
 in ``wanted``. Beside the screening, three other ways over the same network, from their published descriptions
-(``tests/made/peers.py``); they name nodes alone.
+(``tests/made/peers.py``); they name nodes alone. They are told a bound below which a group has failed: 93 % of healthy,
+by which a node at 90 % is seen and each stream that shares a link too, or 45 %, by which neither is.
 
 Four tables. Faults by class: how many were planted, found (named, or among those that are not told), named by kind and
 place, and missed. Blamed falsely, and rounds and minutes, for each way. What was stated: the mean probability that the
@@ -15,7 +16,7 @@ screening's promises gave for a class, beside the share of the planted that was 
 probability: a promise holds where no less was named than was stated.
 
 Minutes count alike for all ways: starting a step or a test takes 15 s, and a round of it 2 s. ``--keep FILE`` appends
-a line of JSON a draw.
+a line of JSON a draw, and what is in it already is not made again.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from railyard.verdict.blame.screening.model import Budget
-from tests.made.peers import WAYS
+from tests.made.peers import BOUNDS, WAYS
 from tests.made.planted_screening import Fault, Outcome, Wanted, play, simulated
 from tests.made.simulated import Noise, Tree
 from tests.made.simulated_rails import HEAVY, Nodes, recorded_noise
@@ -38,6 +39,8 @@ from tests.made.simulated_rails import HEAVY, Nodes, recorded_noise
 RATES = (0.0, 0.002, 0.01, 0.05)
 #: Seconds that a round takes, and that starting a job or a step takes.
 ROUND_S, LAUNCH_S = 2.0, 15.0
+#: The other ways, each with the share of healthy below which a group has failed.
+PEERS = tuple((name, bound) for name in WAYS for bound in BOUNDS)
 #: Borders of the stated probabilities that are counted together.
 BORDERS = (0.0, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.98, 1.0)
 
@@ -97,16 +100,15 @@ def draw(seed: int, nodes: int, minutes: float) -> Draw:
     found = Draw(seed, f"{routes}, {noise_name}, {100 * rate:g} %, {rails} rails", cpu_s=time.process_time() - start)
     _counted(found, outcome)
     sick = sum(one.kind in ("node", "rail", "gpu path") for one in faults)
-    for name, way in WAYS.items():
+    for name, bound in PEERS:
         again, _ = simulated(tree, built, planted, seed, noise)
-        blamed = way(again, max(1, sick), seed)
-        found.peers[name] = {
+        blamed = WAYS[name](again, bound, max(1, sick), seed)
+        by_class = _by_class(one for one in faults if set(one.members) & blamed.nodes)
+        found.peers[_label(name, bound)] = {
             "false": len(blamed.nodes - _at_fault(faults)),
             "tests": blamed.tests,
             "rounds": blamed.rounds,
-            **{
-                one: count for one, count in _by_class(one for one in faults if set(one.members) & blamed.nodes).items()
-            },
+            **by_class,
         }
     return found
 
@@ -114,6 +116,10 @@ def draw(seed: int, nodes: int, minutes: float) -> Draw:
 def tables(draws: list[Draw]) -> str:
     """Return the four tables."""
     return "\n".join((_faults(draws), _ways(draws), _promises(draws), _by_stated(draws)))
+
+
+def _label(name: str, bound: float) -> str:
+    return f"{name}, {100 * bound:.0f} %"
 
 
 def _counted(found: Draw, outcome: Outcome) -> None:
@@ -149,13 +155,13 @@ def _classes(draws: list[Draw]) -> list[str]:
 
 
 def _faults(draws: list[Draw]) -> str:
-    lines = [f"{'planted':<16}{'':>8}{'found':>8}{'named':>8}{'missed':>8}" + "".join(f"{name:>22}" for name in WAYS)]
+    names = [_label(*peer) for peer in PEERS]
+    lines = [f"{'planted':<16}{'':>8}{'found':>8}{'named':>8}{'missed':>8}" + "".join(f"{name:>26}" for name in names)]
     for what in _classes(draws):
         planted, found, named = (_sum(draws, name, what) for name in ("planted", "found", "named"))
-        others = [int(sum(each.peers[name].get(what, 0) for each in draws)) for name in WAYS]
-        lines.append(
-            f"{what:<16}{planted:8}{found:8}{named:8}{planted - found:8}" + "".join(f"{count:22}" for count in others)
-        )
+        others = [int(sum(each.peers[name].get(what, 0) for each in draws)) for name in names]
+        counts = "".join(f"{count:26}" for count in others)
+        lines.append(f"{what:<16}{planted:8}{found:8}{named:8}{planted - found:8}{counts}")
     return "\n".join(lines) + "\n"
 
 
@@ -169,7 +175,7 @@ def _ways(draws: list[Draw]) -> str:
         )
         minutes = (rounds * ROUND_S + steps * LAUNCH_S) / 60
         lines.append(f"{what:<44}{len(own):6}{false:7}{rounds:8.0f}{tests:10.0f}{minutes:9.1f}{cpu:7.1f}")
-        for name in WAYS:
+        for name in (_label(*peer) for peer in PEERS):
             false_, rounds, tests = (
                 sum(each.peers[name][key] for each in own) / (1 if key == "false" else len(own))
                 for key in ("false", "rounds", "tests")
@@ -221,21 +227,28 @@ def main() -> None:
     reader.add_argument("--nodes", type=int, default=5120, help="a multiple of 512")
     reader.add_argument("--minutes", type=float, default=15, help="the budget")
     reader.add_argument("--jobs", type=int, default=1)
-    reader.add_argument("--keep", type=Path, help="a file that gets a line of JSON a draw")
+    reader.add_argument("--keep", type=Path, help="a file of draws: read first, then added to")
     asked = reader.parse_args()
     if asked.nodes < 512 or asked.nodes % 512:
         reader.error(f"--nodes: {asked.nodes}: a multiple of 512")
-    found: list[Draw] = []
+    seeds = range(asked.first, asked.first + asked.draws)
+    found = {each.seed: each for each in _kept(asked.keep) if each.seed in seeds}
     with ProcessPoolExecutor(asked.jobs) as pool:
-        seeds = range(asked.first, asked.first + asked.draws)
-        for each in pool.map(partial(draw, nodes=asked.nodes, minutes=asked.minutes), seeds):
-            found.append(each)
+        make = partial(draw, nodes=asked.nodes, minutes=asked.minutes)
+        for each in pool.map(make, [seed for seed in seeds if seed not in found]):
+            found[each.seed] = each
             if each.false:
                 print(f"seed {each.seed} ({each.what}): falsely blamed {each.false}", flush=True)
             if asked.keep:
                 with asked.keep.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(each)) + "\n")
-    print(tables(found))
+    print(tables([found[seed] for seed in seeds]))
+
+
+def _kept(file: Path | None) -> list[Draw]:
+    if file is None or not file.exists():
+        return []
+    return [Draw(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 if __name__ == "__main__":

@@ -1,31 +1,36 @@
 """Suspects are confirmed: nodes and pairs with good partners, then up-links, then the parts of named nodes."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence, Set
+from dataclasses import replace
 
 import numpy as np
 
 from railyard.verdict.blame.screening import parts, routes
-from railyard.verdict.blame.screening.doubts import slow_pairs
+from railyard.verdict.blame.screening.doubts import pairs_beyond, slow_pairs
 from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.model import Suspect
 from railyard.verdict.blame.screening.promise import OF_A_LEAF
 from railyard.verdict.blame.screening.routes import Paths
+from railyard.verdict.blame.screening.sampling import AT_ONCE, again
 from railyard.verdict.blame.screening.suspects import Asked, answer, fitting, of_node, of_pair, questions_of, upper_of
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import alone, whole
 from railyard.verdict.blame.search.alone import Question
-from railyard.verdict.blame.search.model import Pair, Part, Step
+from railyard.verdict.blame.search.model import Pair, Part, PartKind, Step, StepName
 
 #: Rounds that each rail and GPU path of the named nodes takes, about.
 _ROUNDS_OF_A_PART = 15
-#: Suspects that are told one by one, each kind.
-MOST_UNCLEAR = 200
+#: The step in which parts of a kind are measured, and how they are told.
+_STEP_OF: Mapping[PartKind, StepName] = {"rail": "rails", "gpu path": "gpu paths"}
+_WORD_OF: Mapping[PartKind, str] = {"rail": "rails", "gpu path": "GPU paths"}
 
 Steps = Generator[Step, Given, None]
 
 
 def suspects(known: Known, turns: int = 2) -> Steps:
     """Measure nodes and pairs in doubt with good partners; those that stay unclear once more, with other partners."""
+    known.low = yield from again(known, slow_pairs(known.leaves, known.found, known.speed))
+    known.low = sorted([*pairs_beyond(known.leaves, known.found), *known.low])
     open_nodes = list(known.found.nodes) + _nodes_of_cleared_leaves(known)
     open_pairs = _clearest_first(known, [pair for _, pair in known.low])
     known.reserve = _for_parts(known, open_nodes)
@@ -36,8 +41,6 @@ def suspects(known: Known, turns: int = 2) -> Steps:
         open_nodes = [node for node in open_nodes if node not in known.gone]
         open_pairs = [pair for pair in open_pairs if known.gone.keys().isdisjoint(pair)]
         good = known.good(node for pair in open_pairs for node in pair)
-        if not good.leaves():
-            good = known.good()
         asked: list[Asked] = [of_node(known.leaves, node, good, _used(known, (node,))) for node in open_nodes]
         chosen = _few_of_a_leaf(known, open_pairs)
         asked += [of_pair(known.leaves, pair, good, known.plan.neighbours) for pair in chosen]
@@ -53,9 +56,7 @@ def suspects(known: Known, turns: int = 2) -> Steps:
         open_pairs = [pair for pair in open_pairs if pair not in examined]
         open_pairs += [one.members for one in unclear if len(one.members) == 2]
         if cleared:
-            known.clear(cleared)
-            found = slow_pairs(known.leaves, known.found, known.speed)
-            open_pairs += [pair for _, pair in found if set(pair) & set(cleared) and pair not in examined]
+            open_pairs += yield from _of_cleared(known, cleared, examined)
         settled = {leaf for key in paths.routes for leaf in key}
         ends = known.leaves.of
         open_pairs = [pair for pair in open_pairs if not {int(ends[node]) for node in pair} & settled]
@@ -68,15 +69,25 @@ def parts_of_nodes(known: Known) -> Steps:
     """Measure each rail of the named nodes alone, and where none is slow each GPU's path."""
     known.answered.named = list(dict.fromkeys(known.answered.named))
     nodes = list({one.members: one for one in known.answered.named if one.kind == "node"}.values())
-    for kind, names in (("rail", known.network.rails), ("gpu path", known.network.gpus)):
-        if not names:
-            return
-        if not known.network.rails or len(known.network.rails) + len(known.network.gpus) < 2:
-            return
+    network = known.network
+    if not network.rails or len(network.rails) + len(network.gpus) < 2:
+        return
+    kinds: tuple[tuple[PartKind, tuple[str, ...]], ...] = (("rail", network.rails), ("gpu path", network.gpus))
+    for kind, names in kinds:
         chosen = [one for one in nodes if one.members in known.answered.questions and one.share > 0]
-        if not chosen:
+        if not names or not chosen:
             return
-        nodes = yield from _by_part(known, chosen, "rail" if kind == "rail" else "gpu path", names)
+        nodes = yield from _by_part(known, chosen, kind, names)
+
+
+def _of_cleared(known: Known, cleared: Sequence[int], examined: Set[Pair]) -> Generator[Step, Given, list[Pair]]:
+    """Return the pairs of nodes that were cleared which stay slow: their node no longer explains them."""
+    known.clear(cleared)
+    found = slow_pairs(known.leaves, known.found, known.speed)
+    own = [one for one in found if set(one[1]) & set(cleared) and one[1] not in examined]
+    low = yield from again(known, own, AT_ONCE[-1:])
+    known.low += low
+    return [pair for _, pair in low]
 
 
 def _nodes_of_cleared_leaves(known: Known) -> list[int]:
@@ -123,16 +134,14 @@ def _answered(
     room = known.rest - known.reserve
     rounds, repeats, fit, left = fitting(known.leaves, asked, known.plan.repeats, room)
     _noted(known, asked, fit)
-    known.answered.unclear += [_left_out(known, one.members) for one in left[:MOST_UNCLEAR] if one.members]
+    known.answered.unclear += [_left_out(known, one.members) for one in left if one.members]
     if not rounds:
         return []
     known.repeats = repeats
     count = sum(bool(one.members) for one in fit)
     rows = yield from known.ask(Step("suspects", rounds, repeats, f"{count} suspects, each with good partners"))
     values = known.lists(rows)
-    found = alone.measured(
-        known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow, upper_of(repeats)
-    )
+    found = _alone(known, fit, values, repeats)
     _checked(known, checks, found, values)
     sound = frozenset(np.flatnonzero(known.found.home >= known.found.bounds.home).tolist())
     unclear: list[Suspect] = []
@@ -184,7 +193,11 @@ def _for_parts(known: Known, nodes: Sequence[int]) -> int:
 def _left_out(known: Known, members: tuple[int, ...]) -> Suspect:
     names = "-".join(known.leaves.layout.nodes[node] for node in members)
     reason = f"{names} was slow in the sample, and the budget had no room to measure it with good partners"
-    return Suspect("node" if len(members) == 1 else "pair", members, 0.0, known.levels.near.value, reason)
+    level = known.levels.level(known.leaves.layout, members[0], members[-1]).value
+    if len(members) == 1:
+        return Suspect("node", members, float(known.speed[members[0]]), level, reason)
+    share = next((share for share, pair in known.low if pair == members), 1.0)
+    return Suspect("pair", members, share, level, reason)
 
 
 def _up_links(known: Known, paths: Paths, rest: Sequence[Pair]) -> Steps:
@@ -206,9 +219,8 @@ def _up_links(known: Known, paths: Paths, rest: Sequence[Pair]) -> Steps:
             routes.settle(paths, made, slow)
     named = routes.named(known.network, known.leaves, paths, known.found)
     known.answered.named += named
-    explained = [pair for pair in rest if routes.of_leaf(known.leaves, named, pair)]
-    for pair in [pair for pair in rest if pair not in explained][:MOST_UNCLEAR]:
-        known.answered.unclear.append(_left_out(known, pair))
+    explained = {pair for pair in rest if routes.of_leaf(known.leaves, named, pair)}
+    known.answered.unclear += [_left_out(known, pair) for pair in rest if pair not in explained]
     known.answered.unclear = [
         one
         for one in known.answered.unclear
@@ -232,45 +244,47 @@ def _twice(known: Known, slow: dict[Pair, bool], room: int) -> Generator[Step, G
 
 
 def _by_part(
-    known: Known, nodes: Sequence[Suspect], kind: str, names: Sequence[str]
+    known: Known, nodes: Sequence[Suspect], kind: PartKind, names: Sequence[str]
 ) -> Generator[Step, Given, list[Suspect]]:
     """Measure each part alone, and put slow parts in their nodes' place; return the nodes of which none was slow."""
-    asked = [known.answered.questions[one.members] for one in nodes]
-    asked = [one for one in asked if len(one.partners) == 2]
-    parts_left = len(names) + (len(known.network.gpus) if kind == "rail" else 0)
-    room = known.rest // parts_left
-    rounds, repeats, fit, left = fitting(known.leaves, asked, (5, 3), room)
+    asked = [one for one in (known.answered.questions[node.members] for node in nodes) if len(one.partners) == 2]
+    steps_left = len(names) + (len(known.network.gpus) if kind == "rail" else 0)
+    rounds, repeats, fit, left = fitting(known.leaves, asked, (5, 3), known.rest // steps_left)
     by_members = {one.members: one for one in nodes}
     placed = {one.members for one in fit}
     known.count(kind, [(by_members[one.members].share, one.members in placed) for one in asked])
-    what = "rails" if kind == "rail" else "GPU paths"
+    what = _WORD_OF[kind]
     for one in left:
-        _replace(known, by_members[one.members], f"the budget had no room to measure its {what} alone")
+        node = by_members[one.members]
+        why = f"{node.reason}; the budget had no room to measure its {what} alone"
+        _put(known, node, (replace(node, reason=why),))
     if not fit:
         return []
     known.part_repeats = repeats
-    measured: dict[Part, tuple[alone.Measured, dict[Pair, Sequence[float]]]] = {}
+    measured: dict[Part, tuple[alone.Measured, Mapping[Pair, Sequence[float]]]] = {}
     for name in names:
-        part = Part("rail" if kind == "rail" else "gpu path", name)
-        step = Step("rails" if kind == "rail" else "gpu paths", rounds, repeats, f"{what} of {len(fit)} nodes", part)
-        values = dict(known.lists((yield from known.ask(step))))
-        found = alone.measured(
-            known.leaves.layout, known.levels, questions_of(fit), values, known.settings.slow, upper_of(repeats)
-        )
-        measured[part] = (found, values)
-    unexplained = []
+        step = Step(_STEP_OF[kind], rounds, repeats, f"{what} of {len(fit)} nodes", Part(kind, name))
+        values = known.lists((yield from known.ask(step)))
+        measured[Part(kind, name)] = (_alone(known, fit, values, repeats), values)
+    unexplained: list[Suspect] = []
     for one in fit:
         node = by_members[one.members]
         blamed = parts.in_place_of(known.leaves, node, one, measured, names)
-        place = known.answered.named.index(node)
-        known.answered.named[place : place + 1] = blamed
+        _put(known, node, blamed)
         if len(parts.told(one, measured).good) == len(names):
             unexplained += blamed
     return unexplained
 
 
-def _replace(known: Known, node: Suspect, why: str) -> None:
-    place = known.answered.named.index(node)
-    known.answered.named[place] = Suspect(
-        node.kind, node.members, node.share, node.expected, f"{node.reason}; {why}", None, (), node.values
+def _alone(
+    known: Known, asked: Sequence[Asked], values: Mapping[Pair, Sequence[float]], repeats: int
+) -> alone.Measured:
+    return alone.measured(
+        known.leaves.layout, known.levels, questions_of(asked), values, known.settings.slow, upper_of(repeats)
     )
+
+
+def _put(known: Known, node: Suspect, blamed: Sequence[Suspect]) -> None:
+    """Put suspects in a named node's place."""
+    place = known.answered.named.index(node)
+    known.answered.named[place : place + 1] = blamed

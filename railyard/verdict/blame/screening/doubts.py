@@ -17,6 +17,7 @@ from railyard.verdict.blame.search.doubts import (
     pair_bound,
 )
 from railyard.verdict.blame.search.model import Pair
+from railyard.verdict.blame.search.robust import upper_spread
 
 #: Below this share of what its nodes can give, a value has collided: two flows on a link leave each a half.
 COLLIDED = 0.85
@@ -24,10 +25,25 @@ COLLIDED = 0.85
 MOST_COLLIDED = 0.25
 #: A share says how many collide from so many values on.
 _ENOUGH = 100
-#: A node is slow with all others from so many values on.
-_BEYOND = 3
+#: A node is slow with all others where it is so with so many leaves.
+_BEYOND = 5
+#: Leaves that tell how much leaves differ, and the standard deviations of that which a slow one lies below others.
+_LEAVES, _LEAF_SIGMAS = 6, 5.0
+#: Where routes collide anyway an unlucky leaf is this much slower at times (once in some thousand healthy leaves 14 %).
+_COLLIDED_LEAF = 0.2
 #: A leaf meets others as a whole where so many of its nodes send at once.
 WHOLE_LEAF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Below which share of healthy something is in doubt; 0 where it cannot be told."""
+
+    home: float
+    away: float
+    leaf: float
+    near: float
+    far: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +70,7 @@ class Seen:
     bouts: Floats
     usual: Floats
     inside: Floats
-    bounds: "Bounds"
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Below which share of healthy something is in doubt; 0 where it cannot be told."""
-
-    home: float
-    away: float
-    leaf: float
-    near: float
-    far: float
+    bounds: Bounds
 
 
 def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen:
@@ -92,7 +97,7 @@ def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen
     explained = _explained(leaves, switches, speed)
     nodes = [int(node) for node in np.flatnonzero(doubted) if node not in explained]
     nodes.sort(key=lambda node: (speed[node], node))
-    beyond = _beyond(leaves, rows.of(far & clean), (home >= home_bound) & (away < away_bound), slow_leaves)
+    beyond = _beyond(leaves, rows.of(far & clean), (home >= home_bound) & (away < away_bound), speed, slow_leaves)
     near_bound, far_bound = (pair_bound(level.scatter, settings.look_again) for level in (levels.near, levels.far))
     bounds = Bounds(home_bound, away_bound, leaf_bound, near_bound, far_bound)
     return Seen(
@@ -132,7 +137,7 @@ def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, 
     share = (found.share / able)[kept]
     keys = (rows.a * len(leaves.of) + rows.b)[kept]
     names, place = np.unique(keys, return_inverse=True)
-    best = np.zeros(len(names))
+    best: Floats = np.zeros(len(names))
     np.maximum.at(best, place, share)
     good = _best_of_others(leaves, found, able, names)
     best = np.maximum(best, good)
@@ -179,11 +184,16 @@ def _best(count: int, rows: Rows, share: Floats, kept: Bools) -> Floats:
     return np.where(np.isfinite(best), best, np.nan)
 
 
-def _beyond(leaves: Leaves, rows: Rows, slow: Bools, slow_leaves: Sequence[int]) -> tuple[int, ...]:
-    """Return the nodes that are slow beyond their leaf, of those with enough values to tell, and of no slow leaf."""
-    values = np.bincount(rows.a, minlength=len(slow)) + np.bincount(rows.b, minlength=len(slow))
-    of_slow = np.isin(leaves.of, slow_leaves)
-    return tuple(np.flatnonzero(slow & (values >= _BEYOND) & ~of_slow).tolist())
+def _beyond(leaves: Leaves, rows: Rows, slow: Bools, speed: Floats, slow_leaves: Sequence[int]) -> tuple[int, ...]:
+    """Return the nodes that are slow with good nodes of enough other leaves to tell, of nodes of no slow leaf."""
+    found = []
+    good = speed[rows.a] + speed[rows.b] == 2
+    a, b = rows.a[good], rows.b[good]
+    for node in np.flatnonzero(slow & (speed == 1) & ~np.isin(leaves.of, slow_leaves)).tolist():
+        met = np.concatenate([leaves.of[b[a == node]], leaves.of[a[b == node]]])
+        if len(np.unique(met)) >= _BEYOND:
+            found.append(node)
+    return tuple(found)
 
 
 def _bound(best: Floats, least: float) -> tuple[float, float]:
@@ -246,6 +256,27 @@ def _usual(bouts: Floats) -> Floats:
         own = bouts[:, leaf][~np.isnan(bouts[:, leaf])]
         found[leaf] = np.median(own) if met[leaf] > 2 else own.max()
     return found
+
+
+def leaf_bound(found: Seen) -> float:
+    """Return the share of a control below which a leaf as a whole is slow: by how much leaves in no doubt differ.
+
+    With static routes a leaf may be unlucky each time, so that its mean over several others does not even out. Of a few
+    leaves nobody can tell how much they differ: then the widest bound holds.
+    """
+    good = [leaf for leaf in np.flatnonzero(~np.isnan(found.usual)).tolist() if leaf not in found.leaves]
+    values = found.usual[good].tolist()
+    if len(values) < _LEAVES:
+        return 1 - SIDE_WIDEST
+    spread = upper_spread(values) / float(np.median(values))
+    least = 0.0 if keeps_apart(found) else _COLLIDED_LEAF
+    return 1 - min(SIDE_WIDEST, max(least, _LEAF_SIGMAS * spread))
+
+
+def keeps_apart(found: Seen) -> bool:
+    """Return whether most pairs of whole leaves that meet have their up-links for themselves."""
+    full = found.rows.crowd > 1
+    return not full.any() or bool(found.clean[full].mean() > 0.5)
 
 
 def _quiet(leaves: Leaves, usual: Floats) -> tuple[set[int], float]:

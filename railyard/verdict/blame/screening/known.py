@@ -20,6 +20,8 @@ Given = Results | Iterable[Value]
 Asking = Generator[Step, Given, Rows]
 #: Of the nodes that are there, so many may give no result by their own fault; more than that is the run's.
 MOST_SILENT = 0.25
+#: So often without a result a node has stopped: with a neighbour among its partners, and without.
+_STOPPED_AT_HOME, _STOPPED = 2, 4
 
 
 @dataclass(slots=True)
@@ -115,15 +117,18 @@ class Known:
         rows = joined(self.others)
         return rows.of(~(away[rows.a] | away[rows.b]))
 
-    def good(self, without: Iterable[int] = ()) -> Good:
-        """Return the nodes that may speak for others: measured, in no doubt, at no leaf in doubt."""
-        slow_leaf = np.zeros(len(self.leaves.names), dtype=bool)
-        slow_leaf[list(self.found.leaves)] = True
-        fit = (self.speed == 1) & ~slow_leaf[self.leaves.of]
-        fit &= ~(np.isnan(self.found.home) & np.isnan(self.found.away))
+    def good(self, last: Iterable[int] = ()) -> Good:
+        """Return the nodes that may speak for others: measured, in no doubt, at no switch that is slow itself.
+
+        Nodes of a leaf whose up-links are in doubt speak for their own leaf alone; the ``last`` where no others are
+        left.
+        """
+        found = self.found
+        switch = np.zeros(len(self.leaves.names), dtype=bool)
+        switch[[leaf for leaf in found.leaves if found.inside[leaf] < found.bounds.near]] = True
+        fit = (self.speed == 1) & ~switch[self.leaves.of] & ~(np.isnan(found.home) & np.isnan(found.away))
         fit[list(self.gone)] = False
-        fit[list(without)] = False
-        return Good(self.leaves, np.flatnonzero(fit).tolist())
+        return Good(self.leaves, np.flatnonzero(fit).tolist(), found.leaves, last)
 
     def count(self, kind: str, shares: Iterable[tuple[float, bool]]) -> None:
         """Note for the promises how slow each suspect of a kind was, and whether the budget had room for it."""
@@ -132,8 +137,9 @@ class Known:
     def silent(self) -> dict[int, str]:
         """Return the nodes that stopped giving results, and all that gave none where these are too many, with why.
 
-        A node that stopped gave results, and then none up to its last round, a round with a neighbour among these. A
-        node that gave none at all may be dead, and is measured again, unless a quarter of the nodes did so.
+        A node that stopped gave results, and then several times none, a neighbour among its partners: an up-link that
+        carries nothing takes away some partners of other leaves alone. A node that gave none at all may be dead, and is
+        measured again, unless a quarter of the nodes did so.
         """
         rows = joined(self.others)
         count = len(self.leaves.of)
@@ -145,18 +151,17 @@ class Known:
         nothing = tried & ~works
         # a pair with a node that never gave anything says nothing of its other node
         bad = ~good & works[rows.a] & works[rows.b]
-        near = ~self.leaves.far(rows.a, rows.b)
-        last_good, last_bad, last_bad_home = (np.full(count, -1) for _ in range(3))
-        had_home = np.zeros(count, dtype=bool)
+        near = ~self.leaves.far(rows.a, rows.b) if self.leaves.known else np.zeros(len(bad), dtype=bool)
+        last_good = np.full(count, -1)
         for node in (rows.a, rows.b):
             np.maximum.at(last_good, node[good], rows.round[good])
-            np.maximum.at(last_bad, node[bad], rows.round[bad])
-            np.maximum.at(last_bad_home, node[bad & near], rows.round[bad & near])
-            had_home[node[near]] = True
-        after = np.where(had_home, last_bad_home, last_bad) > last_good
-        found = {
-            int(node): f"gave no result after round {last_good[node] + 1}" for node in np.flatnonzero(works & after)
-        }
+        trailing, at_home = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+        for node in (rows.a, rows.b):
+            late = bad & (rows.round > last_good[node])
+            trailing += np.bincount(node[late], minlength=count)
+            at_home[node[late & near]] = True
+        stopped = works & (trailing >= np.where(at_home, _STOPPED_AT_HOME, _STOPPED))
+        found = {int(node): f"gave no result after round {last_good[node] + 1}" for node in np.flatnonzero(stopped)}
         if nothing.sum() > MOST_SILENT * max(1, int(tried.sum())):
             found |= {int(node): "gave no result, as too many others" for node in np.flatnonzero(nothing)}
         return found

@@ -90,7 +90,7 @@ class Settings:
     """The same of a leaf against other leaves, whose routes collide in any healthy fat tree too."""
     repeats: int = 7
     """Measurements of each suspect, of which the upper quartile counts; fewer where the budget is small."""
-    pairs_at_most: int = 1_500_000
+    pairs_at_most: int = 1_200_000
     """Values of the first samples together: bounds the memory (about 400 bytes a value)."""
     seed: int = 1
     """Decides which leaves and nodes meet in the first sample."""

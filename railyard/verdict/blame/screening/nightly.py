@@ -25,11 +25,10 @@ def partners(
 ) -> Step:
     """Return rounds in which each node meets ``count`` partners of other leaves, and one of its own leaf.
 
-    Whole leaves meet whole leaves, so that all of a leaf's up-links carry something at once. Which leaves meet is what
-    was used least recently, and by chance among those alike; which of their nodes meet is what uses most up-links that
-    were used least recently where routes are known, else what has the fewest pairs that met before. ``used`` has the
-    pairs of earlier nights, the oldest first, by the indices of ``network``'s nodes. Raises ValueError for a ``count``
-    below 1, or fewer than two nodes that are there.
+    Whole leaves meet whole leaves, so that all of a leaf's up-links carry something at once. Those leaves meet that use
+    most up-links which no night used, where routes are known; then those that met least recently; then by chance. Of
+    their nodes those meet that did not meet before. ``used`` has the pairs of earlier nights, the oldest first, by the
+    indices of ``network``'s nodes. Raises ValueError for a ``count`` below 1, or fewer than two nodes that are there.
     """
     if count < 1:
         raise ValueError(f"{count} partners: at least 1")
@@ -74,13 +73,21 @@ class _Used:
             for leaf, up in self._over(a[far], b[far]):
                 self.up_links[leaf, up] = night
 
-    def cost(self, a: Ints, b: Ints) -> float:
-        """Return how recently these pairs of two leaves were used: lower is better."""
+    def met(self, a: Ints, b: Ints) -> int:
+        """Return how many of these pairs met before."""
+        keys = np.minimum(a, b) * len(self.leaves.of) + np.maximum(a, b)
+        return sum(key in self.pairs for key in keys.tolist())
+
+    def unused(self, a: Ints, b: Ints) -> tuple[int, int]:
+        """Return how many up-links of these pairs across leaves no night used, and the sum of nights since each was.
+
+        Both are 0 where routes are not known.
+        """
         if self.table is None:
-            keys = np.minimum(a, b) * len(self.leaves.of) + np.maximum(a, b)
-            return float(sum(key in self.pairs for key in keys.tolist()))
+            return 0, 0
         over = {pair for leaf, up in self._over(a, b) for pair in zip(leaf.tolist(), up.tolist(), strict=True)}
-        return -float(sum(self.tonight - self.up_links[leaf, up] for leaf, up in over))
+        last = [int(self.up_links[leaf, up]) for leaf, up in over]
+        return last.count(0), sum(self.tonight - night for night in last)
 
     def _over(self, a: Ints, b: Ints) -> Iterable[tuple[Ints, Ints]]:
         """Give the up-links, by leaf and number, that pairs of two leaves use in both directions."""
@@ -92,21 +99,29 @@ class _Used:
 
 
 def _away(used: _Used, members: Sequence[Ints], draw: random.Random) -> Round:
-    """Return whole leaves that meet: the round of the circle method whose leaves met least recently."""
+    """Return whole leaves that meet: what uses most up-links that no night used, then what met least recently.
+
+    A leaf that meets another one reaches all of its nodes, so that which nodes meet does not change the up-links.
+    """
     own = np.array([used.leaves.of[nodes[0]] for nodes in members])
     numbers = list(range(rounds_of(len(members))))
     draw.shuffle(numbers)
-    rounds = {number: np.array(matching(len(members), number)) for number in numbers}
-    best = min(
-        numbers, key=lambda number: int(used.leaf_pairs[own[rounds[number][:, 0]], own[rounds[number][:, 1]]].sum())
-    )
+
+    def rank(number: int) -> tuple[int, int, int]:
+        pairs = np.array(matching(len(members), number))
+        never = nights = 0
+        if used.table is not None:
+            ends = np.array(whole_leaves(members, pairs.tolist(), lambda few, many: 0))
+            far = used.leaves.far(ends[:, 0], ends[:, 1])
+            never, nights = used.unused(ends[far, 0], ends[far, 1])
+        return -never, int(used.leaf_pairs[own[pairs[:, 0]], own[pairs[:, 1]]].sum()), -nights
 
     def shift(few: Ints, many: Ints) -> int:
         shifts = list(range(len(many)))
         draw.shuffle(shifts)
-        return min(shifts, key=lambda each: used.cost(few, np.roll(many, each)[: len(few)]))
+        return min(shifts, key=lambda each: used.met(few, np.roll(many, each)[: len(few)]))
 
-    made = whole_leaves(members, matching(len(members), best), shift)
+    made = whole_leaves(members, matching(len(members), min(numbers, key=rank)), shift)
     ends = np.array(made)
     used.add(ends[:, 0], ends[:, 1], used.tonight)
     return made
@@ -117,7 +132,7 @@ def _any(used: _Used, nodes: Ints, count: int, draw: random.Random) -> list[Roun
     every = rounds_of(len(nodes))
     numbers = draw.sample(range(every), min(every, _CHOICE * count))
     made = {number: np.array(matching(len(nodes), number)) for number in numbers}
-    rising = sorted(numbers, key=lambda number: used.cost(nodes[made[number][:, 0]], nodes[made[number][:, 1]]))
+    rising = sorted(numbers, key=lambda number: used.met(nodes[made[number][:, 0]], nodes[made[number][:, 1]]))
     return [
         tuple(zip(*(nodes[column].tolist() for column in made[number].T), strict=True)) for number in rising[:count]
     ]

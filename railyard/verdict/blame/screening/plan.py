@@ -53,7 +53,7 @@ def shares(rounds: int, most_repeats: int, parts: int) -> Shares:
     home = min(6, max(3, rounds // 16))
     full = min(8, max(3, rounds // 24))
     thin = min(4, max(1, rounds // 40))
-    repeats = tuple(number for number in (most_repeats, 5, 3) if number <= most_repeats)
+    repeats = tuple(dict.fromkeys(number for number in (most_repeats, 5, 3) if number <= most_repeats))
     if rounds < _FEW:
         repeats = repeats[-1:]
     return Shares(

@@ -15,7 +15,7 @@ import numpy as np
 
 from railyard.base.numbers import quantile
 from railyard.verdict.blame.screening.coverage import flows_of, up_link_uses, up_links_of
-from railyard.verdict.blame.screening.doubts import Seen
+from railyard.verdict.blame.screening.doubts import Seen, keeps_apart, leaf_bound
 from railyard.verdict.blame.screening.leaves import Bools, Floats, Leaves
 from railyard.verdict.blame.screening.model import FaultKind, Network, Promise, Settings
 from railyard.verdict.blame.screening.suspects import upper_of
@@ -25,15 +25,13 @@ from railyard.verdict.blame.search.model import Pair
 
 #: Suspects that are drawn for each probability, and values that they are drawn from.
 _DRAWS, _VALUES = 1500, 20_000
-#: A leaf with half of its up-links gives its nodes at once at most this share of healthy, whatever the routes: half
-#: where they were kept apart, and 0.6 to 0.7 where they collide already (simulated fat trees, docs/pairs.md).
-HALF_A_LEAF = 0.7
+#: A leaf with half of its up-links gives its nodes at once half of healthy where routes are kept apart, and 0.6 to 0.7
+#: of what other leaves give where routes collide already (simulated fat trees, docs/pairs.md). The larger ones count.
+HALF_A_LEAF, HALF_A_LEAF_COLLIDED = 0.55, 0.7
 #: Pairs of one leaf that are asked about: more of them are likely one fault.
 OF_A_LEAF = 3
 #: Pairs up to so much above a share count as being as slow.
 _ABOUT = 1.1
-#: Standard errors of a leaf's mean that its bound lies below the control, and the widest bound, as in ``search.sides``.
-_LEAF_ERRORS, _LEAF_WIDEST = 4.0, 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,17 +186,18 @@ def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promis
         return Promise("leaf", 0.5, None, "fewer than three leaves of more than three nodes met others as a whole")
     met = ~np.isnan(found.usual)
     enough = np.array([len(nodes) > NEIGHBOURS for nodes in leaves.members])
-    doubted = float((met & enough & (found.usual * HALF_A_LEAF < found.bounds.leaf)).sum()) / len(leaves.names)
-    spread = _leaf_spread(found)
-    mean_error = spread / math.sqrt(made.leaf_rounds)
-    bound = 1 - max(settings.leaf_slow, min(_LEAF_WIDEST, _LEAF_ERRORS * mean_error))
-    confirmed = 0.5 * math.erfc((HALF_A_LEAF - bound) / max(mean_error, 1e-6) / math.sqrt(2))
+    left = HALF_A_LEAF if keeps_apart(found) else HALF_A_LEAF_COLLIDED
+    doubted = float((met & enough & (found.usual * left < found.bounds.leaf)).sum()) / len(leaves.names)
+    bound = min(1 - settings.leaf_slow, leaf_bound(found))
+    error = max(_leaf_spread(found) / math.sqrt(made.leaf_rounds), 1e-6)
+    confirmed = 0.5 * math.erfc((left - bound) / error / math.sqrt(2))
     bouts = int(np.median((~np.isnan(found.bouts)).sum(axis=0)))
+    room = made.room("leaf", left)
     basis = (
-        f"{bouts} times (median) each leaf met another as a whole, its mean put to {100 * HALF_A_LEAF:.0f} %, then "
-        f"{made.leaf_rounds} times against good leaves{_capacity(made.room('leaf', HALF_A_LEAF))}"
+        f"{bouts} times (median) each leaf met another as a whole, its mean put to {100 * left:.0f} %, then "
+        f"{made.leaf_rounds} times against good leaves{_capacity(room)}"
     )
-    return Promise("leaf", 0.5, doubted * confirmed * made.room("leaf", HALF_A_LEAF), basis)
+    return Promise("leaf", 0.5, doubted * confirmed * room, basis)
 
 
 def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:

@@ -35,7 +35,6 @@ class Paths:
 
     routes: dict[tuple[int, int], list[Route]] = field(default_factory=dict)
     at: dict[tuple[int, int], int] = field(default_factory=dict)
-    hits: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def add(self, routes: Sequence[Route]) -> None:
         """Add slow paths."""
@@ -117,7 +116,6 @@ def settle(paths: Paths, made: Sequence[Trace], slow: Mapping[Pair, bool]) -> No
             sum(slow.get(pair, False) for pair in each.streams[0]),
             sum(slow.get(pair, False) for pair in each.streams[1]),
         )
-        paths.hits[each.leaves] = hits
         most = max(hits)
         if most >= _HITS and most >= _CLEAR * min(hits):
             paths.at[each.leaves] = each.leaves[hits.index(most)]
@@ -127,7 +125,7 @@ def named(network: Network, leaves: Leaves, paths: Paths, found: Seen) -> list[S
     """Return a suspect for each leaf that has a slow up-link, and one for each two leaves that could not be told."""
     by_leaf: dict[tuple[int, ...], list[Route]] = {}
     for key, routes in paths.routes.items():
-        ends = (paths.at[key],) if key in paths.at else key
+        ends: tuple[int, ...] = (paths.at[key],) if key in paths.at else key
         by_leaf.setdefault(ends, []).extend(routes)
     certain = {leaf for ends in by_leaf if len(ends) == 1 for leaf in ends}
     made = []

@@ -1,14 +1,15 @@
 """The sample and what of it is measured again: all nodes at once, then slow pairs in ever thinner rounds."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 import numpy as np
 
-from railyard.verdict.blame.screening.doubts import able_of, pairs_beyond, seen, slow_pairs
+from railyard.verdict.blame.screening.doubts import able_of, keeps_apart, seen
 from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.leaves import present
 from railyard.verdict.blame.screening.plan import Planner
 from railyard.verdict.blame.screening.values import Rows, joined, levels_of, relative
+from railyard.verdict.blame.search.doubts import SLOWER_THAN_ITS_SIDE
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.rounds import Packing
 
@@ -22,34 +23,48 @@ Steps = Generator[Step, Given, None]
 
 def sample(known: Known, first: Step | None) -> Steps:
     """Measure the first sample, and what follows it: whole leaves again, or single nodes where whole leaves collide."""
+    there = len(known.gone)
     planner = Planner(known.leaves, present(known.leaves, known.gone), known.settings.seed)
     yield from _taken(known, first or _first(known, planner))
     if first is None and known.seen is not None:
+        if len(known.gone) > there:
+            planner = Planner(known.leaves, present(known.leaves, known.gone), known.settings.seed + 1)
         step = _more(known, planner)
         if step.rounds:
             yield from _taken(known, step)
-    if known.seen is not None:
-        known.low = slow_pairs(known.leaves, known.found, known.speed)
 
 
-def again(known: Known) -> Steps:
-    """Measure slow pairs again, the slowest first and in thinner rounds each time; a pair keeps its best value."""
-    room = min(known.plan.again, known.rest)
-    for turn, at_once in enumerate(AT_ONCE):
-        if not known.low or room < 1 or (turn and len(known.low) <= FEW):
+def again(
+    known: Known, low: Sequence[tuple[float, Pair]], turns: Sequence[int] = AT_ONCE
+) -> Generator[Step, Given, list[tuple[float, Pair]]]:
+    """Return the slow pairs that stay slow, measured again, the slowest first and in thinner rounds each time.
+
+    A pair keeps its best value. Those that there is no room for are left out, and noted.
+    """
+    low = [one for one in low if not _of_named_leaf(known, *one)]
+    room = min(known.plan.again, known.rest - known.reserve)
+    for turn, at_once in enumerate(turns):
+        if not low or room < 1 or (turn and len(low) <= FEW):
             break
-        last = turn + 1 == len(AT_ONCE)
+        last = turn + 1 == len(turns)
         packing = Packing(most=room if last else max(1, room // 2), needs=_needs(known, at_once))
-        placed = [one for one in known.low if packing.place((one[1],))]
+        placed = [one for one in low if packing.place((one[1],))]
         again_ = set(placed)
-        known.left += [one for one in known.low if one not in again_]
+        known.left += [one for one in low if one not in again_]
         if not turn:
-            known.sifted = [(*one, one in again_) for one in known.low]
-        why = f"{len(known.low)} pairs were slow once: {len(placed)} again, {at_once} of a leaf at once"
+            known.sifted += [(*one, one in again_) for one in low]
+        why = f"{len(low)} pairs were slow once: {len(placed)} again, {at_once} of a leaf at once"
         step = Step("again", packing.rounds(), 1, why)
         room -= len(step.rounds)
-        known.low = _still_slow(known, placed, (yield from known.ask(step)))
-    known.low = sorted([*pairs_beyond(known.leaves, known.found), *known.low])
+        low = _still_slow(known, placed, (yield from known.ask(step)))
+    return low
+
+
+def _of_named_leaf(known: Known, share: float, pair: Pair) -> bool:
+    """Return whether a pair is no slower than a leaf that is named, across which it is."""
+    one, other = (known.leaves.names[int(known.leaves.of[node])] for node in pair)
+    named = [each.share for each in known.answered.named if each.kind == "leaf" and {one, other} & set(each.leaves)]
+    return one != other and bool(named) and share >= SLOWER_THAN_ITS_SIDE * min(named)
 
 
 def _first(known: Known, planner: Planner) -> Step:
@@ -66,11 +81,9 @@ def _first(known: Known, planner: Planner) -> Step:
 def _more(known: Known, planner: Planner) -> Step:
     """Return what follows the first sample: rounds as full as the first ones, if these hardly collided."""
     found, plan = known.found, known.plan
-    full = found.rows.crowd > 1
-    keeps_apart = not full.any() or bool(found.clean[full].mean() > 0.5)
     values = len(known.leaves.of) // 2
     count = min(plan.more, max(0, (known.settings.pairs_at_most - len(found.rows.a)) // max(1, values)))
-    if keeps_apart:
+    if keeps_apart(found):
         many = planner.full if known.leaves.known else planner.home
         why = "whole leaves again: their routes hardly collide"
     else:

@@ -9,11 +9,12 @@ from railyard.verdict.blame.screening.model import Budget, BudgetError, Network,
 from railyard.verdict.blame.screening.plan import LEAST, shares
 from railyard.verdict.blame.screening.summing import nothing, screened
 from railyard.verdict.blame.search.model import Step
+from railyard.verdict.blame.search.replay import replayed
 
 _USUAL = Settings()
 #: Steps that a screening has at most, besides one for each part of a node: two samples, the leaves, slow pairs again
-#: three times, suspects twice, and two traces of up-links.
-STEPS = 10
+#: three times, suspects twice and after each time pairs of those that were cleared, and two traces of up-links.
+STEPS = 12
 _NOBODY: Mapping[int, str] = {}
 
 
@@ -31,21 +32,7 @@ def advance(
     Raises BudgetError, PairsError for values of pairs that were not asked for or that are no bandwidths, and
     ValueError for more results than steps.
     """
-    asking = screen(network, budget, settings, first, absent)
-    try:
-        step = next(asking)
-    except StopIteration as end:
-        verdict: Screened = end.value
-        return verdict
-    for count, values in enumerate(results, start=1):
-        try:
-            step = asking.send(values)
-        except StopIteration as end:
-            if count < len(results):
-                raise ValueError(f"{len(results)} results, but the screening ended with the {count}. of them") from None
-            found: Screened = end.value
-            return found
-    return step
+    return replayed(screen(network, budget, settings, first, absent), results, "screening")
 
 
 def screen(
@@ -75,7 +62,6 @@ def screen(
     if known.seen is None:
         return nothing(known, f"no pair of {there} nodes gave a result")
     yield from whole_leaves.confirm(known)
-    yield from sampling.again(known)
     yield from confirming.suspects(known)
     yield from confirming.parts_of_nodes(known)
     return screened(known)

@@ -12,14 +12,18 @@ from railyard.verdict.blame.screening.promise import Made, promises
 
 #: So many stand in the sentence; all are in the verdict.
 _TOLD = 6
-#: Repeats where no suspect was measured: those of the largest budget that fits are stated.
+#: One up-link that carries half makes a leaf of six up-links or more no slower than this: a third of its pairs use it.
+_BY_ONE = 0.75
+#: Pairs of a suspect with two partners, which have to be measured one after another.
 _ROUNDS_OF_A_SUSPECT = 3
 
 
 def screened(known: Known) -> Screened:
     """Return the verdict of a screening that has nothing open."""
     away = [one for one in known.answered.named if _went_away(known, one)]
-    named = _once(one for one in known.answered.named if one not in away)
+    named = _once(
+        one for one in known.answered.named if one not in away and not _one_up_link(one, known.answered.named)
+    )
     known.answered.unclear = [one for one in known.answered.unclear if not _went_away(known, one)]
     known.answered.unclear += [replace(one, reason=f"{one.reason}; it went away later") for one in away]
     by_members = {one.members for one in named}
@@ -86,6 +90,15 @@ def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     for one in suspects:
         found.setdefault((one.kind, one.members, one.part), one)
     return tuple(found.values())
+
+
+def _one_up_link(one: Suspect, named: Sequence[Suspect]) -> bool:
+    """Return whether a leaf is no slower than one of its up-links, which is named, makes it."""
+    return (
+        one.kind == "leaf"
+        and one.share >= _BY_ONE
+        and any(each.kind == "up-link" and each.leaves == one.leaves for each in named)
+    )
 
 
 def _went_away(known: Known, one: Suspect) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.screening.leaves import Leaves
@@ -52,6 +53,9 @@ class Route:
 
 
 Asked = Question | FarPair
+#: Multiples of it are spread evenly over a circle, however many there are.
+_GOLDEN = (5**0.5 - 1) / 2
+_One = TypeVar("_One", bound=Asked)
 #: Of so few repeats the best one counts: two of three are disturbed too often where thousands of pairs are measured.
 FEW_REPEATS = 4
 
@@ -62,40 +66,50 @@ def upper_of(repeats: int) -> float:
 
 
 class Good:
-    """The nodes that may speak for others: those in no doubt, the least used ones of each leaf first."""
+    """The nodes that may speak for others: those in no doubt, the least used ones of each leaf first.
 
-    def __init__(self, leaves: Leaves, nodes: Iterable[int]) -> None:
+    Nodes of the leaves ``at_home`` speak for others of their own leaf alone: what joins it to other leaves is in doubt.
+    The ``last`` are taken where no others are left.
+    """
+
+    def __init__(
+        self, leaves: Leaves, nodes: Iterable[int], at_home: Iterable[int] = (), last: Iterable[int] = ()
+    ) -> None:
+        self._last = set(last)
         self._leaves = leaves
         self._of: dict[int, list[int]] = {}
         for node in nodes:
             self._of.setdefault(int(leaves.of[node]), []).append(node)
+        self._beyond = [leaf for leaf in self._of if leaf not in set(at_home)]
         self._used: dict[int, int] = {}
-
-    def __contains__(self, node: int) -> bool:
-        return node in self._of.get(int(self._leaves.of[node]), ())
 
     def at(self, leaf: int, count: int, without: Set[int] = frozenset()) -> tuple[int, ...]:
         """Return so many good nodes of a leaf, or as many as there are."""
         own = [node for node in self._of.get(leaf, ()) if node not in without]
-        return self._take(sorted(own, key=lambda node: (self._used.get(node, 0), node))[:count])
+        return self._take(sorted(own, key=self._order)[:count])
 
     def elsewhere(self, leaf: int, count: int, without: Set[int] = frozenset()) -> tuple[int, ...]:
         """Return so many good nodes of other leaves, each of another one, as far as there are."""
-        first: list[tuple[int, int]] = []
-        for other, nodes in self._of.items():
-            own = [node for node in nodes if node not in without]
+        first: list[int] = []
+        for other in self._beyond:
+            own = [node for node in self._of[other] if node not in without]
             if other != leaf and own:
-                first.append(min((self._used.get(node, 0), node) for node in own))
-        return self._take([node for _, node in sorted(first)[:count]])
+                first.append(min(own, key=self._order))
+        return self._take(sorted(first, key=self._order)[:count])
 
     def leaves(self) -> tuple[int, ...]:
-        """Return the leaves that have good nodes."""
-        return tuple(self._of)
+        """Return the leaves that have good nodes for other leaves."""
+        return tuple(self._beyond)
 
     def ordered(self) -> tuple[int, ...]:
-        """Return all good nodes: each leaf's first node before any leaf's second."""
-        placed = [(place, node) for nodes in self._of.values() for place, node in enumerate(nodes)]
+        """Return all good nodes for any leaf: each leaf's first node before any leaf's second."""
+        placed = [(place, node) for leaf in self._beyond for place, node in enumerate(self._of[leaf])]
         return tuple(node for _, node in sorted(placed))
+
+    def _order(self, node: int) -> tuple[bool, int, int]:
+        """Return the order in which nodes are taken: where leaves are not known, those after one another far apart."""
+        place = node if self._leaves.known else round(node * _GOLDEN * len(self._leaves.of)) % len(self._leaves.of)
+        return node in self._last, self._used.get(node, 0), place
 
     def _take(self, nodes: Sequence[int]) -> tuple[int, ...]:
         for node in nodes:
@@ -131,13 +145,13 @@ def questions_of(asked: Iterable[Asked]) -> tuple[Question, ...]:
 
 
 def fitting(
-    leaves: Leaves, asked: Sequence[Asked], repeats: Sequence[int], rounds: int
-) -> tuple[tuple[Round, ...], int, tuple[Asked, ...], tuple[Asked, ...]]:
+    leaves: Leaves, asked: Sequence[_One], repeats: Sequence[int], rounds: int
+) -> tuple[tuple[Round, ...], int, tuple[_One, ...], tuple[_One, ...]]:
     """Return rounds, repeats, and the questions that fit and that do not, in at most ``rounds`` rounds.
 
     Of the numbers of repeats the largest with which all fit, else the last one. Pairs across leaves share no leaf.
     """
-    made: tuple[tuple[Round, ...], int, tuple[Asked, ...], tuple[Asked, ...]] = ((), repeats[-1], (), tuple(asked))
+    made: tuple[tuple[Round, ...], int, tuple[_One, ...], tuple[_One, ...]] = ((), repeats[-1], (), tuple(asked))
     for number_ in repeats:
         # where leaves are not known nobody knows what shares an up-link: one pair at a time
         packing = Packing(None if leaves.known else 1, rounds // number_, leaves.needs)
@@ -199,24 +213,21 @@ def _of_far_pair(
     )
     if not found.slow(a, b):
         return "cleared", (suspect,), ()
-    if found.slow(first, second) or found.slow(a, first) or found.slow(b, second):
+    if found.slow(a, first) or found.slow(b, second):
         return "unclear", (suspect,), ()
-    slow_into, slow_out = (
-        sum(found.slow(*ends) for ends in pairs) for pairs in ([(n, b) for n in into], [(a, n) for n in out])
-    )
+    slow_into, slow_out = sum(found.slow(node, b) for node in into), sum(found.slow(a, node) for node in out)
     if not slow_into and not slow_out:
-        return ("named" if len(into) > 1 and len(out) > 1 else "unclear"), (suspect,), ()
+        sure = len(into) > 1 and len(out) > 1 and not found.slow(first, second)
+        return ("named" if sure else "unclear"), (suspect,), ()
     routes = []
-    repeats = len(values[_rising(a, b)])
-    if slow_into == len(into) and len(into) > 1:
-        start, end = int(leaves.of[a]), int(leaves.of[b])
-        count = repeats * (1 + len(into))
-        routes.append(Route((a, b), start, end, b, found.share(a, b), found.expected(a, b), count, measured))
-    if slow_out == len(out) and len(out) > 1:
-        start, end = int(leaves.of[b]), int(leaves.of[a])
-        count = repeats * (1 + len(out))
-        routes.append(Route((a, b), start, end, a, found.share(a, b), found.expected(a, b), count, measured))
-    return ("unclear", (suspect,), tuple(routes))
+    for node, other, slow, count in ((a, b, slow_into, len(into)), (b, a, slow_out, len(out))):
+        if slow == count > 1:
+            start, end = int(leaves.of[node]), int(leaves.of[other])
+            values_ = suspect.values * (1 + count)
+            routes.append(Route((a, b), start, end, other, suspect.share, suspect.expected, values_, measured))
+    if len(routes) == 2 and found.slow(first, second):
+        routes = []  # all that was measured between the two leaves is slow: that is no single path
+    return "unclear", (suspect,), tuple(routes)
 
 
 def _pair_words(leaves: Leaves, one: FarPair, found: Measured, into: Sequence[int], out: Sequence[int]) -> str:
@@ -234,6 +245,8 @@ def _suspect(leaves: Leaves, one: Found, asked: Question, values: Mapping[Pair, 
     kind: Kind = "node" if one.kind == "node" else "pair"
     count = sum(len(values.get(pair, ())) for pair in asked.pairs() if set(one.members) & set(pair))
     words = one.reason
+    if not leaves.known:
+        words += "; leaves are not known, so it may be an up-link that leads there"
     if kind == "node" and len(leaves.members[int(leaves.of[one.members[0]])]) == 1 and leaves.known:
         words += f"; it is the only node of {leaves.names[int(leaves.of[one.members[0]])]}, so it may be that leaf"
     return Suspect(kind, one.members, one.share, one.expected, words, values=count)

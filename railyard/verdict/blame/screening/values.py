@@ -1,13 +1,13 @@
 """The values of a sample as arrays: what was measured, how crowded it was, and what healthy pairs give."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from railyard.verdict.blame.screening.leaves import Bools, Floats, Ints, Leaves
 from railyard.verdict.blame.search.matrix import bandwidth, named
-from railyard.verdict.blame.search.model import Layout, Level, Pair, PairsError, Step, Value
+from railyard.verdict.blame.search.model import Layout, Level, PairsError, Step, Value
 from railyard.verdict.blame.search.robust import healthy
 
 #: A class of hops has a level of its own from so many values on.
@@ -109,17 +109,6 @@ def relative(leaves: Leaves, levels: Levels, rows: Rows) -> Floats:
     level = np.where(leaves.far(rows.a, rows.b), levels.far.value, levels.near.value)
     shares: Floats = rows.value / level
     return shares
-
-
-def gathered(
-    leaves: Leaves, step: Step, values: Iterable[Value], gone: Iterable[int]
-) -> tuple[Mapping[Pair, Sequence[float]], Rows]:
-    """Return the values of each pair of a step that was measured, 0.0 where there was no result, and the rows."""
-    rows = rows_of(leaves, step, values, gone)
-    found: dict[Pair, list[float]] = {}
-    for a, b, value in zip(rows.a.tolist(), rows.b.tolist(), rows.value.tolist(), strict=True):
-        found.setdefault((a, b), []).append(value)
-    return found, rows
 
 
 def _places(keys: Ints, order: Ints, given: Ints) -> tuple[Ints, Bools]:

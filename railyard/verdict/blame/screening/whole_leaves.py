@@ -4,6 +4,7 @@ from collections.abc import Generator, Sequence
 
 import numpy as np
 
+from railyard.verdict.blame.screening.doubts import leaf_bound
 from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.model import Suspect
 from railyard.verdict.blame.screening.values import Rows
@@ -94,11 +95,12 @@ def _judged_leaves(known: Known, bouts: dict[tuple[str, str], list[Round]], rows
     if not any(bout.one not in doubted for bout in made):
         _untold_leaves(known, known.found.leaves)
         return
-    judged = sides.judge(known.leaves.layout, known.levels, made, values, inside, known.settings.leaf_slow)
-    for name, (state, one) in zip(inside, judged, strict=True):
+    apart, slow_from = 1 - leaf_bound(known.found), known.settings.leaf_slow
+    judged = sides.judge(known.leaves.layout, known.levels, made, values, inside, slow_from, apart)
+    for name, (state, found) in zip(inside, judged, strict=True):
         count = sum(len(bout.rounds) for bout in made if bout.one == name)
         known.answered.add(
-            state, [Suspect("leaf", one.members, one.share, one.expected, one.reason, None, (name,), count)]
+            state, [Suspect("leaf", found.members, found.share, found.expected, found.reason, None, (name,), count)]
         )
     _untold_leaves(known, [leaf for leaf in known.found.leaves if known.leaves.names[leaf] not in doubted])
 

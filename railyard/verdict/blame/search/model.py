@@ -28,6 +28,7 @@ StepName = Literal[
     "gpu paths",
 ]
 Kind = Literal["node", "pair", "side", "all"]
+PartKind = Literal["rail", "gpu path"]
 
 
 class PairsError(RailyardError):
@@ -95,7 +96,7 @@ class Settings:
 class Part:
     """A part of every node that can carry a pair's stream alone: a rail from host memory, or a GPU with its path."""
 
-    kind: Literal["rail", "gpu path"]
+    kind: PartKind
     name: str
 
 

@@ -76,12 +76,14 @@ def judge(
     values: Mapping[Pair, Sequence[float]],
     inside: Mapping[str, float],
     slow_from: float,
+    apart: float = 0.0,
 ) -> tuple[tuple[State, Suspect], ...]:
     """Return each doubted side as named (slow on average and against two sides at least), cleared, or unclear.
 
     ``inside`` has the doubted sides, each with what its own pairs give of healthy. The control is what good sides give
     one another, collisions of routes included: with static routes these differ from one two sides to the next, so the
-    bound is four standard errors of such means below it, if not ``slow_from``.
+    bound is four standard errors of such means below it, if not ``slow_from`` or what sides differ by anyway
+    (``apart``).
     """
     means = {bout: _mean(layout, seen, bout, values) for bout in made}
     controls = [means[bout] for bout in made if bout.one not in inside]
@@ -93,7 +95,7 @@ def judge(
         error = spread * math.sqrt(1 / len(against) + 1 / len(controls))
         mean = statistics.fmean(against.values())
         slow = sum(share < 1 - slow_from for share in against.values())
-        bound = 1 - max(slow_from, min(_WIDEST, _ERRORS * error))
+        bound = 1 - max(slow_from, apart, min(_WIDEST, _ERRORS * error))
         state: State = "named" if mean < bound and slow >= 2 else "cleared"
         if state == "cleared" and mean < 1 - slow_from:
             state = "unclear"
