@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from railyard.base.hostlist import label
 from railyard.job import node_facts
 from railyard.job.case import Evidence
-from railyard.job.counters import node as counters
 from railyard.job.counters.node import Direction
 from railyard.job.node_facts import grouped
 from railyard.parsers.pairs import parse
@@ -39,7 +40,7 @@ from tests.made.large_cluster import (
 )
 from tests.made.sysfs import Tree
 
-STAMP = {"run": "r1", "time": "2026-11-21T06:00:12Z", "elapsed_s": 1.0, "environment": {}, "output": None}
+STAMP: dict[str, Any] = dict(run="r1", time="2026-11-21T06:00:12Z", elapsed_s=1.0, environment={}, output=None)
 SMALL = Shape(48, leaf=8)
 
 
@@ -182,8 +183,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, folder: Path, count: int, spoil: 
         texts = tuple(text.replace("end 0\n", f"{arp}end 1\n") for text in evidence.counters)
         evidence = replace(evidence, counters=texts, exit_code=1)
     bytes_looked_at, labels = [0], [0]
-    whole, plain = Direction.delta_bytes.fget, counters.label
-    assert whole is not None
+    whole: Callable[[Direction], int | None] = vars(Direction)["delta_bytes"].fget
 
     def counted(direction: Direction) -> int | None:
         bytes_looked_at[0] += 1
@@ -191,7 +191,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, folder: Path, count: int, spoil: 
 
     def labelled(name: str) -> str:
         labels[0] += 1
-        return plain(name)
+        return label(name)
 
     with monkeypatch.context() as patched:
         patched.setattr(Direction, "delta_bytes", property(counted))

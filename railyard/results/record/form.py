@@ -203,9 +203,9 @@ class NodeTraffic:
 
 @dataclass(frozen=True, slots=True)
 class NodesAlike:
-    """Nodes with the same devices, of a run over many: a row a device, in it a value a node, in their order.
+    """Nodes with the same devices: a row a device, in it a value a node (None: not readable), in the nodes' order.
 
-    None is not readable. The shares of a node's rails follow from its bytes. ``clock_khz``: () where no node shows it.
+    The shares of a node's rails follow from its bytes. ``clock_khz``: () where no node shows it.
     """
 
     nodes: tuple[str, ...]
@@ -219,10 +219,8 @@ class NodesAlike:
     def __post_init__(self) -> None:
         due = [len(self.nodes)] * len(self.devices)
         for name, rows in (("tx_bytes", self.tx_bytes), ("rx_bytes", self.rx_bytes)):
-            if [len(row) for row in rows] != due:
-                raise FormError(name, f"{len(rows)} rows", f"{len(due)} rows of {len(self.nodes)} values")
-        if len(self.meant) != len(due):
-            raise FormError("meant", f"{len(self.meant)} values", f"{len(due)}, one a device")
+            if [len(row) for row in rows] != due or len(self.meant) != len(due):
+                raise FormError(name, f"{len(rows)} rows", f"{len(due)} rows of {len(self.nodes)} values, one a device")
         if self.clock_khz and len(self.clock_khz) != len(self.nodes):
             raise FormError("clock_khz", f"{len(self.clock_khz)} values", f"{len(self.nodes)}, one a node")
 
@@ -271,10 +269,9 @@ class PathProofRecord:
 
     def meant(self) -> set[str]:
         """Return the devices that the run was to use."""
-        found = {rail.device for node in self.nodes for rail in node.rails if rail.meant}
-        for group in self.alike:
-            found |= {device for device, is_meant in zip(group.devices, group.meant, strict=True) if is_meant}
-        return found
+        groups = (zip(group.devices, group.meant, strict=True) for group in self.alike)
+        alike = {device for group in groups for device, is_meant in group if is_meant}
+        return {rail.device for node in self.nodes for rail in node.rails if rail.meant} | alike
 
 
 @dataclass(frozen=True, slots=True)

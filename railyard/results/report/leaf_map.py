@@ -243,6 +243,7 @@ def _drawn(seen: _Seen, groups: Sequence[Line]) -> Markup:
     parts += _names(groups, step)
     wide, high = rounded(_SIDE + _MARGIN + 4), rounded(_SIDE + _TOP + 4)
     what = "leaf switches" if seen.of.are_leaves else "blocks of neighbours"
+    # The lists beside it lead to the same places by the keyboard: two thousand stops in a drawing would bar the way.
     title = one_line(f"{counted(len(seen.pairs.nodes), 'node')} in {count} {what}; a field is the worst pair of two")
     head = f'<svg class="heat leaves" viewBox="0 0 {wide} {high}" role="group"><title>{escape(title)}</title>'
     return Markup(f"{head}{''.join(parts)}</svg>")
@@ -291,7 +292,8 @@ def _slowest_nodes(seen: _Seen, groups: Sequence[Line], step: float) -> list[str
 def _rows(groups: Sequence[Line], step: float) -> list[str]:
     """Return a link over each row: to the nodes of the group that sends."""
     return [
-        f'<a href="#{line.address}"><rect class="row" x="{rounded(_MARGIN - 16)}" y="{rounded(_TOP + place * step)}" '
+        f'<a href="#{line.address}" tabindex="-1">'
+        f'<rect class="row" x="{rounded(_MARGIN - 16)}" y="{rounded(_TOP + place * step)}" '
         f'width="{rounded(_SIDE + 16)}" height="{rounded(step)}"><title>{escape(_told(line))}</title></rect></a>'
         for place, line in enumerate(groups)
     ]
@@ -315,7 +317,8 @@ def _bad_fields(seen: _Seen, groups: Sequence[Line], step: float) -> list[str]:
         at = f'x="{rounded(_MARGIN + column * step)}" y="{rounded(_TOP + row * step)}"'
         size = f'width="{rounded(step)}" height="{rounded(step)}"'
         found.append(
-            f'<a href="#{slower.address}"><rect class="field" {at} {size}><title>{escape(words)}</title></rect></a>'
+            f'<a href="#{slower.address}" tabindex="-1"><rect class="field" {at} {size}>'
+            f"<title>{escape(words)}</title></rect></a>"
         )
     return found
 
@@ -335,7 +338,7 @@ def _names(groups: Sequence[Line], step: float) -> list[str]:
         middle = rounded(_TOP + (place + 0.5) * step + 4)
         text = escape(_short(one_line(groups[place].name)))
         name = f'<text x="{rounded(_MARGIN - 20)}" y="{middle}" text-anchor="end">{text}</text>'
-        parts.append(f'<a href="#{groups[place].address}">{name}</a>')
+        parts.append(f'<a href="#{groups[place].address}" tabindex="-1">{name}</a>')
     return parts
 
 

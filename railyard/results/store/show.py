@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from railyard.base.clean_text import one_line
+from railyard.base.hostlist import named
 from railyard.base.wording import counted, message_size, number
 from railyard.results.record.form import STATES, DeficitRecord, Record
 from railyard.results.store.query import RunSummary
@@ -16,6 +17,8 @@ _HOW: Mapping[str, str] = {
 
 
 _COMPUTED = "computed, not published"
+#: Of a list with more parts than this the text has the first ones, or what they come to.
+_MOST = 64
 
 
 def _made(is_computed: bool) -> str:
@@ -97,12 +100,25 @@ def _detail(key: str, value: Any, depth: int) -> Iterator[str]:
         for name, item in value.items():
             yield from _detail(str(name), item, depth + 1)
     elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
-        for number_, item in enumerate(value, start=1):
+        for number_, item in enumerate(value[:_MOST], start=1):
             yield from _detail(f"{key} {number_}", item, depth)
+        if len(value) > _MOST:
+            yield f"{indent}{key}: {len(value) - _MOST} more (--json prints them)"
+    elif isinstance(value, list) and len(value) > _MOST:
+        yield f"{indent}{key}: {_summed(value)}"
     elif isinstance(value, list):
         yield f"{indent}{key}: {('; ' if key == 'remarks' else ' ').join(map(str, value))}"
     else:
         yield f"{indent}{key}: {value}"
+
+
+def _summed(values: Sequence[Any]) -> str:
+    """Return what thousands of values are: nodes by their ranges, numbers from the least to the largest."""
+    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    if not numbers:
+        return named([str(value) for value in values])
+    lacking = f", {len(values) - len(numbers)} none" if len(numbers) < len(values) else ""
+    return f"{len(values)} values, {min(numbers)} to {max(numbers)}{lacking} (--json prints them)"
 
 
 def _unfinished(one: RunSummary) -> str:

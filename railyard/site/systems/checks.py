@@ -1,5 +1,6 @@
 """What pydantic cannot see in a system's file: whether its parts make sense together, its prices too."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from railyard.base.errors import did_you_mean
@@ -65,7 +66,7 @@ def _check_nodes(system: System, document: Document) -> None:
     if bool(nodes.names) == (nodes.count is not None):
         found = "both names and count" if nodes.names else "neither names nor count"
         raise document.error(path, found, "one of them", "name the nodes, or say how many there are")
-    twice = next((name for name in nodes.names if nodes.names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(nodes.names).items() if count > 1), None)
     if twice is not None:
         raise document.error((*path, "names"), f"{show(twice)} twice", "each node once")
     stranger = next((name for name in system.gate.neighbours if nodes.names and name not in nodes.names), None)

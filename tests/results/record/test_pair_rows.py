@@ -57,6 +57,11 @@ def other(path: Path, content: bytes) -> None:
     path.write_bytes(packed(4, ROWS[:1], ()).content)
 
 
+def folder(path: Path, content: bytes) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 def gone(path: Path, content: bytes) -> None:
     path.unlink()
 
@@ -67,7 +72,7 @@ DAMAGE: dict[str, tuple[Callable[[Path, bytes], object], str]] = {
     "empty": (lambda path, content: path.write_bytes(b""), "a file that is cut"),
     "another": (other, f"a file with the SHA-256 {packed(4, ROWS[:1], ()).told.sha256[:16]}…"),
     "a byte more": (lambda path, content: path.write_bytes(content + b"\0"), "a file with the SHA-256 "),
-    "a folder": (lambda path, content: (path.unlink(), path.mkdir()), "no readable file (Is a directory)"),
+    "a folder": (folder, "no readable file (Is a directory)"),
 }
 
 
