@@ -176,7 +176,7 @@ def test_a_file_that_is_cut_is_read_again_while_there_is_time(asking: Asking, mo
 
     slept(monkeypatch, mend)
     file.write_bytes(whole()[:30])
-    assert gather(asking, text, ended_well=True, elsewhere=["n2"]).answers == (("n1", "hello\n"),)
+    assert gather(asking, text, ended_well=True, elsewhere=["n2"]) == Gathered((("n1", "hello\n"),), (), 2)
 
 
 def test_how_long_is_waited_depends_on_how_the_launch_ended(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
