@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+from contextlib import AbstractContextManager
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import SetupError
 from railyard.base.paths import runs_folder
+from railyard.base.variables import with_variables
 from railyard.results.record.kept import Kept, beside
 from railyard.results.record.masking import masked
 from railyard.results.record.pair_rows import Packed, write
@@ -52,6 +54,11 @@ def run_folder(home: Path) -> Path:
         )
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def as_run(run: str, folder: Path) -> AbstractContextManager[None]:
+    """Have this process belong to a run while the block runs, whatever it belongs to otherwise."""
+    return with_variables({RUN_VARIABLE: run, RUN_FOLDER_VARIABLE: str(folder)})
 
 
 def file_name(case: str) -> str:

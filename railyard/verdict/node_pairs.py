@@ -10,6 +10,7 @@ from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.micro import find, metric
 from railyard.job.counters.node import NodeCounters
+from railyard.parsers.pairs import SAMPLE
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.results.pair_summary import Recorded, leaf_names, of_rows
 from railyard.results.record.form import Suspect
@@ -52,7 +53,7 @@ def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, 
             tables = parse(text).tables
         except ParseError:
             break
-        if len(tables) != 1 or not tables[0].complete or tables[0].benchmark != node_pairs.ALONE:
+        if len(tables) != 1 or not tables[0].complete or not node_pairs.is_again(tables[0]):
             break
         found.append(tables[0])
     return tuple(found)
@@ -101,7 +102,7 @@ def record_of(assessment: "Assessment", leaf_of: Leaves = NO_LEAVES) -> Recorded
     All pairs of up to ``MOST_DENSE`` nodes are a matrix in the record. Rows of more, and of each sample, are a file.
     ``leaf_of`` has each node's leaf switch, where those are known.
     """
-    tables = assessment.pair_tables
+    tables = node_pairs.over_all(assessment.pair_tables)
     if not tables:
         return None
     hosts, size = tuple(dict.fromkeys(node_pairs.hosts_of(tables[0]))), tables[0].context.get("size")
@@ -115,7 +116,8 @@ def record_of(assessment: "Assessment", leaf_of: Leaves = NO_LEAVES) -> Recorded
     expected = None if bandwidth is None else _least(bandwidth.bands, size)
     leaves = leaf_names(hosts, leaf_of)
     if len(hosts) > MOST_DENSE or assessment.sample is not None:
-        names, rows = [str(table.benchmark) for table in tables], _rows(measured, hosts)
+        names = [SAMPLE if node_pairs.is_sample(table) else str(table.benchmark) for table in tables]
+        rows = _rows(measured, hosts)
         return of_rows(
             hosts, rows, names, size=size, leaves=leaves, expected=expected, sample=assessment.sample
         )  # fmt: skip
@@ -154,9 +156,10 @@ class NodePairs(Sizes):
         return steps(texts, parse)
 
     def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
-        """Return the tables with the better value of each pair that was measured again."""
+        """Return the tables with the better value of each pair that was measured again, and all steps of a sample."""
+        again = node_pairs.over_all(again)
         try:
-            return [node_pairs.with_alone(table, again) for table in tables]
+            return [node_pairs.with_alone(node_pairs.with_more(table, again), again) for table in tables]
         except ValueError:  # a row without numbers: rule 2 says so
             return tables
 
@@ -193,10 +196,12 @@ class NodePairs(Sizes):
                 slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
                 each = places([f"{host} {number(value)}" for host, value, _ in slow])
                 return (f"slow within the node: {each} of {number(slow[0][2])} MB/s (median)",) if slow else ()
-            better = node_pairs.with_alone(tables[0], again)
+            again = node_pairs.over_all(again)
+            every = node_pairs.with_more(tables[0], again)
+            better = node_pairs.with_alone(every, again)
             mended = [
                 (before, after)
-                for before, after in zip(node_pairs.pairs_of(tables[0]), node_pairs.pairs_of(better), strict=True)
+                for before, after in zip(node_pairs.pairs_of(every), node_pairs.pairs_of(better), strict=True)
                 if after.slower_mb_s > before.slower_mb_s
             ]
         except ValueError:

@@ -21,7 +21,6 @@ RUN: Mapping[str, int] = {
     "stacks status": 1,  # none is installed
     "stacks status openmpi --json": 1,
     "run --system dell-c6320 -n OsuBandwidth": 0,
-    "pairs next all.out": 0,
     "pairs next all.out step2.out": 0,
     "pairs rails all.out step2.out": 0,
     "pairs judge all.out step2.out": 1,  # a node is slow
@@ -75,6 +74,10 @@ NEEDS: Mapping[str, str] = {
     "fabric": "a node of a fabric, or what its tools printed",
     "gate": "a node",
     "stacks install": "a network",
+    "pairs run": "a scheduler and nodes",
+    "pairs collect": "a run in groups",
+    "pairs coverage": "a system of nodes with stored runs of pairs",
+    "pairs next --sample": "the nodes of a job",
     "pairs rails all.out step2.out --switches": "steps that were asked for with these switches",
     "stacks compile": "an MPI compiler",
     "spack": "Spack",

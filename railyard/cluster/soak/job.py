@@ -13,9 +13,9 @@ from pathlib import Path
 from railyard.base.errors import SetupError, did_you_mean
 from railyard.base.hostlist import expanded
 from railyard.base.paths import packaged_text
-from railyard.cluster.soak.batch import batch_of
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
+from railyard.job.batch import Asked, batch_of
 from railyard.job.launch import SRUN, Launch, Ranks, counter_drivers, device_name, exported, plan_launch, runs_as_root
 from railyard.job.node_files import FLAT, PER_FOLDER, Asking
 from railyard.job.probe_job import SHARED, step_words
@@ -27,6 +27,7 @@ from railyard.stacks import ask
 
 READER = "soak.sh"
 SCRIPT = "job.sh"
+_NAME = "railyard-soak"
 #: What a node's readings are called behind its name, and the folder of those of very many nodes.
 READINGS = ".readings"
 READINGS_FOLDER = "readings"
@@ -97,13 +98,13 @@ class SoakJob:
 
     def script(self, folder: Path) -> str:
         """Return the job's script, as the scheduler takes it."""
-        batch, own = batch_of(self.system.scheduler), self.system.job_options
+        asked = Asked(_NAME, self.nodes, self.seconds + _AROUND_S, str(folder), tuple(self.system.job_options))
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         exports = (f"{name}={shlex.quote(value)}" for name, value in self.reader_env.items())
         reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, self.readings])])
         lines = [
             "#!/bin/bash -l",
-            *batch.directives(self.nodes, self.seconds + _AROUND_S, str(folder), own),
+            *batch_of(self.system.scheduler).directives(asked),
             *(f"module load {shlex.quote(module)}" for module in self.modules),
             f"begin=$(($(date +%s) + {_LEAD_S}))",
             f"end=$((begin + {self.seconds}))",

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
-from railyard.cluster.soak.batch import State, batch_of
 from railyard.cluster.soak.job import READINGS, READINGS_FOLDER, SCRIPT, SoakJob
 from railyard.cluster.soak.judge import Reading
 from railyard.cluster.soak.node_readings import Merger, parse, whole
 from railyard.job import slurm
+from railyard.job.batch import State, batch_of
 from railyard.job.node_files import FLAT, files
 from railyard.site.site import Site
 from railyard.site.systems.jobs import seconds

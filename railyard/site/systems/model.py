@@ -139,6 +139,10 @@ class Fabric(Model):
     leaf_switches: dict[Name, NodeNames] = Field(
         {}, description="Leaf switch: the nodes at it (node[001-018]); all pairs of nodes tells a slow side by it"
     )
+    up_links: Count | None = Field(
+        None,
+        description="How many up-links each leaf switch has, as far as a sample of the pairs is to tell its coverage",
+    )
     rails: tuple[Rail, ...] = Field(min_length=1)
     gid_index: Annotated[int, Field(strict=True, ge=0, le=LARGEST["gid_index"])] | None = Field(
         None, description="Of ib and roce: the GID of every port that runs use; left out: the library's own choice"
