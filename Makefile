@@ -13,7 +13,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 # The targets build on one another in the order given: .venv before .stacks before a run.
 .NOTPARALLEL:
-.PHONY: help needs venv stacks run test test-all test-verbs lint types format lock docs dist wheelhouse clean distclean
+.PHONY: help needs venv stacks browser run test test-all test-verbs lint types format lock docs screenshots dist wheelhouse clean distclean
 
 BIN := .venv/bin
 export INSTALL PYTHON
@@ -46,14 +46,19 @@ test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every 
 	@$(BIN)/python -m pytest tests/provision/testbed/test_guests.py $(ARGS)
 	@$(BIN)/railyard run --system virtual-verbs --extended
 
-lint: venv ## ruff: mistakes and form
+# What is held to plain English, the words of ci/plain-english.txt; spelling is checked in the code too.
+PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results
+
+lint: venv ## ruff: mistakes and form; codespell: spelling, and plain English
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
+	@sh ci/prose.sh spelling $(PROSE) benchmarks checks ci railyard references systems
+	@sh ci/prose.sh plain $(PROSE)
 
 types: venv ## mypy, strict
 	@$(BIN)/mypy
 
-format: venv ## put the code into ruff's form, mending what it can
+format: venv ## put the code into ruff's form, fixing what it can
 	@$(BIN)/ruff check --fix --quiet .
 	@$(BIN)/ruff format --quiet .
 
@@ -66,18 +71,29 @@ venv: ## make .venv with railyard and reframe from the locks
 	@sh ci/needs.sh python
 	@sh ci/venv.sh
 
+browser: venv ## Chromium and axe-core: without them the tests of the page in a real browser are skipped
+	@sh ci/needs.sh browser
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input \
+	    --require-hashes --no-deps --only-binary :all: --requirement requirements/browser.txt
+
 stacks: needs venv ## make the MPI stacks' prefixes in .stacks
 	@$(BIN)/railyard stacks install
 
 lock: ## write requirements/*.txt anew (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
 	@sh ci/lock.sh
 
-docs: venv ## the pages of docs/ as a site in docs/_build/html; writes stacks.md, faults.md, published.md and is-my-number-right.md anew
-	@$(BIN)/python -m railyard.stacks.document > docs/stacks.md
-	@$(BIN)/python -m tests.faults > docs/faults.md
-	@$(BIN)/python -m railyard.cli.published > docs/published.md
-	@$(BIN)/python -m tests.number_threads > docs/is-my-number-right.md
+docs: venv ## write the generated pages of docs/ anew, and all pages as a site into docs/_build/html
+	@$(BIN)/python docs/command_page.py
+	@$(BIN)/python docs/field_pages.py
+	@$(BIN)/railyard references --write >/dev/null
+	@$(BIN)/python -m railyard.stacks.document > docs/reference/stacks.md
+	@$(BIN)/python -m tests.faults > docs/reference/faults.md
+	@$(BIN)/python -m railyard.cli.published > docs/reference/published.md
+	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/sphinx-build --fail-on-warning --quiet docs docs/_build/html
+
+screenshots: browser ## the pictures of the page in docs/ anew, from the records of real runs in docs/screenshots
+	@$(BIN)/python -m tests.screenshots
 
 dist: venv ## wheel and sdist into dist/: `pip install` one of them where there is no clone
 	@rm -rf dist
@@ -87,7 +103,7 @@ wheelhouse: dist ## every Python package of the locks into wheelhouse/, to insta
 	@sh ci/wheelhouse.sh
 
 clean: ## remove what tests and tools leave behind; runs and their reports stay
-	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist wheelhouse docs/_build docs/_generated
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist wheelhouse docs/_build
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.stacks/*' -prune -exec rm -rf {} +
 
 distclean: clean ## clean, and .venv, .stacks and all runs: as after the clone

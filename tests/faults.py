@@ -1,4 +1,4 @@
-"""The faults that tests plant, as a page for people: `docs/faults.md`, which `make docs` writes anew.
+"""The faults that tests plant, as a page for people: `docs/reference/faults.md`, which `make docs` writes anew.
 
 A row is a test's marker ``fault(layer, planted, said)``. The test looks for ``said`` in the verdict (fixture `said`),
 so the page cannot say what no test saw. pytest itself collects the markers. Faults of rehearsals are rows too:
@@ -29,14 +29,14 @@ LAYERS = {
 }
 
 _HEAD = """\
-# Faults that were planted, and what was said
+# Faults that the tests plant, and what Railyard says
 
-Generated from the tests by `make docs`; change a test, not this page. Each row is a test that plants the fault and
-looks for these words in the verdict or in the message of the command. Beside most of them stands a healthy case
-that must pass.
+`make docs` makes this page from the tests; change a test, not this page. Each row is a test. It plants the fault, and
+looks for these words in the verdict or in the command's message. Most of these tests have a healthy case beside them,
+which must pass.
 """
 _CANNOT = """
-## What cannot be told
+## What Railyard cannot tell
 
 """
 #: What no verdict can tell, with the reason.
@@ -46,23 +46,22 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
         "they look like the rows of one run, and nothing in the text says whose they are",
     ),
     (
-        "Forward error correction in another mode than was meant",
+        "Forward error correction in another mode than intended",
         "no file of /sys shows it (ethtool alone does, as root), and a good cable costs 0.1 us; two ends "
-        "that differ have no link, which is said",
+        "that differ have no link, and the verdict says so",
     ),
     (
         "A port that sends with fewer lanes than it receives",
-        "the kernel shows one width of a port; the direction that is slow is told where a bandwidth is "
-        "measured that way",
+        "the kernel shows one width of a port; a bandwidth that is measured in that direction shows which one is slow",
     ),
     (
         "A cable in another port of the same switch, or in another switch of the same network",
-        "addresses and networks are those that were meant; all pairs of nodes show a switch that is slow",
+        "addresses and networks are the intended ones; all pairs of nodes show a switch that is slow",
     ),
     (
         "Which way a rail is slow, in a job of Slurm whose ranks `mpirun` of MPICH or Intel MPI starts",
-        "Hydra gives its processes the job's order of nodes; counters show it, and it is said that the other direction "
-        "was not measured; srun, and mpirun of Open MPI, take the order that they are told",
+        "Hydra gives its processes the job's order of nodes; counters show it, and the verdict says that the other "
+        "direction was not measured; srun, and mpirun of Open MPI, take the order that they are given",
     ),
     (
         "Adaptive routing, the routing engine, SHARP",
@@ -70,12 +69,12 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "ECN or PFC off on the switches of RoCE, in a run without congestion",
-        "nothing is lost until ports are full; then packets out of sequence are said as signals, and what is lost "
+        "nothing is lost until ports are full; then packets out of sequence are reported as signals, and the loss "
         "shows in the figures",
     ),
     (
         "RoCE over the wrong one of several GIDs that all lead to the same port",
-        "the bytes and the port are the same; where the system's file has `gid_index` the variable is "
+        "the bytes and the port are the same; if the system's file has `gid_index`, the variable is "
         "compared on each node",
     ),
     (
@@ -89,7 +88,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "More messages, warm-ups or a larger window than the tool prints, of a tool that prints neither",
-        "to a counter they are the same as another job's bytes: both are said as *shared*, and a missed "
+        "to a counter they are the same as another job's bytes: the verdict calls both *shared*, and a missed "
         "reference is *disturbed*",
     ),
     (
@@ -98,12 +97,12 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "Another release of a benchmark, whose defaults differ",
-        "the record has its version, and a comparison names it; what a system's file does not state nobody can miss",
+        "the record has its version, and a comparison names it; nobody can miss what a system's file does not state",
     ),
     (
         "A collective that is faster than its bytes allow",
-        "which algorithm ran, and whether a switch reduced the vectors, is not printed; the least bytes that "
-        "any algorithm needs are held against the counters",
+        "the output does not say which algorithm ran, nor whether a switch reduced the vectors; the counters are "
+        "compared with the least bytes that any algorithm needs",
     ),
     (
         "Two processes that were started in each other's place on nodes that are alike",
@@ -111,43 +110,43 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "a reference that is wrong by less than half of its link",
-        "a number between half of the link and its limit may be right on some hardware; only who wrote it knows",
+        "a number between half of the link and its limit may be right on some hardware; only its author knows",
     ),
     (
-        "a second fault behind an expected failure of the same rule",
-        "the file states no depth, so that a run that is slower than the known cable looks like it, until its day",
+        "a second fault that an expected failure of the same rule hides",
+        "the file does not say how slow; a run that is slower than the known cable looks like it, until that day",
     ),
     (
         "a `below_link` whose reason is untrue",
-        "a reason is a sentence for people; what is checked is that it is there, and that its share is kept",
+        "a reason is a sentence for people; Railyard checks that it is there, and that the share holds",
     ),
     (
         "a record whose figure was changed by hand in a whole line",
         "a record has no signature; only the output that is kept beside it, or a merge with another copy, shows it",
     ),
     (
-        "a clock that is wrong by less than a day, or always by the same",
-        "times are compared with this machine's clock alone, and time zones and slow clocks are no fault",
+        "a clock that is wrong by less than a day, or always by the same amount",
+        "times are compared only with this machine's clock, and time zones and slow clocks are not faults",
     ),
     (
         "a clock that jumps while a benchmark runs",
-        "the benchmark times its messages itself; most tools read a clock that does not jump, and print none",
+        "the benchmark times its messages itself; most tools read a clock that does not jump, and print no time",
     ),
     (
-        "a laptop or a virtual machine that sleeps in mid-run, and no rail loses its carrier",
-        "the tool's clock may stand still meanwhile; of a value that it makes low the verdict says low, and not why",
+        "a laptop or a virtual machine that sleeps during the run, and no rail loses its carrier",
+        "the tool's clock may stop meanwhile; the verdict says that a value is low, and not why",
     ),
     (
-        "a run that still runs on another host, where the file system hands on no locks (`local_lock=flock` of NFS)",
-        "its lock is seen on its own host alone: elsewhere it is said to be killed until it ends",
+        "a run that still runs on another host, if the file system shares no locks (`local_lock=flock` of NFS)",
+        "only its own host sees its lock: other hosts call it killed until it ends",
     ),
     (
-        "a node that is drained in mid-run while its job goes on to its end",
-        "the scheduler lets the job end, and what it left is whole; the next run lists the node as not tested",
+        "a node that is drained during the run while its job goes on to its end",
+        "the scheduler lets the job end, and its output is whole; the next run lists the node as not tested",
     ),
     (
         "a job that Slurm forgot before it was asked (`MinJobAge`), without accounting",
-        "no record is left of how it ended; it is said to be lost, and never a pass",
+        "no record is left of how it ended; the verdict calls it lost, and never a pass",
     ),
     (
         "who suspended, cancelled or preempted a job",
@@ -227,7 +226,7 @@ def rehearsed() -> list[Planted]:
 
 
 def page(of_tests: Iterable[Planted]) -> str:
-    """Return the text of docs/faults.md, of all tests' faults and those of rehearsals."""
+    """Return the text of docs/reference/faults.md, of all tests' faults and those of rehearsals."""
     rows = [*of_tests, *rehearsed()]
     parts = [_HEAD, f"\n{len(rows)} faults.\n"]
     for layer, heading in LAYERS.items():

@@ -2,7 +2,7 @@
 
 The rows are tests/number_threads.yaml. ``log`` writes a row's figures in the form of nccl-tests: what a thread does not
 tell (the figures in place, the names of hosts) repeats what it tells or is a plain name. ``python -m
-tests.number_threads`` prints docs/is-my-number-right.md, which `make docs` writes anew.
+tests.number_threads`` prints docs/reference/is-my-number-right.md, which `make docs` writes anew.
 """
 
 import json
@@ -166,25 +166,26 @@ def agreement(row: Row, verdict: Verdict) -> str:
 _HEAD = """\
 # Is my number right?
 
-People ask it in the issues of NCCL and nccl-tests, and get an answer by hand. Here are numbers from such threads, what
-`railyard judge FILE --nodes-have …` ([howto](howto/gpus.md)) says of them, and what the maintainers said. Generated
-from `tests/number_threads.yaml` by `make docs`; change that file, not this page. A test judges each row anew.
+People ask this in the issues of NCCL and nccl-tests, and the maintainers answer by hand. This page has numbers from
+such threads, what `railyard judge FILE --nodes-have …` ([GPUs](../howto/gpus.md)) says of them, and what the
+maintainers said. `make docs` makes it from `tests/number_threads.yaml`; change that file, not this page. A test judges
+each row again.
 
-- Figures and facts are those of the threads, the words are ours. Read the thread before you rely on a row.
-- The figures were put into the form of an nccl-tests output. Where a thread gives a number without its size, no size
-  stands here, and the number is judged as one of long messages. Where it does not say which algorithm, nor does the
-  output.
-- *fail* is a number that healthy nodes do not show, or an output that is no such run. *pass* is possible, and holds the
-  floor of healthy nodes or is among published numbers. *not judged* says why. `railyard judge` ends with 0 for *pass*.
-- One number and no log of NCCL prove no cause. What Railyard calls likely stands behind "looks like".
+- Figures and facts are from the threads, the words are ours. Read the thread before you rely on a row.
+- We wrote the figures in the form of an nccl-tests output. If a thread gives a number without its size, the row has no
+  size, and the number is judged as one of long messages. If it does not name the algorithm, neither does the output.
+- *fail* is a number that healthy nodes do not show, or an output that is no such run. *pass* is a possible number that
+  reaches the floor of healthy nodes or is among published ones. *not judged* says why. `railyard judge` exits with 0
+  for *pass*.
+- One number without a log of NCCL proves no cause. "looks like" names what Railyard calls likely.
 - The row of nccl 1272 with NCCL 2.20 is compared with a number that is published in the same thread.
-- Pictures and attached logs of the threads were not read. Threads whose figures are nowhere else have no row
+- We did not read pictures and attached logs of the threads. Threads that have figures only there have no row
   (nccl-tests 267, 367 and 389, for example).
 """
 
 
 def page(found: Iterable[tuple[Row, Verdict]]) -> str:
-    """Return docs/is-my-number-right.md of rows with what was said of them."""
+    """Return docs/reference/is-my-number-right.md of rows with what was said of them."""
     pairs = list(found)
     lines = [
         _HEAD,

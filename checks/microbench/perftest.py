@@ -2,8 +2,8 @@
 
 All of it good with a low MPI is the MPI's doing. Writes good and reads low is the responder's side (outstanding reads,
 ordering of PCIe). One rail low and its loop low too is the card or its slot; its loop good, the cable or the switch.
-Over several rails bandwidths are summed, a pair of processes a rail; latencies are measured one rail after the other,
-and the worst counts.
+Over several rails bandwidths are summed, one pair of processes per rail; latencies are measured one rail after the
+other, and the worst counts.
 """
 
 import reframe as rfm

@@ -221,7 +221,7 @@ PORT_ERRORS = JudgingBound(
     10,
     "errors since cleared",
     "how long ago a port's counters were cleared nobody says, and a cable that is plugged in makes some; what grows "
-    "between two readings is held against hard-errors",
+    "between two readings is compared with hard-errors",
     "etc/error_thresholds of infiniband-diags (rdma-core)",
 )
 PORT_DISCARDS = JudgingBound(
@@ -265,7 +265,7 @@ BUSY_SHARE = JudgingBound(
     "busy-share",
     0.5,
     "of the threads",
-    "HPL computes on nearly all of its threads; with a BLAS that has none it computes on one, however many it was told",
+    "HPL computes on nearly all of its threads; with a BLAS that has none it computes on one, whatever it was given",
     _OWN,
 )
 PRINTED_MOST = JudgingBound(
@@ -297,7 +297,7 @@ PROBE_SLOW_SHARE = JudgingBound(
     0.85,
     "of the expected value",
     "where a rail alone gives all pairs the same, the expected value is all that it can be compared with; lowest "
-    "healthy streaming share of the limit published is 92 %; the day-one floor stands at 85 % too",
+    "healthy streaming share of the limit published is 92 %; the day-one floor is 85 % too",
     _OWN,
 )
 PROBE_MARGIN = JudgingBound(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 #: long as a job takes to be queued and started.
 LASTING_S = 30.0
 #: A rail slower than Gigabit Ethernet is one of a virtual cluster, in MB/s: its checks say how little they measure, so
-#: that a run of all of them ends soon (docs/virtual-cluster.md, "Where the time goes").
+#: that a run of all of them ends soon (benchmarks/results/steadiness.md, "Where the time goes").
 SLOW_RAIL_MB_S = 125.0
 #: What a message takes besides its bytes, in us, rather more than less: published half round trips of 8 B take 0.6 to
 #: 7 us over RDMA and 12.7 us and more over TCP (``railyard.hardware.limits``).

@@ -1,4 +1,4 @@
-"""What the published sources say, as a page for people: ``docs/published.md``, which ``make docs`` writes anew.
+"""What the published sources say, as a page for people: ``make docs`` writes it to ``docs/reference/published.md``.
 
 Every recording of a system with claims is judged for it, in this process and within seconds.
 """

@@ -2,7 +2,8 @@
 
 Names are those of the kernel: of a network device's ``statistics``, of an RDMA port's ``counters``, with ``hw/`` before
 those of its ``hw_counters``, and of a Slingshot card's ``telemetry``. A new driver is a new row: nothing in the reader
-changes as long as its counters lie in one of these folders. ``docs/verdicts.md`` holds the table of ``document``.
+changes as long as its counters are in one of these folders. ``docs/reference/counters.md`` has the table of
+``document``.
 """
 
 from collections.abc import Collection, Mapping

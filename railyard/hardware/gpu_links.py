@@ -107,7 +107,7 @@ def over_slot(slot: Slot) -> GpuLink:
 
 
 def document() -> str:
-    """Return what may connect GPUs, as a table of docs/rates.md: GB/s of a GPU one way."""
+    """Return what may connect GPUs, as a table of docs/reference/rates.md: GB/s of a GPU one way."""
     rows = [
         f"| `{link.name}` | {link.generation} | {link.links} x {link.link_mb_s / 1000:g} | "
         f"{link.links * link.link_mb_s / 1000:g} | {'yes' if link.multicasts else 'no'} | {link.source} |"

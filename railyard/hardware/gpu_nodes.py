@@ -189,9 +189,9 @@ WORDS: Mapping[str, str] = {
     "pcie": "generation of PCIe between them, where there is neither",
     "domain": "GPUs of one NVLink domain, where it is larger than a node (72)",
     "nics": "NICs of a node",
-    "link": "their link, of docs/rates.md: ib-ndr",
-    "slot": "their slot, of docs/rates.md: pcie5-x16",
-    "gpu-slot": "slot of a GPU, of docs/rates.md",
+    "link": "their link, of docs/reference/rates.md: ib-ndr",
+    "slot": "their slot, of docs/reference/rates.md: pcie5-x16",
+    "gpu-slot": "slot of a GPU, of docs/reference/rates.md",
     "within": "nics where the traffic within a node was sent over its NICs; links, the default",
     "sharp": "no where the switches of the network do not reduce; yes",
 }

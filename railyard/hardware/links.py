@@ -257,7 +257,7 @@ SLOTS: Mapping[str, Slot] = MappingProxyType({slot.name: slot for slot in _slots
 
 
 def document() -> str:
-    """Return every link and slot that a system's file may name, as the two tables of docs/rates.md."""
+    """Return every link and slot that a system's file may name, as the two tables of docs/reference/rates.md."""
     rates = {name: "?" if (rate := link.data_rate_gbit_s) is None else f"{rate:.5g}" for name, link in LINKS.items()}
     links = [
         f"| `{name}` | {link.generation} | {rates[name]} | {link.encoding} | {link.source} |"

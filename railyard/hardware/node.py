@@ -13,7 +13,7 @@ class NodeHardware(Model):
     threads_per_core: Count | None = Field(
         default=None,
         description="Hardware threads of a core (2 with SMT, 1 without): with more than one, every job asks Slurm for "
-        "one process or thread a core; left out, jobs with several of them on a node do",
+        "one process or thread per core; left out, jobs with several of them on a node do",
     )
     base_ghz: Positive | None = Field(default=None, description="Clock at which the peak is meant: the base clock")
     turbo_ghz: Positive | None = Field(

@@ -1,4 +1,4 @@
-"""What the clients of a pair of processes a rail printed, one rail after the other -> tables of the run as a whole.
+"""What the clients of one pair of processes per rail printed, one rail after the other -> tables of the run as a whole.
 
 ``pair.sh`` prints each client's output behind a line ``# railyard: rail hsn0``. The tables at the same place of each
 rail are put together row by row: at once, bandwidths and rates are summed and the longest time counts; in turn,

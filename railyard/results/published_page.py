@@ -1,4 +1,4 @@
-"""docs/published.md: each claim of the sources, what holds it, and its verdict in the replay of its system."""
+"""docs/reference/published.md: each claim of the sources, what holds it, and its verdict in its system's replay."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,20 +14,21 @@ from railyard.site.references.relation_checks import metric_of, sides
 HEAD = """\
 # What the published sources say, and what holds it
 
-Generated from `references/*.yaml` (`claims`) and `recordings/` by `make docs`; change a reference, not this page. Each
-line is a claim of a source in our words. *Held by* names the entries, relations and facts of the references, which
-[references.md](references.md) lists with their numbers, and `source:`, `fabric:` and `price:` for what the files say of
-hardware, links and costs.
+`make docs` makes this page from `references/*.yaml` (`claims`) and `recordings/`; change a reference, not this page.
+Each line is a claim of a source in our words. *Held by* names the entries, relations and facts that check it:
+[published systems](references.md) lists them with their numbers. `source:`, `fabric:` and `price:` mean what the files
+say of hardware, links and costs.
 
-The verdict is that of the system's replay (`railyard run --system NAME`, with the repeats where there are some):
+The verdict is that of the system's replay (`railyard run --system NAME`, with its repeats if it has some):
 
-- **pass** on an output that was computed from the published figures themselves;
-- **pass, drawn**: the source has a graph or a word and no figure, so that the output is a model that was drawn to keep
-  the claim. It shows that the rule can tell, and nothing of the source's machine;
-- **stated**: facts hold it, and no run is judged by those; the reason stands behind it;
+- **pass**: the output was computed from the published figures themselves;
+- **pass, drawn**: the source has a graph or a word and no figure, so the output is a model that was drawn to keep the
+  claim. It shows that the rule works, and nothing of the source's machine;
+- **stated**: only facts hold it, and no run is judged by facts; the reason follows;
 - **not held**: nothing holds it, and why.
 
-A replay proves no source right. A run of your own on such hardware is judged by the same entries and relations.
+A replay does not prove that a source is right. A run of your own on such hardware is judged by the same entries and
+relations.
 """
 
 
@@ -61,7 +62,7 @@ def page(systems: Sequence[ReplayedSystem], without: Sequence[References]) -> st
         names = ", ".join(f"[{each.system.system}](references.md#{each.system.system})" for each in without)
         parts.append(
             "## Without a list of claims\n\n"
-            f"Of these systems the source is a table of figures, and each one that is used is an entry: {names}.\n"
+            f"The source of these systems is a table of figures, and each one that is used is an entry: {names}.\n"
         )
     return "\n".join(parts)
 

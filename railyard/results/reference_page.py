@@ -1,4 +1,4 @@
-"""docs/references.md: the fact sheet of the published systems, made from systems/*.yaml and references/*.yaml."""
+"""docs/reference/references.md: the fact sheet of the published systems, from systems/*.yaml and references/*.yaml."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,11 +12,17 @@ from railyard.site.systems.prices import Price
 HEAD = """\
 # Published systems
 
-Made from `systems/*.yaml` and `references/*.yaml` by `railyard references --write`; do not edit. Rates are 10^6 B/s,
-sizes are binary. What is *published* was measured by its source, *reported* is repeated by it, *bad-case* was found on
-a system that was not well (no run is judged by it), *class* is a floor that every such link has. A curve that a source
-shows without figures is not here: what it says of the curve stands as a relation. Published figures that state too few
-conditions to be a system are in [published-left-out.md](published-left-out.md), with what each lacks.
+`railyard references --write` makes this page from `systems/*.yaml` and `references/*.yaml`; change these, not this
+page. Rates are 10^6 B/s, sizes are binary. Four kinds of numbers are here:
+
+- *published*: its source measured it;
+- *reported*: its source repeats it from elsewhere;
+- *bad-case*: found on a faulty system; no run is judged by it;
+- *class*: a floor that every such link has.
+
+If a source shows a curve without figures, the curve is not here; what the source says of it is a relation.
+[Published figures that are no system here](published-left-out.md) state too few conditions, and the page says what each
+lacks.
 """
 #: Sizes of clusters for which the page says what is worth its money.
 _SIZES = (16, 64, 128, 1024)

@@ -1,8 +1,9 @@
 """Plugins that close what ReFrame 4.10 lets pass in silence; any ReFrame test may inherit from them.
 
-Each row was seen to pass on ReFrame 4.10.4 without them (docs/silent-passes.md): an error in a hook after init drops
-the variant; a performance function that raises drops its variable; a variable without reference, with no bounds, of
-another unit, or infinite passes; `strict_check = False`, `--skip-sanity-check` and `--skip-performance-check` pass all.
+Each row was seen to pass on ReFrame 4.10.4 without them (docs/reference/silent-passes.md): an error in a hook after
+init drops the variant; a performance function that raises drops its variable; a variable without reference, with no
+bounds, of another unit, or infinite passes; `strict_check = False`, `--skip-sanity-check` and
+`--skip-performance-check` pass all.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The table of stacks as a page for people: ``docs/stacks.md``, which ``make docs`` writes anew.
+"""The table of stacks as a page for people: ``docs/reference/stacks.md``, which ``make docs`` writes anew.
 
 A test holds each stack's section of that page equal to this text. It lets a stack be missing there,
 since nobody writes the page by hand.
@@ -11,33 +11,36 @@ from railyard.stacks.model import KINDS, KNOBS, POLICIES, Knob, Launch, Proof, S
 from railyard.stacks.table import STACKS
 
 _HEAD = """\
-# Stacks: how each is told fabric, rails and policy
+# Stacks: the settings of each for fabric, rails and policy
 
-Generated from `railyard/stacks/entries/` by `make docs`; change an entry, not this page. A value's blanks are
-filled for each run: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}`
-mlx5_0:mlx5_1; `{port}` the cards' one port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the
-number that was asked for.
+`make docs` makes this page from `railyard/stacks/entries/`; change an entry, not this page. Each run fills the blanks
+of a value: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}` mlx5_0:mlx5_1;
+`{port}` the cards' one port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the number
+that was asked for.
 
 Policies: *single* uses one rail; *striping* splits a large message over all; *round-robin* sends whole messages over
 the rails in turn; *nic-per-rank* gives each rank one rail, which one pair of ranks cannot show. *striping-8K* is
-striping with a threshold of its own, where the stack has a setting for it. A test that names no policy has the first
-one below with so many rails; `railyard run -P policy=round-robin` asks for another.
+striping with a threshold of its own, if the stack has a setting for it. A test that names no policy has the first
+policy below with that number of rails; `railyard run -P policy=round-robin` asks for another.
 
 A benchmark's rank with one rail is bound to the processors of that rail's NUMA node, under every launcher
-([counters.md](counters.md)). Where *each rank's own* names a variable, the rank is given its rail by it; elsewhere the
-library itself gives local rank i the NIC i, or the nearest one. An application's ranks are bound by the launcher.
+([where processes run](../howto/placement.md)). If *each rank's own* names a variable, that variable gives the rank its
+rail; otherwise the library itself gives local rank i the NIC i, or the nearest one. The launcher binds an application's
+ranks.
 
-*cuda* and *rocm* are set besides where messages lie in the memory of NVIDIA's or AMD's GPUs; of a variable that is set
-for all, this is the value then. Nothing is listed where nothing need be set. No stack has run so yet.
+*cuda* and *rocm* are additional settings for messages in the memory of NVIDIA's or AMD's GPUs. If such a variable is
+also set for all messages, it has this value then. A stack that needs no setting has none listed. No stack has run with
+messages in GPUs yet.
 """
 
 
 _ROCE_HEAD = """\
 ## RoCE
 
-Which GID (RoCE v1 or v2, and the VLAN), which DSCP byte and which priority a stack's packets have is the site's choice,
-since switches are set up for it. `gid_index`, `traffic_class` and `service_level` of the fabric in the system's file
-say it once for all stacks ([new-cluster.md](clusters.md#several-rails-and-roce)). This is where each number goes:
+A site chooses which GID (RoCE v1 or v2, and the VLAN), which DSCP byte and which priority a stack's packets have,
+because its switches are set up for them. `gid_index`, `traffic_class` and `service_level` of the fabric in the system's
+file set them once for all stacks ([clusters](../howto/clusters.md#several-rails-and-roce)). This is where each number
+goes:
 """
 
 
@@ -103,20 +106,20 @@ def _mpi(stack: Stack) -> str:
 
 def _without_mpi(stack: Stack) -> str:
     applications = (
-        "Besides: an installed application that starts its own processes from the first node, over one rail "
-        "([applications.md](applications.md)). "
+        "Also: an installed application that starts its own processes from the first node, over one rail "
+        "([how](../howto/installed-applications.md)). "
     )
     return (
         f"{stack.title}; {stack.told_apart}. Benchmarks: {_code(stack.tools)}, each a client on the first node and a "
-        f"server on the second, a pair of them a rail. "
+        f"server on the second, one pair of them per rail. "
         f"{applications if stack.addressed else ''}Under Slurm: `srun --mpi={stack.srun_mpi}`."
     )
 
 
 def _by_mpi(stack: Stack) -> str:
     return (
-        f"{stack.title}; {stack.told_apart} (`mpi: openmpi`), and is told the first rail. Benchmarks: "
-        f"{_code(stack.tools)}, one process a GPU, linked to {_code(stack.sonames)} and to that MPI."
+        f"{stack.title}; {stack.told_apart} (`mpi: openmpi`), and is given the first rail. Benchmarks: "
+        f"{_code(stack.tools)}, one process per GPU, linked to {_code(stack.sonames)} and to that MPI."
     )
 
 

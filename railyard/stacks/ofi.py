@@ -70,7 +70,7 @@ KNOBS: dict[str, dict[str, Knob]] = {
     },
     "opx": {
         "gid_index": _NO_GID,
-        "traffic_class": "OPX is told a service level only (FI_OPX_SL)",
+        "traffic_class": "OPX takes only a service level (FI_OPX_SL)",
         "service_level": Setting(
             "FI_OPX_SL",
             "{knob}",

@@ -33,7 +33,7 @@ PSM2_STRIPING = Spread(
     max_rails=4,
 )
 PSM2_NO_ROUND_ROBIN = (
-    "PSM2 takes the rails in turn for short messages and splits long ones; it cannot be told otherwise."
+    "PSM2 takes the rails in turn for short messages and splits long ones; it has no setting for that."
 )
 PSM2_NO_NIC_PER_RANK = (
     "PSM2 spreads ranks over all cards of their NUMA node (multi-HFI) and takes no list of cards for it: use striping."
@@ -54,7 +54,7 @@ PSM2_PROOF = Proof(
 )
 PSM2_KNOBS: dict[str, Knob] = {
     "gid_index": "PSM2 addresses by LID: it has no GID index",
-    "traffic_class": "PSM2 is told a service level only (HFI_SL)",
+    "traffic_class": "PSM2 takes only a service level (HFI_SL)",
     "service_level": Setting(
         "HFI_SL", "{knob}", "outgoing service level; a path query overrides it", PSM2_VERSION, f"{_PSM2}, HFI_SL"
     ),

@@ -1,4 +1,4 @@
-"""The pages build as a site, without a warning, and the pages of fields hold every field of the schemas."""
+"""The pages build as a site without a warning; those of fields have every field, that of commands every option."""
 
 import json
 import subprocess
@@ -28,16 +28,30 @@ def test_every_page_is_in_the_site(site: Path) -> None:
 
 
 def test_every_command_has_its_options_there(site: Path) -> None:
-    text = (site / "commands.html").read_text(encoding="utf-8")
+    text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     for option in ("--fail-on-regression", "--published", "--extended", "--quick"):
         assert option in text
 
 
-@pytest.mark.parametrize("kind", ["systems", "references", "results"])
-def test_every_field_of_a_file_is_explained(site: Path, kind: str) -> None:
-    text = (site / "_generated" / f"{kind}.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [("system-file", "systems"), ("references-file", "references"), ("run-record", "results"), ("sick-list", "sick")],
+)
+def test_every_field_of_a_file_is_explained(site: Path, page: str, kind: str) -> None:
+    text = (site / "reference" / f"{page}.html").read_text(encoding="utf-8")
     schema = json.loads(schema_text(kind))
     parts = [schema, *schema.get("$defs", {}).values()]
     names = {name for part in parts for name in part.get("properties", {})}
     assert len(names) > 10
     assert sorted(name for name in names if f">{name}<" not in text) == []
+
+
+def test_the_contents_are_beside_every_page(site: Path) -> None:
+    text = (site / "reference" / "verdicts.html").read_text(encoding="utf-8")
+    for caption in ("Start", "How to", "Reference", "Explanation", "Developers"):
+        assert f">{caption}<" in text
+    assert 'href="../howto/gate.html"' in text
+
+
+def test_the_index_shows_no_directive() -> None:
+    assert "{toctree}" not in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")

@@ -19,8 +19,8 @@ def collected(request: pytest.FixtureRequest) -> tuple[faults.Planted, ...]:
 
 
 def test_the_page_is_generated_from_the_tests(collected: tuple[faults.Planted, ...]) -> None:
-    written = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
-    assert written == faults.page(collected), "docs/faults.md is not what the tests say; type: make docs"
+    written = (ROOT / "docs/reference/faults.md").read_text(encoding="utf-8")
+    assert written == faults.page(collected), "docs/reference/faults.md is not what the tests say; type: make docs"
 
 
 def test_no_fault_is_told_twice(collected: tuple[faults.Planted, ...]) -> None:

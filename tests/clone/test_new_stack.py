@@ -77,7 +77,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
     done = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", *TOUCHED)
     assert done.returncode == 0, done.stdout
-    assert "trackside" not in (clone / "docs/stacks.md").read_text(encoding="utf-8")
+    assert "trackside" not in (clone / "docs/reference/stacks.md").read_text(encoding="utf-8")
 
 
 def test_a_node_that_has_it_shows_it(clone: Path) -> None:
@@ -91,6 +91,6 @@ def test_its_page_is_written_by_a_command(clone: Path) -> None:
     done = typed(clone, "railyard.stacks.document")
     assert "\n## trackside\n" in done.stdout
     stale = done.stdout.replace("MPIR_CVAR_CH4_NETMOD=ucx", "MPIR_CVAR_CH4_NETMOD=ofi", 1)
-    (clone / "docs/stacks.md").write_text(stale, encoding="utf-8")
+    (clone / "docs/reference/stacks.md").write_text(stale, encoding="utf-8")
     page = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", "tests/stacks/test_table.py", "-k", "page")
     assert page.returncode == 1 and "type make docs" in page.stdout

@@ -1,4 +1,4 @@
-"""docs/is-my-number-right.md: each number of a public thread is judged anew, and says what the page says."""
+"""docs/reference/is-my-number-right.md: each number of a public thread is judged anew, and says what the page says."""
 
 import re
 
@@ -48,9 +48,9 @@ def test_the_output_has_the_figures_of_the_thread(row: Row) -> None:
 
 
 def test_the_page_is_made_from_the_rows(said: dict[str, Verdict]) -> None:
-    written = (ROOT / "docs/is-my-number-right.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs/reference/is-my-number-right.md").read_text(encoding="utf-8")
     made = page((row, said[row.id]) for row in ROWS)
-    assert written == made, "docs/is-my-number-right.md is not what judge says; type: make docs"
+    assert written == made, "docs/reference/is-my-number-right.md is not what judge says; type: make docs"
 
 
 def test_there_are_rows_of_many_threads_and_each_name_is_used_once() -> None:

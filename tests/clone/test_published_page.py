@@ -1,4 +1,4 @@
-"""docs/published.md is what the references and their replays say: each claim has its line and its verdict."""
+"""docs/reference/published.md is what the references and their replays say: each claim has its line and its verdict."""
 
 import re
 import shutil
@@ -39,15 +39,15 @@ def of(name: str) -> ReplayedSystem:
 
 
 def test_the_page_is_made_from_the_references_and_their_replays() -> None:
-    written = (ROOT / "docs/published.md").read_text(encoding="utf-8")
-    assert written == page(*found()), "docs/published.md is not what the references say; type: make docs"
+    written = (ROOT / "docs/reference/published.md").read_text(encoding="utf-8")
+    assert written == page(*found()), "docs/reference/published.md is not what the references say; type: make docs"
 
 
 def test_each_claim_of_a_listed_source_has_a_line_and_each_published_system_is_on_the_page() -> None:
     systems, without = found()
     names = [each.references.system.system for each in systems]
     assert names == LISTED
-    written = (ROOT / "docs/published.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs/reference/published.md").read_text(encoding="utf-8")
     for system in systems:
         section = written.partition(f"\n## {system.references.system.system}\n")[2].partition("\n## ")[0]
         lines = [line for line in section.splitlines() if line.startswith("| ") and "| --- |" not in line][1:]

@@ -1,4 +1,4 @@
-"""docs/rehearsal.md shows the rehearsals that the tests run, all of them and no other."""
+"""docs/reference/rehearsals.md shows the rehearsals that the tests run, all of them and no other."""
 
 from dataclasses import replace
 

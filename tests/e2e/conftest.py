@@ -31,6 +31,8 @@ REFRAME = str(Path(sys.executable).with_name("reframe"))
 STACKS = ("mpich", "openmpi", "intelmpi")
 #: A rehearsal of all extended checks, on a machine that others use too.
 REHEARSAL_PATIENCE_S = 3600
+#: A run measures up to three times again what was disturbed, and asks each rail alone after each failure.
+RUN_PATIENCE_S = 3 * PATIENCE_S
 #: The state of a test whose measurement was disturbed, and stayed so when it was measured again.
 DISTURBED: str = "disturbed"
 
@@ -40,9 +42,10 @@ ANOTHER = """
   - id: of-another-system
     fabric: hsn
     rails: 2
-    benchmark: imb/Uniband
+    benchmark: BENCHMARK
     metric: bandwidth
     unit: MB/s
+    directions: DIRECTIONS
     kind: published
     floor: FLOOR
     sizes: {from: 1M}
@@ -114,7 +117,7 @@ class VirtualSite:
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
 
-    def finish(self, *words: str, patience_s: float = PATIENCE_S) -> Ran:
+    def finish(self, *words: str, patience_s: float = RUN_PATIENCE_S) -> Ran:
         """Run a command that measures nothing to its end, which must come in time."""
         begun = time.monotonic()
         with self.start(*words) as running:
@@ -181,9 +184,12 @@ def by_hand(*options: str) -> tuple[str, ...]:
     return (REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-r", *options)
 
 
-def expect_of_another(site: VirtualSite, floor_mb_s: str) -> None:
-    """Add to the site's references what another system gave."""
-    site.edit("references/virtual.yaml", "\nfacts:\n", ANOTHER.replace("FLOOR", floor_mb_s) + "\nfacts:\n")
+def expect_of_another(
+    site: VirtualSite, floor_mb_s: str, benchmark: str = "imb/Uniband", directions: str = "1"
+) -> None:
+    """Add to the site's references what another system gave by a benchmark over two rails."""
+    entry = ANOTHER.replace("FLOOR", floor_mb_s).replace("BENCHMARK", benchmark).replace("DIRECTIONS", directions)
+    site.edit("references/virtual.yaml", "\nfacts:\n", f"{entry}\nfacts:\n")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The rehearsals of tests/sites/rehearsed: a file a system, which tests run and docs/rehearsal.md shows as tables.
+"""The rehearsals of tests/sites/rehearsed: a file per system; tests run them, docs/reference/rehearsals.md shows them.
 
 ``planted/SYSTEM.yaml`` has two lists. ``healthy``: ``run`` (options of ReFrame), ``nodes``, ``extended``, and how many
 ``tests`` that is. ``planted``: ``fault`` (as ``railyard rehearse --fault`` takes it), ``run``, ``nodes``, ``extended``;
@@ -17,8 +17,8 @@ import yaml
 
 CLONE = Path(__file__).parents[2]
 SITE = CLONE / "tests/sites/rehearsed"
-PAGE = CLONE / "docs/rehearsal.md"
-#: What each fault is: the layer of docs/faults.md that it lies in, and what it does, in plain words.
+PAGE = CLONE / "docs/reference/rehearsals.md"
+#: What each fault is: the layer of docs/reference/faults.md that it lies in, and what it does, in plain words.
 FAULTS = {
     "leaf=": ("rail", "a leaf switch gives half of the rate to what crosses it"),
     "share=": ("rail", "one rail gives half of its rate"),
@@ -98,7 +98,7 @@ def tables(system: str) -> str:
     described = yaml.safe_load((SITE / f"systems/{system}.yaml").read_text(encoding="utf-8"))["description"]
     parts = [f"{described[0].upper()}{described[1:]}.\n"]
     parts += [_table(("healthy: options", "nodes", "tests"), healthy)] if healthy else []
-    parts += [_table(("fault", "options", "nodes", "what is said", "blamed"), planted)] if planted else []
+    parts += [_table(("fault", "options", "nodes", "the verdict says", "blamed"), planted)] if planted else []
     return "\n".join(parts)
 
 
@@ -127,7 +127,7 @@ def with_tables(page: str) -> str:
         before, _, rest = page.partition(begin)
         _, mark, after = rest.partition(end)
         if not mark:
-            raise ValueError(f"docs/rehearsal.md: found no marks of {system}, expected its tables between two of them")
+            raise ValueError(f"{PAGE.name}: found no marks of {system}, expected its tables between two of them")
         page = f"{before}{begin}{tables(system)}{end}{after}"
     return page
 

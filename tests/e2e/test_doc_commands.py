@@ -1,4 +1,7 @@
-"""Every command that README and docs show is run here, in a site with stored runs, or it is said why not."""
+"""Every command that README and docs show is run here, in a site with stored runs, or it is said why not.
+
+What a page shows below such a command is what the command prints.
+"""
 
 import os
 import re
@@ -14,12 +17,11 @@ from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, make_site
 from tests.made.nccl_output import CLASS_CURVE, output
+from tests.made.pages import shown
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
 
-PAGES = [CLONE / "README.md", CLONE / "CONTRIBUTING.md", *sorted((CLONE / "docs").rglob("*.md"))]
-SHOWN = re.compile(r"^\$ (?P<words>.+?)(?:\s+#\s.*)?$", re.MULTILINE)
 SYSTEM = "dell-c6320"
 
 #: Command as shown -> exit code, in the order in which they are run. NAME and mine are a published system, played.
@@ -42,11 +44,16 @@ RUN = {
     "compare last5:fabric=edr last5:fabric=fdr --fail-on-regression 5%": 1,  # one run a side: nothing could be held
     "parse osu_bw.out": 0,
     "judge osu_bw.out --link ib-edr --slot pcie3-x16": 0,
+    "judge recordings/dell-c6320/edr/hpcx/1/OsuBandwidth.out --link ib-edr --slot pcie3-x16": 0,
+    "judge recordings/dell-c6320/fdr/hpcx/1/OsuBandwidth.out --link ib-edr --slot pcie3-x16": 1,
+    "run --system dell-c6320 -n OsuBandwidth": 0,
     "judge osu_bw.out --system dell-c6320 --fabric edr --stack hpcx": 0,
+    "judge rsl.error.0000 --system csd3-2020 --fabric ib --stack intelmpi --benchmark wrf/wrf/conus12km-v3/2-nodes": 0,
     "judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr": 0,
     "judge nccl.log --class h100-8xndr400": 0,
     "judge --classes": 0,
     "fabric --own": 0,
+    "export grafana -o railyard.json": 0,
     "run --system NAME --dry-run": 0,
     "ci generate --system mine --tag mycluster-login": 0,
     "run --system dell-c6320 -n HplScaling --repeat 5": 0,
@@ -57,10 +64,13 @@ RUN = {
 NOT_RUN = {
     r"\S*python -m pytest\b": "tests of the clone, which are run anyhow",
     r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/clone/test_packaging.py holds its recipes",
+    r"make (browser|screenshots)\b": "installs a browser: tests/clone/test_packaging.py, tests/e2e/test_screenshots.py",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r"sh ci/nightly\.sh": "an hour of rehearsals: tests/clone/test_nightly.py holds what it runs",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
     r"\S*railyard run --system virtual:hsn -p intelmpi": "the virtual cluster: tests/e2e/test_nic_per_rank.py",
+    r"\S*railyard run --system virtual:hsn -p mpich": "the virtual cluster: tests/e2e/test_virtual.py",
+    r"railyard run --extended -n (Hpcc|Gpcnet)": "needs them installed: tests/rfm/checks/test_measured.py",
     r".*/reframe .*virtual:hsn": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard run -n 'rails=2'": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard (compare|results show|results export|results merge) .*(rails=|T\*|PingPong|virtual|other-clone)":
@@ -77,6 +87,7 @@ NOT_RUN = {
     r"(srun .*|\S*)\brailyard gate\b": "needs a node of a cluster: tests/cluster/gate",
     r"\S*railyard rehearse\b": "Slurm: tests/e2e/test_rehearse.py",
     r"\S*railyard run .*-P policy=rail-2": "no system here asks for each rail: tests/site/test_rails.py",
+    r"\S*railyard export sick\b": "needs measured runs: tests/cli/commands/test_export_sick.py",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
     r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
     r"railyard pairs judge --tool nccl": "needs logs of GPUs: tests/cli/commands/test_pairs.py",
@@ -86,29 +97,27 @@ NOT_RUN = {
 }  # fmt: skip
 
 
-def shown() -> dict[str, str]:
+def pages() -> dict[str, str]:
     """Return command -> the first page that shows it."""
     found: dict[str, str] = {}
-    for page in PAGES:
-        if "_generated" not in page.parts and "_build" not in page.parts:
-            for match in SHOWN.finditer(page.read_text(encoding="utf-8")):
-                found.setdefault(match["words"], page.relative_to(CLONE).as_posix())
+    for command in shown():
+        found.setdefault(command.words, command.page)
     return found
 
 
 def plain(command: str) -> str:
-    return command.removeprefix(".venv/bin/railyard ")
+    return command.removeprefix(".venv/bin/").removeprefix("railyard ")
 
 
 def test_every_command_is_run_or_it_is_said_why_not() -> None:
-    reasons = {command: [why for why in NOT_RUN if re.match(why, command)] for command in shown()}
-    unsaid = [f"{shown()[c]}: {c}" for c, why in reasons.items() if plain(c) not in RUN and not why]
+    reasons = {command: [why for why in NOT_RUN if re.match(why, command)] for command in pages()}
+    unsaid = [f"{pages()[c]}: {c}" for c, why in reasons.items() if plain(c) not in RUN and not why]
     assert unsaid == []
     assert [c for c, why in reasons.items() if plain(c) in RUN and why] == []
 
 
 def test_nothing_is_listed_that_no_page_shows() -> None:
-    commands = shown()
+    commands = pages()
     assert sorted(set(RUN) - {plain(command) for command in commands}) == []
     assert [why for why in NOT_RUN if not any(re.match(why, command) for command in commands)] == []
 
@@ -123,29 +132,42 @@ def three_more(runs: Path) -> None:
         records.write_text(records.read_text(encoding="utf-8").replace(run.name, copy.name), encoding="utf-8")
 
 
-def test_the_commands_that_are_shown_do_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_that_are_shown_do_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     make_site(tmp_path)
     (tmp_path / ".stacks").unlink()
     shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
     shutil.copy(CLONE / "recordings" / SYSTEM / "edr/hpcx/1/OsuBandwidth.out", tmp_path / "osu_bw.out")
+    wrf = CLONE / "recordings/csd3-2020/ib/intelmpi/1/WrfScaling_case=conus12km-v3_nodes=2.out"
+    shutil.copy(wrf, tmp_path / "rsl.error.0000")
     twelve = [f"node{number:02d}" for number in range(1, 13)]
     (tmp_path / "nccl.log").write_text(output("all_reduce", CLASS_CURVE, twelve), encoding="utf-8")
     for name in [name for name in os.environ if name.startswith("RAILYARD_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "100")  # as wide as the pages' outputs
     monkeypatch.chdir(tmp_path)
     ended: dict[str, int] = {}
+    said: dict[str, str] = {}
     for command in RUN:
         words = [{"NAME": SYSTEM, "mine": SYSTEM}.get(word, word) for word in shlex.split(command)]
         if words[0] != "run":  # starts no ReFrame: a process of its own would show nothing more
             ended[command] = main(words)
+            said[command] = "".join(capsys.readouterr())
             continue
         done = subprocess.run(
             [sys.executable, "-m", "railyard", *words],
             capture_output=True, text=True, check=False, timeout=PATIENCE_S,
         )  # fmt: skip
         assert "Traceback" not in done.stderr, done.stderr
-        ended[command] = done.returncode
+        ended[command], said[command] = done.returncode, done.stdout + done.stderr
         if command == "run --system NAME":
             three_more(tmp_path / ".railyard/runs")  # with the two that are shown, five runs: last5
     assert {command: ended[command] for command in RUN} == RUN
     assert {"report.html", "november.html", "five.html"} <= {path.name for path in tmp_path.iterdir()}
+    unsaid = {
+        f"{command.page}: {command.words}": lines
+        for command in shown()
+        if plain(command.words) in said and (lines := command.unsaid(said[plain(command.words)]))
+    }
+    assert unsaid == {}

@@ -41,7 +41,7 @@ def test_the_node_that_took_an_address_is_named_and_its_victim_is_not(site: Virt
     assert suspects(record) == {("rail", "vn3", "hsn0")}
 
 
-@pytest.mark.fault("rail", "hsn1 of vn2 unplugged and plugged in again in mid-run", "the link of hsn1 of vn2 flapped")
+@pytest.mark.fault("rail", "hsn1 of vn2 unplugged and plugged in during the run", "the link of hsn1 of vn2 flapped")
 def test_a_link_that_flaps_in_mid_run_is_said_as_such(site: VirtualSite, said: str) -> None:
     with site.bed() as bed:
         # A node's own watch: as soon as the run has sent something, the link goes and comes back.

@@ -13,7 +13,7 @@ from tests.waiting import PATIENCE_S
 pytestmark = pytest.mark.e2e
 
 TREE = CLONE / "tests" / "trees" / "dual-rail-hdr.tree"
-PAGE = (CLONE / "docs" / "new-cluster.md").read_text(encoding="utf-8")
+PAGE = (CLONE / "docs" / "start" / "new-cluster.md").read_text(encoding="utf-8")
 #: Made: a window of messages over one rail of HDR that is well.
 OUTPUT = """\
 # OSU MPI Bandwidth Test v7.4

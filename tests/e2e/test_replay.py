@@ -136,8 +136,8 @@ def test_gamess_lesson_fails_where_tcp_is_not_ahead_of_an_mpi(replays: VirtualSi
     assert run.code == 1
     assert {record.state for record in run.records} == {"pass", "not-tested"}
     assert (
-        "gamess-2-tcp-ahead-of-infiniband fail with two compute processes a node GAMESS is quicker over Myrinet by TCP "
-        "than over InfiniBand: installed/gamess-2/4-nodes over myrinet with tcp is not ahead of "
+        "gamess-2-tcp-ahead-of-infiniband fail with two compute processes per node GAMESS is quicker over Myrinet by "
+        "TCP than over InfiniBand: installed/gamess-2/4-nodes over myrinet with tcp is not ahead of "
         "installed/gamess-2/4-nodes over infiniband with mpich: 1390 against 1319 s"
     ) in run.said
     assert "33 relations: 8 pass, 1 fail, 24 not judged" in run.said

@@ -1,7 +1,7 @@
 """What ReFrame 4.10.4 lets pass in silence, first seen to pass there, then to fail with the guards of this package.
 
 The checks are tiny (`echo`), written to a temporary folder, and run by the real `reframe`: all rows of a table in one
-call without the guards and one with them. docs/silent-passes.md is the same table in prose.
+call without the guards and one with them. docs/reference/silent-passes.md is the same table in prose.
 """
 
 import json
@@ -870,7 +870,7 @@ def test_the_front_fails_a_run_with_lost_checks(home: Path) -> None:
 
 
 def test_the_documentation_names_tests_that_exist() -> None:
-    table = (CLONE / "docs/silent-passes.md").read_text(encoding="utf-8")
+    table = (CLONE / "docs/reference/silent-passes.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(test_\w+(?:\[[^\]`]+\])?)`", table))
     cases = {
         "test_figure": ROWS,

@@ -89,5 +89,5 @@ def test_narrow_counters_have_a_largest_value(counter: str, largest: int | None)
 
 
 def test_the_table_in_the_documentation_is_that_of_the_code() -> None:
-    page = (ROOT / "docs" / "counters.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "counters.md").read_text(encoding="utf-8")
     assert page.endswith("## Every driver\n\n" + document())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What nobody copies: caches, what was built, and recordings of outputs.
-_LEFT = shutil.ignore_patterns(".*", "__pycache__", "recordings", "_build", "_generated", "dist", "wheelhouse")
+_LEFT = shutil.ignore_patterns(".*", "__pycache__", "recordings", "_build", "dist", "wheelhouse")
 
 
 def copy_of_clone(folder: Path) -> Path:

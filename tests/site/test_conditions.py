@@ -239,4 +239,4 @@ def test_the_table_reads_only_facts_that_a_node_says_of_itself() -> None:
 
 
 def test_the_documentation_has_the_table() -> None:
-    assert f"\n\n{document()}\n" in (ROOT / "docs" / "conditions.md").read_text(encoding="utf-8")
+    assert f"\n\n{document()}\n" in (ROOT / "docs" / "reference" / "conditions.md").read_text(encoding="utf-8")

@@ -306,7 +306,7 @@ WHY_NOT = [
     (
         ("mpich", "opa", 2, None),
         "mpich on opa: no policy uses 2 rails: OPX opens one card a process; it splits messages only on CN5000 and "
-        "newer (FI_OPX_MULTI_HFI_STRIPING), never on Omni-Path 100: use openmpi or intelmpi with PSM2. OPX is told a "
+        "newer (FI_OPX_MULTI_HFI_STRIPING), never on Omni-Path 100: use openmpi or intelmpi with PSM2. OPX takes a "
         "card by NUMA node or core (FI_OPX_HFI_SELECT=numa:0:0,numa:1:1), which needs the node's topology and not a "
         "list of devices.",
     ),

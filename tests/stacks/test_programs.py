@@ -62,7 +62,7 @@ def test_an_mpi_stack_shows_its_tools_and_a_pair_its_own_under_another_name() ->
 WAYS = [
     (
         *("tcp", "ib", 1, None),
-        "tcp on ib: A socket is told an IP interface and no card: give IP over InfiniBand (ib0) a fabric of its own, "
+        "tcp on ib: A socket takes an IP interface and no card: give IP over InfiniBand (ib0) a fabric of its own, "
         "kind tcp.",
     ),
     (
@@ -80,7 +80,7 @@ WAYS = [
     ),
     (
         *("tcp", "tcp", 2, "striping"),
-        "tcp on tcp: A TCP connection has one address at each end and so one rail: a pair of processes a rail "
+        "tcp on tcp: A TCP connection has one address at each end and so one rail: one pair of processes per rail "
         "(nic-per-rank) uses several.",
     ),
     ("tcp", "tcp", 8, None, None),

@@ -9,7 +9,7 @@ from railyard.job.environment import Found, planned
 from railyard.parsers import netpipe
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from tests.made.judged import launch_of
+from tests.made.judged import counters_file, launch_of
 
 RECORDED = Path(__file__).resolve().parents[1] / "recordings" / "failed"
 Assess = Callable[..., Assessment]
@@ -77,6 +77,14 @@ def test_a_node_whose_benchmark_was_not_seen_and_a_variable_of_nobodys_plan_are_
     assert assessed(environment=had(UCX_IB_SL="1")).verdict.remarks == (
         'UCX_IB_SL is "1" in the environment of IMB-MPI1 on vn2, and the run did not plan it',
     )
+
+
+def test_the_environment_of_a_node_that_the_job_did_not_run_on_is_no_remark(
+    assessed: Assess, had: Callable[..., tuple[Found, ...]]
+) -> None:
+    answered_as_vn9 = counters_file("vn9", {"hsn0": (2, 190)}, ("hsn0",))
+    found = assessed(environment=had()[:1], counters=(answered_as_vn9,)).verdict
+    assert (found.rule, found.remarks) == (1, ())
 
 
 ALONE = "each of the 2 processes ran alone, as rank 0 of 1: the output has "

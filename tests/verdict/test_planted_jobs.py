@@ -52,7 +52,7 @@ def test_a_job_that_ran_to_its_end_is_not_said_to_have_ended_otherwise() -> None
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        fault("requeued", "scheduler", "a job requeued in mid-run", "what it left may be of two runs",
+        fault("requeued", "scheduler", "a job requeued during the run", "what it left may be of two runs",
               record("COMPLETED", more="Restarts=1"), "scheduler"),
         fault("suspended", "scheduler", "a job suspended for a while, which ended well",
               "its times have the pause in them",
@@ -62,7 +62,7 @@ def test_a_job_that_ran_to_its_end_is_not_said_to_have_ended_otherwise() -> None
         fault("heterogeneous", "scheduler", "access options make a heterogeneous job",
               "or a heterogeneous job: what they left",
               record("RUNNING") + record("RUNNING", more="HetJobId=7 HetJobOffset=1"), "set-up"),
-        fault("preempted", "scheduler", "a job preempted in mid-run", "was preempted by another job",
+        fault("preempted", "scheduler", "a job preempted during the run", "was preempted by another job",
               record("PREEMPTED", "0:15"), "scheduler"),
         fault("cancelled", "scheduler", "a job cancelled by hand", "job 7 was cancelled on vn[1-2]",
               record("CANCELLED", "0:15"), "scheduler"),
@@ -144,7 +144,7 @@ def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(
               "was killed before the counters were read", "\nend 0\n", "\n"),
         fault("two-writers", "session", "two readers write one node's counters", "two processes wrote it",
               "\nafter at 15.00\n", "\nrailyard-counters 1 1a2b3c4d-17\nafter at 15.00\n"),
-        fault("reset", "session", "a node's counters set to 0 in mid-run", "hsn0 of vn2 counted fewer bytes received",
+        fault("reset", "session", "a node's counters set to 0 during a run", "hsn0 of vn2 counted fewer bytes received",
               "after hsn0 rx_bytes 190001000", "after hsn0 rx_bytes 12"),
         fault("gone", "session", "a device that is gone at the second reading",
               "rail hsn0 of vn2 has no readable counter", "after hsn0 tx_bytes 2001000\n", ""),

@@ -100,7 +100,7 @@ def test_what_kept_a_library_from_starting_is_quoted_and_explained(
             id="more",
             marks=pytest.mark.fault(
                 "stack",
-                "a device more than was meant, on one node",
+                "one device too many, on one node",
                 'UCX_NET_DEVICES is "hsn0,eth0" in the environment of IMB-MPI1 on vn2',
             ),
         ),

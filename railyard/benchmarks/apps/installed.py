@@ -57,7 +57,7 @@ FigurePattern = Annotated[str, AfterValidator(_pattern), AfterValidator(_figure)
 
 
 class Application(Model):
-    """One application: the executable stands among a stack's benchmarks, under the same name."""
+    """One application: the executable is among a stack's benchmarks, under the same name."""
 
     arguments: tuple[Word, ...] = Field(default=(), description="Its words; {ranks} and {nodes} are filled in")
     without_mpi: tuple[OwnWord, ...] | None = Field(
@@ -70,4 +70,4 @@ class Application(Model):
     figure: FigurePattern = Field(description="Pattern of the line with its time: (?P<seconds>…); the last one counts")
     success: Pattern = Field(description="Pattern of the line that says that it ended well, and computed right")
     licence: Pattern | None = Field(default=None, description="Pattern of the line that says that it got no licence")
-    ranks_per_node: Count = Field(default=1, description="On each node; without MPI, what it is told to start there")
+    ranks_per_node: Count = Field(default=1, description="On each node; without MPI, what it starts there")

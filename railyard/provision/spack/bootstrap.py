@@ -135,7 +135,7 @@ def bootstrap(folder: Path, say: Callable[[str], None], from_: Origin | None = N
 
 _CARRY = (
     "without a network, fill a folder elsewhere (railyard spack bootstrap --to FOLDER), bring it here and type: "
-    "railyard spack bootstrap --from FOLDER, or --from the URL of a mirror (docs/spack.md, An air-gapped site)"
+    "railyard spack bootstrap --from FOLDER, or --from the URL of a mirror (docs/howto/spack.md, An air-gapped site)"
 )
 
 

@@ -30,7 +30,7 @@ def demand(request: Request) -> None:
     if not any(True for _ in _compilers(sources)) and not any(shutil.which(name) for name in C_COMPILERS):
         raise SetupError(
             f"compiler: found none of {', '.join(C_COMPILERS)} on PATH, expected one to build with; "
-            f"install gcc, or name a compiler in {_shown(request)} (docs/spack.md, Your own compiler)"
+            f"install gcc, or name a compiler in {_shown(request)} (docs/howto/spack.md, Your own compiler)"
         )
 
 

@@ -90,7 +90,7 @@ CAUSES: tuple[Cause, ...] = (
         lambda match, text: (
             f"Spack's own {match['what']} is not there and cannot be fetched: type railyard spack bootstrap, which "
             "gets it by pip (--from FOLDER: from wheels that were carried here), or set SPACK_PYTHON to a Python that "
-            "has it; docs/spack.md, An air-gapped site"
+            "has it; docs/howto/spack.md, An air-gapped site"
         ),
         everywhere=True,
     ),

@@ -24,7 +24,8 @@ def requests(home: Path, name: str, stacks: tuple[str, ...] = ()) -> tuple[Reque
     built = [stack for stack, entry in system.stacks.items() if entry.spack is not None]
     if not built:
         raise RailyardError(
-            f"systems/{name}.yaml: found no stack with spack, expected at least one that Spack builds (docs/spack.md)"
+            f"systems/{name}.yaml: found no stack with spack, expected at least one that Spack builds "
+            "(docs/howto/spack.md)"
         )
     for stack in stacks:
         if stack not in built:

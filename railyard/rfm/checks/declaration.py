@@ -76,7 +76,7 @@ class Declaration(rfm.RegressionTestPlugin):
     every_core = variable(typ.Bool, value=False)
     #: Whether the GPUs of its nodes take part: only where the system's file says which there are.
     gpus = variable(typ.Bool, value=False)
-    #: Whether the benchmark is a client and a server, no MPI program: a pair of processes a rail
+    #: Whether the benchmark is a client and a server, no MPI program: one pair of processes per rail
     #: (`client_server_words`).
     pair = variable(typ.Bool, value=False)
     #: Whether it is an application that starts its own processes on a stack without MPI, as the first node's process.
@@ -221,6 +221,11 @@ class Declaration(rfm.RegressionTestPlugin):
     def again_arguments(self, size: int) -> list[str]:
         """Return the words of the check's own benchmark at one size, which measures all rails at once."""
         return self.arguments((size,))
+
+    @property
+    def lasting_s(self) -> int:
+        """How long a run takes that is told so, in seconds; 0 where the system's limit is all that bounds it."""
+        return 0
 
     def before(self, program: str) -> list[str]:
         """Return lines of the job before the benchmark's launch, for what it needs there; ``program`` is its path."""

@@ -95,7 +95,7 @@ class DeviceOsuCheck(OsuCheck):
 
 
 class DevicePerftestCheck(PerftestCheck):
-    """A program of perftest with a pair of processes a rail, each pair's buffers in the GPU nearest to its rail."""
+    """A program of perftest with one pair of processes per rail, each pair's buffers in the GPU nearest to its rail."""
 
     @classmethod
     def feature_of(cls, parameters: Mapping[str, str]) -> str:

@@ -140,7 +140,9 @@ class Source(Model):
     mpi: Prose | None = None
     benchmark_version: Prose | None = None
     hops: Annotated[int, Field(strict=True, ge=0)] | None = None
-    conditions: dict[Name, Prose] = Field({}, description="Settings that decide it, in words of docs/conditions.md")
+    conditions: dict[Name, Prose] = Field(
+        {}, description="Settings that decide it, in words of docs/reference/conditions.md"
+    )
     runs: tuple[Name, ...] = Field((), description="Run ids that a baseline was captured from")
     note: Prose | None = None
 
@@ -292,7 +294,7 @@ class ExpectedFailure(Model):
     policy: Policies = ("any",)
     benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
     rules: tuple[Literal[4, 5], ...] = Field((4, 5), min_length=1, description="4: the path, 5: the reference")
-    reason: Prose = Field(description="What is wrong and who mends it, such as a ticket")
+    reason: Prose = Field(description="What is wrong and who fixes it, such as a ticket")
     expires: Date = Field(description="The last day on which it is expected")
 
 
@@ -345,5 +347,7 @@ class ReferenceFile(Model):
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
     facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")
     unbounded: tuple[Unbounded, ...] = Field((), description="Message sizes that nothing bounds, and why")
-    claims: tuple[Claim, ...] = Field((), description="What the sources say, and what holds it (docs/published.md)")
+    claims: tuple[Claim, ...] = Field(
+        (), description="What the sources say, and what holds it (docs/reference/published.md)"
+    )
     expected_failures: tuple[ExpectedFailure, ...] = Field((), description="Failures that are known, until a date")

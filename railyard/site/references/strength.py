@@ -119,5 +119,5 @@ def _advice(entry: Entry, asked: _Asked) -> str:
         else:
             is_likely = meant <= asked.healthy / REFERENCE_SHARE.value
         if is_likely:
-            return f"if it was meant in {unit}, it is {number(meant)} {entry.unit}; {reason}"
+            return f"if it is in {unit}, it is {number(meant)} {entry.unit}; {reason}"
     return f"correct the number, {reason}"

@@ -41,7 +41,9 @@ def _command(words: tuple[str, ...]) -> tuple[str, ...]:
 def _counter(name: str) -> str:
     if name in _COUNTERS:
         return name
-    raise refuse(show(name), "a counter of errors or a signal of docs/verdicts.md", did_you_mean(name, _COUNTERS))
+    raise refuse(
+        show(name), "a counter of errors or a signal of docs/reference/counters.md", did_you_mean(name, _COUNTERS)
+    )
 
 
 Limit = Annotated[Duration, AfterValidator(_limit)]

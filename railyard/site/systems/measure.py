@@ -21,7 +21,7 @@ class StatedAmounts(Model):
 
     repetitions: Count | None = Field(None, description="Repetitions of each size")
     warm_up: Annotated[int, Field(strict=True, ge=0)] | None = Field(
-        None, description="Untimed repetitions before those, of a tool that is told them"
+        None, description="Untimed repetitions before those, of a tool that takes them"
     )
     window: Count | None = Field(None, description="Messages in flight, of a benchmark with windows")
 

@@ -24,8 +24,11 @@ from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
     Blocking,
     HostPattern,
+    LauncherName,
     LinkName,
+    ModulesSystem,
     NodeNames,
+    SchedulerName,
     SlotName,
     StackName,
     Subnet,
@@ -136,6 +139,10 @@ class Fabric(Model):
     leaf_switches: dict[Name, NodeNames] = Field(
         {}, description="Leaf switch: the nodes at it (node[001-018]); all pairs of nodes tells a slow side by it"
     )
+    up_links: Count | None = Field(
+        None,
+        description="How many up-links each leaf switch has, as far as a sample of the pairs is to tell its coverage",
+    )
     rails: tuple[Rail, ...] = Field(min_length=1)
     gid_index: Annotated[int, Field(strict=True, ge=0, le=LARGEST["gid_index"])] | None = Field(
         None, description="Of ib and roce: the GID of every port that runs use; left out: the library's own choice"
@@ -156,7 +163,7 @@ class Fabric(Model):
     placement: Literal["near", "far"] | None = Field(
         None,
         description="Processors that ranks of benchmarks run on: near, of the NUMA node of their rails; far, all "
-        "others; left out: where launcher and library put them. Applications use whole nodes, whatever stands here",
+        "others; left out: where launcher and library put them. Applications use whole nodes, whatever is set here",
     )
     fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
     proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))
@@ -291,13 +298,13 @@ class System(Model):
         "launcher or stacks is used",
     )
     hostnames: tuple[HostPattern, ...] = Field((), description="Patterns of its hosts; none: only chosen by --system")
-    scheduler: Name = "local"
-    launcher: Name = "local"
+    scheduler: SchedulerName = "local"
+    launcher: LauncherName = "local"
     access: tuple[Option, ...] = Field((), description="Options that every job gives the scheduler")
     jobs: SchedulerSettings = Field(
         default_factory=lambda: SchedulerSettings.model_validate({}), description="How jobs are asked for"
     )
-    modules_system: Name | None = None
+    modules_system: ModulesSystem | None = None
     nodes: Nodes
     gpus: Gpus | None = Field(None, description="The GPUs of every node; left out: none that tests use")
     report_only: Annotated[

@@ -22,7 +22,7 @@ class SpackStack(Model):
 
 
 class SpackSite(Model):
-    """Where a system's Spack environments are built; compilers, externals and mirrors stand in systems/spack/."""
+    """Where a system's Spack environments are built; compilers, externals and mirrors are in systems/spack/."""
 
     root: Template = Field(
         "{home}/.railyard/spack", description="Folder of environments and, unless the overlay names one, install tree"
@@ -41,7 +41,7 @@ class StackEntry(Model):
     striping_thresholds: tuple[Size, ...] = Field(
         (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
     )
-    srun_mpi: Name | None = Field(None, description="What srun --mpi is told, where it is not the stack's own: pmix_v4")
+    srun_mpi: Name | None = Field(None, description="What srun --mpi is given, if it is not the stack's own: pmix_v4")
     mpi: Name | None = Field(
         None, description="Of nccl and rccl: the stack of this system whose MPI their tests are built with"
     )

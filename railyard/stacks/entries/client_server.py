@@ -11,13 +11,13 @@ from railyard.stacks.model import MEMORIES, Proof, Setting, Spread, Stack, ToolP
 _SINGLE = Spread("single", "one rail, one pair of processes: nothing is split")
 _PAIR_A_RAIL = Spread(
     "nic-per-rank",
-    "a pair of processes a rail, all at the same time: each message stays on its pair's rail, and the pairs are summed",
+    "one pair of processes per rail, all at once: each message stays on its pair's rail, and the pairs are summed",
 )
 
 
 def _spreads_and_refusals(one_connection: str) -> tuple[tuple[Spread, ...], dict[str, str]]:
     """Return what any client and server can do over several rails, and what ``one_connection`` cannot."""
-    sentence = f"{one_connection}: a pair of processes a rail (nic-per-rank) uses several."
+    sentence = f"{one_connection}: one pair of processes per rail (nic-per-rank) uses several."
     return (_SINGLE, _PAIR_A_RAIL), {"striping": sentence, "round-robin": sentence}
 
 
@@ -53,7 +53,7 @@ def _without_mpi(
 
 
 def _own_fabric(what: str) -> str:
-    return f"A socket is told an IP interface and no card: give {what} a fabric of its own, kind tcp."
+    return f"A socket takes an IP interface and no card: give {what} a fabric of its own, kind tcp."
 
 
 TCP = _without_mpi(
@@ -168,7 +168,7 @@ LIBFABRIC = _without_mpi(
     (ToolProgram("fi_pingpong", "fabtests", is_folder=True),),
     ("libfabric.so.1",),
     {
-        "tcp": _provider("tcp", "the rail is told in FI_TCP_IFACE, to each pair its own", _SILENT),
+        "tcp": _provider("tcp", "FI_TCP_IFACE names the rail, for each pair its own", _SILENT),
         "ib": _HAS_VERBS,
         "roce": _HAS_VERBS,
         "opa": _HAS_VERBS,

@@ -41,7 +41,7 @@ _SLINGSHOT = Way(
             "nic-per-rank",
             "each rank uses one NIC for all sizes, local rank i the NIC i modulo their number",
             (
-                _nics("{rails}", "so many NICs a node (all of them is the default)"),
+                _nics("{rails}", "so many NICs per node (all of them is the default)"),
                 Setting(
                     "MPICH_OFI_NIC_POLICY",
                     "ROUND-ROBIN",

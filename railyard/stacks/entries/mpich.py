@@ -174,7 +174,7 @@ def _opx_way(version: str) -> Way:
         cannot={
             "striping": _OPX_ONE,
             "round-robin": _OPX_ONE,
-            "nic-per-rank": "OPX is told a card by NUMA node or core (FI_OPX_HFI_SELECT=numa:0:0,numa:1:1), which "
+            "nic-per-rank": "OPX takes a card by NUMA node or core (FI_OPX_HFI_SELECT=numa:0:0,numa:1:1), which "
             "needs the node's topology and not a list of devices.",
         },
         proof=ofi.PROVIDER_PROOF["opx"],

@@ -72,7 +72,7 @@ _SPREADS = (
 _PROOF = Proof(
     (_mv2("SHOW_ENV_INFO", "2", "rank 0 prints all parameters as the library took them", "ibv_param.c"),),
     r"MV2_IBA_HCA +: .*\b{device}\b",
-    "rank 0 prints its table of parameters, MV2_IBA_HCA among them: what it was told; only the counters prove what it "
+    "rank 0 prints its table of parameters, MV2_IBA_HCA among them: what it was given; only the counters prove what it "
     "used",
 )
 

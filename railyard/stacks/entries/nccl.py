@@ -21,7 +21,7 @@ _LOG = (
     Setting(
         "NCCL_DEBUG",
         "INFO",
-        "the log says the network, the NICs, and the way of each connection: what was really used stands nowhere else",
+        "the log says the network, the NICs, and the way of each connection: only the log says what was really used",
         "NCCL 2.4 to 2.30, in genuine logs",
         f"{_GUIDE}, NCCL_DEBUG",
     ),
@@ -50,13 +50,13 @@ _CROSS = Setting(
 )
 _ALL_NICS = (
     "each GPU sends by the NICs nearest to it, and a collective is cut into channels over all of them; with 0.05 of a "
-    "node's bytes a rail counts as used, since which channel takes which NIC is the library's choice"
+    "node's bytes per rail counts as used, since which channel takes which NIC is the library's choice"
 )
 _SINGLE = Spread("single", "one NIC for all GPUs of a node: nothing is split")
 _STRIPING = Spread("striping", _ALL_NICS, (_CROSS,))
 _CANNOT = {
     "round-robin": "NCCL cuts a collective into channels, each of which keeps its NIC: use striping.",
-    "nic-per-rank": "NCCL gives each GPU the NICs nearest to it by itself, which is its striping: one list is told to "
+    "nic-per-rank": "NCCL gives each GPU the NICs nearest to it by itself, which is its striping: all ranks are given "
     "all ranks.",
 }
 

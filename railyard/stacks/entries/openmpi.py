@@ -62,7 +62,7 @@ _TCP = Way(
     ),
     cannot={
         "round-robin": "ob1 takes the rails in turn only for messages up to btl_tcp_eager_limit and splits longer "
-        "ones; it cannot be told otherwise: use striping.",
+        "ones; it has no setting for that: use striping.",
         "nic-per-rank": "every rank of Open MPI's btl/tcp opens all interfaces of the list: use striping.",
     },
     proof=Proof(

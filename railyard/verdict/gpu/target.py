@@ -90,7 +90,7 @@ def of_gpu_system(
     if system.gpus is None:
         raise RailyardError(
             f"--system {system.system}: its file states no GPUs, expected gpus: there, by which collectives between "
-            "GPUs are judged (docs/clusters.md); or name the nodes with --nodes-have"
+            "GPUs are judged (docs/howto/clusters.md); or name the nodes with --nodes-have"
         )
     name = fabric if fabric is not None else next(iter(system.fabrics)) if len(system.fabrics) == 1 else None
     if name is None or name not in system.fabrics:

@@ -29,9 +29,11 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
     Raises RailyardError for a name that is not in the tables, and for an MTU that the link does not have.
     """
     if link not in LINKS:
-        raise RailyardError(f'--link: found "{link}", expected a link of docs/rates.md; {did_you_mean(link, LINKS)}')
+        hint = did_you_mean(link, LINKS)
+        raise RailyardError(f'--link: found "{link}", expected a link of docs/reference/rates.md; {hint}')
     if slot is not None and slot not in SLOTS:
-        raise RailyardError(f'--slot: found "{slot}", expected a slot of docs/rates.md; {did_you_mean(slot, SLOTS)}')
+        hint = did_you_mean(slot, SLOTS)
+        raise RailyardError(f'--slot: found "{slot}", expected a slot of docs/reference/rates.md; {hint}')
     _check_rails(rails, None, link)
     known = LINKS[link]
     if mtu is not None and mtu not in known.mtus and not (known.headers == "tcp" and 576 <= mtu <= 65535):

@@ -129,7 +129,7 @@ def test_a_pattern_that_is_none_is_refused(field: str, value: str, said: str) ->
 
 def examples(tmp_path: Path) -> System:
     """Return the system of the worked examples in the documentation, as a site would write it."""
-    page = (ROOT / "docs/applications.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/howto/installed-applications.md").read_text(encoding="utf-8")
     (block,) = [text for text in re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S) if "applications:" in text]
     site = (
         "system: site\ndescription: Made\nhostnames: []\nnodes: {count: 4}\nreport_only: no references yet\nfabrics:\n"

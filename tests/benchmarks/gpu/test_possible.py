@@ -69,7 +69,7 @@ def test_bounds_of_eight_h100_with_eight_ndr(
     assert found.limited_by == limited_by
 
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "clusters.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "howto" / "clusters.md"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.made.wheels import locked, make_wheel
 
 AIR_GAPPED = (
     "without a network, fill a folder elsewhere (railyard spack bootstrap --to FOLDER), bring it here and type: "
-    "railyard spack bootstrap --from FOLDER, or --from the URL of a mirror (docs/spack.md, An air-gapped site)"
+    "railyard spack bootstrap --from FOLDER, or --from the URL of a mirror (docs/howto/spack.md, An air-gapped site)"
 )
 
 

@@ -216,7 +216,7 @@ MISTAKES = [
     ),
     (
         ("--system", "plain"),
-        "systems/plain.yaml: found no stack with spack, expected at least one that Spack builds (docs/spack.md)",
+        "systems/plain.yaml: found no stack with spack, expected at least one that Spack builds (docs/howto/spack.md)",
     ),
 ]
 

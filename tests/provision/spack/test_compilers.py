@@ -27,7 +27,7 @@ def test_a_compiler_on_path_is_enough(site: MadeSite, monkeypatch: pytest.Monkey
         compilers.demand(site.request())
     assert str(error.value) == (
         "compiler: found none of gcc, clang, icx, nvc, craycc, fcc on PATH, expected one to build with; install gcc, "
-        "or name a compiler in systems/spack/made.yaml (docs/spack.md, Your own compiler)"
+        "or name a compiler in systems/spack/made.yaml (docs/howto/spack.md, Your own compiler)"
     )
     spack_site.program(site.bin / "clang", "exit 0")
     compilers.demand(site.request())

@@ -40,7 +40,7 @@ SENTENCES = [
         "solver",
         "Spack's own clingo is not there and cannot be fetched: type railyard spack bootstrap, which gets it by pip "
         "(--from FOLDER: from wheels that were carried here), or set SPACK_PYTHON to a Python that has it; "
-        "docs/spack.md, An air-gapped site",
+        "docs/howto/spack.md, An air-gapped site",
     ),
     (
         ("mirror-failed.out",),

@@ -109,7 +109,7 @@ def test_where_the_official_place_cannot_be_reached(
     without_spack(site, monkeypatch)
     sentence = refused(site)
     assert sentence.startswith(f"Spack 1.2.0.dev0 cannot be fetched from {tmp_path}/nowhere/spack: ")
-    assert sentence.endswith("(docs/spack.md, An air-gapped site)") and "\n" not in sentence
+    assert sentence.endswith("(docs/howto/spack.md, An air-gapped site)") and "\n" not in sentence
 
 
 def test_one_on_path_that_is_too_old_is_left_there_and_one_is_got(

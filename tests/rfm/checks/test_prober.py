@@ -213,7 +213,7 @@ def fault_of_a_node(planted: str, said: str) -> pytest.MarkDecorator:
     [
         pytest.param(
             STARTS.format("*vn2*"), ", and over hsn0 and hsn1", id="it is dead",
-            marks=fault_of_a_node("a node that dies in mid-run", "vn2 does not answer: no process starts on it"),
+            marks=fault_of_a_node("a node that dies during the run", "vn2 does not answer: no process starts on it"),
         ),
         pytest.param(
             *(STARTS.format("nobody"), " (hsn0 and hsn1), though processes start on it: the node"), id="it starts them",

@@ -50,13 +50,13 @@ def loaded(folder: Path, entry: dict[str, str], asked: str, head: str = "") -> R
         pytest.param(
             EDR,
             "value: 12, tolerance: {low: 0.05}",
-            marks=pytest.mark.fault("reference", "12 GB/s written as 12 MB/s", "if it was meant in GB/s, it is 12000"),
+            marks=pytest.mark.fault("reference", "12 GB/s written as 12 MB/s", "if it is in GB/s, it is 12000"),
             id="value-in-GB/s",
         ),
         pytest.param(
             EDR,
             "curve: {1M: 97, 4M: 98}, tolerance: {low: 0.05}",
-            marks=pytest.mark.fault("reference", "a curve in Gbit/s", "if it was meant in Gbit/s"),
+            marks=pytest.mark.fault("reference", "a curve in Gbit/s", "if it is in Gbit/s"),
             id="curve-in-Gbit/s",
         ),
         pytest.param(
@@ -68,7 +68,7 @@ def loaded(folder: Path, entry: dict[str, str], asked: str, head: str = "") -> R
         pytest.param(
             LATENCY,
             "value: 890, tolerance: {high: 0.1}, sizes: {to: 8}",
-            marks=pytest.mark.fault("reference", "a latency in nanoseconds", "if it was meant in ns, it is 0.8900 us"),
+            marks=pytest.mark.fault("reference", "a latency in nanoseconds", "if it is in ns, it is 0.8900 us"),
             id="latency-in-ns",
         ),
         pytest.param(

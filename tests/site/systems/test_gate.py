@@ -46,8 +46,8 @@ def test_neighbours_may_be_ranges(tmp_path: Path) -> None:
         ),
         (
             "{counters: {symbol_eror: 3}}",
-            'counters.symbol_eror: found "symbol_eror", expected a counter of errors or a signal of docs/verdicts.md; '
-            'did you mean "symbol_error"?',
+            'counters.symbol_eror: found "symbol_eror", expected a counter of errors or a signal of '
+            'docs/reference/counters.md; did you mean "symbol_error"?',
         ),
         ("{counters: {symbol_error: -1}}", "counters.symbol_error: found -1, expected greater than or equal to 0"),
         ("{memory_mb_s: 0}", "memory_mb_s: found 0, expected greater than 0"),

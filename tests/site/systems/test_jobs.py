@@ -116,7 +116,7 @@ def test_slurm_is_told_from_the_others() -> None:
 
 
 def test_the_table_in_the_documentation_is_the_codes() -> None:
-    assert document() in (ROOT / "docs/clusters.md").read_text(encoding="utf-8")
+    assert document() in (ROOT / "docs/howto/clusters.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

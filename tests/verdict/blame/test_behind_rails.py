@@ -36,7 +36,7 @@ def blamed(found: Findings) -> set[tuple[str, str | None, str | None]]:
 DEAD = (("vn2", "hsn0"), ("vn2", "hsn1"))
 
 
-@pytest.mark.fault("session", "a node that died in mid-run", "vn2 does not answer: no process starts on it")
+@pytest.mark.fault("session", "a node that died during the run", "vn2 does not answer: no process starts on it")
 def test_a_node_that_starts_nothing_is_named_and_none_of_its_rails(said: str) -> None:
     found = probed(RAILS, *DEAD)
     assert silent_nodes(found, RAILS) == ("vn2",)

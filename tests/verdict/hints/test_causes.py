@@ -210,4 +210,4 @@ def test_a_moved_threshold_is_a_few_sizes_in_the_middle(spoilt: dict[int, float]
 
 
 def test_the_causes_in_the_documentation_are_those_of_the_code() -> None:
-    assert f"\n\n{document()}\n" in (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    assert f"\n\n{document()}\n" in (ROOT / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8")

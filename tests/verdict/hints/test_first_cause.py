@@ -306,4 +306,4 @@ def test_of_an_unknown_message_the_first_line_is_quoted_as_before(assessed: Asse
 
 
 def test_the_page_has_the_table() -> None:
-    assert f"\n\n{document()}\n" in (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    assert f"\n\n{document()}\n" in (ROOT / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8")

@@ -74,6 +74,6 @@ def test_one_gpu_looks_like_nothing() -> None:
 def test_the_document_has_a_row_for_each_cause() -> None:
     lines = document().splitlines()[2:]
     assert [line.split("`")[1] for line in lines] == [cause.name for cause in CAUSES]
-    page = Path(__file__).parents[3] / "docs" / "verdicts.md"
+    page = Path(__file__).parents[3] / "docs" / "reference" / "verdicts.md"
     assert f"\n\n{document()}\n" in page.read_text(encoding="utf-8")
     assert all("|" not in cause.looked_for + cause.source for cause in CAUSES)

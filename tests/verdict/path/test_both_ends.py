@@ -52,11 +52,11 @@ FROZEN = "the two ends contradict each other, so the counter of bytes"
     [
         pytest.param(
             (TWICE, (190.0, 0.0)), "received of hsn1 on vn2 is wrong, and not the rail", id="receiver",
-            marks=pytest.mark.fault("path", "a receive counter that stands still, the sender's counts", FROZEN),
+            marks=pytest.mark.fault("path", "a receive counter that does not move, the sender's counts", FROZEN),
         ),
         pytest.param(
             ((0.0, 190.0), TWICE), "sent of hsn0 on vn1 is wrong, and not the rail", id="sender",
-            marks=pytest.mark.fault("path", "a send counter that stands still, the receiver's counts", FROZEN),
+            marks=pytest.mark.fault("path", "a send counter that does not move, the receiver's counts", FROZEN),
         ),
     ],
 )  # fmt: skip

@@ -166,9 +166,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             both(ONE, lambda way: (rail("hsn0", *way(95)),)),
             "not-proven",
             set(),
-            marks=pytest.mark.fault(
-                "path", "half of the window that was meant", "hsn0 of vn1 sent 95.0 MB of 180.0 MB"
-            ),
+            marks=pytest.mark.fault("path", "half of the intended window", "hsn0 of vn1 sent 95.0 MB of 180.0 MB"),
             id="half",
         ),
         pytest.param(
@@ -253,7 +251,7 @@ def test_what_arrived_over_another_rail_is_nobody_elses_traffic() -> None:
         pytest.param(name, marks=pytest.mark.fault("rail", what, f"{name.removeprefix('hw/')} grew by 3"), id=name)
         for name, what in (
             ("symbol_error", "a cable whose errors are more than the card corrects"),
-            ("link_error_recovery", "a link that trains anew in mid-run"),
+            ("link_error_recovery", "a link that trains again during the run"),
             ("port_xmit_discards", "a port that throws packets away"),
             ("excessive_buffer_overrun_errors", "a port without room for what it was sent"),
             ("hw/req_transport_retries_exceeded", "a partner that never acknowledges"),
