@@ -150,7 +150,7 @@ def detect(name: str, verbose: bool, replace: bool, only_print: bool) -> int:
 @click.option("--spack", "source", help="Another source of Spack for git: a folder or a mirror's URL.")
 @click.option("--packages", help="Another source of spack-packages for git.")
 def bootstrap(folder: Path | None, place: str | None, source: str | None, packages: str | None) -> int:
-    """Get Spack, its packages and its solver at the versions that were tried.
+    """Get Spack, its packages and its solver, as tried.
 
     \b
     Examples:
