@@ -168,7 +168,7 @@ def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(with_slur
     ran = during(site, bed, lambda job: kill_node(bed, "vn2"), *ONE_CELL)
     keep(bed, "node", ran)
     assert failed(ran.record) == ("fail", 1, "node")
-    assert "was ended since a node died: vn2 is " in ran.record.verdict.text
+    assert "was ended because a node died: vn2 is " in ran.record.verdict.text
     assert suspects(ran.record) == {("node", "vn2", None)}
     assert ran.elapsed_s < 120 + 4 * SLURMD_TIMEOUT_S
 

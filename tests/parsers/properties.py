@@ -144,7 +144,7 @@ def invented(part: Parsed, known: Mapping[tuple[Any, ...], Any]) -> str | None:
 
 
 def wrongly_complete(part: Parsed, whole: Parsed, text: str) -> str | None:
-    """Say which table of a cut text is called complete where the text shows that rows are missing.
+    """Say which table of a cut text is called complete if the text shows that rows are missing.
 
     That is: its closing sign has not come (``CLOSING``), or the text ends inside a row that the whole has.
     """

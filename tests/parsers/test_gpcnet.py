@@ -178,7 +178,7 @@ def test_a_box_without_a_row_says_so() -> None:
 def test_a_banner_alone_is_its_output() -> None:
     parsed = parse(TEST)
     assert (parsed.tables, parsed.failures) == ((), ())
-    assert [remark.text for remark in parsed.remarks] == ["GPCNeT began no test: no box of results"]
+    assert [remark.text for remark in parsed.remarks] == ["GPCNeT started no test: no box of results"]
 
 
 @pytest.mark.parametrize("text", ["| a | 1.0 | 2.0 | usec |\n", "ERROR: out of nodes\n", RULE])

@@ -282,12 +282,11 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
     [
         (
             lambda text: text.replace(ROW + "\n", ""),
-            "rows are missing or mixed with another run's: no row of 4 MiB, of 6 sizes that were asked for",
+            "rows are missing or mixed with another run's: no row of 4 MiB; the run was asked for 6 sizes",
         ),
         (
             lambda text: text.replace(ROW + "\n", f"{ROW}\n{ROW}\n"),
-            "rows are missing or mixed with another run's: 4 MiB was not asked for, or stands where another size is "
-            "due",
+            "rows are missing or mixed with another run's: 4 MiB was not asked for, or is in the place of another size",
         ),
         (
             lambda text: text.replace(ROW, ROW[:80]),
@@ -319,7 +318,7 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
         (
             # the figures of four ranks, under a list of two
             lambda text: "".join(line for line in text.splitlines(keepends=True) if "gpu-01" not in line),
-            "busbw and algbw are those of no program of nccl-tests with 2 ranks",
+            "busbw and algbw fit no program of nccl-tests with 2 ranks",
         ),
         (
             lambda text: text.replace("values : 0 OK", "values : 12 FAILED"),
@@ -327,14 +326,14 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
         ),
         (
             lambda text: text.replace(": 202.764 ", ": 302.764 "),
-            "the mean of all busbw is printed as 302.764 GB/s and that of the rows here is 202.7642: rows are missing "
-            "or not as they were printed",
+            "the mean of all busbw is printed as 302.764 GB/s, but the rows here give 202.7642: rows are missing "
+            "or were changed",
         ),
         (lambda text: text.replace(ROW, ROW.replace(" 51.08", "-51.08")), "below 0: time -51.08 at 4194304 B"),
         (lambda text: text.replace(": 202.764 ", ": -nan "), "not finite: # Avg bus bandwidth    : -nan"),
         (
             lambda text: text.replace(": 202.764 ", ": 202.764 FAILED"),
-            "below what the run was told to reach: # Avg bus bandwidth    : 202.764 FAILED",
+            "below what the run was set to reach: # Avg bus bandwidth    : 202.764 FAILED",
         ),
         (
             lambda text: text.replace("(us)  (GB/s)  (GB/s)  ", "(us)  (MB/s)  (MB/s)  "),
@@ -424,7 +423,7 @@ def test_a_mean_without_its_table_says_nothing_of_any_size() -> None:
     parsed = nccl.parse("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 15.3\n#\n")
     assert parsed.tables == ()
     assert [failure.text for failure in parsed.failures] == [
-        "a mean without its table (no program named): it says nothing of any size, give the whole output"
+        "a mean without its table (no program named): it says nothing about any size; give the whole output"
     ]
 
 
@@ -443,7 +442,7 @@ def test_the_same_test_twice_in_one_file_is_two_separate_jobs() -> None:
     parsed = nccl.parse(ALL_REDUCE + other)
     assert [failure.text for failure in parsed.failures] == [
         "two separate jobs of all_reduce_perf in one file: rank 0 is on gpu-00 (pid 4100, line 4) and on gpu-07 (pid "
-        "9700, line 25); what each measured is of its own ranks alone: start one job over all nodes (nccl-tests built "
+        "9700, line 25); each measured only its own ranks: start one job over all nodes (nccl-tests built "
         "with MPI=1), or give each a file of its own"
     ]
     assert parsed.nccl is not None
@@ -507,7 +506,7 @@ def test_json_that_is_cut_or_holds_no_number_is_a_failure() -> None:
     cut = nccl.parse(text[: len(text) // 2])
     assert (cut.tables, cut.failures) == (
         (),
-        (Remark(1, "JSON of nccl-tests that is cut, or holds what is no number"),),
+        (Remark(1, "JSON of nccl-tests that is cut, or has a value that is not a number"),),
     )
     parsed = nccl.parse(re.sub(r'"bus_bw":[0-9.]+', '"bus_bw":"nan"', text, count=1))
     assert parsed.failures[0].text == "not finite: busbw at 1048576 B"

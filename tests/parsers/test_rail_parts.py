@@ -97,7 +97,7 @@ def test_a_rail_without_a_table_is_said() -> None:
             f'line {line}: found "Couldn\'t connect to 10.0.0.1:18515", expected output of perftest: a title "… BW '
             'Test" or a heading "#bytes #iterations …", for rail hsn1',
         ),
-        Remark(0, "the rails printed unlike tables"),
+        Remark(0, "the rails' tables differ"),
     )
 
 

@@ -330,9 +330,9 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
             "again",
         ),
         (
-            Ended("node", "job 12 was ended since a node died: vn2 is down", ("vn2",)),
+            Ended("node", "job 12 was ended because a node died: vn2 is down", ("vn2",)),
             "node",
-            "job 12 was ended since a node died: vn2 is down; look at the nodes' own logs, and why the scheduler has "
+            "job 12 was ended because a node died: vn2 is down; look at the nodes' own logs, and why the scheduler has "
             "them down (scontrol show node)",
         ),
         (
@@ -347,9 +347,9 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
             "squeue, the system's file (jobs)",
         ),
         (
-            Ended("lost", "the scheduler said nothing of job 12 for 3 min: no answer"),
+            Ended("lost", "the scheduler said nothing about job 12 for 3 min: no answer"),
             "scheduler",
-            "the scheduler said nothing of job 12 for 3 min: no answer; look at whether the scheduler answers "
+            "the scheduler said nothing about job 12 for 3 min: no answer; look at whether the scheduler answers "
             "(scontrol ping), and how long it keeps them (MinJobAge)",
         ),
     ],
@@ -373,7 +373,7 @@ def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> 
 
 def test_only_the_node_that_the_scheduler_names_is_a_suspect() -> None:
     lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "lost its carrier", "vn1", "hsn0"),))
-    ended = Ended("node", "job 12 was ended since a node died: vn2 is down", ("vn2",))
+    ended = Ended("node", "job 12 was ended because a node died: vn2 is down", ("vn2",))
     verdict = judge(replace(with_job(ended=ended, exit_code=None), path=lost))
     assert verdict.suspects == (Suspect("node", ended.sentence, "vn2"),)
     cancelled = judge(replace(with_job(ended=Ended("cancelled", "job 12 was cancelled")), path=lost))

@@ -110,13 +110,13 @@ def test_what_ended_a_job_is_one_sentence(found: JobState, expected: Ended) -> N
 def test_the_node_that_died_is_named_and_its_neighbour_is_not() -> None:
     nodes = (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*", "Not responding"))
     assert ended(job("NODE_FAIL", "None", "0:1"), nodes) == Ended(
-        "node", "job 12 was ended since a node died: vn2 is not responding (Not responding)", ("vn2",)
+        "node", "job 12 was ended because a node died: vn2 is not responding (Not responding)", ("vn2",)
     )
     assert ended(job("NODE_FAIL", "NodeDown", "0:1", more="FailedNode=vn2 ")) == Ended(
-        "node", "job 12 was ended since a node died: vn2 failed", ("vn2",)
+        "node", "job 12 was ended because a node died: vn2 failed", ("vn2",)
     )
     assert ended(job("NODE_FAIL", "NodeDown", "0:1")) == Ended(
-        "node", "job 12 was ended since a node died: a node of vn[1-2] failed, the scheduler does not say which", ()
+        "node", "job 12 was ended because a node died: a node of vn[1-2] failed; the scheduler does not say which", ()
     )
 
 
@@ -170,9 +170,9 @@ def test_what_we_ended_ourselves_says_why() -> None:
         "pending", "job 12 could not begin and was cancelled (the scheduler's reason: JobHeldAdmin)"
     )
     assert lost("12", 90.0, "slurm_load_jobs error: Invalid job id specified") == Ended(
-        "lost", "the scheduler said nothing of job 12 for 90 s: slurm_load_jobs error: Invalid job id specified"
+        "lost", "the scheduler said nothing about job 12 for 90 s: slurm_load_jobs error: Invalid job id specified"
     )
-    assert lost("12", 180.0, "").sentence == "the scheduler said nothing of job 12 for 3 min: no answer"
+    assert lost("12", 180.0, "").sentence == "the scheduler said nothing about job 12 for 3 min: no answer"
 
 
 def test_every_final_state_but_a_plain_end_has_a_sentence() -> None:

@@ -48,7 +48,7 @@ def test_the_record_of_a_job_that_is_over_names_the_node_that_keeps_it() -> None
     assert job is not None and job.nodes == "vn2", "of its two nodes the one that has not given it up"
     keeps = [node for node in nodes if node.name == job.nodes]
     assert [node.state for node in keeps] == ["IDLE+COMPLETING"]
-    sentence = "job 9 is over, and still COMPLETING after 10 min: not given up by vn2"
+    sentence = "job 9 is over, and still COMPLETING after 10 min: not released by vn2"
     assert stuck(job, 600.0, keeps) == Ended("stuck", sentence, ("vn2",))
 
 
