@@ -60,7 +60,7 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
         "Ran 3/3 test case(s) from 2 check(s) (1 failure(s), 0 expected failure(s), 0 skipped, 0 aborted)" in plain.out
     )
     assert "3 tests: 2 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in front.lines
-    assert "the virtual cluster is up already: used as it is, and left up" in front.lines
+    assert "the virtual cluster is already up: it is used as it is and stays up" in front.lines
 
 
 # --- each stack

@@ -50,7 +50,7 @@ def replaced(file: Path) -> None:
             marks=pytest.mark.fault(
                 "stack",
                 "a library of a packaged prefix replaced by another of its size and date",
-                "libmpi.so.12: has changed since it was installed (another content of the same 7 bytes)",
+                "libmpi.so.12: has changed since it was installed (different content of the same 7 bytes)",
             ),
         ),
         pytest.param(
@@ -58,7 +58,7 @@ def replaced(file: Path) -> None:
             marks=pytest.mark.fault(
                 "stack",
                 "a program of a packaged prefix replaced by another of its size and date",
-                "mpirun: has changed since it was installed (another content of the same 7 bytes)",
+                "mpirun: has changed since it was installed (different content of the same 7 bytes)",
             ),
         ),
     ],

@@ -231,8 +231,7 @@ def test_what_no_recording_can_tell_is_left_out(site: Path, capsys: pytest.Captu
     assert main(["record"]) == 0
     left = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left out: ")]
     assert left[1:] == [
-        "left out: HplEveryNode %rails=1 @dell-c6320:edr+hpcx: its output tells nodes by their names, which recordings "
-        "hide",
-        "left out: Installed %rails=1 @dell-c6320:edr+hpcx: it is read by patterns of the site's own, and its output "
-        "may be the vendor's",
+        "left out: HplEveryNode %rails=1 @dell-c6320:edr+hpcx: its output names nodes, and recordings hide these names",
+        "left out: Installed %rails=1 @dell-c6320:edr+hpcx: the site's own patterns read it, and its output may "
+        "belong to the vendor",
     ]

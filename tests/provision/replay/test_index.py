@@ -85,7 +85,7 @@ def test_a_test_without_a_recording_is_said(folder: Path) -> None:
 
 def test_a_job_that_printed_something_else_is_said(folder: Path) -> None:
     assert problem(folder, printed=TEXT + "and more\n") == (
-        f"{NAME}: the job printed 94 bytes, expected the recording's 85 and no other"
+        f"{NAME}: the job printed 94 bytes, expected exactly the recording's 85"
     )
 
 

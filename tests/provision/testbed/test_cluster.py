@@ -105,7 +105,7 @@ def test_a_home_that_no_node_would_see_is_refused() -> None:
     with pytest.raises(SetupError) as caught:
         Testbed(Path("/run/somewhere")).up()
     assert str(caught.value) == (
-        "testbed: /run/somewhere/.railyard/testbed is below /run, which each node has for itself: move the clone"
+        "testbed: /run/somewhere/.railyard/testbed is below /run, and each node has its own: move the clone"
     )
 
 
@@ -341,7 +341,7 @@ def test_another_spec_on_a_running_one_is_refused(small: TestbedSpec, namespaces
         with pytest.raises(SetupError) as caught:
             Testbed(tmp_path).up()
         assert str(caught.value) == (
-            "testbed: it is up already with other nodes, networks or rates: run 'railyard testbed down' first"
+            "testbed: it is already up with other nodes, networks or rates: run 'railyard testbed down' first"
         )
         found = Testbed.find(tmp_path)
         assert found is not None

@@ -273,10 +273,10 @@ def test_a_command_whose_caller_goes_is_killed_with_its_children(tmp_path: Path)
 @pytest.mark.parametrize(
     ("console", "words"),
     [
-        ("", "its console has not a word"),
+        ("", "its console is empty"),
         (
             "\x1bc\x1b[?7l\x1b[2JSeaBIOS\nBooting from ROM...\n",
-            'the last that its console has is "Booting from ROM..."',
+            'the last line of its console is "Booting from ROM..."',
         ),
         (
             "railyard-guest failed: its kernel did not take the module 9p.ko\n[ 2.7] reboot: Power down\n",
@@ -298,15 +298,13 @@ def test_guests_are_two(tmp_path: Path) -> None:
     three = TestbedSpec(("a", "b", "c"), SPEC.networks)
     with pytest.raises(SetupError) as caught:
         bed.Guests(tmp_path, three).up(print)
-    assert str(caught.value) == (
-        "testbed: guests are joined by cables, so there are two of them, and 3 nodes are named"
-    )
+    assert str(caught.value) == ("testbed: guests are joined by cables, so there must be two, but 3 nodes are named")
 
 
 QEMUS = {
     "echo '[0.0] Linux version 6.1'": None,
     "echo 'qemu-system-x86_64: error: no virtualization' >&2; exit 1": "error: no virtualization",
-    "exit 1": "it ended without a word",
+    "exit 1": "it printed nothing",
     "exec sleep 60": "its first instructions came to no end",
 }
 
@@ -324,4 +322,4 @@ def test_kvm_is_tried_and_why_it_fails_is_told(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_machine_without_kvm_is_not_tried(tmp_path: Path) -> None:
-    assert bed.kvm_refused(tmp_path, tmp_path / "kvm") == f"{tmp_path}/kvm is not there, or not ours to open"
+    assert bed.kvm_refused(tmp_path, tmp_path / "kvm") == f"{tmp_path}/kvm is missing, or you may not open it"

@@ -183,7 +183,7 @@ def test_a_fifo_is_no_lock(file: Path) -> None:
     os.mkfifo(file)
     with pytest.raises(SetupError) as caught, measurement_lock(never, file=file):
         pass
-    assert str(caught.value) == f"measurement lock: {file} is no regular file: remove it"
+    assert str(caught.value) == f"measurement lock: {file} is not a regular file: remove it"
 
 
 def test_nothing_unprintable_is_repeated_from_the_file(file: Path) -> None:

@@ -118,7 +118,7 @@ def test_an_ordinary_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(slurm, "require_programs", lambda *names, packages: None)
     monkeypatch.setattr(slurm, "needs_user_namespace", lambda: True)
     assert slurm.refused() == (
-        "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user's namespace may not"
+        "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user may not do"
     )
 
 
@@ -128,5 +128,5 @@ def test_a_path_with_a_blank_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_pat
     with pytest.raises(SetupError) as caught:
         slurm.start(bed)
     assert str(caught.value) == (
-        f"testbed: found a blank in {bed.folder}, expected none: slurm.conf takes no such path"
+        f"testbed: found a blank in {bed.folder}, expected none: slurm.conf cannot have such a path"
     )
