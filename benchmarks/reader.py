@@ -4,7 +4,7 @@
 
 Each tree is below a temporary folder and looks like a node's sysfs: a number of mlx5 cards (a port with 21 counters, 25
 hardware counters with a lifespan, an interface with 24 statistics) beside an Ethernet card. The same command, `true`,
-runs with and without the reader, in turn. Files on disk stand in for sysfs: the figures do not include the time that a
+runs with and without the reader, in turn. Files on disk replace sysfs: the figures do not include the time that a
 card's firmware takes to answer. With a lifespan of 10 ms the reader waits 20 ms, since the kernel's clock has steps of
 10 ms; both are shown. Unlike wall time, processor time does not grow on a busy machine. Goal: at most 50 ms.
 """

@@ -49,7 +49,7 @@ class Recorded(InterconnectCheck):
         return []
 
     def _program(self, program=""):
-        super()._program(program)  # found and held against the marker, as for a measurement
+        super()._program(program)  # found and compared with the marker, as for a measurement
         return "RECORDED"
 """
 BARE_CHECKS = """\

@@ -1,13 +1,13 @@
-"""A made fat tree with made noise and planted faults, that measures the steps of a search: nothing here is a network.
+"""A simulated fat tree with noise and planted faults that measures the steps of a search: there is no network.
 
-Two levels: leaves of ``leaf`` nodes, as many spines as a leaf has nodes over ``blocking``. Static routes, one up-link
-from a leaf to each spine. Flows of one round that share a link share its rate evenly, and a pair gets the least of its
-links; both directions run one after the other and the slower counts.
+It has two levels: leaves of ``leaf`` nodes, and as many spines as a leaf has nodes, divided by ``blocking``. Routes are
+static, with one up-link from a leaf to each spine. Flows of one round that share a link share its rate evenly, and a
+pair gets the least of its links. Both directions run one after the other, and the slower one counts.
 
-The noise of a value, by which it is *below* or about what the links give: a lognormal body (``body``, relative standard
-deviation), each node's own rate (``node``, drawn once), in a share ``hiccups`` of all values a heavy tail (the time
-grows by ``tail`` times a Pareto variate of index 1.5, whose variance is infinite), and in each step one node in a
-hundred that is disturbed through a twentieth of the rounds (0.3 to 0.8 of its rate).
+Noise puts a value *below* or about what the links give. It has four parts: a lognormal body (``body``, relative
+standard deviation); each node's own rate (``node``, drawn once); a heavy tail in a share ``hiccups`` of all values (the
+time grows by ``tail`` times a Pareto variate of index 1.5, whose variance is infinite); and in each step one node in a
+hundred that is disturbed during a twentieth of the rounds (0.3 to 0.8 of its rate).
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How much values differ; the module's docstring says of what."""
+    """How much values differ; the module's docstring explains the parts."""
 
     body: float = 0.015
     node: float = 0.005
@@ -55,9 +55,9 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What is planted: shares of the healthy rate by node and pair, of up-links left by leaf, of a cable's rate.
+    """The planted faults: shares of the healthy rate by node and pair, of up-links left by leaf, of a cable's rate.
 
-    A cable is that of a leaf to a spine, both ways.
+    A cable goes from a leaf to a spine and has both directions.
     """
 
     nodes: Mapping[int, float] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Simulated:
         self._pairs = {(a * tree.nodes + b): share for (a, b), share in faults.pairs.items()}
 
     def measure(self, step: Step) -> list[Value]:
-        """Return a value a pair and repeat, as a job would."""
+        """Return one value per pair and repeat, as a job would."""
         a, b, number = _flat(step)
         values = []
         for _ in range(step.repeats):
@@ -96,7 +96,7 @@ class Simulated:
         return values
 
     def _routed(self, leaves: int, spines: int, faults: Faults) -> Ints:
-        """Return the spine by leaf and destination; what is left of a faulty side's up-links takes all its routes."""
+        """Return the spine by leaf and destination; a faulty side's remaining up-links take all its routes."""
         count = self.tree.nodes
         destinations = np.broadcast_to(np.arange(count), (leaves, count))
         random = self.tree.routes == "random"
@@ -119,7 +119,7 @@ class Simulated:
         return shares
 
     def _shared(self, source: Ints, target: Ints, number: Ints) -> Floats:
-        """Return what the links of each flow leave it, as a share of the rate."""
+        """Return what its links leave to each flow, as a share of the rate."""
         leaves, spines = self._capacity.shape
         out = np.full(len(source), np.inf)
         far = np.flatnonzero(self._leaf[source] != self._leaf[target])
@@ -142,7 +142,7 @@ class Simulated:
         return values
 
     def _disturbances(self, a: Ints, b: Ints, number: Ints, rounds: int) -> Floats:
-        """Return the factor of each pair by nodes that something else keeps busy for a while."""
+        """Return the factor of each pair that comes from nodes that something else keeps busy for a while."""
         factors = np.ones(len(a))
         if self.noise.hiccups == 0:
             return factors
@@ -154,7 +154,7 @@ class Simulated:
 
 
 def _flat(step: Step) -> tuple[Ints, Ints, Ints]:
-    """Return the pairs of a step as two arrays, and the number of each one's round."""
+    """Return the pairs of a step as two arrays, and the round number of each pair."""
     pairs = np.array([pair for each in step.rounds for pair in each], dtype=np.int64)
     lengths = [len(each) for each in step.rounds]
     return pairs[:, 0], pairs[:, 1], np.repeat(np.arange(len(lengths)), lengths)

@@ -1,4 +1,4 @@
-"""nccl-tests and rccl-tests of every generation, what is wrong in a text of theirs, and NCCL's log. Texts are made."""
+"""nccl-tests and rccl-tests of every generation, errors in their texts, and NCCL's log. Texts are synthetic."""
 
 import csv
 import json
@@ -91,7 +91,7 @@ def test_sizes_that_the_ranks_cannot_share_are_printed_smaller_and_are_the_ones_
 
 def test_a_table_that_was_not_checked_has_no_validation_and_one_that_was_has() -> None:
     assert "validation" not in table_of("2.0-all_gather").columns
-    assert "validation" not in table_of("2.10-reduce").columns  # a difference is no count of what is wrong
+    assert "validation" not in table_of("2.10-reduce").columns  # a difference is not a count of wrong elements
     (alltoall, _) = nccl.parse(TWO).tables
     assert set(alltoall.column("wrong_in_place")) == {None}
     assert set(alltoall.column("validation")) == {True}
@@ -167,7 +167,7 @@ def test_lines_of_the_log_inside_rows_change_no_value_and_are_read_too() -> None
 
 
 def hydra(text: str) -> str:
-    """Return what Hydra's -prepend-rank makes of it: the rank stands before each piece of a row."""
+    """Return the output with Hydra's -prepend-rank: the rank is before each piece of a row."""
     rows = re.compile(r"^(?P<lead>.{52})(?P<first>.{32})(?P<second>.{32})$")
     lines = (rows.sub(r"\g<lead>[0]\g<first>[0]\g<second>", line) for line in text.splitlines())
     return "".join(f"[0] {line}\n" for line in lines)
@@ -217,7 +217,7 @@ def test_prefixes_of_launchers_and_pods_change_nothing(change: Callable[[str], s
 
 
 def unnamed(text: str) -> str:
-    """Return the rows as all_gather and alltoall of 2.13 print them alike where nothing is checked."""
+    """Return rows that all_gather and alltoall of 2.13 print alike if nothing is checked."""
     lines = []
     for line in text.splitlines():
         words = line.split()
@@ -293,7 +293,7 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
             "a row that is cut, or mixed with another line",
         ),
         (
-            # as in a message, without the blanks by which its place is known
+            # as in a message, without the blanks that show its place
             lambda text: text.replace(ROW, " ".join(ROW.split()[:7])),
             "a row that is cut, or mixed with another line",
         ),
@@ -419,7 +419,7 @@ def test_the_mean_of_several_threads_is_not_that_of_the_rows() -> None:
 
 
 def test_a_mean_without_its_table_says_nothing_of_any_size() -> None:
-    """People show the last lines alone (NVIDIA/nccl issue 412); the run itself came to its end."""
+    """People show only the last lines (NVIDIA/nccl issue 412); the run itself was complete."""
     parsed = nccl.parse("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 15.3\n#\n")
     assert parsed.tables == ()
     assert [failure.text for failure in parsed.failures] == [

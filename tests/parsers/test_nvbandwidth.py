@@ -1,4 +1,4 @@
-"""nvbandwidth, printed and as JSON, and what is wrong in a text of its. Texts are made."""
+"""nvbandwidth, printed and as JSON, and errors in its texts. Texts are synthetic."""
 
 import json
 import re
@@ -17,7 +17,7 @@ JSON = (MADE / "nvbandwidth-json.txt").read_text(encoding="utf-8")
 
 
 def numbers(table: Table) -> list[tuple[float, ...]]:
-    """Return the rows, rounded to what is printed: MB/s to 10, us to 0.00001."""
+    """Return the rows, rounded like the printed values: MB/s to 10, us to 0.00001."""
     digits = -1 if table.columns[2] == "bandwidth" else 5
     return [(float(row or 0), float(column or 0), round(float(cell or 0), digits)) for row, column, cell in table.rows]
 

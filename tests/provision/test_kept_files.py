@@ -1,4 +1,4 @@
-"""Files that were installed are known by size, times and hash: one that was replaced is named before the next run."""
+"""Installed files are known by size, times and hash: a replaced file is named before the next run."""
 
 import os
 from dataclasses import replace
@@ -36,7 +36,7 @@ def filled(folder: Path) -> Path:
 
 
 def replaced(file: Path) -> None:
-    """Put another content of the same size and the same modification time into a file's place."""
+    """Replace a file's content with another one of the same size and the same modification time."""
     before = file.stat()
     file.write_bytes(file.read_bytes()[::-1])
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

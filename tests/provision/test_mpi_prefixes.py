@@ -1,4 +1,4 @@
-"""The prefixes of the MPI stacks: whole or not there, from hashed locks; those of this clone are asked who they are."""
+"""The prefixes of the MPI stacks: complete or not there, from hashed locks; those of this clone must name their MPI."""
 
 import fcntl
 import hashlib
@@ -280,7 +280,7 @@ def test_intels_benchmark_runs_under_both(stack: str) -> None:
 
 
 def test_openmpi_starts_the_systems_own_daemon_on_other_nodes(tmp_path: Path) -> None:
-    """A symbolic link in place of the script would seek <prefix>/bin/orted there, which is none."""
+    """With a symbolic link in place of the script, it would look for <prefix>/bin/orted there, which does not exist."""
     prefix, agent, log = installed("openmpi"), tmp_path / "agent", tmp_path / "log"
     agent.write_text(f'#!/bin/sh\necho "$*" >>{log}\nexit 1\n', encoding="utf-8")
     agent.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Our ReFrame scheduler against made records: a job ends with its exit code, or with the reason, and never waits on."""
+"""Our ReFrame scheduler with synthetic records: a job ends with its exit code or the reason, and never waits on."""
 
 import time
 from pathlib import Path
@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[1]
 
 
 class Controller:
-    """Stands for scontrol and scancel: what it answers about the one job, and what it was told to cancel."""
+    """Stands in for scontrol and scancel: its answers about the one job, and what it had to cancel."""
 
     def __init__(self) -> None:
         self.text, self.complaint = "", ""
@@ -49,7 +49,7 @@ def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
 
 @pytest.fixture
 def scheduler() -> Any:
-    made = object.__new__(SlurmWithoutDatabase)  # its own options are of a running ReFrame
+    made = object.__new__(SlurmWithoutDatabase)  # its own options need a running ReFrame
     made._cancel_reasons = ["ReqNodeNotAvail"]
     return made
 
@@ -196,7 +196,7 @@ def test_a_job_that_begins_as_others_end_is_waited_for(controller: Controller, s
 
 
 def recorded(name: str) -> str:
-    """Return what Slurm said of a job and of the nodes (tests/parsers/slurm/test_recordings.py says when)."""
+    """Return what Slurm said about a job and the nodes (tests/parsers/slurm/test_recordings.py says when)."""
     return (TESTS / "recordings/slurm" / f"{name}.txt").read_text(encoding="utf-8")
 
 
@@ -249,7 +249,7 @@ def test_silence_is_borne_for_a_restart_and_not_for_ever(
     now += LOST_AFTER_S - 1
     assert not scheduler.finished(polled(scheduler, job))
     controller.say("RUNNING")
-    assert not scheduler.finished(polled(scheduler, job))  # it answered: the time begins anew
+    assert not scheduler.finished(polled(scheduler, job))  # it answered: the time begins again
     controller.text = ""
     polled(scheduler, job)
     now += LOST_AFTER_S

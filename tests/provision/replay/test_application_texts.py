@@ -1,4 +1,4 @@
-"""Texts made of an application's published figure: what its parser reads back, and what cannot be made."""
+"""Texts from an application's published figure: what its parser reads back, and what cannot be written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recordings on disk: what is played is held against its index, and whatever is wrong with it is a sentence."""
+"""Recordings on disk: what is played is compared with the index, and each error is a sentence."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The install marker: written last and whole, and what it recorded is looked at again."""
+"""The install marker: it is written last and completely, and what it recorded is checked again."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`railyard testbed` as it is typed: output whole, exit codes, one sentence for each mistake."""
+"""`railyard testbed` on the command line: whole outputs, exit codes, one sentence for each mistake."""
 
 import json
 import os

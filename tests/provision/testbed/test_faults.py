@@ -1,4 +1,4 @@
-"""Degradations: what a person may type, and the commands that come of it."""
+"""Degradations: what a person may type, and the resulting commands."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What can be a testbed, and the sentences for what cannot."""
+"""Possible testbeds, and the sentences for impossible ones."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page: self-contained, well-formed, escaped, with everything that the records hold."""
+"""The page: self-contained, well-formed, escaped, with everything in the records."""
 
 import dataclasses
 import re
@@ -19,7 +19,7 @@ VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """The elements and texts of a page; fails on tags that do not nest."""
+    """The elements and texts of a page; fails on tags that are not nested."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All texts, white space made single blanks."""
+        """All texts, with single blanks for white space."""
         return " ".join(" ".join(self.pieces).split())
 
     def having(self, tag: str) -> Iterator[dict[str, str | None]]:
@@ -153,7 +153,7 @@ def test_it_can_be_read_without_seeing_it(faulty_run: list[Record]) -> None:
     drawings = [one for one in page.having("svg") if one.get("aria-hidden") != "true"]
     assert len([one for one in drawings if "class" not in one]) == 1 + sum(len(record.curves) for record in faulty_run)
     assert all(one["role"] == "img" for one in drawings)
-    # each drawing says in its title what it shows; the last title is the page's own
+    # each drawing's title says what it shows; the last title is the page's own
     assert len(list(page.having("title"))) == len(drawings) + 1
     levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3", "h4")]
     assert levels[0] == 1
@@ -252,7 +252,7 @@ def test_drawings_share_their_grids(healthy_run: list[Record]) -> None:
 
 
 def over_a_year(records: list[Record], runs: int) -> list[Record]:
-    """The same tests in many runs, of which the third had a failure."""
+    """The same tests in many runs; the third run had a failure."""
     found = []
     for index in range(runs):
         for number, record in enumerate(records):
@@ -331,7 +331,7 @@ def test_nodes_and_their_cards_are_listed_once(healthy_run: list[Record]) -> Non
 
 
 def test_a_node_whose_processor_has_no_name_is_listed_without_it(healthy_run: list[Record]) -> None:
-    """The kernel gives Arm's processors none."""
+    """The kernel gives Arm processors no model name."""
     records = [dataclasses.replace(healthy_run[0], hardware=(NodeGroup(("vn1",), {"smt": "off"}, {}),))]
     assert "vn1 smt off" in Page(html_report(records)).text
 

@@ -1,4 +1,4 @@
-"""The line of a test that ended: from its record where it left one, else from ReFrame's words."""
+"""The line of a finished test: from its record if there is one, else from ReFrame's words."""
 
 from pathlib import Path
 
