@@ -48,6 +48,7 @@ test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every 
 
 # What is held to plain English, the words of ci/plain-english.txt; spelling is checked in the code too.
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results
+PROSE += railyard/parsers railyard/provision/*.py $(addprefix railyard/provision/,programs replay testbed) benchmarks
 
 lint: venv ## ruff: mistakes and form; codespell: spelling, and plain English
 	@$(BIN)/ruff check --quiet .

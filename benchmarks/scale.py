@@ -115,10 +115,9 @@ def judged(folder: Path, nodes: int) -> Sizes:
     if pairs.file is not None:
         pair_rows.write(run, pairs.file)
     record = record_of(
-        found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None,
-        pairs=pairs.record,
-    )  # fmt: skip
-    append_record(run / FILE_NAME, replace(record, hardware=grouped(evidence.facts)))
+        found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None
+    )
+    append_record(run / FILE_NAME, replace(record, pairs=pairs.record, hardware=grouped(evidence.facts)))
     kept = kept_of(case, evidence, ("pairs",), {}, (), record.time, found.readings).to_text()
     return {
         "record": (run / FILE_NAME).stat().st_size,
@@ -137,9 +136,9 @@ def all_pairs(folder: Path, nodes: int) -> Sizes:
     pairs = node_pairs.record_of(found, stated(site.system.fabrics["ndr"].leaf_switches))
     assert pairs is not None and pairs.file is None
     record = record_of(
-        found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None,
-        pairs=pairs.record,
-    )  # fmt: skip
+        found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None
+    )
+    record = replace(record, pairs=pairs.record)
     (folder / "all").mkdir()
     append_record(folder / "all" / FILE_NAME, record)
     return {

@@ -89,7 +89,8 @@ def collect_command(runs: tuple[str, ...], **options: Any) -> int:
       railyard pairs collect 20261124T060000Z-ab12 --cancel
 
     The verdict says who is slow, what was covered, and what became of each group. RUN is the id that `railyard
-    pairs run --rolling` printed, or its folder. Several runs of one system are judged as one. A run is stored once all of its groups are over.
+    pairs run --rolling` printed, or its folder. Several runs of one system are judged as one. A run is stored once
+    all of its groups are over.
 
     Exit code: 0 nobody is slow, 1 somebody is, a group failed, or groups are not over, 2 wrong input.
     """

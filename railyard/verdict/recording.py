@@ -20,7 +20,6 @@ from railyard.results.record.form import (
     RuleRecord,
     VerdictRecord,
 )
-from railyard.results.record.pairs import PairsRecord
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.rules.model import BandLike, LimitLike, MetricInput
@@ -46,12 +45,11 @@ def record_of(
     environment: Mapping[str, object],
     command: tuple[str, ...],
     output: str | None,
-    pairs: PairsRecord | None = None,
 ) -> Record:
-    """Return the record of one run, complete; values are those that were judged, not rounded.
+    """Return the record of one run, complete but for ``pairs``; values are those that were judged, not rounded.
 
-    ``pairs`` is what ``verdict.node_pairs`` makes of a run of pairs of nodes. Whoever writes the record writes the file
-    of its rows before.
+    For a run of pairs of nodes ``verdict.node_pairs`` makes ``pairs``. Whoever writes the record adds it, and
+    writes the file of its rows before.
     """
     judged = assessment.verdict
     return replace(
@@ -67,7 +65,6 @@ def record_of(
         output=output,
         replayed=assessment.inputs.replayed,
         benchmark_version=assessment.version,
-        pairs=pairs,
         attempts=assessment.attempts,
         starved=assessment.starved,
         conditions=assessment.conditions,

@@ -1,4 +1,4 @@
-"""Strict YAML: what is read, and the sentence for each thing that is not."""
+"""Strict YAML: what is accepted, and the sentence for each thing that is refused."""
 
 import datetime
 from collections.abc import Mapping

@@ -255,7 +255,7 @@ def test_a_record_of_512_nodes_has_at_most_so_many_bytes_a_node(tmp_path: Path, 
     assert pairs is not None
     assert (pairs.file is None) == (kind == "all pairs")
     record = replace(
-        record_of(found, **STAMP, command=(), pairs=pairs.record), hardware=grouped(evidence.facts)
+        record_of(found, **STAMP, command=()), pairs=pairs.record, hardware=grouped(evidence.facts)
     )  # fmt: skip
     if pairs.file is not None:
         write(tmp_path, pairs.file)

@@ -165,7 +165,6 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
             environment=provenance(site, run.stack),
             command=tuple(words),
             output=output,
-            pairs=None if pairs is None else pairs.record,
         )
         own = left.environment[0].variables if left.environment else {}
         said = circumstances(
@@ -173,7 +172,10 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
             scheduler=site.system.scheduler, job_id=left.job_id, started=began,
         )  # fmt: skip
         rehearsed = rehearsal.current()
-        record = replace(record, rehearsal=None if rehearsed is None else rehearsed.remark, **said)
+        record = replace(
+            record, pairs=None if pairs is None else pairs.record,
+            rehearsal=None if rehearsed is None else rehearsed.remark, **said,
+        )  # fmt: skip
         append_record(folder / FILE_NAME, record)
     return record
 

@@ -67,9 +67,8 @@ def store_run(
         environment=runner.environment(made.evidence),
         command=words,
         output=output,
-        pairs=None if pairs is None else pairs.record,
     )
-    record = replace(record, rehearsed_output=recorded.said(left.stage))
+    record = replace(record, pairs=None if pairs is None else pairs.record, rehearsed_output=recorded.said(left.stage))
     store(case.site, replace(record, **runner.circumstances(made.evidence, case.launch, made.started)))
 
 
