@@ -174,7 +174,7 @@ def test_a_build_that_fails_on_a_compute_node_says_why(site: MadeSite) -> None:
     site.write("systems/made.yaml", f"{text}spack: {{build_on: compute}}\n")
     site.behave(fail=CONFLICT)
     done, records = run(site, "-p", "mpich")
-    assert (done.returncode, states(records)) == (1, ["fail"] * 3), done.stdout + done.stderr
+    assert (done.returncode, states(records)) == (2, ["fail"] * 3), done.stdout + done.stderr
     for record in records.values():
         assert record.verdict.text == f"not run, since what it depends on failed: {conflict(site)}"
 
@@ -225,8 +225,7 @@ def test_another_mpi_in_the_jobs_own_environment_is_seen(site: MadeSite) -> None
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, states(records)) == (1, ["fail"] * 3)
     assert {record.verdict.text for record in records.values()} == {
-        f"imb/PingPong is linked to /usr/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi; "
-        "the environment of the benchmark was not read on n1, n2"
+        f"imb/PingPong is linked to /usr/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi"
     }
 
 
