@@ -5,7 +5,7 @@ that did not find one another, and variables that the benchmark's own process ha
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Container, Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.exit_codes import UNFIT_EXIT
@@ -42,17 +42,16 @@ def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> st
     )
 
 
-def remarks(case: Case, evidence: Evidence, answered: Collection[str]) -> tuple[str, ...]:
+def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[str, ...]:
     """Return what is said beside a verdict: nodes whose benchmark was not seen, variables that nobody planned.
 
-    ``answered`` are the nodes whose counters came; of any other one rule 1 says more. Where none came, nothing else
-    tells on which nodes the job ran.
+    ``answered`` are the nodes that the job is taken to have run on: of any other one rule 1 says more.
     """
     if evidence.environment is None or not environment.planned(case.launch) or evidence.exit_code != 0:
         return ()
     # A stand-in of another rank than the first ends at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.unseen(evidence.environment, case.launch)
-    nodes = [node for node in unread if node in answered or not answered]
+    nodes = [node for node in unread if node in answered]
     unseen = [f"the environment of the benchmark was not read on {named(nodes)}"] if nodes else []
     return (*unseen, *environment.unplanned(evidence.environment, case.launch))
 
