@@ -1,4 +1,4 @@
-"""How wide and in which colours a command may print, and how far it has come: the same for all commands."""
+"""How wide and in which colours commands may print, and how they show progress: the same for all commands."""
 
 import os
 import shutil
@@ -10,22 +10,22 @@ _Item = TypeVar("_Item")
 
 _DEFAULT_WIDTH = 100
 _LEAST_WIDTH = 40
-#: Less than this is done before a bar could be read.
+#: Fewer items than this are done before anybody could read a progress bar.
 _FEWEST_TRACKED = 20
 
 
 def width() -> int:
-    """Return the width of the terminal (COLUMNS stands above it), 100 where there is none."""
+    """Return the width of the terminal; COLUMNS overrides it, and without a terminal it is 100."""
     return max(_LEAST_WIDTH, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns)
 
 
 def colour() -> bool:
-    """Return whether to colour: on a terminal that can, unless NO_COLOR is set (https://no-color.org)."""
+    """Return whether to use colours: on a terminal that has them, unless NO_COLOR is set (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def tracked(items: Sequence[_Item], words: str) -> Iterable[_Item]:
-    """Return the items, with a bar on stderr of how many were taken; none where that is no terminal."""
+    """Return the items, with a progress bar on stderr while they are taken. There is no bar if that is no terminal."""
     if len(items) < _FEWEST_TRACKED or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return items
     from rich.console import Console

@@ -161,7 +161,7 @@ EDITS: Mapping[str, Edit] = {
     "key-twice": Edit(
         SYS, "scheduler: local", "scheduler: local\nscheduler: slurm",
         f'{SYS}:5: scheduler: found the key "scheduler" for the second time, '
-        "expected each key once (it stands in line 4 already)",
+        "expected each key once (it is in line 4 already)",
     ),
     "tab": Edit(SYS, "  hsn:", "\thsn:", f"{SYS}:8: found a tab, expected blanks as indentation"),
     "not-utf8": Edit(SYS, "Processes", "Proc\udcffsses", f"{SYS}:2: found the byte 0xff, expected UTF-8 text"),
@@ -222,11 +222,11 @@ EDITS: Mapping[str, Edit] = {
     ),
     "device-command": Edit(
         SYS, "device: lo", "device: $(touch pwned)",
-        f'{DEVICE} "$(touch pwned)", expected {NAME}; a shell would run what stands in "$("',
+        f'{DEVICE} "$(touch pwned)", expected {NAME}; a shell would run what follows "$("',
     ),
     "device-backticks": Edit(
         SYS, "device: lo", 'device: "`touch pwned`"',
-        f'{DEVICE} "`touch pwned`", expected {NAME}; a shell would run what stands in backticks',
+        f'{DEVICE} "`touch pwned`", expected {NAME}; a shell would run what is in backticks',
     ),
     "device-semicolon": Edit(
         SYS, "device: lo", "device: lo;touch pwned",
@@ -244,7 +244,7 @@ EDITS: Mapping[str, Edit] = {
     "scheduler-option": Edit(
         SYS, "launcher: local", 'launcher: local\naccess: ["--partition=$(touch pwned)"]',
         f'{SYS}:6: access[0]: found "--partition=$(touch pwned)", expected an option such as "--partition=compute"; '
-        'a shell would run what stands in "$("',
+        'a shell would run what follows "$("',
     ),
 }  # fmt: skip
 

@@ -138,8 +138,8 @@ DEVICE = "systems/site.yaml:15: fabrics.edr.rails[1].device: found"
     ("device", "sentence"),
     [
         ("--help", f'{DEVICE} "--help", {NAME}; a program would read it as an option'),
-        ("$(reboot)", f'{DEVICE} "$(reboot)", {NAME}; a shell would run what stands in "$("'),
-        ("`reboot`", f'{DEVICE} "`reboot`", {NAME}; a shell would run what stands in backticks'),
+        ("$(reboot)", f'{DEVICE} "$(reboot)", {NAME}; a shell would run what follows "$("'),
+        ("`reboot`", f'{DEVICE} "`reboot`", {NAME}; a shell would run what is in backticks'),
         ("a;b", f'{DEVICE} "a;b", {NAME}; a shell would end its command at ";"'),
         ("a\\nb", f'{DEVICE} "a\\nb", {NAME}; a shell would end its command at the line\'s end'),
         ("a\\eb", f'{DEVICE} "a\\x1bb", {NAME}'),
@@ -158,7 +158,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             'OMP_NUM_THREADS: "1"',
             'OMP_NUM_THREADS: "$(id)"',
             'systems/site.yaml:31: stacks.mvapich2.env.OMP_NUM_THREADS: found "$(id)", expected plain text; '
-            'a shell would run what stands in "$("',
+            'a shell would run what follows "$("',
         ),
         (
             "OMP_NUM_THREADS: ",
@@ -170,7 +170,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "prefix: sw/mvapich2",
             "prefix: sw/`id`",
             'systems/site.yaml:28: stacks.mvapich2.prefix: found "sw/`id`", '
-            "expected a path without blanks and shell characters; a shell would run what stands in backticks",
+            "expected a path without blanks and shell characters; a shell would run what is in backticks",
         ),
         (
             "openmpi/4.1.6",
