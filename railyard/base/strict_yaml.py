@@ -240,7 +240,7 @@ class _Reader:
         reading = "sixties (1:30 becomes 90)" if ":" in text else "another number than it looks"
         found = f"{show(text)[1:-1]}, which YAML 1.1 reads as {reading}"
         raise self.fail(
-            node, path, found, "a plain decimal number or text", f'quote it where it is text: "{text[:20]}"'
+            node, path, found, "a plain decimal number or text", f'quote it if it is text: "{text[:20]}"'
         )
 
     def floating(self, node: yaml.Node, text: str, path: Path_) -> float:
@@ -251,7 +251,7 @@ class _Reader:
         reading = "sixties (1:30.5 becomes 90.5)" if ":" in text else "another number than it looks"
         found = f"{show(text)[1:-1]}, which YAML 1.1 reads as {reading}"
         raise self.fail(
-            node, path, found, "a plain decimal number or text", f'quote it where it is text: "{text[:20]}"'
+            node, path, found, "a plain decimal number or text", f'quote it if it is text: "{text[:20]}"'
         )
 
     def date(self, node: yaml.Node, text: str, path: Path_) -> datetime.date:

@@ -341,7 +341,8 @@ def test_an_idle_second_rail_fails_although_the_rate_would_do(assessed: Assess) 
         "fail",
         4,
         "set-up",
-        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % of what the rail should carry, idle-share)",
+        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % "
+        "of what the rail should carry, idle-share)",
     )
     assert found.verdict.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
 
