@@ -239,9 +239,7 @@ class _Reader:
             return int(text)
         reading = "sixties (1:30 becomes 90)" if ":" in text else "another number than it looks"
         found = f"{show(text)[1:-1]}, which YAML 1.1 reads as {reading}"
-        raise self.fail(
-            node, path, found, "a plain decimal number or text", f'quote it if it is text: "{text[:20]}"'
-        )
+        raise self.fail(node, path, found, "a plain decimal number or text", f'quote it if it is text: "{text[:20]}"')
 
     def floating(self, node: yaml.Node, text: str, path: Path_) -> float:
         if text.lower() in _SPECIAL_FLOATS:
@@ -250,9 +248,7 @@ class _Reader:
             return float(text)
         reading = "sixties (1:30.5 becomes 90.5)" if ":" in text else "another number than it looks"
         found = f"{show(text)[1:-1]}, which YAML 1.1 reads as {reading}"
-        raise self.fail(
-            node, path, found, "a plain decimal number or text", f'quote it if it is text: "{text[:20]}"'
-        )
+        raise self.fail(node, path, found, "a plain decimal number or text", f'quote it if it is text: "{text[:20]}"')
 
     def date(self, node: yaml.Node, text: str, path: Path_) -> datetime.date:
         try:
