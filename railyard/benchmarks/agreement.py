@@ -41,7 +41,7 @@ def messages_a_time(key: str) -> int:
 
 
 def contradiction(table: Table, key: str) -> str | None:
-    """Return which two figures cannot both be true, in the first such row; None if all agree or nothing can be told.
+    """Return which two figures cannot both be true, in the first such row; None if all agree, or if nothing follows.
 
     If a table combines several rails, its times are the longest and its bandwidths are sums: they are not compared.
     """

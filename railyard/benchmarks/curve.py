@@ -48,7 +48,7 @@ class Curve:
 def median(passes: Sequence[Curve]) -> Curve:
     """Return the median of several passes at each size. A stall of the machine in one pass then does not count.
 
-    Raises ValueError if there is no pass, or if passes differ in metric, unit or sizes.
+    Raises ValueError without a pass, and if passes differ in metric, unit or sizes.
     """
     if not passes:
         raise ValueError("no pass to take the median of")
