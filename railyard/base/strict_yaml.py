@@ -177,7 +177,7 @@ class _Reader:
         # compose returns the anchor's own node for an alias, so a node that comes twice is an alias. (Scalars cannot
         # make a bomb, and the text of an anchor is refused elsewhere: they change nothing.)
         if id(node) in self.seen:
-            raise self.fail(node, path, "an alias (*name) of what is here", "every value written out")
+            raise self.fail(node, path, "an alias (*name) of what is written here", "every value written out")
         self.seen.add(id(node))
         if len(path) > MAX_DEPTH:
             raise self.fail(node, (), f"more than {MAX_DEPTH} levels of nesting", "a flatter file")
