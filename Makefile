@@ -47,6 +47,8 @@ test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test
 
 # What must be in plain English, without the phrases of ci/plain-english.txt. Spelling is checked in all code.
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results
+PROSE += $(addprefix railyard/,base hardware stacks benchmarks) railyard/*.py reframe_settings.py
+PROSE += checks/apps checks/microbench spack_envs systems references
 PROSE += railyard/parsers railyard/provision/*.py $(addprefix railyard/provision/,programs replay testbed) benchmarks
 
 lint: venv ## ruff: mistakes and format; codespell: spelling, and plain English
@@ -71,7 +73,7 @@ venv: ## make .venv with railyard and reframe from the locks
 	@sh ci/needs.sh python
 	@sh ci/venv.sh
 
-browser: venv ## Chromium and axe-core: without them the tests of the page in a real browser are skipped
+browser: venv ## Chromium and axe-core: tests of the page in a real browser are skipped without them
 	@sh ci/needs.sh browser
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input \
 	    --require-hashes --no-deps --only-binary :all: --requirement requirements/browser.txt

@@ -39,6 +39,6 @@ compile requirements/dev.txt --constraint requirements/runtime.txt requirements/
 for input in requirements/stacks/*.in; do
     compile "${input%.in}.txt" "$input"
 done
-# What drives a browser in Python stays out, 40 MB: only the script in that wheel is used.
+# The Python packages that drive a browser stay out, 40 MB: we use only the script in that wheel.
 unsafe='--unsafe-package playwright --unsafe-package greenlet --unsafe-package pyee --unsafe-package typing-extensions'
 compile requirements/browser.txt requirements/browser.in

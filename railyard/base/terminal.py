@@ -21,23 +21,23 @@ def width() -> int:
 
 
 def line_width() -> int | None:
-    """Return the width that sentences on standard output are folded to.
+    """Return the width to which sentences on standard output are folded.
 
-    None where that is no terminal and COLUMNS is not set: a file or a program gets each sentence on one line.
+    Return None if it is not a terminal and COLUMNS is not set: a file or a program gets each sentence on one line.
     """
     return width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
 
 
 def error_width() -> int | None:
-    """Return the width that sentences on standard error are folded to; None where that is no terminal."""
+    """Return the width to which sentences on standard error are folded; None if it is not a terminal."""
     return width() if sys.stderr.isatty() else None
 
 
 def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") -> str:
-    """Return words in lines of at most ``wide`` characters, broken at blanks alone; a longer word stands whole.
+    """Return words in lines of at most ``wide`` characters, broken only at blanks. A longer word stays whole.
 
-    The first line begins with ``indent``, those that follow with ``hanging``. None folds nothing. Lines that ``words``
-    has already stay lines.
+    The first line begins with ``indent``, the next ones with ``hanging``. None folds nothing. Lines that ``words``
+    already has stay lines.
     """
     if wide is None:
         return f"{indent}{words}"
@@ -56,7 +56,7 @@ def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") ->
 
 
 def wrapped(text: str, wide: int | None) -> str:
-    """Return lines folded as ``folded`` does, each below its own indent; None folds nothing."""
+    """Return lines, folded as ``folded`` does, each with its own indent. None folds nothing."""
     if wide is None:
         return text
     indents = [(line, " " * (len(line) - len(line.lstrip(" ")))) for line in text.split("\n")]

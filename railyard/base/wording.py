@@ -82,12 +82,12 @@ def few(names: Sequence[str], most: int = 4) -> str:
 
 
 def places(names: Sequence[str], most: int = 8) -> str:
-    """Return ``hsn0 of n1, hsn1 of n7 and 31 more``: of more than ``most`` places the first ones, and how many more."""
+    """Return ``hsn0 of n1, hsn1 of n7 and 31 more``: at most ``most`` places, and how many more there are."""
     more = len(names) - most
     return listing([*names[:most], *([f"{more} more"] if more > 0 else [])])
 
 
 def some(sentences: Sequence[str], most: int = 8) -> str:
-    """Return sentences with semicolons between them; of more than ``most`` the first ones, and how many more."""
+    """Return sentences, separated by semicolons: at most ``most`` of them, and how many more there are."""
     more = len(sentences) - most
     return "; ".join((*sentences[:most], *([f"and {more} more of this kind"] if more > 0 else ())))

@@ -55,17 +55,17 @@ def hosts_of(table: Table) -> tuple[str, ...]:
 
 
 def is_of_all(table: Table) -> bool:
-    """Return whether a table is of all pairs, in rounds; a sample, a bisection, a measurement of suspects is none."""
+    """Return whether a table is of all pairs, in rounds, and not a sample, a bisection or a measurement of suspects."""
     return f"pairs/{table.benchmark}" == PAIRS and not is_sample(table)
 
 
 def is_sample(table: Table) -> bool:
-    """Return whether a table is of some of all pairs, in rounds."""
+    """Return whether a table is of only some of all pairs, in rounds."""
     return bool(table.context.get("sample"))
 
 
 def is_again(table: Table) -> bool:
-    """Return whether a table is of a later step of a run: suspects, these over one rail, or more of a sample."""
+    """Return whether a table is of a later step of a run: suspects, suspects over one rail, or more of a sample."""
     return table.benchmark in (ALONE, ONE_RAIL) or is_sample(table)
 
 
@@ -75,10 +75,10 @@ def over_all(tables: Iterable[Table]) -> tuple[Table, ...]:
 
 
 def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
-    """Return tables of the same program over several groups of nodes as one, whose ranks are those of ``hosts``.
+    """Return tables of the same program over several groups of nodes as one table, whose ranks are those of ``hosts``.
 
-    The rounds of a table follow those of the one before it. Raises ValueError where there is no table, where a table's
-    host is none of ``hosts``, or where the program was told something else.
+    The rounds of a table follow those of the one before it. Raises ValueError if there is no table, if a host is not
+    among ``hosts``, or if the program had different settings.
     """
     if not tables:
         raise ValueError("found no table, expected that of a group of nodes")
@@ -93,7 +93,7 @@ def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
         for pair in pairs_of(table):
             unknown = next((host for host in (pair.first, pair.second) if host not in places), None)
             if unknown is not None:
-                raise ValueError(f"{unknown} is in a table of a group, and in no group")
+                raise ValueError(f"{unknown} is in the table of a group, but not in any group")
             a, b = places[pair.first], places[pair.second]
             ways = (pair.forward_mb_s, pair.backward_mb_s)
             rows.append((rounds + pair.round, *sorted((a, b)), *(ways if a < b else ways[::-1]), pair.latency_us))
@@ -103,7 +103,7 @@ def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
     return replace(first, rows=tuple(rows), complete=complete, context=context)
 
 
-#: What the program is told besides its rounds.
+#: The settings of the program besides its rounds.
 _TOLD = ("size", "window", "repeats", "warm_up", "exchanges", "exchange_bytes")
 
 
@@ -161,7 +161,7 @@ def fastest(table: Table) -> Curve:
 def with_more(table: Table, steps: Iterable[Table]) -> Table:
     """Return a sample with the rows of its later steps; any other table as it is.
 
-    Raises ValueError where the program was told something else in a later step, or a row holds no numbers.
+    Raises ValueError if the program had different settings in a later step, or if a row has no numbers.
     """
     more = [step for step in steps if is_sample(step)]
     return merged([table, *more], hosts_of(table)) if is_sample(table) and more else table

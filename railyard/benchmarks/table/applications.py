@@ -52,7 +52,7 @@ def _is_part(table: Table) -> bool:
     return table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1
 
 
-#: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
+#: NPB's multi-zone benchmarks are a separate tool, since Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
 #: The tools whose figures belong to a number of nodes.
 APPLICATIONS = ("hpl", "npb", "wrf", "milc", "installed")
