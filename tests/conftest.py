@@ -3,6 +3,7 @@
 It also applies to every test: interrupts reach it, and a disturbed test is counted as such.
 """
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -34,6 +35,12 @@ settings.register_profile("quick", settings.get_profile("thorough"), max_example
 settings.load_profile("quick")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure() -> None:
+    """Have all tests print as for a file, whatever a shell, or pytest-xdist in its processes, says of a terminal."""
+    for name in ("COLUMNS", "NO_COLOR"):
+        os.environ.pop(name, None)
 
 
 def pytest_report_teststatus(

@@ -3,7 +3,8 @@
 There is one row per pair of ranks. Columns are round (1 is the first), first and second rank, bandwidth from first to
 second and back (MB/s of 10^6 B/s, each one way), and latency (us, half a round trip). The context has the settings of
 the program, so the bytes are known: size (B), window, repeats, warm_up, exchanges, exchange_bytes; ranks and rounds;
-and ``hosts``, the host names in the order of the ranks, separated by blanks.
+and ``hosts``, the host names in the order of the ranks, separated by blanks. If the
+program measured a sample of the pairs, ``sample`` is True, and the benchmark is that of all pairs.
 
 A table is complete if it has the closing line with the number of its rows. A heading without any row gives a failure
 and no table.
@@ -33,6 +34,8 @@ TOOL = "pairs"
 COLUMNS = ("round", "first", "second", "forward", "backward", "latency")
 UNITS = (None, None, None, "MB/s", "MB/s", "us")
 DECIMALS = 2  # of the three values of a row
+#: What the program calls a measurement of all pairs, of a sample, of suspects, and of these over one rail alone.
+ALL, SAMPLE, ALONE, ONE_RAIL = "pairs", "sample", "alone", "onerail"
 LONGEST = 1000
 
 # # railyard-pairs 1 bisection: 4 ranks, 2 rounds
@@ -88,9 +91,9 @@ class _Block:
         named = len(self.hosts) == self.ranks and "size" in self.context
         context = {**self.context, "hosts": " ".join(self.hosts)}
         complete = named and not self.spoiled and self.stated == len(self.rows)
-        return Table(
-            "pairs", self.version, self.name, COLUMNS, UNITS, tuple(self.rows), self.line, complete, context
-        )  # fmt: skip
+        name = ALL if self.name == SAMPLE else self.name
+        context |= {"sample": True} if self.name == SAMPLE else {}
+        return Table("pairs", self.version, name, COLUMNS, UNITS, tuple(self.rows), self.line, complete, context)
 
 
 def parse(text: str) -> Parsed:
@@ -106,6 +109,23 @@ def parse(text: str) -> Parsed:
             for other in reader.block.take(rows):
                 reader.read(other)
     return reader.parsed(text)
+
+
+def text_of(table: Table) -> str:
+    """Return a whole table as the program prints it: ``parse`` gives the same table, with its heading on line 1."""
+    context = table.context
+    hosts = str(context["hosts"]).split()
+    name = SAMPLE if context.get("sample") else table.benchmark
+    told = "size {size} window {window} repeats {repeats} warm-up {warm_up} exchanges {exchanges} of {exchange_bytes}"
+    lines = [
+        f"# railyard-pairs {table.version} {name}: {len(hosts)} ranks, {context['rounds']} rounds",
+        f"# {told.format_map(context)} bytes",
+        *(f"# rank {rank} on {host}" for rank, host in enumerate(hosts)),
+        _HEADING,
+        *(f"{row[0]} {row[1]} {row[2]} {' '.join(f'{value or 0:.2f}' for value in row[3:])}" for row in table.rows),
+        f"# end: {len(table.rows)} pairs",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 class _Reader:

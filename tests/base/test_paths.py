@@ -57,7 +57,7 @@ def test_a_folder_without_systems(how: str, tmp_path: Path, monkeypatch: pytest.
     settings = tmp_path / "reframe_settings.py"
     why = {
         "variable": "RAILYARD_HOME says so",
-        "settings": f"{settings} stands there",
+        "settings": f"{settings} is there",
         "cwd": "it is the working folder",
     }
     if how == "variable":

@@ -35,7 +35,7 @@ def test_every_command_has_its_options_there(site: Path) -> None:
 
 @pytest.mark.parametrize(
     ("page", "kind"),
-    [("system-file", "systems"), ("references-file", "references"), ("run-record", "results")],
+    [("system-file", "systems"), ("references-file", "references"), ("run-record", "results"), ("sick-list", "sick")],
 )
 def test_every_field_of_a_file_is_explained(site: Path, page: str, kind: str) -> None:
     text = (site / "reference" / f"{page}.html").read_text(encoding="utf-8")

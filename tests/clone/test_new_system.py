@@ -36,8 +36,8 @@ fabrics:
     rails:
       - {{device: eno1, counters: netdev}}
 stacks:
-  openmpi: {{modules: [openmpi/5.0.6], benchmarks: {{osu: /apps/osu/mpi}}}}
-  hpcx: {{modules: [hpcx/2.20], spack: {{benchmarks: [osu, imb]}}}}
+  openmpi: {{prefix: /apps/openmpi/5.0.6, benchmarks: {{osu: /apps/osu/mpi}}}}
+  hpcx: {{prefix: /apps/hpcx/2.20, spack: {{benchmarks: [osu, imb]}}}}
 disabled:
   - {{fabric: eth, reason: the management network carries no MPI}}
 time_limit: 15m

@@ -37,7 +37,7 @@ def pins(lock: str) -> dict[str, tuple[str, int]]:
 
 
 def test_the_locks_are_these() -> None:
-    names = ("build", "dev", "lock", "runtime", "stacks/intelmpi", "stacks/mpich")
+    names = ("browser", "build", "dev", "lock", "runtime", "stacks/intelmpi", "stacks/mpich")
     assert LOCKS == [f"requirements/{name}.txt" for name in names]
 
 
@@ -122,6 +122,16 @@ RUNS: list[tuple[list[str], str]] = [
     (["EXTENDED=1"], ".venv/bin/railyard run --extended"),
     (["SPACK=1", "TAG=apps"], ".venv/bin/railyard run --spack -t 'apps'"),
 ]
+
+
+def test_make_screenshots_installs_a_browser_and_axe_core_by_their_hashes_first() -> None:
+    make = ["make", "--no-print-directory", "-n", "screenshots"]
+    lines = subprocess.run(make, cwd=CLONE, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "sh ci/needs.sh browser" in lines
+    (installed,) = [line for line in lines if "requirements/browser.txt" in line]
+    assert {"--require-hashes", "--no-deps"} <= set(" ".join(lines[lines.index(installed) - 1 :]).split())
+    assert lines[-1] == ".venv/bin/python -m tests.screenshots"
+    assert not [line for line in lines if "stacks" in line]
 
 
 @pytest.mark.parametrize(("variables", "command"), RUNS)

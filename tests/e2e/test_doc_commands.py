@@ -53,6 +53,7 @@ RUN = {
     "judge nccl.log --class h100-8xndr400": 0,
     "judge --classes": 0,
     "fabric --own": 0,
+    "export grafana -o railyard.json": 0,
     "run --system NAME --dry-run": 0,
     "ci generate --system mine --tag mycluster-login": 0,
     "run --system dell-c6320 -n HplScaling --repeat 5": 0,
@@ -63,6 +64,7 @@ RUN = {
 NOT_RUN = {
     r"\S*python -m pytest\b": "tests of the clone, which are run anyhow",
     r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/clone/test_packaging.py holds its recipes",
+    r"make (browser|screenshots)\b": "installs a browser: tests/clone/test_packaging.py, tests/e2e/test_screenshots.py",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r"sh ci/nightly\.sh": "an hour of rehearsals: tests/clone/test_nightly.py holds what it runs",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
@@ -85,6 +87,7 @@ NOT_RUN = {
     r"(srun .*|\S*)\brailyard gate\b": "needs a node of a cluster: tests/cluster/gate",
     r"\S*railyard rehearse\b": "Slurm: tests/e2e/test_rehearse.py",
     r"\S*railyard run .*-P policy=rail-2": "no system here asks for each rail: tests/site/test_rails.py",
+    r"\S*railyard export sick\b": "needs measured runs: tests/cli/commands/test_export_sick.py",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
     r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
     r"railyard pairs judge --tool nccl": "needs logs of GPUs: tests/cli/commands/test_pairs.py",

@@ -27,6 +27,7 @@ class MadeCheck:
     asked_ranks: int = 0
     refused: str = ""
     told: Mapping[str, int | None] = field(default_factory=dict)
+    lasting_s: int = 0
     within_node: bool = False
     pair_a_rail: bool = False
     in_turn: bool = False

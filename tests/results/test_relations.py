@@ -122,11 +122,11 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
     [
         (
             *(RATIO, [EDR, FDR], "pass"),
-            "BW-E is 1.98 times BW-F at 1 MiB, at least 1.87 and at most 2.07 is asked",
+            "BW-E is 1.98 times BW-F at 1 MiB, expected at least 1.87 and at most 2.07",
         ),
         (
             *(RATIO, [record("edr", {M: 12300, 4 * M: 9000}), FDR], "fail"),
-            "BW-E is 1.43 times BW-F at 4 MiB, at least 1.87 and at most 2.07 is asked",
+            "BW-E is 1.43 times BW-F at 4 MiB, expected at least 1.87 and at most 2.07",
         ),
         (
             *(RATIO, [EDR], "not-judged"),
@@ -151,7 +151,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
         # A failed reference still leaves a curve to compare.
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="fail", rule=5)], "pass"),
-            "BW-E is 1.98 times BW-F at 1 MiB, at least 1.87 and at most 2.07 is asked",
+            "BW-E is 1.98 times BW-F at 1 MiB, expected at least 1.87 and at most 2.07",
         ),
         (
             *(RATIO, [EDR, record("fdr", {64: 20.0, 128: 40.0})], "fail"),
@@ -239,7 +239,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             f"{{form: difference, of: {LB}, to: {LA}, low: 0.2}}",
             [record("edr", {8: 1.0}, "osu/osu_latency"), record("fdr", {8: 1.1}, "osu/osu_latency")],
             "fail",
-            "LAT-F less LAT-E is 0.1 us at 8 B, at least 0.2 us is asked",
+            "LAT-F less LAT-E is 0.1 us at 8 B, expected at least 0.2 us",
         ),
         (
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
@@ -310,7 +310,7 @@ WRF = "wrf/wrf/conus12km-v3/4-nodes over {} with hpcx"
             "{A} and {B} differ by more than 7.20%: 1852 against 1727 s, 7.24% apart; 1 run a side cannot tell smaller "
             "ones",
         ),
-        ("form: ratio, high: 1", (1279, 1319), "pass", "{A} is 0.97 times {B}, at most 1 is asked"),
+        ("form: ratio, high: 1", (1279, 1319), "pass", "{A} is 0.97 times {B}, expected at most 1"),
     ],
 )
 def test_figures_of_applications_are_compared_without_a_message_size(
@@ -333,7 +333,7 @@ def test_the_spread_of_a_figure_has_no_message_size(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert one(tmp_path, f"{{form: spread, of: {WRF_A}, high: 0.05}}", runs) == (
         "pass",
-        f"{WRF.format('edr')} spreads by 3.1% over 3 runs, at most 5.0% is asked",
+        f"{WRF.format('edr')} spreads by 3.1% over 3 runs, expected at most 5.0%",
     )
 
 
@@ -474,8 +474,8 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
         ),
         (
             f"{{form: ahead, of: {A.replace('osu_bw', 'osu_bm')}, to: {B}}}",
-            'relations[0].of.benchmark: found "osu/osu_bm", expected a benchmark of '
-            'railyard; did you mean "osu/osu_bw"?',
+            'relations[0].of.benchmark: found "osu/osu_bm", expected a benchmark that '
+            'Railyard knows; did you mean "osu/osu_bw"?',
         ),
         (
             f"{{form: ahead, of: {A.replace('osu/osu_bw', 'installed/gamess/4-nodes')}, to: {B}}}",

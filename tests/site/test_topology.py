@@ -189,7 +189,7 @@ def test_each_host_of_a_run_has_its_side_or_none_has() -> None:
     assert sides({}, ("n1", "n2")) == ()
     with pytest.raises(ValueError) as refused:
         sides(LEAF_OF, ("n1", "n9"))
-    assert str(refused.value) == "n9 stands at none of the leaf switches that are known, which have 3 nodes"
+    assert str(refused.value) == "n9 is at none of the known leaf switches, which have 3 nodes"
 
 
 def test_a_job_reads_back_what_it_was_told() -> None:
@@ -201,7 +201,7 @@ def test_a_job_reads_back_what_it_was_told() -> None:
     ("told", "said"),
     [
         ("n1 leaf1\nn2\n", "line 2: 'n2', expected a node and its switch"),
-        ("n1 leaf1\nN1.site leaf2\n", "line 2: N1.site stands at leaf2 and at leaf1"),
+        ("n1 leaf1\nN1.site leaf2\n", "line 2: N1.site is at leaf2 and at leaf1"),
     ],
 )
 def test_a_damaged_file_of_switches_is_a_sentence(told: str, said: str) -> None:

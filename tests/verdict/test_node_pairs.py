@@ -140,8 +140,10 @@ def test_two_rails_share_the_bytes(run: Run) -> None:
 
 
 def test_the_matrix_is_stored_with_what_was_measured_again(run: Run) -> None:
-    found = record_of(run(slow={(1, 2): 30.0}, again=(output("alone", 47.0),)))
-    assert found is not None
+    recorded = record_of(run(slow={(1, 2): 30.0}, again=(output("alone", 47.0),)))
+    assert recorded is not None
+    assert recorded.file is None
+    found = recorded.record
     assert (found.nodes, found.size, found.unit) == (NODES, SIZE, "MB/s")
     assert found.expected == pytest.approx(45.0)
     assert found.values[1] == (47.8, None, 30.0, 47.8)

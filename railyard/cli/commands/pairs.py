@@ -12,6 +12,9 @@ from click.core import ParameterSource
 
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
+from railyard.benchmarks.node_pairs import is_sample
+from railyard.cli.pair_runs import COMMANDS
+from railyard.cli.pair_sample import Sample, judged_sample, next_of_sample, sample_options
 from railyard.parsers.pairs import parse
 from railyard.parsers.parsed import ParseError, Table
 from railyard.site.topology import Leaves
@@ -42,16 +45,47 @@ _switches = click.option(
 
 @click.group(name="pairs")
 def command() -> None:
-    """All pairs of nodes: outputs of railyard-pairs, first that of all rounds, then that of each step after it."""
+    """Find slow nodes in measurements of all pairs of nodes."""
+
+
+for _each in COMMANDS:
+    command.add_command(_each)
 
 
 @command.command(name="next")
-@_outputs
+@click.argument("outputs", metavar="[OUTPUT]...", nargs=-1, type=click.Path(path_type=Path))
 @_repeats
 @_expected
 @_switches
-def next_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
-    """Print the rounds to measure next, as railyard-pairs reads them; nothing where the verdict is reached."""
+@sample_options
+@click.option(
+    "--first", type=click.Path(path_type=Path), metavar="FILE",
+    help="Of a sample: plan it, for the nodes in FILE, a node a line, in the order of the ranks.",
+)  # fmt: skip
+def next_command(
+    outputs: tuple[Path, ...],
+    repeats: int,
+    expected: float | None,
+    switches: Path | None,
+    first: Path | None,
+    **sample: Any,
+) -> int:
+    """Print the rounds to measure next.
+
+    \b
+    Examples:
+      railyard pairs next all.out step2.out
+      railyard pairs next --sample --first nodes.txt --budget 15min
+
+    OUTPUT is what railyard-pairs printed: first that of all rounds, or of the sample, then that of each step after it.
+    What is printed is input of railyard-pairs. Nothing is printed once the verdict is reached.
+    """
+    asked = Sample(**sample)
+    if not (asked.sample or outputs) or (first is not None and (outputs or not asked.sample)):
+        raise click.UsageError("name outputs, or with --sample the nodes of a job: --first FILE")
+    if asked.sample:
+        click.echo(next_of_sample(_tables(outputs), first, asked, expected, _leaves(switches)), nl=False)
+        return 0
     found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
     if isinstance(found, Step):
         click.echo(rounds_text(found.rounds, found.repeats), nl=False)
@@ -64,7 +98,15 @@ def next_command(outputs: tuple[Path, ...], repeats: int, expected: float | None
 @_expected
 @_switches
 def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
-    """Print the rounds that tell which rail of a named node is slow; nothing where nobody is named."""
+    """Print the rounds that show which rail of a slow node is slow.
+
+    \b
+    Examples:
+      railyard pairs rails all.out step2.out
+      railyard pairs rails all.out step2.out --switches leaves.txt
+
+    OUTPUT is as for `railyard pairs next`. Nothing is printed where no node is named.
+    """
     tables, leaf_of = _tables(outputs), _leaves(switches)
     found = _asked(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Verdict):
@@ -73,6 +115,7 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
 
 
 _OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
+_OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used")
 #: Options that one of the tools alone has.
 _ONLY = {"repeats": _OF_PAIRS, "expected": _OF_PAIRS}
 _ONLY |= dict.fromkeys(("name_pattern", "fewest", "as_json", "plot"), _NCCL)
@@ -90,6 +133,7 @@ _ONLY |= dict.fromkeys(("name_pattern", "fewest", "as_json", "plot"), _NCCL)
 @_repeats
 @_expected
 @_switches
+@sample_options
 @click.option(
     "--name-pattern",
     metavar="REGEX",
@@ -112,22 +156,40 @@ def judge_command(
     repeats: int,
     expected: float | None,
     switches: Path | None,
-    **of_nccl: Any,
+    **others: Any,
 ) -> int:
-    """Say who is slow: nodes, pairs, or GPUs; exit 1 where one is named, or something could not be judged."""
+    """Say which nodes, pairs or GPUs are slow.
+
+    \b
+    Examples:
+      railyard pairs judge all.out step2.out
+      railyard pairs judge --tool nccl logs/ --json
+
+    OUTPUT is as for `railyard pairs next`, or with --tool nccl logs of nccl-tests.
+
+    Exit code: 0 all are good, 1 something is named or could not be judged, 2 wrong input.
+    """
     for name, only in _ONLY.items():
         if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
             raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
+    sample = Sample(**{name: others.pop(name) for name in _OF_SAMPLE})
     judges: dict[str, Callable[[], int]] = {
-        _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected),
-        _NCCL: lambda: _judge_nccl(outputs, _leaves(switches), **of_nccl),
+        _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected, sample),
+        _NCCL: lambda: _judge_nccl(outputs, _leaves(switches), **others),
     }
     return judges[tool]()
 
 
-def _judge_pairs(outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expected: float | None) -> int:
-    found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
+def _judge_pairs(
+    outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expected: float | None, sample: Sample
+) -> int:
+    tables = _tables(outputs)
+    if sample.sample or is_sample(tables[0]):
+        text, is_good = judged_sample(tables, sample, expected, leaf_of)
+        click.echo(text)
+        return 0 if is_good else 1
+    found = _asked(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")
         return 1

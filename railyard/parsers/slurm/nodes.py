@@ -68,10 +68,15 @@ class NodeState:
         return self.unfit is None and self.state.split("+")[0] == "IDLE"
 
     @property
+    def why(self) -> str:
+        """``drained (bad cable)``; ``idle``."""
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.unfit or self.state.lower()}{reason}"
+
+    @property
     def words(self) -> str:
         """``vn3 is drained (bad cable)``; ``vn1 is idle``."""
-        reason = f" ({self.reason})" if self.reason else ""
-        return f"{self.name} is {self.unfit or self.state.lower()}{reason}"
+        return f"{self.name} is {self.why}"
 
 
 def parse_nodes(text: str) -> tuple[NodeState, ...]:

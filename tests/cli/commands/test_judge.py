@@ -83,7 +83,7 @@ osu/osu_bw (line 1)
   bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: held against the limit alone
 
 not judged here: exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)
-pass: 1 pass
+pass: 1 benchmark
 """
 
 
@@ -105,7 +105,7 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
         "the run's nodes; look at "
     )
     assert lines[5] == "  looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
-    assert lines[-1] == "fail: 1 fail"
+    assert lines[-1] == "fail: 1 benchmark"
 
 
 def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -310,8 +310,8 @@ def test_what_no_floor_holds_for_is_not_judged_and_no_pass(tmp_path: Path, capsy
     text = osu_bw({8: 4.0, 16: 9.0}, "Allreduce Latency", "Avg Latency(us)")
     assert main(["judge", written(tmp_path, text), "--link", "ib-edr"]) == 1
     printed = capsys.readouterr().out
-    assert "  NOT-JUDGED  not judged: no floor of a link holds for latency of osu/osu_allreduce\n" in printed
-    assert printed.endswith("not-judged: 1 not-judged\n")
+    assert "  NOT JUDGED  not judged: no floor of a link holds for latency of osu/osu_allreduce\n" in printed
+    assert printed.endswith("not judged: 1 benchmark\n")
 
 
 def test_a_stream_without_large_sizes_is_not_judged_by_a_link() -> None:
@@ -374,7 +374,7 @@ def test_each_table_is_judged_where_that_is_asked_and_one_that_fails_fails_the_o
 def test_one_table_that_fails_gives_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, osu_bw(rates(12300)) + osu_bw(rates(6000)))
     assert main(["judge", file, "--link", "ib-edr", "--each"]) == 1
-    assert capsys.readouterr().out.endswith("fail: 1 pass, 1 fail\n")
+    assert capsys.readouterr().out.endswith("fail: 2 benchmarks: 1 pass, 1 fail\n")
 
 
 def test_nothing_sent_is_quick_in_a_collective_and_impossible_between_two_nodes() -> None:

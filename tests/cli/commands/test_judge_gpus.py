@@ -38,7 +38,7 @@ def test_a_healthy_output_passes_by_its_nodes(tmp_path: Path, capsys: pytest.Cap
         "nccl.log against nodes of gpus=8,nvlink=4,nics=8,link=ib-ndr\n\nnccl/all_reduce_perf (line 24)\n  PASS "
         in said
     )
-    assert said.endswith("\npass: 1 pass\n")
+    assert said.endswith("\npass: 1 benchmark\n")
 
 
 def test_by_its_class_and_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,8 +84,8 @@ def test_a_file_that_is_there_is_left_unless_replaced(home: Path, capsys: pytest
     given = ["detect", "--root", HDR, "--name", "mine", "--write"]
     assert main(given) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "railyard: systems/mine.yaml: found a file already, expected none, or --replace; without --write it is printed "
-        "what would be written; --name NAME takes another name"
+        "railyard: systems/mine.yaml: found a file already, expected none, or --replace; --name NAME takes another "
+        "name; without --write the file is printed only"
     )
     assert path.read_text(encoding="utf-8") == "system: mine\n"
     assert not (home / "references").exists()

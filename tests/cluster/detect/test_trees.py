@@ -136,7 +136,7 @@ def test_eight_rails_by_number_each_with_its_domain_beside_a_gpu() -> None:
     assert (loaded.fabrics["eno"].link.name, loaded.fabrics["eno"].mtu) == ("eth-25", 9000)
     assert (loaded.scheduler, loaded.launcher, loaded.access) == ("slurm-nodb", "mpirun", ("--partition=gpu",))
     assert of.scheduler.remarks == (
-        "sacct does not answer (no accounting): a job's end is told by scontrol",
+        "sacct does not answer (no accounting): scontrol says how a job ended",
         "srun lists no PMIx: each stack's own mpirun starts its processes inside the job",
         "no partition is the default: gpu has the most nodes",
     )
@@ -349,7 +349,7 @@ def test_a_real_slurm_without_accounting_is_asked_by_scontrol_and_starts_by_pmix
     loaded = system(of)
     assert (loaded.system, loaded.scheduler, loaded.launcher) == ("railyard", "slurm-nodb", "srun")
     assert (loaded.access, loaded.nodes.count) == (("--partition=all",), 4)
-    assert of.scheduler.remarks == ("sacct does not answer (no accounting): a job's end is told by scontrol",)
+    assert of.scheduler.remarks == ("sacct does not answer (no accounting): scontrol says how a job ended",)
     assert missing(of, ENVIRONMENTS) == ()
 
 

@@ -93,9 +93,10 @@ subnet eth{port} 0{rail}01010A 00FFFFFF
 }
 
 
-def block(system: str, node: str = "n1", number: int = 1) -> str:
-    """Return what doctor.sh prints on a healthy node of one of the systems."""
-    text = _FACTS.format(number=number) + "".join(_RAILS[system].format(rail=rail, port=rail + 1) for rail in (0, 1))
+def block(system: str, node: str = "n1", number: int = 1, rails: int = 2) -> str:
+    """Return what doctor.sh prints on a node of one of the systems that has nothing wrong."""
+    said = (_RAILS[system].format(rail=rail, port=rail + 1) for rail in range(rails))
+    text = _FACTS.format(number=number) + "".join(said)
     return "".join(f"railyard-doctor {node} 42{number} {line}\n" for line in f"{text}end".split("\n"))
 
 

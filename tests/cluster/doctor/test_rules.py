@@ -162,7 +162,8 @@ def test_a_rail_that_all_nodes_have_otherwise_is_the_files_mistake(node: Node, s
             said_of_rail["rate"] = "100 Gb/sec (4X EDR)"
     assert [one.sentence for one in of_nodes(nodes, systems["hdr"])] == [
         "the fabric: found 4X EDR (100 Gbit/s) on all 4 ports of nodes, expected 4X HDR (200 Gbit/s), as "
-        "systems/hdr.yaml says; the file contradicts the fabric: mend link of fabrics.hdr, or find what holds all back"
+        "systems/hdr.yaml says; the file contradicts the fabric: correct link of fabrics.hdr, or find what "
+        "holds all back"
     ]
 
 

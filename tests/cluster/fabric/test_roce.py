@@ -134,7 +134,7 @@ def test_an_mtu_of_1024_is_named_with_its_interface(roce: Expected) -> None:
     assert told(replace(roce, kind="ib", mtu=2048), Readings(own=own)) == [
         "vn1 mlx5_0 port 1: found MTU 1024, expected MTU 2048; look at the subnet manager's MTU of this port and of "
         "its switch (max_mtu of ibv_devinfo)",
-        "vn1 mlx5_1 port 1: found MTU 4096, expected MTU 2048; mend mtu of fabrics.roce in systems/made.yaml",
+        "vn1 mlx5_1 port 1: found MTU 4096, expected MTU 2048; correct mtu of fabrics.roce in systems/made.yaml",
     ]
 
 

@@ -59,7 +59,7 @@ def test_a_slot_as_the_file_has_it_is_none(expected: Expected) -> None:
         ),
         (
             {"speed": "16.0 GT/s PCIe"},
-            "vn1 mlx5_0: found PCIe Gen4 x16, expected PCIe Gen3 x16; better than the file says: mend slot in "
+            "vn1 mlx5_0: found PCIe Gen4 x16, expected PCIe Gen3 x16; better than the file says: correct slot in "
             "systems/made.yaml, by which limits are computed",
         ),
     ],
@@ -271,7 +271,8 @@ def test_a_device_that_is_no_pci_device_has_no_slot(tmp_path: Path) -> None:
     [
         (
             *("bnxt_en", "problem"),
-            "vn1 mlx5_0: found the driver bnxt_en, expected mlx5_core (counters: mlx5); mend counters of this rail in "
+            "vn1 mlx5_0: found the driver bnxt_en, expected mlx5_core (counters: mlx5); correct counters of this "
+            "rail in "
             "systems/made.yaml",
         ),
         (

@@ -295,6 +295,49 @@ def test_gates_of_many_nodes_are_a_line_each_and_silence_is_undecided(
     assert [(each["node"], each["state"]) for each in told] == [("n2", "fit")]
 
 
+#: Starts the gate of n1; n2's is killed when it has begun, n3's cannot start.
+SRUN_OF_SICK_NODES = """\
+#!/bin/sh
+while :; do case $1 in -*) shift ;; *) break ;; esac; done
+SLURMD_NODENAME=n1 SLURM_PROCID=0 SLURM_STEP_NODELIST='n[1-3]' "$@"
+echo 'railyard-file 1 cut' >"$5/n2.1.part"
+SLURMD_NODENAME=n3 SLURM_PROCID=2 "$1" "$2" "$3" "$4" "$5" "$6" "$7" -- sh -c 'echo no python >&2; exit 127'
+exit 1
+"""
+
+
+def test_a_gate_that_began_or_said_nothing_is_undecided_with_what_is_there_of_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.program("srun", SRUN_OF_SICK_NODES)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    found = site.gate("--nodes", "n[1-3]")
+    (kept,) = (site.home / ".railyard/answers").iterdir()
+    assert found.code == 3
+    assert found.out.splitlines()[1:] == [
+        f"n2: undecided: it began to answer and did not end ({kept}/n2.1.part: 20 bytes)",
+        "n3: undecided: no answer; its gate ended with 127; srun said: no python",
+    ]
+    assert found.out.startswith("n1: fit: ")
+    assert found.err == ""
+
+
+def test_where_no_answers_can_be_kept_nodes_answer_through_srun_and_that_is_said(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = site.tree.root / "sys/class/infiniband/mlx5_0/ports/1"
+    site.program("srun", SRUN_OF_NODES.format(folder=site.programs, port=port))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    (site.home / ".railyard").mkdir()
+    (site.home / ".railyard/answers").write_text("no folder", encoding="utf-8")
+    found = site.gate("--nodes", "n2")
+    assert (found.code, found.out.startswith("n2: fit: links, slots")) == (0, True)
+    assert found.err == (
+        f"railyard: gate: {site.home}/.railyard/answers cannot be written (Not a directory): all nodes answer through "
+        "srun\n"
+    )
+
+
 def test_a_host_without_srun_is_a_sentence(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for program in ("timeout", "sh"):
         (site.programs / program).symlink_to(shutil.which(program) or "")

@@ -339,6 +339,51 @@ def test_a_node_reads_its_rails_at_the_times_that_were_asked_for(tmp_path: Path)
     assert all(at_s > 0 for at_s, _ in read_there)
 
 
+def test_of_very_many_nodes_readings_and_loads_lie_in_folders(site: Site, tmp_path: Path) -> None:
+    job = planned(site, [f"n{number}" for number in range(1, 601)], "ib", None, 60, 10)
+    assert (len(job.loads), job.loads[0].name, job.loads[-1].name) == (
+        600, "loads/0/load-mlx5_0:1-n1-n2", "loads/4/load-mlx5_1:1-n599-n600",
+    )  # fmt: skip
+    assert " sh soak.sh readings/%3 " in job.script(tmp_path)
+    folders = {name.rpartition("/")[0] for name in job.files(tmp_path)}
+    assert folders == {"", *(f"loads/{number}" for number in range(5))}
+
+
+def test_a_rank_says_in_which_folder_a_node_writes(tmp_path: Path) -> None:
+    (tmp_path / "soak.sh").write_text(packaged_text("cluster/soak/soak.sh"), encoding="utf-8")
+    words = ["sh", "soak.sh", "readings/%20", "100", "100", "8", "", "--", "gone"]
+    env = {**os.environ, "SLURMD_NODENAME": "n9", "SLURM_PROCID": "47", "RAILYARD_SYSFS": str(tmp_path)}
+    subprocess.run(words, cwd=tmp_path, env=env, check=True)
+    assert [str(file.relative_to(tmp_path)) for file in tmp_path.glob("readings/*/*")] == ["readings/7/n9.readings"]
+
+
+def test_what_nodes_write_is_read_on_and_given_once_all_have_it(site: Site, tmp_path: Path) -> None:
+    job = planned(site, ("n1", "n2"), "ib", None, 60, 10)
+    written = under_scheduler._Written(tmp_path, job)
+    (tmp_path / "readings/3").mkdir(parents=True)
+    one, other = tmp_path / "n1.readings", tmp_path / "readings/3/n2.cluster.readings"
+    (tmp_path / "loads").mkdir()
+    (tmp_path / "loads/n1.readings").write_text(texts("n1"), encoding="utf-8")  # is none of them
+    text = texts("n1", count=3)
+    first = text.index("end\n") + len("end\n")
+    one.write_text(text[: first + 20], encoding="utf-8")
+    assert list(written.look(is_over=False)) == []
+    other.write_text(texts("n2", count=1).removesuffix("nd\n"), encoding="utf-8")
+    assert list(written.look(is_over=False)) == []
+    with other.open("a", encoding="utf-8") as file:
+        file.write("nd\n")
+    (reading,) = written.look(is_over=False)
+    assert (reading.at_s, sorted(reading.values)) == (0.0, [("n1", "mlx5_0:1"), ("n2", "mlx5_0:1")])
+    assert list(written.look(is_over=False)) == []
+    one.write_text(text, encoding="utf-8")
+    assert list(written.look(is_over=False)) == []
+    rest = list(written.look(is_over=True))
+    assert [(each.at_s, sorted(each.values)) for each in rest] == [
+        (10.0, [("n1", "mlx5_0:1")]), (20.0, [("n1", "mlx5_0:1")]),
+    ]  # fmt: skip
+    assert merged({"n1": parse(text), "n2": parse(texts("n2", count=1))}, job.drivers) == (reading, *rest)
+
+
 # --- the command
 
 #: Slurm's programs: sbatch starts the job on this machine, and srun starts a process for each node of its list.
@@ -436,7 +481,7 @@ def test_a_soak_is_a_job_whose_readings_are_judged(bed: Path, home: Path, capsys
     assert main([*SOAK, *TWO_SECONDS]) == 0
     said = capsys.readouterr()
     assert re.fullmatch(ENDED, said.out.splitlines()[-1])
-    assert [line.split()[:2] for line in said.out.splitlines()[1:5]] == [
+    assert [line.split()[:2] for line in said.out.splitlines()[3:7]] == [
         ["n1", "mlx5_0:1"], ["n1", "mlx5_1:1"], ["n2", "mlx5_0:1"], ["n2", "mlx5_1:1"],
     ]  # fmt: skip
     assert "job 7: 2 nodes, 2 rails a node; its files are in " in said.err

@@ -23,6 +23,7 @@ from tests.made.records import made_record
 SITE = """\
 system: site
 description: A made cluster
+modules_system: lmod
 nodes: {count: 16}
 fabrics:
   edr: {description: EDR, kind: ib, link: ib-edr, rails: [{device: mlx5_0, counters: mlx5}]}

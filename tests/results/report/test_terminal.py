@@ -47,7 +47,7 @@ def test_the_table_in_full(faulty_run: list[Record]) -> None:
 
 
 def test_a_narrow_table_folds_and_cuts_nothing(faulty_run: list[Record]) -> None:
-    assert verdict_table(pair(faulty_run), width=80) + "\n" == FOLDED
+    assert verdict_table(pair(faulty_run), width=79) + "\n" == FOLDED
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

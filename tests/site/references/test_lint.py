@@ -17,6 +17,7 @@ from railyard.site.systems.load import load_system, load_systems
 SITE = """\
 system: site
 description: A cluster
+modules_system: lmod
 nodes: {count: 16}
 fabrics:
   qdr: {description: QDR, kind: ib, link: ib-qdr, rails: [{device: mlx4_0, counters: mlx4}]}
@@ -121,7 +122,7 @@ def test_a_relation_that_its_own_figures_break_is_a_problem(tmp_path: Path) -> N
     assert (first.weight, first.what) == (
         "problem",
         "doubled: the entries' own figures break it: osu/osu_bw over fdr with hpcx is 1.91 times osu/osu_bw over qdr "
-        "with hpcx at 4 MiB, at least 1.8 and at most 1.9 is asked",
+        "with hpcx at 4 MiB, expected at least 1.8 and at most 1.9",
     )
 
 

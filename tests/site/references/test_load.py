@@ -372,7 +372,7 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "    value: 12300\n    tolerance: {low: 0.02}\n",
             "    upper_limit: 12300\n",
             "references/site.yaml:38: entries[2].upper_limit: found an upper_limit, "
-            "expected it for message_rate alone: the limit of a bandwidth is that of the link",
+            "expected it for message_rate only: the limit of a bandwidth is that of the link",
         ),
         (
             "    value: 12300\n    tolerance: {low: 0.02}\n",
@@ -484,7 +484,7 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "kind: contract",
             "kind: contract\n    reason: because",
             "references/site.yaml:26: entries[1].reason: found a reason in a contract entry, "
-            "expected it in a class entry alone",
+            "expected it in a class entry only",
         ),
         (
             "unit: us",
@@ -496,7 +496,7 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "tolerance: {low: 0.02}",
             "tolerance: {low: 0.02}\n    switches: [8192]",
             "references/site.yaml:40: entries[2].switches: found switches beside a single bound, "
-            "expected them beside a curve alone",
+            "expected them only beside a curve",
         ),
     ],
 )

@@ -170,6 +170,4 @@ def test_a_slow_node_of_a_known_side_is_still_that_node() -> None:
 def test_a_node_at_no_known_leaf_blames_nobody_and_says_so() -> None:
     tables = measured(pairs_of_node(1, 10.0))
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2, {"vn1": "leaf1"})
-    assert found == Findings(
-        (), "nobody is blamed: vn2 stands at none of the leaf switches that are known, which have 1 nodes"
-    )
+    assert found == Findings((), "nobody is blamed: vn2 is at none of the known leaf switches, which have 1 nodes")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.verdict.blame.search.model import Step
-from railyard.verdict.blame.search.rounds import Cost, cost, packed, rounds
+from railyard.verdict.blame.search.rounds import Cost, Packing, cost, packed, rounds
 
 
 def is_matching(pairs: tuple[tuple[int, int], ...]) -> bool:
@@ -95,6 +95,21 @@ def test_any_pairs_are_packed_into_disjoint_ones(pairs: list[tuple[int, int]], a
     degree = max(Counter(node for pair in pairs for node in pair).values(), default=0)
     if at_once is None:
         assert degree <= len(made) <= max(0, 2 * degree - 1)
+
+
+def test_pairs_share_nothing_that_they_need_and_a_group_is_placed_whole_or_not_at_all() -> None:
+    """Nodes 0 to 3 and 4 to 7 are at one leaf each, 100 and 101; pairs across need both leaves for themselves."""
+    packing = Packing(most=2, needs=lambda pair: () if (pair[0] < 4) == (pair[1] < 4) else (100, 101))
+    assert packing.place([(0, 4), (1, 2)])
+    assert packing.place([(1, 5)])
+    assert not packing.place([(3, 7), (6, 7)])
+    assert packing.place([(6, 7)])
+    assert packing.rounds() == (((0, 4), (1, 2), (6, 7)), ((1, 5),))
+    full = Packing(at_once=1, most=2)
+    assert full.place([(0, 1)])
+    assert not full.place([(2, 3), (4, 5)])
+    assert full.place([(2, 3)])
+    assert full.rounds() == (((0, 1),), ((2, 3),))
 
 
 def test_packing_nothing_makes_no_round_and_a_limit_of_none_is_an_error() -> None:
