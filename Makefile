@@ -3,7 +3,8 @@
 #   SYSTEM=name   another system than the virtual cluster, for run      FULL=1      every message size, for run
 #   EXTENDED=1    the extended checks too, for run          TAG=apps    only the checks with this tag, for run
 #   REPLAY=1      play the system's outputs from recordings/ and measure nothing, for run
-#   SPACK=1       benchmarks that Spack builds, for run (needs spack on PATH for the first time)
+#   SPACK=1       benchmarks that Spack builds, for run (the first time it gets Spack and builds for some minutes)
+#   SPACK_FROM=…  where to get Spack, with SPACK=1: a folder or a mirror's URL, for a machine without a network
 #   SLURM=1       Slurm too, for needs (run SYSTEM=virtual-slurm asks for it itself)
 #   VERBS=1       QEMU and a kernel for the Soft-RoCE guests too, for needs
 #   PYTHON=…      the Python for .venv (3.10 or newer)      INSTALL=0   never install system packages
@@ -31,7 +32,7 @@ WANTS_SLURM := $(filter-out 0,$(SLURM))$(filter virtual-slurm,$(SYSTEM))
 
 run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
 	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full) $(if $(filter-out 0,$(EXTENDED)),--extended) \
-	    $(if $(filter-out 0,$(SPACK)),--spack) $(if $(filter-out 0,$(REPLAY)),--replay) \
+	    $(if $(filter-out 0,$(SPACK)),--spack $(if $(SPACK_FROM),--spack-from '$(SPACK_FROM)')) $(if $(filter-out 0,$(REPLAY)),--replay) \
 	    $(if $(TAG),-t '$(TAG)')
 
 test: needs venv stacks lint types ## lint, types and tests, one live demonstration per rule: at most 6 minutes on two cores

@@ -36,6 +36,7 @@ compile requirements/lock.txt requirements/lock.in
 compile requirements/build.txt --all-build-deps --only-build-deps pyproject.toml
 compile requirements/runtime.txt --constraint requirements/limits.in pyproject.toml
 compile requirements/dev.txt --constraint requirements/runtime.txt requirements/dev.in
+compile requirements/spack.txt requirements/spack.in
 for input in requirements/stacks/*.in; do
     compile "${input%.in}.txt" "$input"
 done

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 rm -rf wheelhouse
 mkdir wheelhouse
-for lock in requirements/build.txt requirements/runtime.txt requirements/dev.txt requirements/stacks/*.txt; do
+for lock in requirements/build.txt requirements/runtime.txt requirements/dev.txt requirements/spack.txt requirements/stacks/*.txt; do
     .venv/bin/python -m pip --disable-pip-version-check download --quiet --no-input --require-hashes --no-deps \
         --only-binary :all: --dest wheelhouse --requirement "$lock"
 done

@@ -59,6 +59,34 @@ def way_in(system: System, home: Path) -> tuple[str, ...]:
     return (str(enter_script(home)), node, "--", "env", f"SLURM_CONF={client_variables(home)['SLURM_CONF']}")
 
 
+#: What Slurm says of options that no job can be sent with, at this hour or another. What it says of nodes that are busy
+#: or down is none of these. Source: slurm_strerror of Slurm 22.05 (libslurmfull).
+_NEVER = (
+    "Invalid partition name specified",
+    "No partition specified or system default partition",
+    "User's group not permitted to use this partition",
+    "Invalid account or account/partition combination specified",
+    "Invalid qos specification",
+    "Invalid feature specification",
+    "Invalid generic resource (gres) specification",
+    "Invalid license specification",
+    "Invalid node name specified",
+    "Requested reservation is invalid",
+    "Access denied to requested reservation",
+)
+
+
+def why_never(system: System) -> str | None:
+    """Return why Slurm would take no job with the options of this system's file, in its own words; else None.
+
+    It is asked by ``sbatch --test-only``, which sends nothing. None too for another scheduler, and without an answer.
+    """
+    if not is_slurm(system.scheduler):
+        return None
+    _, said = answer(["sbatch", "--test-only", *system.job_options, "--wrap=true"])
+    return next((never for never in _NEVER if never in said), None)
+
+
 def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:
     """Return what ``scontrol -o show job`` prints of a job, and the first line that it complains.
 

@@ -24,7 +24,8 @@ from types import MappingProxyType
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.locks import hold
 from railyard.base.paths import part
-from railyard.provision import kept_files, mpich_fortran
+from railyard.provision import kept_files, mpich_fortran, wheels
+from railyard.provision.wheels import last_line
 
 STAMP = "railyard-stamp"  # in each prefix: a digest of what it was made from
 
@@ -173,7 +174,7 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
         try:
             partial.chmod(0o755)  # mkdtemp makes it private, but other accounts may run jobs from here
             if source.lock is not None:
-                _install_wheels(_lock(home, source.lock), partial)
+                wheels.install(_lock(home, source.lock), partial)
             _point_at_system(stack, source, partial)
             mpich_fortran.complete(partial)
             (partial / STAMP).write_text(_key(home, stack, source) + "\n", encoding="utf-8")
@@ -196,7 +197,7 @@ def library_version(library: Path) -> str:
     )
     if answer.returncode != 0 or not answer.stdout.strip():
         raise SetupError(
-            f"{library}: MPI_Get_library_version could not be called ({_last_line(answer.stderr)}); "
+            f"{library}: MPI_Get_library_version could not be called ({last_line(answer.stderr)}); "
             f"remove {library.parents[1]} and type: railyard stacks install"
         )
     return answer.stdout
@@ -248,19 +249,6 @@ def _remove_leftovers(folder: Path) -> None:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _install_wheels(lock: Path, prefix: Path) -> None:
-    """Unpack the wheels of a lock into a prefix: only what it names, each file held against its hash."""
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-input"]
-    command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--ignore-installed", "--no-compile"]
-    command += ["--prefix", str(prefix), "--requirement", str(lock)]
-    answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if answer.returncode != 0:
-        raise SetupError(
-            f"{lock}: pip could not install it: {_last_line(answer.stderr)}; the whole of it is said by: "
-            f"{sys.executable} -m pip download --no-deps --require-hashes --dest {tempfile.gettempdir()} -r {lock}"
-        )
-
-
 def _system_files(source: Source) -> dict[str, str]:
     machine = platform.machine()
     optional = {name: path.format(machine=machine) for name, path in source.optional_files.items()}
@@ -293,9 +281,3 @@ def _put_in_place(partial: Path, prefix: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
     else:
         partial.rename(prefix)
-
-
-def _last_line(text: str) -> str:
-    """Return the last line that says something: where pip and the interpreter put the reason."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"

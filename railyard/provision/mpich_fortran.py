@@ -11,11 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 _LIBRARY = "lib/libmpichfort.so.12"
+#: What `use mpi` reads, as NPB does: the module, and those that it uses itself.
+_MODULES = ("mpi", "mpi_base", "mpi_constants", "mpi_sizeofs")
 #: Paths in a prefix, and the system's own (Debian's libmpich-dev).
 FILES: Mapping[str, str] = MappingProxyType(
     {
         _LIBRARY: "/usr/lib/{machine}-linux-gnu/libmpichfort.so.12",
         "include/mpif.h": "/usr/include/{machine}-linux-gnu/mpich/mpif.h",
+        **{f"include/{name}.mod": f"/usr/include/{{machine}}-linux-gnu/mpich/{name}.mod" for name in _MODULES},
     }
 )
 # Debian's Fortran library asks the loader for libmpi by Debian's name: the loader must find the wheel's, never /usr's.

@@ -37,7 +37,7 @@ def pins(lock: str) -> dict[str, tuple[str, int]]:
 
 
 def test_the_locks_are_these() -> None:
-    names = ("browser", "build", "dev", "lock", "runtime", "stacks/intelmpi", "stacks/mpich")
+    names = ("browser", "build", "dev", "lock", "runtime", "spack", "stacks/intelmpi", "stacks/mpich")
     assert LOCKS == [f"requirements/{name}.txt" for name in names]
 
 
@@ -118,6 +118,7 @@ RUNS: list[tuple[list[str], str]] = [
     (["FULL=0"], ".venv/bin/railyard run"),
     (["SYSTEM=edr", "FULL=1"], ".venv/bin/railyard run --system 'edr' --full"),
     (["SPACK=1"], ".venv/bin/railyard run --spack"),
+    (["SPACK=1", "SPACK_FROM=/a b"], ".venv/bin/railyard run --spack --spack-from '/a b'"),
     (["SPACK=0"], ".venv/bin/railyard run"),
     (["EXTENDED=1"], ".venv/bin/railyard run --extended"),
     (["SPACK=1", "TAG=apps"], ".venv/bin/railyard run --spack -t 'apps'"),

@@ -271,3 +271,14 @@ def test_the_recipe_of_reframe_asks_for_what_the_locked_reframe_does() -> None:
     (version, words), *_ = recipe_versions(ENVS / "repo/spack_repo/railyard/packages/py_reframe_hpc/package.py")
     lock = (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8")
     assert f"reframe-hpc=={version} " in lock and f"sha256:{words['sha256']}" in lock
+
+
+@pytest.mark.parametrize("path", OVERLAYS, ids=name_of)
+def test_an_overlay_that_names_an_openblas_holds_spack_to_it(path: Path) -> None:
+    """Where it is not as the environments prefer it, Spack would take another BLAS, and build or fetch that."""
+    found = load(path).data["packages"]
+    preferred = packages()["openblas"]["prefer"]
+    named = [external["spec"].split() for external in found.get("openblas", {}).get("externals", ())]
+    if all(set(preferred) <= set(words) for words in named):
+        return
+    assert found["blas"]["require"] == ["openblas"]

@@ -263,14 +263,14 @@ def test_a_recording_that_is_missing_cut_changed_or_of_another_benchmark_never_p
 
 
 @full
-def test_a_system_without_recordings_fails_with_what_to_do(replays: VirtualSite) -> None:
+def test_a_system_without_recordings_is_refused_with_what_to_do(replays: VirtualSite) -> None:
     shutil.rmtree(folder_of(replays.folder, SYSTEM))
     run = ran(replays, "-n", "OsuLatency")
-    assert run.code == 1
-    assert [record.verdict.text for record in run.records] == [
-        f"recordings/{SYSTEM}/index.json: found no such file, expected the index of the recordings; make the "
-        f"recordings of {SYSTEM} with `railyard record`; replayed: not measured"
-    ] * 2
+    assert (run.code, run.records) == (2, ())
+    assert run.err == (
+        f"railyard: recordings/{SYSTEM}/index.json: found no such file, expected the index of the recordings; make the "
+        f"recordings of {SYSTEM} with `railyard record`\n"
+    )
 
 
 @full

@@ -815,7 +815,7 @@ fabrics:
 stacks:
   openmpi:
     prefix: .
-    benchmarks: {imb: bin/true}
+    benchmarks: {imb: /bin/true}
 time_limit: 20s
 """
 

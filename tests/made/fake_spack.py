@@ -58,8 +58,9 @@ def main(folder: Path, words: list[str]) -> int:
         Path("configure.dropped").touch()
     while command in told.get("held", []) and not (folder / "go").exists():
         time.sleep(0.02)
-    if command in told.get("fail", {}):
-        sys.stderr.write(told["fail"][command])
+    failing = told.get("fail", {}) | told.get("fail_for", {}).get(place.name, {})
+    if command in failing:
+        sys.stderr.write(failing[command])
         return 1
     done = {"concretize": concretize, "install": install, "find": find, "external": external, "mirror": mirror}
     if command in done:

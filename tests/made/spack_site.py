@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import sys
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ class MadeSite:
         return self.fake / "bin"
 
     def behave(self, **told: Any) -> None:
-        """Set the fake's behaviour: version, packages, mpi, linked, leave_out, fail, held, externals …"""
+        """Set the fake's behaviour: version, packages, mpi, linked, leave_out, fail, fail_for, held, externals …"""
         (self.fake / "behaviour.json").write_text(json.dumps(told), encoding="utf-8")
 
     def let_go(self) -> None:
@@ -162,6 +163,11 @@ def make(folder: Path) -> MadeSite:
     program(site.bin / "ldd", '[ -f "$1.ldd" ] && exec cat "$1.ldd"; echo "\tnot a dynamic executable"; exit 1')
     site.behave()
     return site
+
+
+def timeless(lines: list[str]) -> list[str]:
+    """Return the lines of a build as if each had taken no time."""
+    return [re.sub(r"(built in|after|is in \S+) (\(?)\d+ s", r"\1 \g<2>0 s", line) for line in lines]
 
 
 def program(path: Path, body: str) -> Path:

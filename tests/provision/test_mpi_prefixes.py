@@ -1,13 +1,11 @@
 """The prefixes of the MPI stacks: complete or not there, from hashed locks; those of this clone must name their MPI."""
 
 import fcntl
-import hashlib
 import os
 import re
 import stat
 import subprocess
 import threading
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.cli.main import main
 from railyard.provision import mpi_prefixes
 from railyard.provision.mpi_prefixes import SOURCES, Source, install, library_version, prefix_of, status, why_missing
+from tests.made.wheels import locked, make_wheel
 from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
@@ -23,27 +22,14 @@ CLONE = Path(__file__).parents[2]
 # --- a site whose mpich is a wheel of two files, made here: no network ------------------------------------------------
 
 
-def make_wheel(folder: Path, version: str) -> Path:
-    """Return a wheel `mpich` that puts a program into bin/ and a file into lib/."""
-    wheel = folder / f"mpich-{version}-py3-none-any.whl"
-    about = f"mpich-{version}.dist-info"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        program = zipfile.ZipInfo(f"mpich-{version}.data/data/bin/mpiexec")
-        program.external_attr = (stat.S_IFREG | 0o755) << 16
-        archive.writestr(program, f"#!/bin/sh\necho {version}\n")
-        archive.writestr(f"mpich-{version}.data/data/lib/libmpi.so.12", version)
-        archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: mpich\nVersion: {version}\n")
-        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{about}/RECORD", "")
-    return wheel
-
-
 def write_lock(home: Path, version: str, digest: str | None = None) -> None:
-    wheel = make_wheel(home, version)
-    digest = digest or hashlib.sha256(wheel.read_bytes()).hexdigest()
+    """Lock a wheel `mpich` that puts a program into bin/ and a file into lib/."""
+    data = f"mpich-{version}.data/data"
+    files = {f"{data}/bin/mpiexec": f"#!/bin/sh\necho {version}\n", f"{data}/lib/libmpi.so.12": version}
+    wheel = make_wheel(home, "mpich", version, files)
     lock = home / "requirements/stacks/mpich.txt"
     lock.parent.mkdir(parents=True, exist_ok=True)
-    lock.write_text(f"--no-index\n--find-links {home}\nmpich=={version} --hash=sha256:{digest}\n", encoding="utf-8")
+    lock.write_text(f"--no-index\n--find-links {home}\n{locked(wheel, digest)}", encoding="utf-8")
 
 
 @pytest.fixture

@@ -90,19 +90,27 @@ def _python(login: Login) -> Iterator[Finding]:
         )
 
 
+def why_no_scheduler(programs: Mapping[str, str | None], system: System) -> Finding | None:
+    """Return what of the system's scheduler and launcher is not on the search path; None where all of it is."""
+    missing = [name for name in sought(system) if name != "spack" and not programs.get(name)]
+    if not missing:
+        return None
+    return problem(
+        WHERE,
+        f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not on the search path, and the file "
+        f"says scheduler {system.scheduler}, launcher {system.launcher}",
+        "load the scheduler's module, run it on a host that has it, or correct the file",
+    )
+
+
 def _programs(login: Login, system: System) -> Iterator[Finding]:
-    missing = [name for name in sought(system) if name != "spack" and not login.programs.get(name)]
-    if missing:
-        yield problem(
-            WHERE,
-            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not on the search path, and the file "
-            f"says scheduler {system.scheduler}, launcher {system.launcher}",
-            "load the scheduler's module, run it on a host that has it, or correct the file",
-        )
+    lacking = why_no_scheduler(login.programs, system)
+    if lacking is not None:
+        yield lacking
     if "spack" in sought(system) and not login.programs.get("spack"):
         yield problem(
             WHERE,
-            "Spack is not on the search path, and it builds benchmarks of this system",
+            "there is no Spack, of this site's own or on the search path, and it builds benchmarks of this system",
             "railyard spack bootstrap, or put your own Spack on PATH",
         )
 

@@ -17,6 +17,7 @@ from railyard.rfm.run.options import read, refuse_unknown
 from railyard.site.matrix import Cell
 from railyard.site.systems.load import find_system
 from railyard.site.test_id import TestId
+from tests.made import spack_site
 
 CLONE = Path(__file__).parents[3]
 CELLS = (
@@ -276,11 +277,16 @@ def test_a_runner_without_spack_ends_the_build_with_a_sentence(
     monkeypatch.setenv("RAILYARD_HOME", str(CLONE))
     assert main(["ci", "generate", "--spack", "--prepare", "true", "--program", program]) == 0
     job = yaml.safe_load(capsys.readouterr().out)["virtual build"]
-    done = run_job(tmp_path, job, "exit 3", RAILYARD_HOME=str(CLONE), HOME=str(tmp_path))
+    site = spack_site.make(tmp_path)  # whose own Spack nobody has got, whatever this clone has
+    (site.home / "systems/made.yaml").rename(site.home / "systems/virtual.yaml")
+    site.edit("systems/virtual.yaml", "system: made", "system: virtual")
+    (site.home / "references/made.yaml").rename(site.home / "references/virtual.yaml")
+    site.edit("references/virtual.yaml", "system: made", "system: virtual")
+    done = run_job(tmp_path, job, "exit 3", RAILYARD_HOME=str(site.home), HOME=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "railyard: spack: found none on PATH, expected Spack 1.1 or newer; type: railyard spack bootstrap, then put "
-        "what it names on PATH\n"
+        f"railyard: spack: found none in {site.home}/.railyard/spack-itself and none on PATH, expected Spack 1.1 or "
+        "newer; type: railyard spack bootstrap\n"
     )
 
 
