@@ -88,9 +88,12 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *(() if evidence.played is not None or evidence.rehearsed else assessor.idle(case, tables, readings)),
         *assessor.otherwise(case.benchmark, tables),
     )
+    not_meant = identity.why_not_meant(case, evidence, parsed.tables)
+    other = None if not_meant is not None else assessor.not_meant(case, parsed.nccl)
     job = replace(
         _job(case, evidence, tables, readings, _strangers(read, readings), failures, unread),
-        not_meant=identity.why_not_meant(case, evidence, parsed.tables) or assessor.not_meant(case, parsed.nccl),
+        not_meant=not_meant or (other.sentence if other is not None else None),
+        look_at_way="" if other is None else other.look_at,
         rails_unlike=rail_setup.why_unlike(case, evidence.facts),
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )

@@ -20,7 +20,7 @@ from railyard.job.counters.node import NodeCounters
 from railyard.parsers.nccl_said import Spoken
 from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.path import counted, proof, traffic
-from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OutputLine
+from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OtherWay, OutputLine
 
 
 class Sizes:
@@ -51,7 +51,7 @@ class Sizes:
         """Return what bounds its bandwidth where no link does alone; None for what a link bounds, or nothing known."""
         return None
 
-    def not_meant(self, case: Case, spoken: Spoken | None) -> str | None:
+    def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
         """Return why the library's own log says that another way was taken than was meant, or None."""
         return None
 

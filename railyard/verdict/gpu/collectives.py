@@ -20,7 +20,7 @@ from railyard.parsers.parsed import Table
 from railyard.site.gpu_shape import shape_of_part
 from railyard.verdict.gpu import meant_way
 from railyard.verdict.path import counted, proof, traffic, within_node
-from railyard.verdict.rules.model import OutputLine
+from railyard.verdict.rules.model import OtherWay, OutputLine
 from railyard.verdict.sizes import Sizes
 
 #: Each size is made out of place and in place; nccl-tests makes both, whatever it prints of the second.
@@ -77,7 +77,7 @@ class GpuCollectives(Sizes):
             if table.context.get(name) != number
         )
 
-    def not_meant(self, case: Case, spoken: Spoken | None) -> str | None:
+    def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
         """Return what the library's own log contradicts: the network, the way within a node, and each GPU's NIC."""
         if spoken is None:
             return None

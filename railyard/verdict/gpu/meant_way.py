@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from railyard.base.wording import listing
 from railyard.parsers.nccl_said import Job, Link, Log, Rank, Speaker
 from railyard.verdict.gpu import log_reading
+from railyard.verdict.rules.model import OtherWay
 
 _SHARED_MEMORY, _PEER = "SHM", "P2P"
 
@@ -33,14 +34,37 @@ class MeantWay:
     rails: Sequence[str] = ()
 
 
-def why_other(log: Log, meant: MeantWay) -> str | None:
+_LOOK_AT_NETWORK = (
+    "the cards and their drivers (ibv_devinfo), /dev/infiniband in a container, and what sets NCCL_NET, NCCL_IB_HCA or "
+    "NCCL_SOCKET_IFNAME besides"
+)
+_LOOK_AT_LINKS = (
+    "nvidia-smi topo -m, and what sets NCCL_P2P_DISABLE or NCCL_SHM_DISABLE besides (NCCL's log has ENV lines)"
+)
+_LOOK_AT_NIC = (
+    "why NCCL left that rail out: its port (ibstat), its driver, GPUDirect RDMA, NCCL_IB_HCA; and nvidia-smi topo -m, "
+    "by which gpus: nearest of the system's file must be right"
+)
+_LOOK_AT_GROUPS = (
+    "how the launcher lays out the ranks (node after node), and whether NCCL_TESTS_SPLIT reaches them: nccl-tests has "
+    "it since January 2025"
+)
+
+
+def why_other(log: Log, meant: MeantWay) -> OtherWay | None:
     """Return the first sentence of the log that contradicts the meant way; None where none does."""
-    return next((why for why in (*_network(log, meant), *_within(log, meant)) if why is not None), None) or (
-        next(_far(log, meant), None) if meant.own_nics else None
-    )
+    far = _far(log, meant) if meant.own_nics else ()
+    asked = ((_network(log, meant), _LOOK_AT_NETWORK), (_within(log, meant), _LOOK_AT_LINKS), (far, _LOOK_AT_NIC))
+    return next((OtherWay(why, look) for whys, look in asked for why in whys), None)
 
 
-def why_other_groups(jobs: Sequence[Job]) -> str | None:
+def why_other_groups(jobs: Sequence[Job]) -> OtherWay | None:
+    """Return that a run's ranks are not one GPU of each node in each group; None where they are, or nobody says it."""
+    why = _other_groups(jobs)
+    return None if why is None else OtherWay(why, _LOOK_AT_GROUPS)
+
+
+def _other_groups(jobs: Sequence[Job]) -> str | None:
     """Return which group of a run has two GPUs of one node, where each was to have one of every node; None if none."""
     for job in jobs:
         if len(job.ranks) > 1 and not any(rank.group for rank in job.ranks):
@@ -66,7 +90,7 @@ def remarks(log: Log, meant: MeantWay) -> tuple[str, ...]:
     return tuple(said for said in (log_reading.without_gpu_direct(log), far) if said is not None)
 
 
-def _network(log: Log, meant: MeantWay) -> Iterator[str | None]:
+def _network(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where another network than the meant one was used, with the reason that the log gives."""
     if not meant.network:
         return
@@ -84,7 +108,7 @@ def _network(log: Log, meant: MeantWay) -> Iterator[str | None]:
             )
 
 
-def _within(log: Log, meant: MeantWay) -> Iterator[str | None]:
+def _within(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where GPUs of a node reached each other in another way than they were meant to."""
     for link in log.links:
         if meant.within and log_reading.is_over_network(link):

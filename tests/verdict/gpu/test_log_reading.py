@@ -27,7 +27,8 @@ def test_both_judges_find_the_same_fallback_and_the_same_reason() -> None:
     )
     because = ', since "NET/IB : No device found." (line 2)'
     assert log_reading.because(found) == because
-    assert because in (meant_way.why_other(found, MEANT) or "")
+    other = meant_way.why_other(found, MEANT)
+    assert other is not None and because in other.sentence and "ibv_devinfo" in other.look_at
     assert because in word(found, TARGET, TWO).rule.sentence
 
 
