@@ -16,8 +16,9 @@ Bounded = Literal["always", "one-rank-a-node", "never"]
 #: How a run is assessed (``railyard.verdict.sizes``): by message sizes; as an application, whose figure is set by
 #: processors and memory too, and by the number of nodes, or whose rings and collectives are of all ranks at once and
 #: have no message sizes; by pairs of nodes; as a collective
-#: between GPUs, by message sizes, whose bounds are not those of a link alone.
-AssessedBy = Literal["sizes", "application", "node_pairs", "gpus"]
+#: between GPUs, by message sizes, whose bounds are not those of a link alone; as such a collective between two nodes at
+#: a time, each a step of one job.
+AssessedBy = Literal["sizes", "application", "node_pairs", "gpus", "gpu_pairs"]
 #: Where a tool's repetitions come from, and with them the bytes of a run: it prints them; its check tells it how many
 #: to make; nobody knows them, and the path of its runs is what the counters show alone.
 RepetitionsFrom = Literal["printed", "told", "nowhere"]
@@ -199,7 +200,8 @@ class Benchmark:
     less than its key. ``doubled_in``: the file of the tool whose sizes are of both directions together.
     ``grows``: its problem is made for the nodes that there are; else it is one problem, on any nodes.
     ``signature``: a report draws its bandwidth over the time of a message. ``in_gpu``: its buffers lie in the memory of
-    GPUs, at one end at least, so that the GPUs' slots bound it, too. ``within``: what carries it within a node, between
+    GPUs, at one end at least, so that the GPUs' slots bound it, too. ``every_gpu``: all GPUs of its nodes take part,
+    each by a rank of its own. ``within``: what carries it within a node, between
     a GPU and the processors or between two GPUs; empty for what no such link bounds.
     """
 
@@ -224,6 +226,7 @@ class Benchmark:
     grows: bool = False
     signature: bool = False
     in_gpu: bool = False
+    every_gpu: bool = False
     within: Within = ""
 
     @property

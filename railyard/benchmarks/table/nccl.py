@@ -20,16 +20,19 @@ class Part:
 
     ``split``: the GPUs of the same number on all nodes are a group of their own, all groups at once, so that nothing
     goes from GPU to GPU of a node (``NCCL_TESTS_SPLIT``). ``within_node``: of one node, by its own links.
-    ``over_nics``: of one node, whose GPUs reach each other over its NICs alone.
+    ``over_nics``: of one node, whose GPUs reach each other over its NICs alone. ``pairs``: of two nodes at a time, all
+    pairs one after the other or at once, each a run of its own.
     """
 
     one_gpu: bool = False
     split: bool = False
     within_node: bool = False
     over_nics: bool = False
+    pairs: bool = False
 
 
 WHOLE, TWO_NODES, ONE_GPU, RAILS, ONE_NODE, OVER_NICS = "", "two-nodes", "one-gpu", "rails", "one-node", "over-nics"
+PAIRS = "pairs"
 PARTS: Mapping[str, Part] = MappingProxyType(
     {
         WHOLE: Part(),
@@ -38,6 +41,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         RAILS: Part(split=True),
         ONE_NODE: Part(within_node=True),
         OVER_NICS: Part(over_nics=True),
+        PAIRS: Part(pairs=True),
     }
 )
 #: Those that there are checks of; of these alone a system must have a reference.
@@ -78,7 +82,7 @@ ENTRIES = (
             f"nccl/{collective}_perf{f'/{part}' if part else ''}",
             _BUSBW,
             of_link=False,
-            assessed="gpus",
+            assessed="gpu_pairs" if PARTS[part].pairs else "gpus",
             printed=f"{collective}_perf",
             within_node=PARTS[part].within_node,
         )

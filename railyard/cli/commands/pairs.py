@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -18,6 +18,9 @@ from railyard.site.topology import Leaves
 from railyard.site.topology import parse as parse_leaves
 from railyard.verdict.blame.node_pairs import RAIL_REPEATS, layout_of, next_step, rail_rounds, rounds_text
 from railyard.verdict.blame.search.model import PairsError, Settings, Step, Verdict
+
+if TYPE_CHECKING:
+    from railyard.verdict.blame.gpu_pairs import Recorded
 
 _outputs = click.argument("outputs", metavar="OUTPUT...", nargs=-1, required=True, type=click.Path(path_type=Path))
 _repeats = click.option(
@@ -40,6 +43,27 @@ _switches = click.option(
 )
 
 
+_OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
+_tool = click.option(
+    "--tool",
+    type=click.Choice([_OF_PAIRS, _NCCL]),
+    default=_OF_PAIRS,
+    show_default=True,
+    help="nccl: logs of nccl-tests or rccl-tests between two nodes each, as files, folders or patterns.",
+)
+_at_once = click.option(
+    "--at-once",
+    multiple=True,
+    metavar="LOG",
+    type=click.Path(path_type=Path),
+    help="With --tool nccl: logs of pairs that were measured at once with others; of a pair that was measured alone as "
+    "well, the better value counts.",
+)
+#: Options that one of the tools alone has.
+_ONLY = {"repeats": _OF_PAIRS, "expected": _OF_PAIRS}
+_ONLY |= dict.fromkeys(("at_once", "name_pattern", "fewest", "as_json", "plot"), _NCCL)
+
+
 @click.group(name="pairs")
 def command() -> None:
     """All pairs of nodes: outputs of railyard-pairs, first that of all rounds, then that of each step after it."""
@@ -47,11 +71,34 @@ def command() -> None:
 
 @command.command(name="next")
 @_outputs
+@_tool
 @_repeats
 @_expected
 @_switches
-def next_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
-    """Print the rounds to measure next, as railyard-pairs reads them; nothing where the verdict is reached."""
+@_at_once
+@click.pass_context
+def next_command(
+    context: click.Context,
+    /,
+    outputs: tuple[Path, ...],
+    tool: str,
+    repeats: int,
+    expected: float | None,
+    switches: Path | None,
+    at_once: tuple[Path, ...],
+) -> int:
+    """Print what to measure next; nothing where the verdict is reached.
+
+    Of railyard-pairs these are rounds, as it reads them; of nccl one pair a line: both nodes, and the GPU or "all".
+    """
+    _refuse_others(context, tool)
+    if tool == _NCCL:
+        from railyard.verdict.blame.gpu_pairs_next import judged_again, next_pairs
+
+        recorded, early = _recorded(outputs, at_once, None)
+        for ask in next_pairs(judged_again(recorded, early, _leaves(switches))):
+            click.echo(ask.word)
+        return 0
     found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
     if isinstance(found, Step):
         click.echo(rounds_text(found.rounds, found.repeats), nl=False)
@@ -72,24 +119,13 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
     return 0
 
 
-_OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
-#: Options that one of the tools alone has.
-_ONLY = {"repeats": _OF_PAIRS, "expected": _OF_PAIRS}
-_ONLY |= dict.fromkeys(("name_pattern", "fewest", "as_json", "plot"), _NCCL)
-
-
 @command.command(name="judge")
 @_outputs
-@click.option(
-    "--tool",
-    type=click.Choice([_OF_PAIRS, _NCCL]),
-    default=_OF_PAIRS,
-    show_default=True,
-    help="nccl: logs of nccl-tests or rccl-tests between two nodes each, as files, folders or patterns.",
-)
+@_tool
 @_repeats
 @_expected
 @_switches
+@_at_once
 @click.option(
     "--name-pattern",
     metavar="REGEX",
@@ -115,15 +151,20 @@ def judge_command(
     **of_nccl: Any,
 ) -> int:
     """Say who is slow: nodes, pairs, or GPUs; exit 1 where one is named, or something could not be judged."""
-    for name, only in _ONLY.items():
-        if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
-            raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
+    _refuse_others(context, tool)
     judges: dict[str, Callable[[], int]] = {
         _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected),
         _NCCL: lambda: _judge_nccl(outputs, _leaves(switches), **of_nccl),
     }
     return judges[tool]()
+
+
+def _refuse_others(context: click.Context, tool: str) -> None:
+    """Raise InputError for an option that another tool alone has."""
+    for name, only in _ONLY.items():
+        if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
+            raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
 
 
 def _judge_pairs(outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expected: float | None) -> int:
@@ -136,19 +177,19 @@ def _judge_pairs(outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expec
 
 
 def _judge_nccl(
-    given: Sequence[Path], leaf_of: Leaves, name_pattern: str | None, fewest: bool, as_json: bool, plot: Path | None
+    given: Sequence[Path],
+    leaf_of: Leaves,
+    at_once: Sequence[Path],
+    name_pattern: str | None,
+    fewest: bool,
+    as_json: bool,
+    plot: Path | None,
 ) -> int:
     from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
+    from railyard.verdict.blame.gpu_pairs_next import judged_again
 
-    files = _files(given)
-    names = [file.name for file in files]
-    shown = names if len(set(names)) == len(names) else [str(file) for file in files]
-    texts = ((name, _text(file)) for name, file in zip(shown, files, strict=True))
-    recorded = gpu_pairs.recorded(texts, _pattern(name_pattern))
-    if not recorded.tests:
-        why = recorded.not_used[0].why if recorded.not_used else "no file"
-        raise InputError(", ".join(map(str, given[:3])), why, "logs of nccl-tests or rccl-tests between two nodes each")
-    found = gpu_pairs.judge(recorded, leaf_of)
+    recorded, early = _recorded(given, at_once, name_pattern)
+    found = judged_again(recorded, early, leaf_of).judged
     few = gpu_pairs.sufficient(found, leaf_of) if fewest else None
     if plot is not None:
         from railyard.results.report.pair_plot import write_pair_plot
@@ -161,6 +202,26 @@ def _judge_nccl(
     else:
         click.echo(gpu_pairs_text.text(found, few), nl=False)
     return 0 if found.is_good else 1
+
+
+def _recorded(
+    given: Sequence[Path], at_once: Sequence[Path], name_pattern: str | None
+) -> tuple["Recorded", frozenset[str]]:
+    """Return what logs hold, and the names of those that were measured at once with others.
+
+    Raises InputError where no log has a test of two nodes.
+    """
+    from railyard.verdict.blame import gpu_pairs
+
+    early = _files(at_once)
+    files = list(dict.fromkeys((*early, *_files(given))))
+    names = [file.name for file in files]
+    shown = dict(zip(files, names if len(set(names)) == len(names) else map(str, files), strict=True))
+    recorded = gpu_pairs.recorded(((shown[file], _text(file)) for file in files), _pattern(name_pattern))
+    if not recorded.tests:
+        why = recorded.not_used[0].why if recorded.not_used else "no file"
+        raise InputError(", ".join(map(str, given[:3])), why, "logs of nccl-tests or rccl-tests between two nodes each")
+    return recorded, frozenset(shown[file] for file in early)
 
 
 def _files(given: Sequence[Path]) -> list[Path]:

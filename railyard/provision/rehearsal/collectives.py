@@ -4,6 +4,7 @@ Which GPUs take part is the system's file's, how they are grouped and over what 
 of nccl-tests and NCCL, as they are documented: what Railyard sets is tried by what it is to effect.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -44,7 +45,8 @@ def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
         raise RailyardError(
             f"{asked.key}: found no GPUs in systems/{network.crew.site.system.system}.yaml, expected gpus"
         )
-    first_gpu = _first_gpu(network.crew)
+    # No two runs have the same processes.
+    first_gpu, first_pid = _first_gpu(network.crew), os.getpid()
     network = Network(_near(network.crew, gpus, first_gpu))
     crew = network.crew
     groups, part, ranks = _groups(crew), _part(crew), max(crew.per_node.values())
@@ -60,7 +62,8 @@ def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
     run = Printed(
         name, dict.fromkeys(asked.sizes, 1.0), [member.node for member in crew.members], ranks, sentence, groups,
         iterations=1 if told is None else told.measured, warm_ups=0 if told is None else told.warm_up,
-        checked=asked.validated, log=list(_log(crew, part, gpus, fabrics[fabric], first_gpu)), first_gpu=first_gpu,
+        checked=asked.validated, log=list(_log(crew, part, gpus, fabrics[fabric], first_gpu, first_pid)),
+        first_gpu=first_gpu, first_pid=first_pid,
     )  # fmt: skip
     why = _why_it_ends(crew, gpus, part, first_gpu)
     if why is not None:
@@ -142,7 +145,11 @@ def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, si
         return healthy
     if any(network.is_fallback(flow) for flow in flows):
         return min(healthy, model.MANAGEMENT_MB_S)
-    own = [model.rail_share(network.faults, node, port.name) for node in network.crew.nodes for port in _ports(network)]
+    nodes, ports = network.crew.nodes, _ports(network)
+    own = [min(model.rail_share(network.faults, node, port.name) for node in nodes) for port in ports]
+    if part == RAILS and asked.words.get("-a", "1") == "1":
+        # nccl-tests prints the mean of all ranks' times, those of all groups, unless it is told otherwise.
+        return healthy * len(own) / sum(1 / share for share in own)
     return healthy * min([*own, *(network.share(flow, size) for flow in flows if not flow.within_node)])
 
 
@@ -188,12 +195,13 @@ def _move(network: Network, name: str, part: str, shape: Shape, groups: int, vol
         traffic.add(moves, flow, 1 << 30, max(sent, float(collective(name).rooted)) * groups * volume, 0)
 
 
-def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int) -> Iterator[str]:
+def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int, first_pid: int) -> Iterator[str]:
     """Yield what NCCL says at its start: network, NICs, and by which way each GPU sends."""
     ranks = max(crew.per_node.values())
     for member, taken in zip(crew.members, crew.takes, strict=True):
         gpu = first_gpu + member.local
-        head = f"{member.node}:{member.rank + 1}:{member.rank + 1} [{gpu}] NCCL INFO"
+        pid = first_pid + member.rank
+        head = f"{member.node}:{pid}:{pid} [{gpu}] NCCL INFO"
         is_net = taken.ports[0].kind == "net"
         kind, network = ("", "Socket") if is_net else ("/RoCE" if fabric.kind == "roce" else "/IB", "IB")
         listed = " ".join(

@@ -26,7 +26,7 @@ class Printed:
     """What a run prints: size in bytes -> busbw in MB/s; ``hosts`` has the node of each rank, ``gpus`` are a node's.
 
     ``groups``: ranks are dealt to them by their number. ``log`` has lines of the library's, before the table.
-    ``first_gpu``: the GPU of each node's first rank (NCCL_TESTS_DEVICE).
+    ``first_gpu``: the GPU of each node's first rank (NCCL_TESTS_DEVICE). ``first_pid``: the number of rank 0's process.
     """
 
     collective: str
@@ -40,6 +40,7 @@ class Printed:
     checked: bool = True
     log: Sequence[str] = ()
     first_gpu: int = 0
+    first_pid: int = 1
 
 
 def bus_of(gpu: int) -> str:
@@ -73,8 +74,8 @@ def before_its_end(run: Printed) -> str:
         "# Using devices",
     ]
     lines += [
-        f"#  Rank {rank:2d} Group {rank % run.groups:2d} Pid {rank + 1} on {host} device {_device(rank, run):2d} "
-        f"[{bus_of(_device(rank, run))}] {NO_GPU}"
+        f"#  Rank {rank:2d} Group {rank % run.groups:2d} Pid {run.first_pid + rank} on {host} device "
+        f"{_device(rank, run):2d} [{bus_of(_device(rank, run))}] {NO_GPU}"
         for rank, host in enumerate(run.hosts)
     ]
     return "\n".join([*lines, *run.log, ""])

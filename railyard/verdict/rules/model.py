@@ -274,7 +274,8 @@ class Inputs:
     whose path could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show.
     ``today`` is only held against the expected failure's date.
     ``suspects`` are findings of probes made after the run. ``replayed`` says what was played in place of a measurement.
-    ``contradictions``: figures of one row that cannot all be true.
+    ``contradictions``: figures of one row that cannot all be true. ``beside``: why rule 5 fails though the references
+    hold, since parts of the run differ from one another.
     """
 
     system: str
@@ -294,6 +295,7 @@ class Inputs:
     suspects: tuple[Suspect, ...] = ()
     replayed: str | None = None
     contradictions: tuple[str, ...] = ()
+    beside: "RuleResult | None" = None
 
 
 @dataclass(frozen=True, slots=True)
