@@ -92,16 +92,11 @@ def next_command(
     Of railyard-pairs these are rounds, as it reads them; of nccl one pair a line: both nodes, and the GPU or "all".
     """
     _refuse_others(context, tool)
-    if tool == _NCCL:
-        from railyard.verdict.blame.gpu_pairs_next import judged_again, next_pairs
-
-        recorded, early = _recorded(outputs, at_once, None)
-        for ask in next_pairs(judged_again(recorded, early, _leaves(switches))):
-            click.echo(ask.word)
-        return 0
-    found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
-    if isinstance(found, Step):
-        click.echo(rounds_text(found.rounds, found.repeats), nl=False)
+    says: dict[str, Callable[[], None]] = {
+        _OF_PAIRS: lambda: _next_of_pairs(outputs, repeats, expected, _leaves(switches)),
+        _NCCL: lambda: _next_of_nccl(outputs, at_once, _leaves(switches)),
+    }
+    says[tool]()
     return 0
 
 
@@ -116,6 +111,29 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
     found = _asked(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Verdict):
         click.echo(rounds_text(rail_rounds(found, layout_of(tables[0], expected, leaf_of)), RAIL_REPEATS), nl=False)
+    return 0
+
+
+@command.command(name="groups")
+@click.argument("output", metavar="OUTPUT", type=click.Path(path_type=Path))
+@click.option(
+    "--expected",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MB/s",
+    required=True,
+    help="The least busbw that the slowest group should give at the largest size.",
+)
+def groups_command(output: Path, expected: float) -> int:
+    """Print the groups of a run of nccl-tests (NCCL_TESTS_SPLIT) whose rails to measure; nothing where it is fast."""
+    from railyard.parsers.nccl import parse as parse_nccl
+    from railyard.verdict.gpu.rails import groups_to_measure
+
+    try:
+        tables = parse_nccl(_text(output)).tables
+    except ParseError as error:
+        raise InputError(str(output), str(error), "an output of nccl-tests") from None
+    for group in groups_to_measure(tables, expected):
+        click.echo(group)
     return 0
 
 
@@ -165,6 +183,20 @@ def _refuse_others(context: click.Context, tool: str) -> None:
         if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
             raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
+
+
+def _next_of_pairs(outputs: tuple[Path, ...], repeats: int, expected: float | None, leaf_of: Leaves) -> None:
+    found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
+    if isinstance(found, Step):
+        click.echo(rounds_text(found.rounds, found.repeats), nl=False)
+
+
+def _next_of_nccl(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -> None:
+    from railyard.verdict.blame.gpu_pairs_next import judged_again, next_pairs
+
+    recorded, early = _recorded(given, at_once, None)
+    for ask in next_pairs(judged_again(recorded, early, leaf_of)):
+        click.echo(ask.word)
 
 
 def _judge_pairs(outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expected: float | None) -> int:

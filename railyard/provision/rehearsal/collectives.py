@@ -75,9 +75,14 @@ def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
 
 
 def _first_gpu(crew: Crew) -> int:
-    """Return the GPU of each node's first process. Source: NCCL_TESTS_DEVICE, common.cu of nccl-tests 2.19."""
+    """Return the GPU of each node's first process.
+
+    Source: NCCL_TESTS_DEVICE, common.cu of nccl-tests 2.19; CUDA C++ Programming Guide, CUDA Environment Variables.
+    """
     said = crew.variables.get("NCCL_TESTS_DEVICE", "")
-    return int(said) if said.isdigit() else 0
+    visible = crew.variables.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    place = int(said) if said.isdigit() else 0
+    return int(visible[place]) if place < len(visible) and visible[place].isdigit() else place
 
 
 def _near(crew: Crew, gpus: Gpus, first_gpu: int) -> Crew:
@@ -95,7 +100,7 @@ def _near(crew: Crew, gpus: Gpus, first_gpu: int) -> Crew:
 def _why_it_ends(crew: Crew, gpus: Gpus, part: str, first_gpu: int) -> str | None:
     """Return the library's words where one of the GPUs is missing, or nothing comes through from it to another node."""
     for member in crew.members:
-        gpu, head = first_gpu + member.local, f"{member.node}: Test"
+        gpu, head = (first_gpu + member.local) % gpus.per_node, f"{member.node}: Test"
         missing = [f for f in crew.rehearsal.faults if f.kind == "missing" and f.node in (member.node, EVERY_NODE)]
         if gpu >= gpus.per_node - len(missing):
             return f"{head} CUDA failure common.cu:1568 'invalid device ordinal'\n"
@@ -147,9 +152,13 @@ def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, si
         return min(healthy, model.MANAGEMENT_MB_S)
     nodes, ports = network.crew.nodes, _ports(network)
     own = [min(model.rail_share(network.faults, node, port.name) for node in nodes) for port in ports]
-    if part == RAILS and asked.words.get("-a", "1") == "1":
+    reports = asked.words.get("-a", "1")
+    if part == RAILS and reports == "1":
         # nccl-tests prints the mean of all ranks' times, those of all groups, unless it is told otherwise.
         return healthy * len(own) / sum(1 / share for share in own)
+    if part == RAILS and reports == "0":  # that of the first rank, which is of its own GPU's group
+        gpus = network.crew.site.system.gpus
+        return healthy * own[0 if gpus is None else _nic_of(_first_gpu(network.crew), ports, gpus)]
     return healthy * min([*own, *(network.share(flow, size) for flow in flows if not flow.within_node)])
 
 
@@ -199,7 +208,7 @@ def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int, firs
     """Yield what NCCL says at its start: network, NICs, and by which way each GPU sends."""
     ranks = max(crew.per_node.values())
     for member, taken in zip(crew.members, crew.takes, strict=True):
-        gpu = first_gpu + member.local
+        gpu = (first_gpu + member.local) % gpus.per_node
         pid = first_pid + member.rank
         head = f"{member.node}:{pid}:{pid} [{gpu}] NCCL INFO"
         is_net = taken.ports[0].kind == "net"

@@ -49,7 +49,7 @@ def bus_of(gpu: int) -> str:
 
 
 def _device(rank: int, run: Printed) -> int:
-    return run.first_gpu + rank % run.gpus
+    return (run.first_gpu + rank % run.gpus) % max(run.gpus, run.first_gpu + 1)
 
 
 def nccl(made: "Made", name: str) -> str:

@@ -43,7 +43,10 @@ class RuleRecord:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``."""
+    """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``.
+
+    A rail without a node is that of one of the run's nodes, and which one is not known.
+    """
 
     kind: SuspectKind
     reason: str

@@ -162,6 +162,7 @@ def suspect_words(suspect: Suspect) -> str:
     """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``."""
     if suspect.node is None:
         of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}
+        of_rail["rail"] = f"rail {suspect.rail} of one of these nodes"
         name = of_rail.get(suspect.kind, f"the {suspect.kind}")
     else:
         name = f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"

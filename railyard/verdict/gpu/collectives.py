@@ -13,12 +13,13 @@ from railyard.benchmarks.gpu.carried import carried, least_carried
 from railyard.benchmarks.gpu.possible import Most, most
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.hardware.gpu_nodes import Shape
-from railyard.job.case import Case
+from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.nccl_said import Spoken
 from railyard.parsers.parsed import Table
 from railyard.site.gpu_shape import shape_of_part
-from railyard.verdict.gpu import meant_way
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.gpu import meant_way, rails
 from railyard.verdict.path import counted, proof, traffic, within_node
 from railyard.verdict.rules.model import OtherWay, OutputLine
 from railyard.verdict.sizes import Sizes
@@ -51,6 +52,17 @@ class GpuCollectives(Sizes):
     """Answers for a collective between GPUs."""
 
     has_shape = False
+
+    def __init__(self, again: Sequence[str] = ()) -> None:
+        self.again = tuple(again)
+
+    def of(self, evidence: Evidence) -> "GpuCollectives":
+        """Return what answers for a run by what was measured behind it: each rail, where it is in groups."""
+        return GpuCollectives(evidence.again)
+
+    def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
+        """Return which rail is slow, of a run in groups whose rails were measured one after the other."""
+        return rails.findings(case, rails.of_each(self.again)) if part_of(case.benchmark).split else None
 
     def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
         """Return what busbw is possible at most by any algorithm, over these NICs, links and slots of GPUs."""

@@ -42,6 +42,7 @@ class GpuPairs(GpuCollectives):
     """Answers for the pairs of one job; without ``steps`` for none."""
 
     def __init__(self, steps: Sequence[Ended] = ()) -> None:
+        super().__init__()
         self.all_steps = tuple(steps)
 
     def of(self, evidence: Evidence) -> "GpuPairs":
@@ -78,7 +79,7 @@ class GpuPairs(GpuCollectives):
         ]
         other = [(ended, why) for ended in self.all_steps if (why := self._unlike(case, ended)) is not None]
         said = []
-        for some, what in ((lost, "gave no result"), (other, "are of other GPUs than was asked for")):
+        for some, what in ((lost, "gave no sound result"), (other, "are of other GPUs than was asked for")):
             if some:
                 shown = [f"{_pair(ended)} ({ended.step.log}: {why})" for ended, why in some[:_SHOWN]]
                 more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
@@ -238,6 +239,9 @@ class GpuPairs(GpuCollectives):
 
     def _why_no_result(self, ended: Ended) -> str | None:
         tests = [test for test in self._recorded.tests if test.log == ended.step.log]
+        parsed = self._parsed[ended.text]
+        if isinstance(parsed, Parsed) and parsed.failures and any(test.value is not None for test in tests):
+            return f'its output reports "{parsed.failures[0].text}" (line {parsed.failures[0].line})'
         if any(test.value is not None and not test.wrong for test in tests) and ended.step.exit_code == 0:
             return None
         if ended.step.exit_code in TIMED_OUT:

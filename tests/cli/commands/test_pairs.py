@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
+from tests.made import nccl as made_nccl
 from tests.made import nccl_pair_logs
 
 TEXT = (Path(__file__).parents[2] / "parsers/made/pairs-four-nodes.txt").read_text(encoding="utf-8")
@@ -223,3 +224,14 @@ def test_after_a_round_of_nccl_tests_it_asks_for_the_suspect_alone_and_then_coun
 def test_at_once_is_an_option_of_nccl_alone(first: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pairs", "next", "--at-once", str(first), str(first)]) == 2
     assert "--at-once: found --tool railyard-pairs, expected --tool nccl" in capsys.readouterr().err
+
+
+def test_groups_are_printed_where_the_slowest_is_too_slow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rails.out"
+    file.write_text(made_nccl.output("all_reduce", ("g1", "g2"), {1 << 30: 40_000.0}, groups=4), encoding="utf-8")
+    assert main(["pairs", "groups", "--expected", "41000", str(file)]) == 0
+    assert capsys.readouterr().out.split() == ["0", "1", "2", "3"]
+    assert main(["pairs", "groups", "--expected", "39000", str(file)]) == 0
+    assert capsys.readouterr().out == ""
+    file.write_text("nothing\n", encoding="utf-8")
+    assert main(["pairs", "groups", "--expected", "39000", str(file)]) == 2
