@@ -12,7 +12,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 # The targets build on one another in the order given: .venv before .stacks before a run.
 .NOTPARALLEL:
-.PHONY: help needs venv stacks run test test-all test-verbs lint types format lock docs dist wheelhouse clean distclean
+.PHONY: help needs venv stacks browser run test test-all test-verbs lint types format lock docs screenshots dist wheelhouse clean distclean
 
 BIN := .venv/bin
 export INSTALL PYTHON
@@ -47,6 +47,7 @@ test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every 
 
 # What is held to plain English, the words of ci/plain-english.txt; spelling is checked in the code too.
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results
+PROSE += railyard/parsers railyard/provision/*.py $(addprefix railyard/provision/,programs replay testbed) benchmarks
 
 lint: venv ## ruff: mistakes and form; codespell: spelling, and plain English
 	@$(BIN)/ruff check --quiet .
@@ -70,6 +71,11 @@ venv: ## make .venv with railyard and reframe from the locks
 	@sh ci/needs.sh python
 	@sh ci/venv.sh
 
+browser: venv ## Chromium and axe-core: without them the tests of the page in a real browser are skipped
+	@sh ci/needs.sh browser
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input \
+	    --require-hashes --no-deps --only-binary :all: --requirement requirements/browser.txt
+
 stacks: needs venv ## make the MPI stacks' prefixes in .stacks
 	@$(BIN)/railyard stacks install
 
@@ -85,6 +91,9 @@ docs: venv ## write the generated pages of docs/ anew, and all pages as a site i
 	@$(BIN)/python -m railyard.cli.published > docs/reference/published.md
 	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/sphinx-build --fail-on-warning --quiet docs docs/_build/html
+
+screenshots: browser ## the pictures of the page in docs/ anew, from the records of real runs in docs/screenshots
+	@$(BIN)/python -m tests.screenshots
 
 dist: venv ## wheel and sdist into dist/: `pip install` one of them where there is no clone
 	@rm -rf dist

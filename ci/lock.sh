@@ -21,11 +21,13 @@ trap 'exit 130' INT TERM
 
 # No index, find-links or host of the machine that runs this may get into a lock, nor an option line that names one.
 export CUSTOM_COMPILE_COMMAND='make lock'
+unsafe=--allow-unsafe
 compile() {
     output=$1
     shift
     echo "lock: $output"
-    "$scratch/venv/bin/pip-compile" --quiet --no-config --generate-hashes --strip-extras --allow-unsafe --newline=lf \
+    # shellcheck disable=SC2086
+    "$scratch/venv/bin/pip-compile" --quiet --no-config --generate-hashes --strip-extras $unsafe --newline=lf \
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
         ${UPGRADE:+--upgrade} --output-file "$output" "$@"
 }
@@ -37,3 +39,6 @@ compile requirements/dev.txt --constraint requirements/runtime.txt requirements/
 for input in requirements/stacks/*.in; do
     compile "${input%.in}.txt" "$input"
 done
+# What drives a browser in Python stays out, 40 MB: only the script in that wheel is used.
+unsafe='--unsafe-package playwright --unsafe-package greenlet --unsafe-package pyee --unsafe-package typing-extensions'
+compile requirements/browser.txt requirements/browser.in

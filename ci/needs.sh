@@ -6,6 +6,7 @@
 #   ci/needs.sh verbs      also QEMU and what verbs are measured with, for the system virtual-verbs
 #   ci/needs.sh spack      also what Spack builds the virtual cluster's benchmarks with (systems/spack/virtual.yaml)
 #   ci/needs.sh slurm      also Slurm, for the system virtual-slurm
+#   ci/needs.sh browser    only Chromium, for the tests of the page in a real browser and for `make screenshots`
 #   ci/needs.sh tests      also Slurm, and the simulated InfiniBand fabric: without them their tests are skipped
 #
 # INSTALL=0   never install      PYTHON=…   the interpreter that .venv is to be made with (default: python3)
@@ -90,6 +91,9 @@ opensm          opensm           the simulated InfiniBand fabric: its subnet man
 iblinkinfo      infiniband-diags railyard fabric
 busybox         busybox-static   the node scripts under another shell
 '
+browser_needs="$python_needs"'
+chromium        chromium         the page in a real browser: make browser, make screenshots
+'
 
 main() {
     case ${1:-all} in
@@ -97,10 +101,11 @@ main() {
         verbs) table=$verbs_needs ;;
         spack) table=$spack_needs ;;
         slurm) table=$slurm_needs ;;
+        browser) table=$browser_needs ;;
         tests) table=$tests_needs ;;
         python) table=$python_needs ;;
         *)
-            echo "needs: no such part: $1; known: python, spack, slurm, tests, verbs, or nothing for what make run needs" >&2
+            echo "needs: no such part: $1; known: browser, python, spack, slurm, tests, verbs, or nothing for what make run needs" >&2
             exit 2
             ;;
     esac

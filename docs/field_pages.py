@@ -1,4 +1,4 @@
-"""Pages of every field of systems/*.yaml, references/*.yaml and stored results, out of their schemas.
+"""Pages of every field of systems/*.yaml, references/*.yaml, stored results and sick parts, out of their schemas.
 
 ``python docs/field_pages.py`` writes them into docs/reference; ``make docs`` does so.
 """
@@ -16,6 +16,7 @@ PAGES = {
     "system-file.md": ("systems", "Fields of systems/NAME.yaml"),
     "references-file.md": ("references", "Fields of references/NAME.yaml"),
     "run-record.md": ("results", "Fields of a stored result"),
+    "sick-list.md": ("sick", "Fields of the list of sick parts"),
 }
 
 

@@ -12,10 +12,10 @@ import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
 from railyard.benchmarks.apps import npb_mz_shape, npb_shape
+from railyard.benchmarks.table.applications import NPB_MZ
 from railyard.parsers import npb
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.variants import stated
-from railyard.site.matrix import NPB_MZ
 from railyard.stacks.model import NIC_PER_RANK
 
 

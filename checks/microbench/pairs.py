@@ -9,6 +9,7 @@ import reframe as rfm
 from reframe.core.builtins import variable
 
 from railyard.rfm.checks.pairs import PairsCheck
+from railyard.rfm.checks.sampled_pairs import SampledPairsCheck
 from railyard.verdict.blame.search.model import Round
 from railyard.verdict.blame.search.rounds import rounds
 
@@ -24,3 +25,11 @@ class AllPairs(PairsCheck):
 
     def rounds(self, nodes: int) -> tuple[Round, ...]:
         return rounds(nodes, self.at_once or None)
+
+
+@rfm.simple_test
+class SampledPairs(SampledPairsCheck):
+    """Some of all pairs within a budget: who is slow, what was covered, which faults would have been found."""
+
+    benchmark = "pairs"
+    num_nodes = 4

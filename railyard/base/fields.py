@@ -21,8 +21,8 @@ _SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _DURATION_PATTERN = r"(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?"
 # Checked in this order, each with what a shell or a program would make of it.
 _REACHES_A_SHELL: tuple[tuple[str, str], ...] = (
-    ("$(", 'a shell would run what stands in "$("'),
-    ("`", "a shell would run what stands in backticks"),
+    ("$(", 'a shell would run what is in "$("'),
+    ("`", "a shell would run what is in backticks"),
     ("$", 'a shell would replace "$"'),
     (";", 'a shell would end its command at ";"'),
     ("\n", "a shell would end its command at the line's end"),

@@ -1,13 +1,22 @@
 """Names of nodes as Slurm writes them: ``node[001-018,020],login`` is twenty names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+from railyard.base.wording import counted, listing
 
 #: More names than this in one pair of brackets is a slip of the finger.
 MOST_NAMES = 10_000
 _BETWEEN_COMMAS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
 _RANGED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]([^\[\]]*)")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+#: A word of a command tells more names than this by ranges.
+_LONG = 64
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+#: A sentence names so many nodes one by one; of more it says how many there are.
+MOST_IN_WORDS = 16
+#: Ranges of more nodes are shown up to so many characters, else the first few nodes in their place.
+_LONGEST_RANGES, _FIRST_FEW = 120, 4
 
 
 def expanded(text: str) -> Iterator[str]:
@@ -19,9 +28,55 @@ def expanded(text: str) -> Iterator[str]:
         yield from _of_one(each)
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as one word of a command: with commas; of many as ranges, since a word has 128 KiB at most."""
+    return ",".join(names) if len(names) <= _LONG else folded(names)
+
+
 def label(node: str) -> str:
     """Return a host's name without its domain, in lower case: how two spellings of one node are held equal."""
     return node.split(".")[0].lower()
+
+
+def folded(names: Iterable[str]) -> str:
+    """Return names in Slurm's way of writing, each once: what ``expanded`` makes the same names of, in another order.
+
+    Names with one beginning and as many digits share brackets, their numbers rising: ``n[001-003,7]`` has none of
+    another width. Beginnings stand in the order in which they first come.
+    """
+    found: dict[tuple[str, int], set[int]] = {}
+    for name in names:
+        numbered = _NUMBERED.fullmatch(name)
+        before, digits = numbered.groups() if numbered else (name, "")
+        found.setdefault((before, len(digits)), set()).add(int(digits or 0))
+    return ",".join(_brackets(before, width, sorted(numbers)) for (before, width), numbers in found.items())
+
+
+def named(nodes: Sequence[str]) -> str:
+    """Return nodes in a sentence: up to 16 by name, of more how many and their ranges: ``5120 nodes (n[0001-5120])``.
+
+    Where the ranges are long, the first few nodes stand in their place: ``37 nodes (n01, n07, n12, n13 and 33 more)``.
+    """
+    if len(nodes) <= MOST_IN_WORDS:
+        return listing(nodes)
+    ranges = folded(nodes)
+    if len(ranges) > _LONGEST_RANGES:
+        ranges = f"{', '.join(nodes[:_FIRST_FEW])} and {len(nodes) - _FIRST_FEW} more"
+    return f"{counted(len(nodes), 'node')} ({ranges})"
+
+
+def _brackets(before: str, width: int, numbers: Sequence[int]) -> str:
+    if not width:
+        return before
+    first = [number for place, number in enumerate(numbers) if place == 0 or numbers[place - 1] != number - 1]
+    last = [
+        number for place, number in enumerate(numbers) if place + 1 == len(numbers) or numbers[place + 1] != number + 1
+    ]
+    parts = [
+        f"{start:0{width}}" if start == end else f"{start:0{width}}-{end:0{width}}"
+        for start, end in zip(first, last, strict=True)
+    ]
+    return f"{before}{parts[0]}" if len(numbers) == 1 else f"{before}[{','.join(parts)}]"
 
 
 def _of_one(text: str) -> Iterator[str]:

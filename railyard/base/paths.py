@@ -32,7 +32,7 @@ def find_home(settings_file: str | Path | None = None) -> Path:
     if chosen:
         home, why = Path(chosen), f"{HOME_VARIABLE} says so"
     elif settings_file is not None:
-        home, why = Path(settings_file).parent, f"{settings_file} stands there"
+        home, why = Path(settings_file).parent, f"{settings_file} is there"
     else:
         home, why = Path.cwd(), "it is the working folder"
     home = home.resolve()

@@ -177,7 +177,7 @@ class _Reader:
         # compose gives an alias as the very node of its anchor, so a node met twice is one. (Scalars cannot bomb,
         # and aliases of them are refused where the anchor's text is: they change nothing.)
         if id(node) in self.seen:
-            raise self.fail(node, path, "an alias (*name) of what stands here", "every value written out")
+            raise self.fail(node, path, "an alias (*name) of what is written here", "every value written out")
         self.seen.add(id(node))
         if len(path) > MAX_DEPTH:
             raise self.fail(node, (), f"more than {MAX_DEPTH} levels of nesting", "a flatter file")
@@ -197,7 +197,7 @@ class _Reader:
             here = (*path, str(key))  # as text: a number in a path is an index
             if str(key) in lines:
                 found = f"the key {show(str(key))} for the second time"
-                raise self.fail(key_node, here, found, f"each key once (it stands in line {lines[str(key)]} already)")
+                raise self.fail(key_node, here, found, f"each key once (it is in line {lines[str(key)]} already)")
             lines[str(key)] = _line(key_node)
             data[key] = self.value(value_node, here)
         return data

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -17,6 +18,51 @@ _FEWEST_TRACKED = 20
 def width() -> int:
     """Return the width of the terminal (COLUMNS stands above it), 100 where there is none."""
     return max(_LEAST_WIDTH, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns)
+
+
+def line_width() -> int | None:
+    """Return the width that sentences on standard output are folded to.
+
+    None where that is no terminal and COLUMNS is not set: a file or a program gets each sentence on one line.
+    """
+    return width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
+
+
+def error_width() -> int | None:
+    """Return the width that sentences on standard error are folded to; None where that is no terminal."""
+    return width() if sys.stderr.isatty() else None
+
+
+def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") -> str:
+    """Return words in lines of at most ``wide`` characters, broken at blanks alone; a longer word stands whole.
+
+    The first line begins with ``indent``, those that follow with ``hanging``. None folds nothing. Lines that ``words``
+    has already stay lines.
+    """
+    if wide is None:
+        return f"{indent}{words}"
+    lines = words.split("\n")
+    return "\n".join(
+        textwrap.fill(
+            line,
+            wide,
+            initial_indent=indent if number == 0 else hanging,
+            subsequent_indent=hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for number, line in enumerate(lines)
+    )
+
+
+def wrapped(text: str, wide: int | None) -> str:
+    """Return lines folded as ``folded`` does, each below its own indent; None folds nothing."""
+    if wide is None:
+        return text
+    indents = [(line, " " * (len(line) - len(line.lstrip(" ")))) for line in text.split("\n")]
+    return "\n".join(
+        line if len(line) <= wide else folded(line.strip(), wide, f"{indent}  ", indent) for line, indent in indents
+    )
 
 
 def colour() -> bool:

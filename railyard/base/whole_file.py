@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str, mode: int | None = None) -> None:
+def write_whole(path: Path, text: str | bytes, mode: int | None = None) -> None:
     """Write a file by renaming a finished one over it.
 
     ``mode`` are its permissions; None for what the process gives new files. Raises OSError; nothing is left of the new
@@ -12,7 +12,7 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(text.encode() if isinstance(text, str) else text)
         if mode is not None:
             draft.chmod(mode)
         draft.replace(path)

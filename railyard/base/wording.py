@@ -61,8 +61,32 @@ def earlier_disturbed(count: int) -> str:
     return f"{count} earlier measurement{' was' if count == 1 else 's were'} disturbed"
 
 
+def either(names: Sequence[str]) -> str:
+    """Return ``a``, ``a or b``, or ``a, b or c``."""
+    return listing(names) if len(names) <= 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def listing(names: Sequence[str]) -> str:
     """Return ``a``, ``a and b``, or ``a, b and c``."""
     if len(names) <= 1:
         return "".join(names)
     return ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def few(names: Sequence[str], most: int = 4) -> str:
+    """Return up to ``most`` names, and how many more there are: ``n1, n2, n3, n4 and 8 more``."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def places(names: Sequence[str], most: int = 8) -> str:
+    """Return ``hsn0 of n1, hsn1 of n7 and 31 more``: of more than ``most`` places the first ones, and how many more."""
+    more = len(names) - most
+    return listing([*names[:most], *([f"{more} more"] if more > 0 else [])])
+
+
+def some(sentences: Sequence[str], most: int = 8) -> str:
+    """Return sentences with semicolons between them; of more than ``most`` the first ones, and how many more."""
+    more = len(sentences) - most
+    return "; ".join((*sentences[:most], *([f"and {more} more of this kind"] if more > 0 else ())))

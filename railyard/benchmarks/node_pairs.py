@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
-from railyard.parsers.parsed import Table
+from railyard.parsers.pairs import ALONE, ONE_RAIL
+from railyard.parsers.parsed import Cell, Table
 
 #: What stands for a run, by benchmark and metric.
 FIGURES = {
@@ -23,8 +24,6 @@ FIGURES = {
     (ON_NODE, BANDWIDTH): "slowest_node",
     (ON_NODE, LATENCY): "slowest_latency",
 }
-#: What the program calls a measurement of suspects, each pair alone.
-ALONE = "alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +54,56 @@ def hosts_of(table: Table) -> tuple[str, ...]:
 
 
 def is_of_all(table: Table) -> bool:
-    """Return whether a table is of all pairs, in rounds; a bisection or a measurement of suspects is none."""
-    return f"pairs/{table.benchmark}" == PAIRS
+    """Return whether a table is of all pairs, in rounds; a sample, a bisection, a measurement of suspects is none."""
+    return f"pairs/{table.benchmark}" == PAIRS and not is_sample(table)
+
+
+def is_sample(table: Table) -> bool:
+    """Return whether a table is of some of all pairs, in rounds."""
+    return bool(table.context.get("sample"))
+
+
+def is_again(table: Table) -> bool:
+    """Return whether a table is of a later step of a run: suspects, these over one rail, or more of a sample."""
+    return table.benchmark in (ALONE, ONE_RAIL) or is_sample(table)
+
+
+def over_all(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """Return the tables that were measured over all rails of their run."""
+    return tuple(table for table in tables if table.benchmark != ONE_RAIL)
+
+
+def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
+    """Return tables of the same program over several groups of nodes as one, whose ranks are those of ``hosts``.
+
+    The rounds of a table follow those of the one before it. Raises ValueError where there is no table, where a table's
+    host is none of ``hosts``, or where the program was told something else.
+    """
+    if not tables:
+        raise ValueError("found no table, expected that of a group of nodes")
+    first, places = tables[0], {host: place for place, host in enumerate(hosts)}
+    rows: list[tuple[Cell, ...]] = []
+    rounds = 0
+    for table in tables:
+        unlike = next((name for name in _TOLD if table.context.get(name) != first.context.get(name)), None)
+        if unlike is not None:
+            found, wanted = table.context.get(unlike), first.context.get(unlike)
+            raise ValueError(f"found {unlike} {found}, expected {wanted} as in the group before it")
+        for pair in pairs_of(table):
+            unknown = next((host for host in (pair.first, pair.second) if host not in places), None)
+            if unknown is not None:
+                raise ValueError(f"{unknown} is in a table of a group, and in no group")
+            a, b = places[pair.first], places[pair.second]
+            ways = (pair.forward_mb_s, pair.backward_mb_s)
+            rows.append((rounds + pair.round, *sorted((a, b)), *(ways if a < b else ways[::-1]), pair.latency_us))
+        rounds += int(str(table.context.get("rounds") or 0))
+    context = {**first.context, "ranks": len(hosts), "rounds": rounds, "hosts": " ".join(hosts)}
+    complete = all(table.complete for table in tables)
+    return replace(first, rows=tuple(rows), complete=complete, context=context)
+
+
+#: What the program is told besides its rounds.
+_TOLD = ("size", "window", "repeats", "warm_up", "exchanges", "exchange_bytes")
 
 
 def pairs_of(table: Table) -> tuple[Pair, ...]:
@@ -107,6 +154,15 @@ def fastest(table: Table) -> Curve:
     size = table.context["size"]
     assert isinstance(size, int)  # curves() has refused any other
     return Curve(BANDWIDTH, "MB/s", (size,), (best,))
+
+
+def with_more(table: Table, steps: Iterable[Table]) -> Table:
+    """Return a sample with the rows of its later steps; any other table as it is.
+
+    Raises ValueError where the program was told something else in a later step, or a row holds no numbers.
+    """
+    more = [step for step in steps if is_sample(step)]
+    return merged([table, *more], hosts_of(table)) if is_sample(table) and more else table
 
 
 def with_alone(table: Table, steps: Iterable[Table]) -> Table:
@@ -162,8 +218,7 @@ def moved(table: Table) -> Mapping[str, tuple[int, int]]:
 
     Every pair moves the same both ways. Nothing for a heading that is cut.
     """
-    names = ("size", "window", "repeats", "warm_up", "exchanges", "exchange_bytes")
-    words = [table.context.get(name) for name in names]
+    words = [table.context.get(name) for name in _TOLD]
     if not all(isinstance(word, int) for word in words):
         return {}
     size, window, repeats, warm_up, exchanges, small = (int(word) for word in words if isinstance(word, int))

@@ -11,7 +11,10 @@ from click.shell_completion import shell_complete
 
 import railyard.cli.commands
 from railyard import __version__
-from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.errors import RailyardError
+from railyard.base.terminal import error_width, folded
+from railyard.cli.command_list import write_commands
+from railyard.cli.mistakes import sentence
 
 PROGRAM = "railyard"
 COMPLETION_VARIABLE = "_RAILYARD_COMPLETE"  # click's own: eval "$(_RAILYARD_COMPLETE=bash_source railyard)"
@@ -41,23 +44,25 @@ class LazyGroup(click.Group):
             raise TypeError(f"{module.__name__}.command is no click.Command but a {type(command).__name__}")
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return what click finds; a name that it does not know is answered with the nearest one."""
-        name = args[0]
-        if not name.startswith("-") and name not in self.list_commands(ctx):
-            ctx.fail(f'no command "{name}"; {did_you_mean(name, self.list_commands(ctx))}')
-        return super().resolve_command(ctx, args)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write all commands by what people do, none of them cut."""
+        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        write_commands(formatter, {name: command for name, command in found.items() if command is not None})
 
 
 @click.command(cls=LazyGroup, name=PROGRAM, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def railyard_group() -> None:
-    """Say whether each interconnect of a cluster delivers what it should, with each MPI stack, on one rail and on
-    several; and when it does not, which node, rail or setting is to blame.
+    """Test the interconnects of a cluster: does each deliver what it should, with each MPI stack, on one rail and on
+    several? If not, which node, rail or setting is to blame?
 
-    Exit code: 0 all pass, 1 a test failed or was disturbed, 2 wrong input or a set-up that cannot work, 130 Ctrl-C.
+    \b
+    Examples:
+      railyard run                               test a virtual cluster here
+      railyard judge osu_bw.out --link ib-edr    judge an output that you have
+
+    Exit code: 0 all pass, 1 a test failed or was disturbed, 2 wrong input or a set-up that cannot work, 130 Ctrl-C;
+    of gate alone, 3 undecided.
     """
 
 
@@ -72,13 +77,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except RailyardError as error:
-        click.echo(f"railyard: {error}", err=True)
+        _say(str(error))
         return EXIT_MISTAKE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return EXIT_MISTAKE
     except click.ClickException as error:
-        _explain(error)
+        _say(sentence(error))
         return EXIT_MISTAKE
     except (KeyboardInterrupt, click.Abort):
         click.echo("railyard: interrupted", err=True)
@@ -103,13 +108,9 @@ def _answer(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _explain(error: click.ClickException) -> None:
-    """Print a usage error as one sentence, and where its help is."""
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    hint = f" (see: {context.command_path} --help)" if context is not None else ""
-    sentence = error.format_message().strip()
-    sentence = sentence[:1].lower() + sentence[1:].rstrip(".")
-    click.echo(f"railyard: {sentence}{hint}", err=True)
+def _say(text: str) -> None:
+    """Print an error; on a terminal its lines end between words."""
+    click.echo(folded(f"railyard: {text}", error_width(), "  "), err=True)
 
 
 def _reader_left() -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from railyard.base.text_table import blocks
 from railyard.base.wording import counted
 from railyard.site.matrix import Cell
 
@@ -67,7 +68,7 @@ def _fabric(fabric: str, cells: Sequence[Cell], width: int) -> list[str]:
     ]
     first = min(max(len(fabric), *(len(label) for label, _ in rows)), max(width - max(widths), len(_NOWHERE)))
     lines: list[str] = []
-    for block in _blocks(widths, width - first):
+    for block in blocks(widths, width - first):
         lines += [] if not lines else [""]
         for depth in range(len(heads[0])):
             begin = fabric if depth == 0 else ""
@@ -105,19 +106,6 @@ def _mark(cells: Iterable[Cell]) -> str:
     daily = [str(rails) for rails, extended in sorted(runs.items()) if not extended]
     extended = " ".join(str(rails) for rails, extended in sorted(runs.items()) if extended)
     return " ".join([*daily, *([f"({extended})"] if extended else [])]) or _NOWHERE
-
-
-def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
-    """Return the places of the columns, as many in each block as there is room for, one at least."""
-    blocks: list[list[int]] = []
-    used = 0
-    for place, size in enumerate(widths):
-        if not blocks or used + size > room:
-            blocks.append([])
-            used = 0
-        blocks[-1].append(place)
-        used += size
-    return blocks
 
 
 def _line(label: str, first: int, fields: Iterable[tuple[str, int]]) -> str:

@@ -10,18 +10,30 @@ from railyard.results.record.kept import DeviceMoved, Kept, NicOfRank, NodeMoved
 
 
 def kept_of(
-    case: Case, evidence: Evidence, words: Sequence[str], files: Mapping[str, str], nics: Iterable[RankNic], time: str
+    case: Case,
+    evidence: Evidence,
+    words: Sequence[str],
+    files: Mapping[str, str],
+    nics: Iterable[RankNic],
+    time: str,
+    readings: Mapping[str, counters.NodeCounters] | None = None,
 ) -> Kept:
     """Return what is kept of a run whose nodes read their counters.
 
     ``words`` are the benchmark's own, ``files`` its input files, ``nics`` what its ranks were given, ``time`` when.
+    ``readings`` are the evidence's counters by node, where they were parsed already: of thousands that takes seconds.
     """
-    drivers = counter_drivers(case.site)
-    read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
-    found = counters.by_node(read, case.launch.nodes)
+    found = readings_of(case, evidence) if readings is None else readings
     nodes = tuple(_moved(name, found.get(name)) for name in case.launch.nodes)
     ranks = tuple(NicOfRank(nic.node, nic.rank, nic.device) for nic in nics)
     return Kept(time, case.test.policy, case.ranks_per_node, tuple(words), dict(files), nodes, ranks)
+
+
+def readings_of(case: Case, evidence: Evidence) -> dict[str, counters.NodeCounters]:
+    """Return the counters of a run's nodes, by node."""
+    drivers = counter_drivers(case.site)
+    read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
+    return counters.by_node(read, case.launch.nodes)
 
 
 def _moved(name: str, reading: counters.NodeCounters | None) -> NodeMoved:

@@ -8,7 +8,7 @@ kernel command line are never read.
 
 import ipaddress
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -85,6 +85,8 @@ DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
 
 #: Facts of where a device is, which a record does not keep: nodes that are alike differ in them.
 OF_A_PLACE = frozenset({"subnets", "subnet_prefix"})
+#: Above so many groups, facts of more than so many values part no nodes: a record has 2 kB a group.
+MOST_GROUPS, MOST_VALUES = 64, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +128,53 @@ def parse(text: str, tag: str) -> NodeFacts | None:
 
 
 def grouped(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
-    """Return the nodes a group of those that are alike in everything, the largest group first."""
-    groups: list[tuple[list[str], NodeFacts]] = []
-    placeless = (replace(one, devices=_without_places(one.devices)) for one in found)
-    for each in sorted(placeless, key=lambda one: one.node):
-        alike = next((nodes for nodes, one in groups if (one.facts, one.devices) == (each.facts, each.devices)), None)
-        if alike is None:
-            groups.append(([each.node], each))
-        else:
-            alike.append(each.node)
-    groups.sort(key=lambda group: -len(group[0]))
-    return tuple(NodeGroup(tuple(nodes), one.facts, one.devices) for nodes, one in groups)
+    """Return the nodes a group of those that are alike in everything, the largest group first.
+
+    Of thousands of nodes each may have a few kB less memory than the next. Where that makes too many groups, what
+    differs so is a value a node (``varied``) and parts no nodes.
+    """
+    ones = [replace(one, devices=_without_places(one.devices)) for one in sorted(found, key=lambda one: one.node)]
+    said = [_flat(one) for one in ones]
+    varied = _varied(said) if len({frozenset(each.items()) for each in said}) > MOST_GROUPS else ()
+    groups: dict[frozenset[tuple[_Name, str]], list[int]] = {}
+    for place, each in enumerate(said):
+        groups.setdefault(frozenset(item for item in each.items() if item[0] not in varied), []).append(place)
+    return tuple(
+        _group([ones[place] for place in places], [said[place] for place in places], varied)
+        for places in sorted(groups.values(), key=len, reverse=True)
+    )
+
+
+#: The device ("" for the node itself) and the name of a fact.
+_Name = tuple[str, str]
+
+
+def _flat(one: NodeFacts) -> dict[_Name, str]:
+    found = {("", name): value for name, value in one.facts.items()}
+    found |= {(device, name): value for device, facts in one.devices.items() for name, value in facts.items()}
+    return found
+
+
+def _varied(said: Sequence[Mapping[_Name, str]]) -> tuple[_Name, ...]:
+    """Return the facts that have more values than as many groups may have."""
+    values: dict[_Name, set[str]] = {}
+    for each in said:
+        for name, value in each.items():
+            values.setdefault(name, set()).add(value)
+    return tuple(name for name, known in values.items() if len(known) > MOST_VALUES)
+
+
+def _group(nodes: Sequence[NodeFacts], said: Sequence[Mapping[_Name, str]], varied: Sequence[_Name]) -> NodeGroup:
+    one = nodes[0]
+    facts = {name: value for name, value in one.facts.items() if ("", name) not in varied}
+    devices = {
+        device: {name: value for name, value in its.items() if (device, name) not in varied}
+        for device, its in one.devices.items()
+    }
+    differing = {
+        f"{device} {name}".strip(): tuple(each.get((device, name), "") for each in said) for device, name in varied
+    }
+    return NodeGroup(tuple(each.node for each in nodes), facts, devices, varied=differing)
 
 
 def _without_places(devices: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -7,14 +7,51 @@ here fails nothing: the run is then judged by its first measurement, and says th
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from railyard.parsers.pairs import SAMPLE
+
+#: What each pair sends: messages of one size, from which every link's limit holds; so many in flight.
+SIZE_BYTES, WINDOW = 4 << 20, 8
+#: How long a stream is to last at the fabric's own rate, in seconds: it sets the number of windows.
+STREAM_S = 0.1
+#: Messages before those that are timed; 8-byte messages there and back, for the latency.
+WARM_UP, EXCHANGES = 1, 20
+#: What a round takes besides its two streams, in seconds: estimates. All ranks meet four times, one after the other at
+#: the first of them, which may be asleep for half a millisecond.
+_MEETINGS, _ASLEEP_S, _A_RANK_S = 4, 0.0005, 2e-6
+#: What a launch takes until its first round, in seconds, and a node's share of that: estimates.
+_LAUNCH_S, _LAUNCH_A_NODE_S = 5.0, 0.005
 
 ROUNDS = "rounds.txt"
 ROUNDS_OF_TWO = "rounds-of-two.txt"
 SWITCHES = "switches.txt"
-ALONE = "alone"
+#: Of a sample: the job's nodes, one a line, the first rank's first; and the pairs of earlier nights.
+NODES, USED = "sample-nodes.txt", "sample-used.txt"
 #: Steps after the first, at most: sifting, sides, and alone (``railyard.verdict.blame.search``).
 STEPS = tuple(f"again-{number}" for number in range(1, 13))
 RAIL_ROUNDS = "again-rails.txt"
+
+
+def words(size: int, window: int, exchanges: int, rate_mb_s: float | None, stream_s: float = STREAM_S) -> list[str]:
+    """Return what follows a file of rounds: sizes, and as many windows as last ``stream_s`` at a rate, one at least."""
+    repeats = max(1, round((rate_mb_s or 0.0) * 1e6 * stream_s / (size * window)))
+    return [str(size), str(window), str(repeats), str(WARM_UP), str(exchanges)]
+
+
+def round_seconds(said: Sequence[str], rate_mb_s: float | None, nodes: int) -> float:
+    """Return how long a round of so many nodes lasts by what the program is told (``words``): an estimate, healthy.
+
+    Where the rate is not known, as long as at 100 MB/s.
+    """
+    size, window, repeats, warm_up, _ = map(int, said)
+    streams_s = 2 * size * (window * repeats + warm_up) / ((rate_mb_s or 100.0) * 1e6)
+    return streams_s + _MEETINGS * (_ASLEEP_S + nodes * _A_RANK_S)
+
+
+def launch_seconds(nodes: int) -> float:
+    """Return how long a launch over so many nodes takes until its first round: an estimate."""
+    return _LAUNCH_S + nodes * _LAUNCH_A_NODE_S
 
 
 def rail_output(rail: str) -> str:
@@ -50,6 +87,61 @@ def lines(
             out = shlex.quote(rail_output(rail))
             made.append(f"[ ! -s {RAIL_ROUNDS} ] || {its_launch} {run} {RAIL_ROUNDS} {rest} > {out} 2>&1 || :")
     return made
+
+
+def plan_sample(asking: Sequence[str], lists_nodes: str | None) -> list[str]:
+    """Return the lines of a job that plan its sample; ``lists_nodes`` prints its nodes, None where they are known."""
+    listed = [] if lists_nodes is None else [f"{lists_nodes} > {NODES}"]
+    return [*listed, f"{_asks_next(asking)} --first {NODES} > {ROUNDS} || exit 65"]
+
+
+def _asks_next(asking: Sequence[str]) -> str:
+    return f"{shlex.quote(sys.executable)} -m railyard pairs next --sample {' '.join(asking)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How a job measures a sample of all pairs: its launches, the program, and what that is told.
+
+    ``launch`` is the job's own launch and ``rails`` that over each rail alone, as the shell has them, ``program`` the
+    executable. ``words`` follow a file of rounds of the sample, ``again_words`` one of a later step. ``asking`` are the
+    options of ``railyard pairs next``; after ``budget_s`` seconds nothing more is asked.
+    """
+
+    launch: str
+    rails: Mapping[str, str]
+    program: str
+    words: Sequence[str]
+    again_words: Sequence[str]
+    asking: Sequence[str]
+    budget_s: float
+
+    def after(self, output: str) -> list[str]:
+        """Return the lines that measure the steps after the first one, whose rows are in ``output``."""
+        again = " ".join(self.again_words)
+        over = [f"'') {self.launch} {self.program} \"$name\" $step.txt {again} ;;"]
+        over += [
+            f'{shlex.quote(rail)}) {its_launch} {self.program} "$name" $step.txt {again} ;;'
+            for rail, its_launch in self.rails.items()
+        ]
+        sample = f"{self.launch} {self.program} {SAMPLE} $step.txt {' '.join(self.words)}"
+        asked = _asks_next(self.asking)
+        return [
+            f"made={shlex.quote(output)}",
+            # Of an earlier measurement in this folder.
+            f"rm -f {' '.join(f'{step}.out' for step in STEPS)}",
+            "measure_step() {",
+            "    name=$(sed -n 's/^# name //p' $step.txt) over=$(sed -n 's/^# over //p' $step.txt)",
+            f'    if [ "$name" = {SAMPLE} ]; then {sample}; return; fi',
+            '    case "$over" in',
+            *(f"        {line}" for line in over),
+            "        *) return 65 ;;",
+            "    esac",
+            "}",
+            f"for step in {' '.join(STEPS)}; do [ $SECONDS -lt {self.budget_s:.0f} ] || break; "
+            f"{asked} $made > $step.txt 2> $step.err && [ -s $step.txt ] || break; "
+            'measure_step > $step.out 2>&1 || break; made="$made $step.out"; done',
+        ]
 
 
 def env_words(job: Mapping[str, str], alone: Mapping[str, str]) -> str:

@@ -15,18 +15,19 @@ class Scheduling:
     """How one run of a stack is scheduled on a system.
 
     ``check_class`` says which of the system's time limits holds (``micro``, ``app``); ``asked_launcher`` is a launcher
-    of ReFrame in place of the system's, empty for none.
+    of ReFrame in place of the system's, empty for none. ``lasting_s``: how long the run was told to last, in seconds.
     """
 
     system: System
     stack: str
     check_class: str = "micro"
     asked_launcher: str = ""
+    lasting_s: int = 0
 
     @property
     def limit_s(self) -> int:
-        """How long the run may take, in seconds: the system's limit for this class of checks."""
-        return self.system.limit_s(self.check_class)
+        """How long the run may take, in seconds: the system's limit for this class of checks, or what it was told."""
+        return max(self.system.limit_s(self.check_class), self.lasting_s)
 
     @property
     def launcher(self) -> str:

@@ -22,16 +22,33 @@ _ASK_WITHIN_S = 60
 
 def answer(words: Sequence[str]) -> tuple[str, str]:
     """Return a client's output, and the first line that it complains; no output where it is missing or too slow."""
+    done = ended(words)
+    return ("", done) if isinstance(done, str) else (done.stdout, _complaint(done))
+
+
+def refused(words: Sequence[str]) -> str | None:
+    """Return why a client did not do what it was told, in its own first line; None where it did."""
+    done = ended(words)
+    if isinstance(done, str):
+        return done
+    return None if done.returncode == 0 else _complaint(done) or f"{words[0]} ended with exit code {done.returncode}"
+
+
+def ended(words: Sequence[str]) -> "subprocess.CompletedProcess[str] | str":
+    """Return how a client ended, or why it did not."""
     try:
-        done = subprocess.run(
+        return subprocess.run(
             list(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
             timeout=_ASK_WITHIN_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return "", f"{words[0]} gave no answer within {_ASK_WITHIN_S} s"
+        return f"{words[0]} gave no answer within {_ASK_WITHIN_S} s"
     except OSError as error:
-        return "", f"{words[0]} cannot be started: {error.strerror}"
-    return done.stdout, next(iter(done.stderr.strip().splitlines()), "")
+        return f"{words[0]} cannot be started: {error.strerror}"
+
+
+def _complaint(done: "subprocess.CompletedProcess[str]") -> str:
+    return next(iter(done.stderr.strip().splitlines()), "")
 
 
 def way_in(system: System, home: Path) -> tuple[str, ...]:

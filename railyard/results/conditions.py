@@ -43,8 +43,7 @@ def seen_nodes(record: Record) -> Iterator[Seen]:
     """
     if record.no_measurement is not None:
         return
-    nodes = () if record.path_proof is None else record.path_proof.nodes
-    meant = {rail.device for node in nodes for rail in node.rails if rail.meant}
+    meant = set() if record.path_proof is None else record.path_proof.meant()
     library = record.environment.get("mpi")
     named = conditions.read("mpi", library) if isinstance(library, str) else ()
     run = dict(zip(("mpi",), named, strict=False))

@@ -1,4 +1,4 @@
-"""The newest result of each test as a file for Prometheus: what the text file collector of its node exporter reads.
+"""The newest result of each test, and the sick parts, as a file for Prometheus's node exporter (text file collector).
 
 Nothing is sent: the node exporter of this machine reads the file when it is asked. The official client library writes
 it, whole or not at all.
@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.base.hostlist import folded
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import STATES, Record
 from railyard.results.report.history import histories
+from railyard.results.sick.form import SickPart
 from railyard.results.store.verify import is_of_the_future
 
 if TYPE_CHECKING:
@@ -28,6 +30,13 @@ FIGURE, STATE, TIME, EXPORTED = (
     "railyard_test_time_seconds",
     "railyard_export_time_seconds",
 )
+#: What tells one sick part from another.
+PART_LABELS = ("system", "node", "kind", "part", "confidence", "class")
+SUSPECT, FIRST_SEEN, LAST_SEEN = (
+    "railyard_suspect",
+    "railyard_suspect_first_seen_seconds",
+    "railyard_suspect_last_seen_seconds",
+)
 
 
 def newest(records: Sequence[Record], now: datetime) -> tuple[Record, ...]:
@@ -39,12 +48,13 @@ def newest(records: Sequence[Record], now: datetime) -> tuple[Record, ...]:
     return tuple(history.newest for history in histories(measured))
 
 
-def registry_of(records: Sequence[Record], now: datetime) -> "CollectorRegistry":
+def registry_of(records: Sequence[Record], now: datetime, sick: Sequence[SickPart] = ()) -> "CollectorRegistry":
     """Return the samples of these records, one a test: figures, state, when it was recorded; and when this was made.
 
     A test has a sample of each state, 1 for the one that it is in. The age of a result is no sample, since it would
-    stand still in the file: it is ``time() - railyard_test_time_seconds``. Raises SetupError where the client library
-    is not installed.
+    stand still in the file: it is ``time() - railyard_test_time_seconds``. A sick part has a sample that is 1, and when
+    it was blamed first and last; one that passed since has none. Raises SetupError where the client library is not
+    installed.
     """
     gauge, registry = _library()
     figures = gauge(
@@ -61,8 +71,35 @@ def registry_of(records: Sequence[Record], now: datetime) -> "CollectorRegistry"
         seconds = _seconds(record.time)
         if seconds is not None:
             times.labels(*labels).set(seconds)
+    _add_parts(gauge, registry, sick)
     gauge(EXPORTED, "When this file was written, since the epoch", registry=registry).set(now.timestamp())
     return registry
+
+
+def _add_parts(gauge: Any, registry: "CollectorRegistry", sick: Sequence[SickPart]) -> None:
+    suspects = gauge(
+        SUSPECT, "A part that failed tests blame, and that did not pass since", PART_LABELS, registry=registry
+    )
+    first = gauge(FIRST_SEEN, "When the part was blamed first, since the epoch", PART_LABELS, registry=registry)
+    last = gauge(LAST_SEEN, "When the part was blamed last, since the epoch", PART_LABELS, registry=registry)
+    for part in sick:
+        if part.state != "sick":
+            continue
+        labels = (
+            part.system, _nodes(part), part.kind, part.rail or part.part or "", part.confidence, part.class_ or "",
+        )  # fmt: skip
+        suspects.labels(*labels).set(1)
+        for samples, seen in ((first, part.first), (last, part.last)):
+            seconds = _seconds(seen.time)
+            if seconds is not None:
+                samples.labels(*labels).set(seconds)
+
+
+def _nodes(part: SickPart) -> str:
+    """Return a part's node, or ``n1-n2`` of a pair; of a leaf and an up-link its nodes, where it has no name."""
+    if part.kind in ("leaf", "up-link"):
+        return "" if part.part else folded(part.nodes)
+    return "-".join(part.nodes)
 
 
 def text_of(registry: "CollectorRegistry") -> str:

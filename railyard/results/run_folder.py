@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+from contextlib import AbstractContextManager
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
@@ -10,8 +11,10 @@ from pathlib import Path
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import SetupError
 from railyard.base.paths import runs_folder
+from railyard.base.variables import with_variables
 from railyard.results.record.kept import Kept, beside
 from railyard.results.record.masking import masked
+from railyard.results.record.pair_rows import Packed, write
 from railyard.results.record.promised import ENDED_FILE_NAME
 
 #: Set by `railyard run` for its ReFrame: the id and the folder of the run that every test belongs to.
@@ -53,6 +56,11 @@ def run_folder(home: Path) -> Path:
     return folder
 
 
+def as_run(run: str, folder: Path) -> AbstractContextManager[None]:
+    """Have this process belong to a run while the block runs, whatever it belongs to otherwise."""
+    return with_variables({RUN_VARIABLE: run, RUN_FOLDER_VARIABLE: str(folder)})
+
+
 def file_name(case: str) -> str:
     """Return a file name for a case: one word, without what a shell or a file system would mind."""
     return _NOT_IN_A_FILE_NAME.sub("_", case).strip("_")
@@ -76,6 +84,11 @@ def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -
     # Latin-1 has a character for each byte, so that every other byte stays what it was.
     kept.write_bytes(masked(content.decode("latin-1")).encode("latin-1"))
     return str(kept.relative_to(folder))
+
+
+def keep_pairs(home: Path, file: Packed) -> None:
+    """Write the rows of pairs beside the run's records. Raises SetupError where they cannot be written."""
+    write(run_folder(home), file)
 
 
 def keep_beside(home: Path, output: str, kept: Kept) -> None:

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the files that a person writes, by which editors complete, and of stored results."""
+"""The JSON Schemas of the files that a person writes, by which editors complete, of stored results and sick parts."""
 
 import json
 from typing import Any
@@ -9,25 +9,30 @@ from pydantic_core.core_schema import DataclassSchema, WithDefaultSchema
 
 from railyard.base.json_codec import core_schema
 from railyard.results.record.form import FORMAT, Record
+from railyard.results.sick.form import FORMAT as SICK_FORMAT
+from railyard.results.sick.form import SickList
 from railyard.site.references.model import ReferenceFile
 from railyard.site.references.transport_class import TransportClass
 from railyard.site.systems.model import System
 
 CLASSES = "classes"
 MODELS: dict[str, type[BaseModel]] = {"systems": System, "references": ReferenceFile, CLASSES: TransportClass}
-RESULTS = "results"
-NAMES = (*MODELS, RESULTS)
+RESULTS, SICK = "results", "sick"
+#: What programs write: its dataclass, and the number of its format.
+_WRITTEN: dict[str, tuple[type, int]] = {RESULTS: (Record, FORMAT), SICK: (SickList, SICK_FORMAT)}
+NAMES = (*MODELS, *_WRITTEN)
 _TITLES = {
     "systems": "A Railyard system",
     "references": "The references of a Railyard system",
     CLASSES: "Published numbers of one kind of node with GPUs",
     RESULTS: "A stored result of Railyard",
+    SICK: "The sick parts that Railyard's stored results blame",
 }
 
 
 def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of one of ``NAMES`` ("results": of one line). Raises KeyError for another name."""
-    made = {**(_of_record() if name == RESULTS else MODELS[name].model_json_schema()), "title": _TITLES[name]}
+    made = {**(_of_written(name) if name in _WRITTEN else MODELS[name].model_json_schema()), "title": _TITLES[name]}
     if name == "systems":
         # A system that is like another has in its own file only what differs.
         rest = [field for field in made.pop("required") if field != "system"]
@@ -42,15 +47,16 @@ def schema_text(name: str) -> str:
 
 def schema_file(name: str) -> str:
     """Return where the schema is kept, relative to the site folder."""
-    if name == RESULTS:
-        return "docs/reference/results.schema.json"
+    if name in _WRITTEN:
+        return f"docs/reference/{name}.schema.json"
     return "references/classes/schema.json" if name == CLASSES else f"{name}/schema.json"
 
 
-def _of_record() -> dict[str, Any]:
-    """Return the schema of one record. Keys that it does not name are allowed: a newer Railyard may write more."""
-    made = _RecordSchema().generate(core_schema(Record))
-    made["properties"] = {"format": {"const": FORMAT}, **made["properties"]}
+def _of_written(name: str) -> dict[str, Any]:
+    """Return the schema of a record or a list; other keys are allowed, since a newer Railyard may write more."""
+    cls, number = _WRITTEN[name]
+    made = _RecordSchema().generate(core_schema(cls))
+    made["properties"] = {"format": {"const": number}, **made["properties"]}
     made["required"] = ["format", *made["required"]]
     return made
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from railyard.base.wording import counted, listing
-from railyard.benchmarks.table.applications import key_on, nodes_of_key, on_part
+from railyard.benchmarks.table.applications import NPB_MZ, key_on, nodes_of_key, on_part
 from railyard.site.policies import (
     DEFAULT,
     alone_reason,
@@ -30,8 +30,6 @@ RDMA_PORTS = "verbs"
 OWN_CORES = "cores"
 #: A partition's feature: the system's file states the GPUs of its nodes.
 HAS_GPUS = "has-gpus"
-#: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
-NPB_MZ = "npb-mz"
 #: The features of checks that use GPUs: messages in their memory, over a fabric; copies between a node's GPUs and its
 #: processors; copies between two of its GPUs, over NVLink.
 DEVICE_BUFFERS, GPUS, GPU_PAIRS = "device-buffers", "gpus", "gpu-pairs"

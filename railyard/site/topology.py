@@ -125,13 +125,13 @@ def leaves(
 def sides(leaf_of: Leaves, hosts: Sequence[str]) -> tuple[str, ...]:
     """Return the leaf switch of each host, in their order; () where no leaf switch is known.
 
-    Raises ValueError naming a host that stands at none of the leaf switches that are known.
+    Raises ValueError naming a host that is at none of the known leaf switches.
     """
     if not leaf_of:
         return ()
     lost = next((name for name in hosts if label(name) not in leaf_of), None)
     if lost is not None:
-        raise ValueError(f"{lost} stands at none of the leaf switches that are known, which have {len(leaf_of)} nodes")
+        raise ValueError(f"{lost} is at none of the known leaf switches, which have {len(leaf_of)} nodes")
     return tuple(leaf_of[label(name)] for name in hosts)
 
 
@@ -148,7 +148,7 @@ def parse(text: str) -> Leaves:
         if not switch.strip():
             raise ValueError(f"line {number}: {line!r}, expected a node and its switch")
         if found.setdefault(label(node), switch.strip()) != switch.strip():
-            raise ValueError(f"line {number}: {node} stands at {switch.strip()} and at {found[label(node)]}")
+            raise ValueError(f"line {number}: {node} is at {switch.strip()} and at {found[label(node)]}")
     return found
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import BUSY_SHARE
-from railyard.base.hostlist import label
-from railyard.base.wording import listing, number
+from railyard.base.hostlist import label, named
+from railyard.base.wording import listing, number, places
 from railyard.benchmarks.apps import every_node, least_traffic, peak
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
@@ -258,8 +258,8 @@ class Application(Sizes):
             nodes = every_node.nodes_of(tables[0])
             return (f"slowest: {nodes[values.index(min(values))]}",) if len(values) == len(nodes) else ()
         slow = every_node.slow(tables[0])
-        named = listing([f"{node} {number(value)}" for node, value, _ in slow])
-        return (f"slow alone: {named} of {number(slow[0][2])} {unit} (median)",) if slow else ()
+        each = places([f"{node} {number(value)}" for node, value, _ in slow])
+        return (f"slow alone: {each} of {number(slow[0][2])} {unit} (median)",) if slow else ()
 
     def path(
         self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
@@ -272,7 +272,7 @@ class Application(Sizes):
         nodes = case.launch.nodes
         if find(case.benchmark).within_node:
             alone = within_node.judge(readings, {}, nodes)
-            said = f"no network of {listing(sorted(nodes))} carried more than the start of a job does"
+            said = f"no network of {named(sorted(nodes))} carried more than the start of a job does"
             return replace(alone, sentence=said) if alone.state == "proven" else alone
         threshold = case.launch.settings.threshold_bytes or 0
         least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)

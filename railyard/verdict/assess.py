@@ -19,6 +19,7 @@ from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import AttemptRecord, ConditionRecord
+from railyard.results.record.pairs import PairsSample
 from railyard.verdict import identity, published, rail_setup, verdict
 from railyard.verdict.asked import unlike_asked
 from railyard.verdict.blame.suspects import Findings
@@ -46,7 +47,8 @@ class Assessment:
     ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
     ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
     in the record (``railyard.results.record.form``). ``deficits``: what was found at least, by metric. ``computed``:
-    what of a replay no source printed. ``conditions``: what the sources of its references state.
+    what of a replay no source printed. ``conditions``: what the sources of its references state. ``sample``: what a
+    sample covered of all pairs. ``readings``: the counters of each node that was heard of.
     """
 
     case: Case
@@ -62,6 +64,8 @@ class Assessment:
     deficits: Mapping[str, Deficit] = field(default_factory=dict)
     computed: Computed = field(default_factory=Computed)
     conditions: tuple[ConditionRecord, ...] = ()
+    sample: PairsSample | None = None
+    readings: Mapping[str, counters.NodeCounters] = field(default_factory=dict)
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
@@ -166,6 +170,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         deficits={name: found for name, found in deficits.items() if found is not None},
         computed=computed,
         conditions=conditions,
+        readings=readings,
     )
 
 

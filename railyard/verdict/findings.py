@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from railyard.base.bounds import STARVED_SHARE
-from railyard.base.wording import earlier_disturbed, listing
+from railyard.base.wording import earlier_disturbed, places
 from railyard.benchmarks.model import LATENCY
 from railyard.results.record.form import AttemptRecord
 from railyard.verdict import verdict
@@ -61,7 +61,7 @@ def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
         state="failed",
         sentence=f"{findings.sentence}; {assessment.path.sentence}",
         fault="fabric",
-        look_at=look_at(listing([f"{suspect.rail} of {suspect.node}" for suspect in lossy])),
+        look_at=look_at(places([f"{suspect.rail} of {suspect.node}" for suspect in lossy])),
         suspects=lossy,
     )
     # Who was slow by chance is cleared: what is lost explains it.

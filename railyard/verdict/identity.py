@@ -9,6 +9,7 @@ from collections.abc import Container, Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.exit_codes import UNFIT_EXIT
+from railyard.base.hostlist import named
 from railyard.base.wording import counted
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.tools import TOOLS
@@ -51,7 +52,7 @@ def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[s
     # A stand-in of another rank than the first ends at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.unseen(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
-    unseen = [f"the environment of the benchmark was not read on {', '.join(nodes)}"] if nodes else []
+    unseen = [f"the environment of the benchmark was not read on {named(nodes)}"] if nodes else []
     return (*unseen, *environment.unplanned(evidence.environment, case.launch))
 
 

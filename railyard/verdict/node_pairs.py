@@ -4,16 +4,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railyard.base.hostlist import label
-from railyard.base.wording import listing, number
+from railyard.base.hostlist import label, named
+from railyard.base.wording import listing, number, places
 from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.micro import find, metric
 from railyard.job.counters.node import NodeCounters
+from railyard.parsers.pairs import SAMPLE
 from railyard.parsers.parsed import Parsed, ParseError, Table
-from railyard.results.record.form import PairAgain, PairsRecord, Suspect
+from railyard.results.pair_summary import Recorded, leaf_names, of_rows
+from railyard.results.record.form import Suspect
+from railyard.results.record.pair_rows import Row
+from railyard.results.record.pairs import MOST_DENSE, PairAgain, PairsRecord
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
+from railyard.site.topology import Leaves
 from railyard.verdict.path import proof, within_node
 from railyard.verdict.path import traffic as path_traffic
 from railyard.verdict.rules.model import BandLike, Declared, Measured, MetricInput
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
 #: A node whose own pair is below this share of the nodes' median is named, judged or not: the day-one floor's share.
 SLOW_NODE = 0.85
+NO_LEAVES: Leaves = {}
 
 
 def least_of(site: Site, test: TestId, size: int) -> float | None:
@@ -47,7 +53,7 @@ def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, 
             tables = parse(text).tables
         except ParseError:
             break
-        if len(tables) != 1 or not tables[0].complete or tables[0].benchmark != node_pairs.ALONE:
+        if len(tables) != 1 or not tables[0].complete or not node_pairs.is_again(tables[0]):
             break
         found.append(tables[0])
     return tuple(found)
@@ -60,9 +66,12 @@ def _moved(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
         return {}
 
 
-def _host(node: str, known: Mapping[str, object]) -> str | None:
-    """Return the host name under which a node is known: a name with a domain answers to its first label as well."""
-    return next((host for host in known if label(host) == label(node)), None)
+def _of_nodes(nodes: Iterable[str], by_host: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """Return the bytes by node of those by host: a name with a domain answers to its first label as well."""
+    of_label: dict[str, tuple[int, int]] = {}
+    for host, moved in by_host.items():
+        of_label.setdefault(label(host), moved)
+    return {node: of_label[label(node)] for node in nodes if label(node) in of_label}
 
 
 def with_slow_nodes(found: "Assessment") -> "Assessment":
@@ -77,7 +86,7 @@ def with_slow_nodes(found: "Assessment") -> "Assessment":
         Suspect("node", f"its own two ranks give {number(p.slower_mb_s)} of at least {number(least)} MB/s", p.first)
         for p in slow
     )
-    names = listing([pair.first for pair in slow])
+    names = named([pair.first for pair in slow])
     verdict = replace(
         found.verdict,
         fault="node",
@@ -87,33 +96,53 @@ def with_slow_nodes(found: "Assessment") -> "Assessment":
     return replace(found, inputs=replace(found.inputs, suspects=suspects), verdict=verdict)
 
 
-def record_of(assessment: "Assessment") -> PairsRecord | None:
-    """Return the matrix of a run of pairs as it is stored, None for any other run or where it could not be read."""
-    tables = assessment.pair_tables
+def record_of(assessment: "Assessment", leaf_of: Leaves = NO_LEAVES) -> Recorded | None:
+    """Return the pairs of a run as they are stored; None for any other run, or where they could not be read.
+
+    All pairs of up to ``MOST_DENSE`` nodes are a matrix in the record. Rows of more, and of each sample, are a file.
+    ``leaf_of`` has each node's leaf switch, where those are known.
+    """
+    tables = node_pairs.over_all(assessment.pair_tables)
     if not tables:
         return None
-    table = tables[0]
-    hosts, size = node_pairs.hosts_of(table), table.context.get("size")
+    hosts, size = tuple(dict.fromkeys(node_pairs.hosts_of(tables[0]))), tables[0].context.get("size")
     try:
-        pairs = node_pairs.pairs_of(table)
-        again = tuple(
-            PairAgain(p.first, p.second, p.forward_mb_s, p.backward_mb_s)
-            for t in tables[1:]
-            for p in node_pairs.pairs_of(t)
-        )
+        measured = [node_pairs.pairs_of(table) for table in tables]
     except ValueError:
         return None
-    if not isinstance(size, int) or not pairs:
+    if not isinstance(size, int) or not measured[0]:
         return None
-    hosts = tuple(dict.fromkeys(hosts))
     bandwidth = next((metric for metric in assessment.inputs.metrics if metric.declared.name == BANDWIDTH), None)
-    return PairsRecord(
-        nodes=hosts,
-        size=size,
-        values=node_pairs.matrix(pairs, hosts),
-        latency_us=node_pairs.latencies(pairs, hosts),
-        again=again,
-        expected=None if bandwidth is None else _least(bandwidth.bands, size),
+    expected = None if bandwidth is None else _least(bandwidth.bands, size)
+    leaves = leaf_names(hosts, leaf_of)
+    if len(hosts) > MOST_DENSE or assessment.sample is not None:
+        names = [SAMPLE if node_pairs.is_sample(table) else str(table.benchmark) for table in tables]
+        rows = _rows(measured, hosts)
+        return of_rows(
+            hosts, rows, names, size=size, leaves=leaves, expected=expected, sample=assessment.sample
+        )  # fmt: skip
+    return Recorded(
+        PairsRecord(
+            nodes=hosts,
+            size=size,
+            values=node_pairs.matrix(measured[0], hosts),
+            latency_us=node_pairs.latencies(measured[0], hosts),
+            again=tuple(
+                PairAgain(p.first, p.second, p.forward_mb_s, p.backward_mb_s) for pairs in measured[1:] for p in pairs
+            ),
+            expected=expected,
+            leaves=leaves,
+        )
+    )
+
+
+def _rows(measured: Sequence[Sequence[node_pairs.Pair]], hosts: Sequence[str]) -> tuple[Row, ...]:
+    places = {host: place for place, host in enumerate(hosts)}
+    return tuple(
+        Row(step, p.round, places[p.first], places[p.second], p.forward_mb_s, p.backward_mb_s, p.latency_us)
+        for step, pairs in enumerate(measured)
+        for p in pairs
+        if p.first in places and p.second in places
     )
 
 
@@ -127,9 +156,10 @@ class NodePairs(Sizes):
         return steps(texts, parse)
 
     def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
-        """Return the tables with the better value of each pair that was measured again."""
+        """Return the tables with the better value of each pair that was measured again, and all steps of a sample."""
+        again = node_pairs.over_all(again)
         try:
-            return [node_pairs.with_alone(table, again) for table in tables]
+            return [node_pairs.with_alone(node_pairs.with_more(table, again), again) for table in tables]
         except ValueError:  # a row without numbers: rule 2 says so
             return tables
 
@@ -164,12 +194,14 @@ class NodePairs(Sizes):
         try:
             if find(case.benchmark).within_node:
                 slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
-                named = listing([f"{host} {number(value)}" for host, value, _ in slow])
-                return (f"slow within the node: {named} of {number(slow[0][2])} MB/s (median)",) if slow else ()
-            better = node_pairs.with_alone(tables[0], again)
+                each = places([f"{host} {number(value)}" for host, value, _ in slow])
+                return (f"slow within the node: {each} of {number(slow[0][2])} MB/s (median)",) if slow else ()
+            again = node_pairs.over_all(again)
+            every = node_pairs.with_more(tables[0], again)
+            better = node_pairs.with_alone(every, again)
             mended = [
                 (before, after)
-                for before, after in zip(node_pairs.pairs_of(tables[0]), node_pairs.pairs_of(better), strict=True)
+                for before, after in zip(node_pairs.pairs_of(every), node_pairs.pairs_of(better), strict=True)
                 if after.slower_mb_s > before.slower_mb_s
             ]
         except ValueError:
@@ -186,8 +218,7 @@ class NodePairs(Sizes):
 
         ``plan`` has the meant rails and the policy; its traffic is given here.
         """
-        by_host = _moved(tables)
-        moved = {node: by_host[host] for node in case.launch.nodes if (host := _host(node, by_host)) is not None}
+        moved = _of_nodes(case.launch.nodes, _moved(tables))
         if find(case.benchmark).within_node:
             return within_node.judge(readings, {node: least for node, (least, _) in moved.items()}, case.launch.nodes)
         # All messages have one size: all bytes are split over the rails, or none are.

@@ -9,7 +9,8 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from railyard.base.wording import listing
+from railyard.base.hostlist import MOST_IN_WORDS, named
+from railyard.base.wording import listing, some
 from railyard.hardware.links import SLOTS, pcie_generation
 from railyard.job.case import Case
 from railyard.job.launch import device_name
@@ -30,7 +31,7 @@ def why_unlike(case: Case, facts: Sequence[NodeFacts]) -> str | None:
     """Return why the rails of a run are not those of the system's file; None where they are, or nothing is known."""
     slower = (suspect.reason for suspect in slower_than_meant(case, facts))
     sentences = (*_mtus_unlike(case, facts), *_outside(case, facts), *_crossed(case, facts), *slower)
-    return "; ".join(sentences) or None
+    return some(sentences) or None
 
 
 def slower_than_meant(case: Case, facts: Sequence[NodeFacts]) -> tuple[Suspect, ...]:
@@ -193,4 +194,9 @@ def _networks(facts: NodeFacts, device: str) -> frozenset[str]:
 
 
 def _by_node(values: Mapping[str, int]) -> str:
-    return listing([f"{value} on {node}" for node, value in values.items()])
+    if len(values) <= MOST_IN_WORDS:
+        return listing([f"{value} on {node}" for node, value in values.items()])
+    nodes: dict[int, list[str]] = {}
+    for node, value in values.items():
+        nodes.setdefault(value, []).append(node)
+    return listing([f"{value} on {named(where)}" for value, where in nodes.items()])

@@ -1,6 +1,6 @@
 """The record of an assessment: the form in which a test is stored."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from railyard.results.record.form import (
     CurveRecord,
     DeficitRecord,
     LimitRecord,
+    NodesAlike,
     NodeTraffic,
     PathProofRecord,
     Record,
@@ -20,10 +21,12 @@ from railyard.results.record.form import (
     VerdictRecord,
 )
 from railyard.site.test_id import TestId
-from railyard.verdict import node_pairs
 from railyard.verdict.assess import Assessment
 from railyard.verdict.rules.model import BandLike, LimitLike, MetricInput
 from railyard.verdict.verdict import CurveVerdict, Verdict, not_tested
+
+#: Of so many nodes the path proof is stored a node at a time, of more in columns.
+MOST_WHOLE = 64
 
 
 def attempt_of(assessment: Assessment, elapsed_s: float, started: datetime) -> AttemptRecord:
@@ -43,7 +46,11 @@ def record_of(
     command: tuple[str, ...],
     output: str | None,
 ) -> Record:
-    """Return the record of one run, complete; values are those that were judged, not rounded."""
+    """Return the record of one run, complete but for ``pairs``; values are those that were judged, not rounded.
+
+    For a run of pairs of nodes ``verdict.node_pairs`` makes ``pairs``. Whoever writes the record adds it, and
+    writes the file of its rows before.
+    """
     judged = assessment.verdict
     return replace(
         Record.of(assessment.case.test, judged.state, verdict_record(judged), run=run, time=time),
@@ -58,7 +65,6 @@ def record_of(
         output=output,
         replayed=assessment.inputs.replayed,
         benchmark_version=assessment.version,
-        pairs=node_pairs.record_of(assessment),
         attempts=assessment.attempts,
         starved=assessment.starved,
         conditions=assessment.conditions,
@@ -131,4 +137,23 @@ def _band(band: BandLike, sizes: tuple[int, ...]) -> BandRecord:
 def _path(assessment: Assessment) -> PathProofRecord:
     path = assessment.path
     nodes = tuple(NodeTraffic(node, rails, path.clocks_khz.get(node)) for node, rails in (path.nodes or {}).items())
+    if len(nodes) > MOST_WHOLE:
+        return PathProofRecord(path.state, path.sentence, path.expected_bytes, alike=tuple(_alike(nodes)))
     return PathProofRecord(path.state, path.sentence, path.expected_bytes, nodes)
+
+
+def _alike(nodes: Iterable[NodeTraffic]) -> Iterator[NodesAlike]:
+    """Give the nodes a group of those with the same devices, in columns: a hundredth of what each by itself takes."""
+    groups: dict[tuple[tuple[str, bool], ...], list[NodeTraffic]] = {}
+    for node in nodes:
+        groups.setdefault(tuple((rail.device, rail.meant) for rail in node.rails), []).append(node)
+    for devices, alike in groups.items():
+        clocks = tuple(node.clock_khz for node in alike)
+        yield NodesAlike(
+            nodes=tuple(node.node for node in alike),
+            devices=tuple(device for device, _ in devices),
+            meant=tuple(meant for _, meant in devices),
+            tx_bytes=tuple(tuple(node.rails[at].tx_bytes for node in alike) for at in range(len(devices))),
+            rx_bytes=tuple(tuple(node.rails[at].rx_bytes for node in alike) for at in range(len(devices))),
+            clock_khz=clocks if any(clock is not None for clock in clocks) else (),
+        )

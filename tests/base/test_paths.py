@@ -1,4 +1,4 @@
-"""Where a site is and what ships with Railyard is found the same way everywhere; else it is said where was looked."""
+"""A site, and what ships with Railyard, is found in the same way everywhere; if not found, the places are named."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def test_a_folder_without_systems(how: str, tmp_path: Path, monkeypatch: pytest.
     settings = tmp_path / "reframe_settings.py"
     why = {
         "variable": "RAILYARD_HOME says so",
-        "settings": f"{settings} stands there",
+        "settings": f"{settings} is there",
         "cwd": "it is the working folder",
     }
     if how == "variable":

@@ -1,4 +1,4 @@
-"""Strict YAML: what is read, and the sentence for each thing that is not."""
+"""Strict YAML: what is accepted, and the sentence for each thing that is refused."""
 
 import datetime
 from collections.abc import Mapping
@@ -56,17 +56,17 @@ def test_plain_data_comes_back() -> None:
         ),
         (
             "a: 1\nb: 2\na: 3\n",
-            'f.yaml:3: a: found the key "a" for the second time, expected each key once (it stands in line 1 already)',
+            'f.yaml:3: a: found the key "a" for the second time, expected each key once (it is in line 1 already)',
         ),
         (
             "r:\n  1: 0.8\n  '1': 0.9\n",
             'f.yaml:3: r.1: found the key "1" for the second time, '
-            "expected each key once (it stands in line 2 already)",
+            "expected each key once (it is in line 2 already)",
         ),
         ("a: 1\n---\nb: 2\n", 'f.yaml:2: found a second document ("---"), expected one mapping of fields'),
         (
             "a: &x [1]\nb: *x\n",
-            "f.yaml:1: b: found an alias (*name) of what stands here, expected every value written out",
+            "f.yaml:1: b: found an alias (*name) of what is written here, expected every value written out",
         ),
         ("a: {<<: {b: 1}}\n", 'f.yaml:1: a: found the merge key "<<", expected every field written out'),
         (
@@ -115,7 +115,7 @@ def test_what_is_refused_and_how(text: str | bytes, expected: str) -> None:
 
 def test_an_alias_bomb_is_refused_at_once() -> None:
     bomb = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
-    assert sentence(bomb).endswith("found an alias (*name) of what stands here, expected every value written out")
+    assert sentence(bomb).endswith("found an alias (*name) of what is written here, expected every value written out")
 
 
 def test_deep_nesting_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Bars of progress: on a terminal, for work that is long enough, and never among what a program reads."""
+"""Folded sentences, and bars of progress: for a terminal, and never among what a program reads."""
 
 import os
 import pty
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from railyard.base.terminal import tracked
+from railyard.base.terminal import folded, line_width, tracked, wrapped
 
 TAKES = "from railyard.base.terminal import tracked; print(sum(tracked(range({count}), 'judging figures')))"
 
@@ -24,7 +24,7 @@ def on_a_terminal(count: int, term: str) -> tuple[str, str]:
     try:
         while part := os.read(ours, 4096):
             shown += part
-    except OSError:  # the terminal has no other end any more, which is how it ends
+    except OSError:  # the other end of the terminal is closed: this is how it ends
         pass
     os.close(ours)
     return done.stdout, shown.decode()
@@ -40,3 +40,22 @@ def test_a_bar_is_shown_on_a_terminal_alone_and_beside_the_output(count: int, te
 def test_without_a_terminal_the_items_are_what_was_given() -> None:
     items = list(range(30))
     assert tracked(items, "judging figures") is items
+
+
+def test_a_sentence_folds_between_words_below_its_indent() -> None:
+    assert folded("the rail hsn1 of vn2 is slow", 14, "    ", "  ") == "  the rail\n    hsn1 of\n    vn2 is\n    slow"
+    assert folded("/a/long/path/that/is/one/word is here", 10, " ") == "/a/long/path/that/is/one/word\n is here"
+    assert folded("one\ntwo three", 5, "> ") == "one\n> two\n> three"
+    assert folded("the rail hsn1 of vn2 is slow", None) == "the rail hsn1 of vn2 is slow"
+
+
+def test_lines_fold_each_below_its_own_indent() -> None:
+    assert wrapped("short\n  problem: no carrier", 14) == "short\n  problem: no\n    carrier"
+    assert wrapped("a line  of columns", 18) == "a line  of columns"
+
+
+def test_a_file_gets_whole_lines_unless_columns_says_how_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert line_width() is None
+    monkeypatch.setenv("COLUMNS", "80")
+    assert line_width() == 80

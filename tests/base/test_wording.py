@@ -1,8 +1,18 @@
-"""How numbers stand in sentences."""
+"""How numbers are written in sentences."""
 
 import pytest
 
-from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges, traffic
+from railyard.base.wording import (
+    counted,
+    listing,
+    message_size,
+    number,
+    percent,
+    places,
+    size_ranges,
+    some,
+    traffic,
+)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +60,11 @@ def test_shares_and_lists() -> None:
 )
 def test_a_noun_follows_its_number(count: int, form: str, text: str) -> None:
     assert counted(count, "row", form) == text
+
+
+def test_of_many_places_and_sentences_the_first_are_told_and_the_rest_counted() -> None:
+    assert places(["a", "b"]) == "a and b"
+    assert places(list("abcdefghij")) == "a, b, c, d, e, f, g, h and 2 more"
+    assert some(["a", "b"]) == "a; b"
+    assert some(list("abcdefghij")) == "a; b; c; d; e; f; g; h; and 2 more of this kind"
+    assert some([]) == ""

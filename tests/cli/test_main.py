@@ -1,6 +1,7 @@
-"""The command line as its users meet it: names, help, sentences and exit codes."""
+"""The command line as users see it: names, help, sentences and exit codes."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ import pytest
 
 import railyard.cli.commands
 from railyard import __version__
+from railyard.cli.command_list import GROUPS
 from railyard.cli.main import main
 
 HEAVY = ("reframe", "pydantic", "rich", "jinja2", "yaml", "matplotlib")
@@ -17,7 +19,7 @@ HEAVY = ("reframe", "pydantic", "rich", "jinja2", "yaml", "matplotlib")
 
 @pytest.fixture
 def add_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[str, str], None]]:
-    """Return a function that makes a command of this name alone, with this body."""
+    """Return a function that makes a command with only this name and this body."""
     monkeypatch.setattr(railyard.cli.commands, "__path__", [str(tmp_path)])
     before = set(sys.modules)
 
@@ -49,7 +51,8 @@ def test_help_lists_a_command_with_its_first_line(
 def test_every_module_in_commands_is_a_command() -> None:
     answer = subprocess.run([sys.executable, "-m", "railyard", "--help"], capture_output=True, text=True, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
-    listed = [line.split()[0] for line in answer.stdout.partition("Commands:\n")[2].splitlines() if line.strip()]
+    lines = answer.stdout.partition(f"\n{next(iter(GROUPS))}:\n")[2].splitlines()
+    listed = sorted(line.split()[0] for line in lines if re.match(r"  \S", line))
     files = [*Path(railyard.cli.commands.__path__[0]).glob("*.py"), *Path(railyard.cli.commands.__path__[0]).glob("*/")]
     assert listed == sorted({file.stem for file in files} - {"__init__", "__pycache__"})
 
@@ -67,11 +70,11 @@ MISTAKES = [
         ["weigh"],
         "a.yaml:3: system: found fabrik, expected fabric; rename it",
     ),
-    ("return 0", ["wiegh"], 'no command "wiegh"; did you mean "weigh"? (see: railyard --help)'),
-    ("return 0", ["zzz"], 'no command "zzz"; known: weigh (see: railyard --help)'),
-    ("return 0", ["--hlep"], "no such option '--hlep'. Did you mean '--help'? (see: railyard --help)"),
+    ("return 0", ["wiegh"], 'no such command "wiegh"; did you mean "weigh"? (see: railyard --help)'),
+    ("return 0", ["zzz"], 'no such command "zzz"; known: weigh (see: railyard --help)'),
+    ("return 0", ["--hlep"], 'no such option "--hlep"; did you mean "--help"? (see: railyard --help)'),
     ("return 0", ["weigh", "more"], "got unexpected extra argument (more) (see: railyard weigh --help)"),
-    ("return 0", ["weigh", "--much"], "no such option '--much' (see: railyard weigh --help)"),
+    ("return 0", ["weigh", "--much"], 'no such option "--much" (see: railyard weigh --help)'),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The pages build as a site without a warning; those of fields have every field, that of commands every option."""
+"""The pages build as a site without a warning; pages of fields have every field, the page of commands every option."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ def test_every_command_has_its_options_there(site: Path) -> None:
 
 @pytest.mark.parametrize(
     ("page", "kind"),
-    [("system-file", "systems"), ("references-file", "references"), ("run-record", "results")],
+    [("system-file", "systems"), ("references-file", "references"), ("run-record", "results"), ("sick-list", "sick")],
 )
 def test_every_field_of_a_file_is_explained(site: Path, page: str, kind: str) -> None:
     text = (site / "reference" / f"{page}.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""ci/needs.sh: what the operating system lacks is named in one sentence, or installed after printing the line."""
+"""ci/needs.sh: missing packages are named in one sentence, or installed after the command was printed."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from railyard.provision.testbed.needs import PACKAGES
 
 SCRIPT = Path(__file__).parents[2] / "ci/needs.sh"
 
-#: What the script itself uses, and those needs that are taken for granted here.
+#: What the script itself uses, and the needs that these tests take for granted.
 TOOLS = ("sh", "sort", "tr", "sed", "id", "make", "flock", "gcc", "iperf3", "NPtcp", "fi_pingpong", *PACKAGES)
 
 APT = """#!/bin/sh
@@ -26,7 +26,7 @@ case " $* " in *" openmpi-bin "*) {install} ;; esac
 
 
 class Machine:
-    """A machine whose PATH is one folder, where Open MPI and NetPIPE are missing unless they are added."""
+    """A machine whose PATH is one folder; Open MPI and NetPIPE are missing unless they are added."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.programs, self.lists = folder, folder / "bin", folder / "lists"
@@ -210,9 +210,19 @@ def test_whatever_the_virtual_cluster_names_is_in_the_table() -> None:
 
 def test_an_unknown_part_is_a_sentence(machine: Machine) -> None:
     sentence = (
-        "needs: no such part: pyhton; known: python, spack, slurm, tests, verbs, or nothing for what make run needs\n"
+        "needs: no such part: pyhton; known: browser, python, spack, slurm, tests, verbs, or nothing for what make "
+        "run needs\n"
     )
     assert machine.needs("pyhton") == (2, "", sentence)
+
+
+def test_the_browser_part_asks_for_chromium_alone_and_no_other_part_does(machine: Machine) -> None:
+    machine.add_apt(install="exit 0")
+    code, out, err = machine.needs("browser", INSTALL="0")
+    assert (code, out) == (2, "")
+    assert "needs: missing on this machine: chromium (INSTALL=0" in err
+    for part in ("", "python", "verbs", "spack", "slurm", "tests"):
+        assert "chromium" not in machine.needs(*part.split(), INSTALL="0")[2]
 
 
 def test_the_spack_part_asks_for_compilers_too(machine: Machine) -> None:
@@ -223,7 +233,7 @@ def test_the_spack_part_asks_for_compilers_too(machine: Machine) -> None:
 
 @pytest.mark.parametrize(("there", "is_named"), [("present", False), ("absent", True)])
 def test_a_row_that_is_a_path_is_looked_for_as_a_file(tmp_path: Path, there: str, is_named: bool) -> None:
-    """Headers and libraries are no programs, and a pattern may stand for the machine's own folder."""
+    """Headers and libraries are not programs, and a pattern may match the machine's own folder."""
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "present.h").touch()
     script = tmp_path / "needs.sh"

@@ -1,7 +1,7 @@
-"""Each kind of bad input, through the real command line: one clear sentence, exit 2, nothing started and nothing lost.
+"""Each kind of bad input, on the real command line: one clear sentence, exit 2, nothing started and nothing lost.
 
-The sentences of the models are held case by case in tests/site/ and tests/base/test_strict_yaml.py;
-here a person's files and options go in at the front. What ends before a process is started runs in this process.
+tests/site/ and tests/base/test_strict_yaml.py test the sentences of the models case by case; here a person's files and
+options go through the command line. Cases that end before a process is started run in this process.
 """
 
 import json
@@ -122,7 +122,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def benchmark(home: Path, more: str) -> None:
-    """Write the benchmark: the recorded output, and what a shell prints besides."""
+    """Write the benchmark: it prints the recorded output, and the text of a shell."""
     shutil.copy(RECORDED, home / "recorded.out")
     program = home / "recorded.sh"
     program.write_text(f"#!/bin/sh\n{more}\ncat '{home}/recorded.out'\n", encoding="utf-8")
@@ -137,7 +137,7 @@ def ran(words: Sequence[str]) -> tuple[int, str, str]:
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of the healthy site's files, and the whole of what is to be said."""
+    """One change in the healthy site's files, and the whole expected message."""
 
     file: str
     old: str
@@ -161,7 +161,7 @@ EDITS: Mapping[str, Edit] = {
     "key-twice": Edit(
         SYS, "scheduler: local", "scheduler: local\nscheduler: slurm",
         f'{SYS}:5: scheduler: found the key "scheduler" for the second time, '
-        "expected each key once (it stands in line 4 already)",
+        "expected each key once (it is in line 4 already)",
     ),
     "tab": Edit(SYS, "  hsn:", "\thsn:", f"{SYS}:8: found a tab, expected blanks as indentation"),
     "not-utf8": Edit(SYS, "Processes", "Proc\udcffsses", f"{SYS}:2: found the byte 0xff, expected UTF-8 text"),
@@ -216,17 +216,17 @@ EDITS: Mapping[str, Edit] = {
         REF, "system: site", "system: sight",
         f'{REF}:1: system: found "sight", expected "site", the name of the file; these are another system\'s',
     ),
-    # what a shell would read
+    # text that a shell would interpret
     "device-option": Edit(
         SYS, "device: lo", "device: --help", f'{DEVICE} "--help", expected {NAME}; a program would read it as an option'
     ),
     "device-command": Edit(
         SYS, "device: lo", "device: $(touch pwned)",
-        f'{DEVICE} "$(touch pwned)", expected {NAME}; a shell would run what stands in "$("',
+        f'{DEVICE} "$(touch pwned)", expected {NAME}; a shell would run what is in "$("',
     ),
     "device-backticks": Edit(
         SYS, "device: lo", 'device: "`touch pwned`"',
-        f'{DEVICE} "`touch pwned`", expected {NAME}; a shell would run what stands in backticks',
+        f'{DEVICE} "`touch pwned`", expected {NAME}; a shell would run what is in backticks',
     ),
     "device-semicolon": Edit(
         SYS, "device: lo", "device: lo;touch pwned",
@@ -244,7 +244,7 @@ EDITS: Mapping[str, Edit] = {
     "scheduler-option": Edit(
         SYS, "launcher: local", 'launcher: local\naccess: ["--partition=$(touch pwned)"]',
         f'{SYS}:6: access[0]: found "--partition=$(touch pwned)", expected an option such as "--partition=compute"; '
-        'a shell would run what stands in "$("',
+        'a shell would run what is in "$("',
     ),
 }  # fmt: skip
 
@@ -313,6 +313,45 @@ def test_a_wrong_option_is_refused(
     assert main(words) == 2
     assert capsys.readouterr() == ("", f"railyard: {said.replace('HOME', str(home))}\n")
     assert not (home / ".railyard").exists() and not (home / "pwned").exists()
+
+
+def under_slurm(home: Path, monkeypatch: pytest.MonkeyPatch, sbatch: str) -> None:
+    """Have the site under a Slurm whose sbatch is this shell script, and whose other commands answer nothing."""
+    path = home / SYS
+    text = path.read_text(encoding="utf-8").replace(
+        "scheduler: local\nlauncher: local", "scheduler: slurm-nodb\nlauncher: srun"
+    )
+    path.write_text(text, encoding="utf-8")
+    for name in ("sbatch", "srun", "scancel", "scontrol", "squeue", "sinfo"):
+        program = home / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{sbatch if name == 'sbatch' else ':'}\n", encoding="utf-8")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
+
+
+def test_a_job_that_sbatch_refuses_is_a_set_up_that_cannot_work(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    under_slurm(home, monkeypatch, "echo 'sbatch: error: invalid account specified' >&2; exit 1")
+    assert main(["run", "--system", "site", "-p", "mpich"]) == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "command 'sbatch rfm_job.sh' failed with exit code 1: sbatch: error: invalid account specified" in said
+    assert said.endswith("no test could begin: the failures above say what is wrong with the set-up")
+    (run,) = (home / ".railyard" / "runs").iterdir()
+    assert [record.state for record in read_records(run / "records.jsonl").records] == ["fail", "fail"]
+
+
+def test_modules_that_nothing_would_load_stop_a_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = home / SYS
+    text = path.read_text(encoding="utf-8").replace("  mpich:\n", "  mpich:\n    modules: [mpich/4]\n")
+    path.write_text(text, encoding="utf-8")
+    assert main(["run", "--system", "site"]) == 2
+    assert capsys.readouterr().err == (
+        "railyard: systems/site.yaml: stacks.mpich.modules: found 1 module (mpich/4) and no modules_system, so that "
+        "nothing loads them; write modules_system (lmod, envmod or spack) into the system's file\n"
+    )
+    assert not (home / ".railyard" / "runs").exists()
 
 
 def test_a_missing_folder_and_a_missing_table(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -443,7 +482,7 @@ exit $code
     )
     states = {record.case: record.state for record in read_records(kept / "records.jsonl").records}
     assert states.pop("First %rails=1 @site:hsn+mpich") == "pass"
-    assert set(states.values()) <= {"fail"}  # the second one's record where there was still room for it
+    assert set(states.values()) <= {"fail"}  # the second one's record if there was still room for it
 
 
 NO_NAMESPACES = """\

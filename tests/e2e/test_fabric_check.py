@@ -1,4 +1,4 @@
-"""The check FabricState through ReFrame, on this host with a made tree of sysfs: its record, state and sentence."""
+"""The check FabricState through ReFrame, on this host with a synthetic sysfs: its record, state and sentence."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ stacks:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
-    """Make a site whose one system is this host, with a card of which sysfs shows an active EDR port and no slot."""
+    """Make a site whose only system is this host, with a card for which sysfs shows an active EDR port and no slot."""
     clone = HERE.parents[1]
     shutil.copy(clone / "reframe_settings.py", tmp_path)
     for name in ("systems", "references", "checks/microbench", "sys/class/infiniband/mlx5_0/ports/1"):
@@ -52,11 +52,11 @@ def write_port(site: Path, rate: str) -> None:
         (port / name).write_text(f"{text}\n", encoding="utf-8")
 
 
-def run_check(site: Path) -> tuple[int, str, str | None, str]:
+def run_check(site: Path, *words: str) -> tuple[int, str, str | None, str]:
     """Return exit code, state, class and sentence of the one record of a run of FabricState."""
     environment = {**os.environ, "RAILYARD_HOME": str(site), "RAILYARD_SYSFS": str(site / "sys")}
     done = subprocess.run(
-        [sys.executable, "-m", "railyard", "run", "--system", "made", "-n", "FabricState"],
+        [sys.executable, "-m", "railyard", "run", "--system", "made", "-n", "FabricState", *words],
         capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=environment, cwd=site,
     )  # fmt: skip
     files = sorted((site / ".railyard/runs").glob(f"*/{FILE_NAME}"))
@@ -86,3 +86,13 @@ def test_the_check_fails_where_a_node_shows_no_rail(host: Path) -> None:
     code, state, fault, sentence = run_check(host)
     assert (code, state, fault) == (1, "fail", "fabric")
     assert sentence.startswith("edr: found no port of its rails in any reading, expected mlx5_0 port 1; ")
+
+
+@pytest.mark.full
+def test_of_very_many_nodes_each_writes_a_file_and_silence_is_no_pass(host: Path) -> None:
+    """One process is started where 600 are asked for, and the other files are waited for: a minute."""
+    code, state, fault, sentence = run_check(host, "-S", "FabricState.nodes_read=600")
+    assert (code, state, fault) == (1, "fail", "fabric")
+    assert "found 1 node that showed a rail, expected 600 nodes" in sentence
+    (kept,) = host.rglob("answers/*/*.out")
+    assert kept.read_text(encoding="utf-8").startswith("railyard-file 1 ")

@@ -1,7 +1,7 @@
-"""`railyard run` over stacks that Spack builds, here a fake one: built once, told plainly, never a pass by omission.
+"""`railyard run` with stacks that a (fake) Spack builds: built once, reported plainly, never a pass by omission.
 
-The checks are real, and the IMB-MPI1 that the fake installs prints a recorded output; two processes of this host are
-the nodes.
+The checks are real. The IMB-MPI1 that the fake installs prints a recorded output. Two processes of this host are the
+nodes.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""What nodes with GPUs have: links of GPUs with the rates of their data sheets, and words read or refused by name."""
+"""Nodes with GPUs: links of GPUs with the rates of their data sheets, and words that are read or refused by name."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def test_in_network_reduction_is_of_infiniband_hdr_and_later() -> None:
     assert not node_of_words("gpus=8,nics=8,link=roce-400").reduces
 
 
-#: Words, and what is said of them behind the words themselves.
+#: Words, and the message after the words themselves.
 REFUSED = (
     ("gpus", 'found "gpus", expected words such as "gpus=8", with commas between them'),
     ("gpus=8,", 'found "", expected words such as "gpus=8", with commas between them'),
@@ -124,7 +124,7 @@ def test_domains_that_are_not_full_are_refused() -> None:
 
 
 def test_two_jobs_of_one_node_are_not_one_of_two_nodes() -> None:
-    # Two tables, each of "Rank 0" to "Rank 7": 368 GB/s clears many a floor of two nodes.
+    # Two tables, each from "Rank 0" to "Rank 7": 368 GB/s is above many floors for two nodes.
     shape = Shape(node_of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr"), 2)
     assert shape.why_not(8) == (
         "the output is of 8 ranks, and 2 nodes of 8 GPUs have 16: perhaps it is of several jobs, or of fewer "

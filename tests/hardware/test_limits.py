@@ -1,4 +1,4 @@
-"""Limits of links and slots against the notes' figures, and the floors of a link's class."""
+"""Limits of links and slots compared with published figures, and the floors of a link's class."""
 
 import csv
 import math
@@ -68,7 +68,7 @@ def test_payload_at_an_mtu(link: str, mtu: int, mb_s: float) -> None:
         ("ib-qdr", "pcie2-x8", 2, 1, 1, 7314.3),
         ("ib-hdr", "pcie3-x16", 1, 1, 1, 14403.5),
         ("ib-ndr", "pcie6-x16", 2, 2, 1, 99369.2),
-        # One bus for both directions: the sum of both is no more than one.
+        # One bus for both directions: their sum is at most the rate of the bus.
         ("ib-sdr", "pci-x-133", 1, 1, 1, 993.7),
         ("ib-sdr", "pci-x-133", 1, 1, 2, 1066.7),
         ("myrinet-2000", "pci-x-133", 1, 1, 2, 500.0),
@@ -115,7 +115,7 @@ def shaped(rate: float) -> Link:
 
 
 def test_a_shaped_rail_is_bounded_above_what_was_measured() -> None:
-    """382.8 Mbit/s was measured one rail, 97.7 MB/s in a ping-pong of 1 MiB over two: neither is impossible."""
+    """382.8 Mbit/s was measured over one rail, 97.7 MB/s in a ping-pong of 1 MiB over two: both are possible."""
     one, two = limit(shaped(0.4)), limit(shaped(0.4), rails=2)
     assert one is not None and two is not None
     assert round(one.value_mb_s, 2) == 48.22
@@ -126,7 +126,7 @@ def test_a_shaped_rail_is_bounded_above_what_was_measured() -> None:
 
 def test_a_burst_of_each_message_passes_at_once() -> None:
     one = Limit(14.0, "a rate", "a file", burst_bytes=128 << 10)
-    # of 1024 KiB 896 wait for the rate
+    # 896 of 1024 KiB wait for the rate
     assert (one.at(MIB), one.at(256 << 10)) == (14.0 * 8 / 7, 28.0)
     assert [one.at(size) for size in (1, 128 << 10)] == [math.inf, math.inf]
     assert one.at((128 << 10) + 1) == 14.0 * ((128 << 10) + 1)
@@ -303,7 +303,7 @@ def test_the_table_equals_the_survey_of_limits() -> None:
 def test_a_ping_pong_over_rdma_has_a_day_one_latency_that_tcp_does_not_reach(name: str) -> None:
     found = day_one_latency(LINKS[name])
     assert isinstance(found, LatencyCeiling)
-    # InfiniBand 4X of 2003 at 7 us holds it, TCP over 100 Gigabit Ethernet at 12.7 us does not.
+    # InfiniBand 4X of 2003 with 7 us meets it, TCP over 100 Gigabit Ethernet with 12.7 us does not.
     assert (7.0 < found.value_us < 12.66, found.up_to_bytes) == (True, 8)
 
 

@@ -1,4 +1,4 @@
-"""The words of a client and a server: each tool on each kind of fabric, and what starts them."""
+"""The words of a client and a server, for each tool on each kind of fabric, and what starts them."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The lines of a job that measure suspects again: what the shell does with them, with programs of our own making."""
+"""The lines of a job that measure suspects again: what the shell does with them, with fake programs."""
 
 import stat
 import subprocess
@@ -89,3 +89,72 @@ def test_the_variables_of_a_rail_alone_are_those_that_differ() -> None:
     alone = {"PATH": "/opt/bin:$PATH", "DEVICES": "hsn1", "LEVEL": "a b", "NEW": "x y"}
     assert node_pair_steps.env_words(job, alone) == "env -u RAILS DEVICES=hsn1 NEW='x y'"
     assert node_pair_steps.env_words(job, job) == ""
+
+
+# --- a sample
+
+
+def sampled(stage: Path, rails: dict[str, str], budget_s: float = 900) -> subprocess.CompletedProcess[str]:
+    made = node_pair_steps.Sample(
+        "RAILS=all ./launch", rails, "prog", ["full"], ["half"], ["--budget", "900s"], budget_s
+    )  # fmt: skip
+    script = "\n".join(["trap 'exit $?' ERR", *made.after("rfm.out")])
+    return subprocess.run(["bash", "-c", script], cwd=stage, capture_output=True, text=True, check=False)
+
+
+def test_a_sample_is_planned_for_the_nodes_that_the_job_has(stage: Path) -> None:
+    (stage / "next-1").write_text("# name sample\n0-1\n", encoding="ascii")
+    lines = node_pair_steps.plan_sample(["--budget", "900s"], "printf 'n1\\nn2\\n'")
+    assert subprocess.run(["bash", "-c", "\n".join(lines)], cwd=stage, check=False).returncode == 0
+    assert (stage / node_pair_steps.NODES).read_text(encoding="ascii") == "n1\nn2\n"
+    assert (stage / node_pair_steps.ROUNDS).read_text(encoding="ascii") == "# name sample\n0-1\n"
+    assert (stage / "asked").read_text(encoding="utf-8") == (
+        "-m railyard pairs next --sample --budget 900s --first sample-nodes.txt\n"
+    )
+
+
+def test_a_sample_that_cannot_be_planned_ends_the_job(stage: Path) -> None:
+    (stage / "python").unlink()
+    lines = [*node_pair_steps.plan_sample([], None), "echo measured >rows"]
+    done = subprocess.run(["bash", "-c", "\n".join(lines)], cwd=stage, capture_output=True, check=False)
+    assert done.returncode == 65
+    assert not (stage / "rows").exists()
+
+
+def test_each_step_of_a_sample_is_launched_as_its_heading_says(stage: Path) -> None:
+    texts = ["# name sample\n0-1\n", "# name alone\n1-2\n", "# name onerail\n# over hsn1\n1-2\n", ""]
+    for number, text in enumerate(texts, start=1):
+        (stage / f"next-{number}").write_text(text, encoding="ascii")
+    (stage / "again-9.out").write_text("of an earlier measurement\n", encoding="ascii")
+    ran = sampled(stage, {"hsn0": "RAILS=hsn0 ./launch", "hsn1": "RAILS=hsn1 ./launch"})
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert launched(stage) == [
+        "all prog sample again-1.txt full",
+        "all prog alone again-2.txt half",
+        "hsn1 prog onerail again-3.txt half",
+    ]
+    assert (stage / "asked").read_text(encoding="utf-8").splitlines()[-1] == (
+        "-m railyard pairs next --sample --budget 900s rfm.out again-1.out again-2.out again-3.out"
+    )
+    assert not (stage / "again-9.out").exists()
+
+
+def test_a_step_over_a_rail_that_nobody_launches_ends_the_steps_and_fails_nothing(stage: Path) -> None:
+    (stage / "next-1").write_text("# name onerail\n# over hsn7\n1-2\n", encoding="ascii")
+    assert sampled(stage, {"hsn0": "./launch"}).returncode == 0
+    assert launched(stage) == []
+
+
+def test_after_its_budget_a_sample_asks_nothing_more(stage: Path) -> None:
+    (stage / "next-1").write_text("# name alone\n0-1\n", encoding="ascii")
+    assert sampled(stage, {}, budget_s=0).returncode == 0
+    assert not (stage / "asked").exists()
+
+
+def test_a_round_lasts_for_two_streams_and_what_its_ranks_wait_for_one_another() -> None:
+    words = node_pair_steps.words(4 << 20, 8, 20, 12_500.0)
+    # 37 windows of 33.6 MB are 1.24 GB, 0.1 s at 12.5 GB/s.
+    assert words == ["4194304", "8", "37", "1", "20"]
+    streams_s = 2 * (37 * 8 + 1) * 4194304 / 12.5e9
+    assert node_pair_steps.round_seconds(words, 12_500.0, 2) == pytest.approx(streams_s + 4 * (0.0005 + 2 * 2e-6))
+    assert node_pair_steps.words(4 << 20, 8, 20, None)[2] == "1"

@@ -1,4 +1,4 @@
-"""A check as the parts that run it see one, without ReFrame: IMB's Uniband, or what a test says otherwise."""
+"""A check as the parts that run it see it, without ReFrame: IMB's Uniband, unless a test changes it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ class MadeCheck:
     asked_ranks: int = 0
     refused: str = ""
     told: Mapping[str, int | None] = field(default_factory=dict)
+    lasting_s: int = 0
     within_node: bool = False
     pair_a_rail: bool = False
     in_turn: bool = False

@@ -1,13 +1,13 @@
-"""A made fat tree with made noise and planted faults, that measures the steps of a search: nothing here is a network.
+"""A simulated fat tree with noise and planted faults that measures the steps of a search: there is no network.
 
-Two levels: leaves of ``leaf`` nodes, as many spines as a leaf has nodes over ``blocking``. Static routes, one up-link
-from a leaf to each spine. Flows of one round that share a link share its rate evenly, and a pair gets the least of its
-links; both directions run one after the other and the slower counts.
+It has two levels: leaves of ``leaf`` nodes, and as many spines as a leaf has nodes, divided by ``blocking``. Routes are
+static, with one up-link from a leaf to each spine. Flows of one round that share a link share its rate evenly, and a
+pair gets the least of its links. Both directions run one after the other, and the slower one counts.
 
-The noise of a value, by which it is *below* or about what the links give: a lognormal body (``body``, relative standard
-deviation), each node's own rate (``node``, drawn once), in a share ``hiccups`` of all values a heavy tail (the time
-grows by ``tail`` times a Pareto variate of index 1.5, whose variance is infinite), and in each step one node in a
-hundred that is disturbed through a twentieth of the rounds (0.3 to 0.8 of its rate).
+Noise puts a value *below* or about what the links give. It has four parts: a lognormal body (``body``, relative
+standard deviation); each node's own rate (``node``, drawn once); a heavy tail in a share ``hiccups`` of all values (the
+time grows by ``tail`` times a Pareto variate of index 1.5, whose variance is infinite); and in each step one node in a
+hundred that is disturbed during a twentieth of the rounds (0.3 to 0.8 of its rate).
 """
 
 from collections.abc import Mapping
@@ -45,19 +45,24 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How much values differ; the module's docstring says of what."""
+    """How much values differ; the module's docstring says of what.
+
+    ``recorded`` has factors that real measurements showed: each value then takes one of them in place of the body and
+    the tail, and no node is disturbed.
+    """
 
     body: float = 0.015
     node: float = 0.005
     hiccups: float = 0.02
     tail: float = 0.2
+    recorded: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What is planted: shares of the healthy rate by node and pair, of up-links left by leaf, of a cable's rate.
+    """The planted faults: shares of the healthy rate by node and pair, of up-links left by leaf, of a cable's rate.
 
-    A cable is that of a leaf to a spine, both ways.
+    A cable goes from a leaf to a spine and has both directions.
     """
 
     nodes: Mapping[int, float] = field(default_factory=dict)
@@ -66,19 +71,55 @@ class Faults:
     cables: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
 
+class Plane:
+    """The leaves, up-links and static routes of one draw: what they leave of the rate of each flow of a round."""
+
+    def __init__(self, tree: Tree, faults: Faults, draw: np.random.Generator) -> None:
+        self.leaf: Ints = np.arange(tree.nodes) // tree.leaf
+        spines = max(1, tree.leaf // tree.blocking)
+        leaves = int(self.leaf[-1]) + 1
+        self.capacity = np.ones((leaves, spines))
+        for (leaf, spine), share in faults.cables.items():
+            self.capacity[leaf, spine] = share
+        #: The spine by leaf and destination.
+        self.routes = self._routed(tree, leaves, spines, faults, draw)
+
+    def _routed(self, tree: Tree, leaves: int, spines: int, faults: Faults, draw: np.random.Generator) -> Ints:
+        """Return the spine by leaf and destination; what is left of a faulty side's up-links takes all its routes."""
+        count = tree.nodes
+        destinations = np.broadcast_to(np.arange(count), (leaves, count))
+        drawn = draw.integers(0, 1 << 30, (leaves, count)) if tree.routes == "random" else destinations
+        table: Ints = (drawn % spines).astype(np.int64)
+        for leaf, share in faults.sides.items():
+            left = max(1, round(spines * share))
+            table[leaf] %= left
+            table[:, self.leaf == leaf] %= left
+        return table
+
+    def shared(self, source: Ints, target: Ints, number: Ints) -> Floats:
+        """Return what the links of each flow leave it, as a share of the rate."""
+        leaves, spines = self.capacity.shape
+        out = np.full(len(source), np.inf)
+        far = np.flatnonzero(self.leaf[source] != self.leaf[target])
+        rounds = int(number[-1]) + 1
+        for start in range(0, rounds, _CHUNK):
+            part = far[np.searchsorted(number[far], start) : np.searchsorted(number[far], start + _CHUNK)]
+            up, down = self.leaf[source[part]], self.leaf[target[part]]
+            spine = self.routes[up, target[part]]
+            for leaf in (up, down):
+                link = ((number[part] - start) * leaves + leaf) * spines + spine
+                load = np.bincount(link)[link]
+                out[part] = np.minimum(out[part], self.capacity[leaf, spine] / load)
+        return out
+
+
 class Simulated:
     """One network of one draw: routes and node rates are drawn once, noise with every value."""
 
     def __init__(self, tree: Tree, faults: Faults, seed: int, noise: Noise = Noise()) -> None:
         self.tree, self.noise = tree, noise
         self._draw = np.random.default_rng(seed)
-        self._leaf = np.arange(tree.nodes) // tree.leaf
-        spines = max(1, tree.leaf // tree.blocking)
-        leaves = int(self._leaf[-1]) + 1
-        self._capacity = np.ones((leaves, spines))
-        for (leaf, spine), share in faults.cables.items():
-            self._capacity[leaf, spine] = share
-        self._routes = self._routed(leaves, spines, faults)
+        self._plane = Plane(tree, faults, self._draw)
         self._rate = np.exp(-np.abs(self._draw.normal(0, noise.node, tree.nodes)))
         for node, share in faults.nodes.items():
             self._rate[node] *= share
@@ -86,31 +127,18 @@ class Simulated:
 
     def measure(self, step: Step) -> list[Value]:
         """Return a value a pair and repeat, as a job would."""
-        a, b, number = _flat(step)
+        a, b, number = flat(step)
         values = []
         for _ in range(step.repeats):
-            disturbed = self._disturbances(a, b, number, len(step.rounds))
+            disturbed = disturbances(self._draw, self.noise, self.tree.nodes, a, b, number)
             both = [self._one_way(*way, number) * disturbed for way in ((a, b), (b, a))]
             rates = (np.minimum(*both) * self.tree.rate_mb_s).tolist()
             values += list(zip(a.tolist(), b.tolist(), rates, strict=True))
         return values
 
-    def _routed(self, leaves: int, spines: int, faults: Faults) -> Ints:
-        """Return the spine by leaf and destination; what is left of a faulty side's up-links takes all its routes."""
-        count = self.tree.nodes
-        destinations = np.broadcast_to(np.arange(count), (leaves, count))
-        random = self.tree.routes == "random"
-        drawn = self._draw.integers(0, 1 << 30, (leaves, count)) if random else destinations
-        table: Ints = (drawn % spines).astype(np.int64)
-        for leaf, share in faults.sides.items():
-            left = max(1, round(spines * share))
-            table[leaf] %= left
-            table[:, self._leaf == leaf] %= left
-        return table
-
     def _one_way(self, source: Ints, target: Ints, number: Ints) -> Floats:
         shares: Floats = np.minimum(self._rate[source], self._rate[target]) * self._noise(len(source))
-        shares = np.minimum(shares, self._shared(source, target, number) * self._noise(len(source), tail=False))
+        shares = np.minimum(shares, self._plane.shared(source, target, number) * self._noise(len(source), tail=False))
         if self._pairs:
             low, high = np.minimum(source, target), np.maximum(source, target)
             keys = low * self.tree.nodes + high
@@ -118,42 +146,38 @@ class Simulated:
                 shares[keys == key] *= share
         return shares
 
-    def _shared(self, source: Ints, target: Ints, number: Ints) -> Floats:
-        """Return what the links of each flow leave it, as a share of the rate."""
-        leaves, spines = self._capacity.shape
-        out = np.full(len(source), np.inf)
-        far = np.flatnonzero(self._leaf[source] != self._leaf[target])
-        rounds = int(number[-1]) + 1
-        for start in range(0, rounds, _CHUNK):
-            part = far[np.searchsorted(number[far], start) : np.searchsorted(number[far], start + _CHUNK)]
-            up, down = self._leaf[source[part]], self._leaf[target[part]]
-            spine = self._routes[up, target[part]]
-            for leaf in (up, down):
-                link = ((number[part] - start) * leaves + leaf) * spines + spine
-                load = np.bincount(link)[link]
-                out[part] = np.minimum(out[part], self._capacity[leaf, spine] / load)
-        return out
-
     def _noise(self, count: int, tail: bool = True) -> Floats:
-        values: Floats = np.exp(self._draw.normal(0, self.noise.body, count))
-        if tail:
-            hit = np.flatnonzero(self._draw.random(count) < self.noise.hiccups)
-            values[hit] /= 1 + self.noise.tail * (1 + self._draw.pareto(_INDEX, len(hit)))
-        return values
+        return noisy(self._draw, self.noise, count, tail)
 
-    def _disturbances(self, a: Ints, b: Ints, number: Ints, rounds: int) -> Floats:
-        """Return the factor of each pair by nodes that something else keeps busy for a while."""
-        factors = np.ones(len(a))
-        if self.noise.hiccups == 0:
-            return factors
-        for node in np.flatnonzero(self._draw.random(self.tree.nodes) < _DISTURBED):
-            start = self._draw.integers(0, rounds)
-            window = (number >= start) & (number < start + max(1, int(_STRETCH * rounds)))
-            factors[window & ((a == node) | (b == node))] *= self._draw.uniform(0.3, 0.8)
+
+def noisy(draw: np.random.Generator, noise: Noise, count: int, tail: bool = True) -> Floats:
+    """Return factors of ``count`` values, drawn each on its own; without ``tail`` the body alone."""
+    if noise.recorded:
+        return draw.choice(noise.recorded, count) if tail else np.ones(count)
+    values: Floats = np.exp(draw.normal(0, noise.body, count))
+    if tail:
+        hit = np.flatnonzero(draw.random(count) < noise.hiccups)
+        values[hit] /= 1 + noise.tail * (1 + draw.pareto(_INDEX, len(hit)))
+    return values
+
+
+def disturbances(draw: np.random.Generator, noise: Noise, nodes: int, a: Ints, b: Ints, number: Ints) -> Floats:
+    """Return the factor of each pair by nodes that something else keeps busy for a while."""
+    factors = np.ones(len(a))
+    if noise.hiccups == 0 or noise.recorded:
         return factors
+    rounds = int(number[-1]) + 1
+    for node in np.flatnonzero(draw.random(nodes) < _DISTURBED):
+        start = draw.integers(0, rounds)
+        window = slice(
+            int(np.searchsorted(number, start)), int(np.searchsorted(number, start + max(1, int(_STRETCH * rounds))))
+        )
+        hit = (a[window] == node) | (b[window] == node)
+        factors[window][hit] *= draw.uniform(0.3, 0.8)
+    return factors
 
 
-def _flat(step: Step) -> tuple[Ints, Ints, Ints]:
+def flat(step: Step) -> tuple[Ints, Ints, Ints]:
     """Return the pairs of a step as two arrays, and the number of each one's round."""
     pairs = np.array([pair for each in step.rounds for pair in each], dtype=np.int64)
     lengths = [len(each) for each in step.rounds]

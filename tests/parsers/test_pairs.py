@@ -1,11 +1,11 @@
-"""Outputs of railyard-pairs, one trap a test. Texts are of our own making."""
+"""Outputs of railyard-pairs, one trap per test. Texts are synthetic."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from railyard.parsers.pairs import COLUMNS, UNITS, parse
+from railyard.parsers.pairs import COLUMNS, UNITS, parse, text_of
 from railyard.parsers.parsed import ParseError, Remark
 
 TEXT = (Path(__file__).parent / "made/pairs-four-nodes.txt").read_text(encoding="utf-8")
@@ -94,3 +94,14 @@ def test_any_other_text_is_refused() -> None:
         "line 1: found '# OSU MPI Bandwidth Test v7.4', "
         'expected output of railyard-pairs: "# railyard-pairs 1 NAME: … ranks"'
     )
+
+
+def test_a_table_as_text_is_what_the_program_printed() -> None:
+    for name in ("pairs", "sample", "alone"):
+        text = TEXT.replace(" pairs: ", f" {name}: ")
+        (table,) = parse(text).tables
+        assert text_of(table) == text
+        assert (table.benchmark, table.context.get("sample", False)) == (
+            "pairs" if name == "sample" else name,
+            name == "sample",
+        )

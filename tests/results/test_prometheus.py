@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from railyard.cli.main import main
 from railyard.results import prometheus
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record, VerdictRecord
+from railyard.results.sick.form import Kind, Seen, SickPart
 from tests.made.records import made_record
 
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
@@ -65,6 +67,38 @@ def test_figures_states_and_times_are_samples() -> None:
         ("railyard_test_time_seconds", LABELS, datetime(2026, 11, 21, 6, 0, 12, tzinfo=timezone.utc).timestamp()),
         ("railyard_export_time_seconds", {}, NOW.timestamp()),
     ]
+
+
+@needs_library
+def test_sick_parts_are_samples_and_those_that_passed_since_are_not() -> None:
+    def part(kind: Kind, *nodes: str, **more: Any) -> SickPart:
+        first, last = Seen("r1", MADE.case, "1970-01-01T00:00:01Z"), Seen("r2", MADE.case, "1970-01-01T00:00:02Z")
+        return SickPart("virtual", kind, "x", "slow", "slow", "likely", "sick", first, last, nodes=nodes, **more)
+
+    parts = [
+        part("rail", "vn2", node="vn2", rail="hsn1", class_="fabric"),
+        part("gpu", "vn2", node="vn2", part="3"),
+        part("pair", "vn1", "vn2"),
+        part("leaf", "n1", "n2", "n3", part="L4"),
+        part("leaf", "n1", "n2", "n3"),
+    ]
+    cleared = replace(parts[0], node="vn9", nodes=("vn9",), state="passed since")
+    found = samples(prometheus.text_of(prometheus.registry_of([], NOW, [*parts, cleared])))
+    own = [(labels, value) for name, labels, value in found if name == "railyard_suspect"]
+    assert [(each["kind"], each["node"], each["part"], each["class"], value) for each, value in own] == [
+        ("rail", "vn2", "hsn1", "fabric", 1.0),
+        ("gpu", "vn2", "3", "", 1.0),
+        ("pair", "vn1-vn2", "", "", 1.0),
+        ("leaf", "", "L4", "", 1.0),
+        ("leaf", "n[1-3]", "", "", 1.0),
+    ]
+    assert {(each["system"], each["confidence"]) for each, _ in own} == {("virtual", "likely")}
+    seen = {name: value for name, labels, value in found if labels.get("kind") == "gpu"}
+    assert seen == {
+        "railyard_suspect": 1.0,
+        "railyard_suspect_first_seen_seconds": 1.0,
+        "railyard_suspect_last_seen_seconds": 2.0,
+    }
 
 
 def test_the_newest_result_of_each_test_counts_and_no_replay() -> None:

@@ -1,4 +1,4 @@
-"""What is kept of a fabric's distances and which leaf switch each node stands at, and what a run is judged by then."""
+"""Stored distances of a fabric and the leaf switch of each node, and which references then judge a run."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -74,7 +74,7 @@ def test_a_table_that_is_damaged_is_one_sentence(tmp_path: Path, text: str, sent
 
 @pytest.fixture
 def bound(virtual: Site) -> Site:
-    """The system `virtual` with references that hold for nodes on one switch alone."""
+    """The system `virtual` with references that only apply to nodes on one switch."""
     entries = tuple(entry.model_copy(update={"hops": (1,)}) for entry in virtual.references.entries)
     return replace(virtual, references=replace(virtual.references, entries=entries))
 
@@ -129,7 +129,7 @@ def test_a_stored_output_is_not_judged_without_them(bound: Site) -> None:
 
 SWITCHES = {"leaf1": ("n1", "n2"), "leaf2": ("N3.site.org",)}
 LEAF_OF = {"n1": "leaf1", "n2": "leaf1", "n3": "leaf2"}
-#: Two rails in planes of their own: other switches, the same nodes at each.
+#: Two rails in separate planes: other switches, with the same nodes at each.
 PLANES = {
     "mlx5_0": {"n1": "LID 1", "n2": "LID 1", "n3": "LID 2"},
     "mlx5_1": {"n1": "LID 7", "n2": "LID 7", "n3": "LID 8"},
@@ -189,7 +189,7 @@ def test_each_host_of_a_run_has_its_side_or_none_has() -> None:
     assert sides({}, ("n1", "n2")) == ()
     with pytest.raises(ValueError) as refused:
         sides(LEAF_OF, ("n1", "n9"))
-    assert str(refused.value) == "n9 stands at none of the leaf switches that are known, which have 3 nodes"
+    assert str(refused.value) == "n9 is at none of the known leaf switches, which have 3 nodes"
 
 
 def test_a_job_reads_back_what_it_was_told() -> None:
@@ -201,7 +201,7 @@ def test_a_job_reads_back_what_it_was_told() -> None:
     ("told", "said"),
     [
         ("n1 leaf1\nn2\n", "line 2: 'n2', expected a node and its switch"),
-        ("n1 leaf1\nN1.site leaf2\n", "line 2: N1.site stands at leaf2 and at leaf1"),
+        ("n1 leaf1\nN1.site leaf2\n", "line 2: N1.site is at leaf2 and at leaf1"),
     ],
 )
 def test_a_damaged_file_of_switches_is_a_sentence(told: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""What each stack is told, word for word, and the sentence where it cannot be told."""
+"""The exact settings of each stack, and the sentence if a setting is impossible."""
 
 from collections.abc import Mapping
 
@@ -117,7 +117,7 @@ def test_omni_path_cards_are_told_by_number() -> None:
 
 
 def test_psm3_is_told_a_set_of_one_nic_for_each_rank() -> None:
-    """Local rank i takes set i: of one set all ranks would use both NICs in turn."""
+    """Local rank i takes set i: with only one set, all ranks would use both NICs in turn."""
     env = dict(ask.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "round-robin").env)
     found = ask.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "nic-per-rank")
     assert found.env == env | {"PSM3_MULTIRAIL_MAP": "hsn0:1;hsn1:1"}
@@ -135,7 +135,7 @@ def test_mvapich2_does_all_four_policies() -> None:
 def test_striping_takes_another_threshold_where_the_stack_has_a_setting_for_it() -> None:
     found = ask.settings("mvapich2", "ib", NAMES["ib"], 2, "striping-8K")
     assert found.env["MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD"] == "8192"
-    # it splits what is above: of powers of two from the next one on
+    # it splits sizes above this: with powers of two, from the next one on
     assert (found.policy, found.policy_name, found.threshold_bytes) == ("striping", "striping-8K", 16384)
     plain = ask.settings("mvapich2", "ib", NAMES["ib"], 2, "striping")
     assert list(found.env) == list(plain.env)
@@ -172,7 +172,7 @@ def test_nic_per_rank_brings_the_words_that_bind() -> None:
 
 
 def test_nic_per_rank_names_the_variable_by_which_a_rank_is_given_its_own() -> None:
-    """Where the library itself deals out NICs by local rank there is none."""
+    """If the library itself deals out NICs by local rank, there is none."""
     told = {
         (stack, kind): ask.settings(stack, kind, NAMES[kind], 2, "nic-per-rank").rank_variable
         for stack, kind in (
@@ -217,7 +217,7 @@ def test_a_stack_that_cannot_be_told_a_knob_has_neither_policies_nor_a_run() -> 
     assert ask.why_not("mvapich2", "roce", 1, None, lossless) == (
         "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (a service level it has)"
     )
-    # Round robin is PSM3's there, which knows no traffic class; what UCX does stays.
+    # Round robin there is PSM3's, which has no traffic class; UCX's policies stay.
     assert ask.policies("intelmpi", "roce", 2, lossless) == ("striping", "nic-per-rank")
     assert "round-robin" in ask.policies("intelmpi", "roce", 2)
 
@@ -334,7 +334,7 @@ def test_what_can_be_done_has_no_reason() -> None:
 
 
 def test_rails_beyond_one_policy_fall_to_the_next() -> None:
-    """UCX splits over 4 at most; with 8 cards the next policy of the table is NIC per rank, which has no such limit."""
+    """UCX splits over at most 4; with 8 cards the next policy in the table is NIC per rank, which has no such limit."""
     assert ask.why_not("mpich", "ib", 8) is None
     assert ask.settings("mpich", "ib", [f"mlx5_{i}" for i in range(8)], 8).policy == "nic-per-rank"
 
@@ -391,7 +391,7 @@ def test_devices_and_knobs_that_do_not_fit_are_refused(
 
 
 def test_the_knobs_of_another_transport_are_not_offered() -> None:
-    """Intel MPI's round robin on RoCE goes over PSM3, which UCX's variables would not reach."""
+    """Intel MPI's round robin on RoCE uses PSM3, which ignores UCX's variables."""
     with pytest.raises(RailyardError, match=r"^intelmpi on roce: GID index 3 was asked for, but PSM3 chooses"):
         ask.settings("intelmpi", "roce", NAMES["roce"], 2, "round-robin", ask.Knobs(gid_index=3))
 

@@ -1,4 +1,4 @@
-"""NCCL and RCCL in the stacks' table: how they are told NICs and network, and which benchmarks are theirs."""
+"""NCCL and RCCL in the table of stacks: how they get NICs and network, and which benchmarks are theirs."""
 
 import pytest
 

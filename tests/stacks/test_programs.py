@@ -1,4 +1,4 @@
-"""Which benchmarks belong to which stack, and the sentences of those that do not."""
+"""Which benchmarks belong to which stack, and the sentences for those that do not."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_a_tool_is_a_stacks_own_or_the_reason_is_said(stack: str, tool: str, pai
     assert programs.why_not_tool(stack, tool, pair) == reason
 
 
-#: stack, rails, the reason for an application that starts its own processes where there is no MPI.
+#: stack, rails, the reason for an application that starts its own processes without MPI.
 APPLICATIONS = [
     ("mpich", 2, None),
     ("tcp", 1, None),

@@ -1,4 +1,4 @@
-"""The record of an assessment: what was judged, whole, and the same after it was stored."""
+"""The record of an assessment: it has all that was judged, and is the same after storing."""
 
 import json
 from collections.abc import Callable

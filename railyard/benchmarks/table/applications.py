@@ -52,6 +52,8 @@ def _is_part(table: Table) -> bool:
     return table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1
 
 
+#: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
+NPB_MZ = "npb-mz"
 #: The tools whose figures belong to a number of nodes.
 APPLICATIONS = ("hpl", "npb", "wrf", "milc", "installed")
 _KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")

@@ -10,6 +10,7 @@ import click
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.whole_file import write_whole
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.results.capture.plan import Plan
@@ -35,7 +36,7 @@ class _Options:
 
 
 @click.command(name="capture")
-@click.option("--system", "name", required=True, help="The system, as its file is named.")
+@click.option("--system", "name", required=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--runs", multiple=True, metavar="RUN", help="Only these runs: an id, its beginning, last5, a pattern. "
               "May be repeated; without it all stored runs.")  # fmt: skip
 @click.option("--without", multiple=True, metavar="RUN", help="Leave these runs out.")
@@ -50,10 +51,18 @@ class _Options:
 @click.option("--replace", is_flag=True, help="Put new baselines in the place of those that are there.")
 @click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml; without it the diff is shown alone.")
 def command(**options: Any) -> int:
-    """Make references of a system from its stored runs: medians, tolerances from their spread, provenance.
+    """Make references from stored runs, as a diff to review.
 
-    The diff goes to standard output (`| git apply` takes it), what was refused or is odd to standard error. Nothing
-    replaces an entry without --replace, and nothing replaces a contract. Exit code: 0 something was captured, else 2.
+    \b
+    Examples:
+      railyard capture --system mycluster            show the diff
+      railyard capture --system mycluster --write    write the file
+
+    Values are medians, and tolerances come from the spread of the repeats. Each entry says which runs it is from. The
+    diff goes to standard output (`| git apply` takes it); what is left out or odd goes to standard error. An entry is
+    replaced only with --replace, and a contract never.
+
+    Exit code: 0 something was captured, 2 nothing was, or wrong input.
     """
     given = _Options(**options)
     from railyard.results.capture.plan import Asked, plan
@@ -85,17 +94,17 @@ def command(**options: Any) -> int:
     asked = Asked(quick=given.quick, replace=given.replace, hops=hops if given.by_hops else None)
     made = plan(system, path, references, records, asked)
     for sentence in made.refused:
-        click.echo(f"left out: {sentence}", err=True)
+        say(f"left out: {sentence}", err=True)
     for entry in made.entries:
         for remark in entry.remarks:
-            click.echo(f"{entry.id}: {remark}", err=True)
+            say(f"{entry.id}: {remark}", err=True)
     if not made.entries:
         raise RailyardError(
             f"found nothing to capture for {system.system}, expected at least one test with 5 good runs"
         )
     click.echo(difference(made), nl=False)
     if system.report_only is not None:
-        click.echo(f"systems/{system.system}.yaml: set report_only to false, or these references are refused", err=True)
+        say(f"systems/{system.system}.yaml: set report_only to false, or these references are refused", err=True)
     if given.write:
         _write(made)
         click.echo(f"wrote references/{path.name}; check it: railyard lint --system {system.system}", err=True)
@@ -127,7 +136,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     excluded = {folder.name for word in without for folder in folders(word, stored)}
     found = query.records(home, replace(wanted, run=named or None))
     for sentence in found.problems:
-        click.echo(f"left out: {sentence}", err=True)
+        say(f"left out: {sentence}", err=True)
     kept = tuple(record for record in found.records if record.run not in excluded)
     if kept:
         return kept

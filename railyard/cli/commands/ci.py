@@ -21,7 +21,7 @@ _ANY_RUNNER = ("railyard",)
 
 @click.group(name="ci")
 def command() -> None:
-    """Pipelines for GitLab on a cluster's own runners."""
+    """Write pipelines for GitLab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class _Options:
 
 
 @command.command(name="generate")
-@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
+@click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--tag", "tags", multiple=True, help="A tag of the runner that measures. Repeatable. "
               "[default: that of --login-tag, else railyard]")  # fmt: skip
 @click.option("--login-tag", "login_tags", multiple=True, help="A tag of the runner that builds and reports, where "
@@ -75,9 +75,15 @@ class _Options:
               help="Options of `railyard compare` with the target branch.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Left out: print it.")
 def generate_command(**options: Any) -> int:
-    """Write the child pipeline of a system, which ci/parent.gitlab-ci.yml makes and starts.
+    """Write the child pipeline of a system.
 
-    Nothing in it is read from variables later: a child pipeline does not see those that its parent saw.
+    \b
+    Examples:
+      railyard ci generate --system mycluster -o child.yml
+      railyard ci generate --system mycluster --executor slurm --per test
+
+    ci/parent.gitlab-ci.yml makes and starts it, on the cluster's own runners. Nothing in it is read from variables
+    later, since a child pipeline does not see those of its parent.
     """
     given = _Options(**options)
     from railyard.base.paths import CHECKS, part

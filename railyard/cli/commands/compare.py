@@ -44,18 +44,20 @@ def _percent(ctx: click.Context, option: click.Parameter, text: str | None) -> f
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(a: str, b: str, noise: float | None, bound: float | None, as_json: bool) -> int:
-    """Compare side B with side A.
-
-    A side is RUN[+RUN…][:KEY=VALUE[,KEY=VALUE…]]: runs by id or its beginning, by a pattern ('20261121T*'), by folder,
-    as last or last5; of them the tests of one system, fabric, stack, rails, policy, benchmark, check or case. Without a
-    RUN it has the other side's. Several runs a side are repeats, of which four a side can tell a difference from noise.
+    """Compare two runs, fabrics, stacks or numbers of rails.
 
     \b
-      railyard compare 20261114T* 20261121T*            before and after
-      railyard compare last5:rails=1 :rails=2           one rail and two, in the same runs
+    Examples:
+      railyard compare '20261114T*' '20261121T*'        before and after
+      railyard compare last5:rails=1 :rails=2           one rail and two
       railyard compare last5:fabric=edr last5:fabric=fdr --fail-on-regression 5%
 
-    Exit code: 0, or 1 where --fail-on-regression found one or could judge nothing, 2 for sides that cannot be compared.
+    A and B are each RUN[+RUN…][:KEY=VALUE[,KEY=VALUE…]]. Name runs by id or its beginning, a pattern ('20261121T*'),
+    folder, last or last5. KEY chooses among their tests: system, fabric, stack, rails, policy, benchmark, check or
+    case. A side without a RUN has the other side's. Several runs on a side are repeats; four on each side can tell a
+    difference from noise.
+
+    Exit code: 0; 1 --fail-on-regression found one or could judge nothing; 2 sides that cannot be compared.
     """
     from railyard.base.errors import RailyardError
     from railyard.base.terminal import colour, width

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import InputError, SetupError
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.detect.source import Source
@@ -31,11 +32,18 @@ _JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_
 def command(
     root: Path | None, name: str | None, writes: bool, replace: bool, record: Path | None, as_json: bool
 ) -> int:
-    """Look at this machine's rails, scheduler and MPI stacks, and print a system's file to review.
+    """Write a system's file from what this machine shows.
 
-    Best run inside a job, where the rails are those of the nodes. Nothing is written without --write. What looks wrong
-    (a card in a narrow slot, a port without a link, a small MTU) is named on stderr. Exit code: 0, 2 wrong input or no
-    network at all.
+    \b
+    Examples:
+      railyard detect --name mycluster           print the file
+      railyard detect --name mycluster --write   write it into systems/
+
+    Run it inside a job: then it sees the rails of the nodes. It looks at rails, scheduler and MPI stacks, and you
+    review what it prints. What looks wrong (a card in a narrow slot, a port without a link, a small MTU) is named on
+    stderr.
+
+    Exit code: 0 done, 2 wrong input, or this machine has no network at all.
     """
     from railyard.base.paths import find_home
     from railyard.cluster.detect.found import detect
@@ -55,7 +63,7 @@ def command(
     if as_json:
         click.echo(json.dumps({**found.as_json(), "missing": list(lacks)}, indent=1, ensure_ascii=False))
     for sentence in (*found.traps, *(lacks if found.fabrics else ()), *found.left_out):
-        click.echo(f"look at: {sentence}", err=True)
+        say(f"look at: {sentence}", err=True)
     if not found.fabrics:
         raise SetupError(
             "detect: found no network port with a link, expected at least one interface besides lo; run it on a node, "
@@ -89,7 +97,7 @@ def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bo
     for path in write(home, texts, replace=replace):
         click.echo(f"wrote {path.relative_to(home)}", err=as_json)
     name = texts.name
-    click.echo(
+    say(
         f"next: read systems/{name}.yaml; railyard doctor --system {name}; railyard matrix --system {name}; "
         f"railyard run --system {name}",
         err=as_json,

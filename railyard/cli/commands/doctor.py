@@ -10,6 +10,7 @@ import click
 from railyard.base.errors import InputError
 from railyard.base.finding import Finding, problem, problems, tally
 from railyard.base.wording import counted, listing
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.doctor.ask_nodes import Answer
@@ -17,47 +18,54 @@ if TYPE_CHECKING:
 
 
 @click.command(name="doctor")
-@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
-@click.option("--nodes", "ask", is_flag=True, help="Also look at nodes, in a step of the system's own launcher.")
+@click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
+@click.option("--nodes", "ask", is_flag=True, help="Also look at the nodes, in a step of the system's own launcher.")
 @click.option("--count", type=click.IntRange(min=1), help="With --nodes, --job: how many, where the scheduler chooses.")
 @click.option(
     "--from", "file", type=click.Path(path_type=Path),
-    help="In place of --nodes: what doctor.sh printed on nodes, in one file.",
+    help="In place of --nodes: what doctor.sh printed on nodes, in one file or in a folder with a file a node.",
 )  # fmt: skip
 @click.option("--job", "send", is_flag=True, help="Also send one job through the scheduler, as checks are sent.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
 def command(name: str, ask: bool, count: int | None, file: Path | None, send: bool, as_json: bool) -> int:
-    """Say what is wrong on this host, with --nodes on the nodes, with --job in a job, a sentence each with what to do.
+    """Find what is wrong with a set-up before any job runs.
 
-    Exit code: 0 nothing or remarks alone, 1 a problem, 2 nothing could be asked.
+    \b
+    Examples:
+      railyard doctor --system mycluster           look at this host
+      railyard doctor --system mycluster --nodes   and at the nodes
+
+    Each finding is one sentence that says what to do. A problem makes runs fail or figures wrong; a remark may.
+
+    Exit code: 0 no problem, 1 a problem, 2 wrong input, or the nodes could not be asked.
     """
     import time
 
     from railyard.base.paths import find_home
     from railyard.cluster.doctor.ask_login import ask as ask_login
-    from railyard.cluster.doctor.ask_nodes import Answer, ask_nodes
+    from railyard.cluster.doctor.ask_nodes import ask_nodes
     from railyard.cluster.doctor.judge import ordered
     from railyard.cluster.doctor.login import findings as login_findings
 
     if count is not None and not (ask or send):
         raise click.UsageError("--count goes with --nodes and --job")
     if ask and file is not None:
-        raise click.UsageError("--from stands in place of --nodes")
+        raise click.UsageError("--from replaces --nodes: give one of them")
     home = find_home()
     login, system = ask_login(home, name)
     found = list(login_findings(login, system))
     answer: Answer | None = None
-    if system is not None and ask:
+    if ask:
         answer = ask_nodes(home, system, count, _say)
-    elif system is not None and file is not None:
-        answer = Answer(_read(file), (0.0, time.time()), (), 0)
+    elif file is not None:
+        answer = _kept(file, time.time())
     nodes = 0
-    if answer is not None and system is not None:
+    if answer is not None:
         more, nodes = _of_nodes(answer, system, timed=ask)
         found += more
-    if system is not None and send:
+    if send:
         found += _of_a_job(home, system, count)
-    findings = ordered(found)
+    findings = ordered([*dict.fromkeys(found)])
     _print(findings, nodes, send, as_json)
     return 1 if problems(findings) else 0
 
@@ -65,15 +73,16 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
 def _of_nodes(answer: "Answer", system: "System", *, timed: bool) -> "tuple[list[Finding], int]":
     """Return the findings of the nodes and how many answered; clocks are judged where the step was ours."""
     from railyard.cluster.doctor.judge import of_nodes
-    from railyard.cluster.doctor.node_block import parse
 
-    states = parse(answer.text)
-    if not states:
+    states = answer.nodes
+    if not states and not answer.silent:
         raise InputError(
             "doctor", "no line of doctor.sh", "one block a node", action="keep all that it printed on standard output"
         )
-    found = [*of_nodes(states, system, answer.expected, answer.step if timed else None), *answer.calibration]
-    if not answer.expected and len(states) < answer.count:
+    found = [*answer.silent, *of_nodes(states, system, answer.expected, answer.step if timed else None)]
+    found += answer.calibration
+    unnamed = not answer.expected and not problems(answer.silent)
+    if unnamed and len(states) < answer.count:
         what = f"{len(states)} of {answer.count} nodes answered"
         found.append(problem("nodes", what, "see what the step printed, and which nodes the scheduler gave"))
     return found, len(states)
@@ -94,7 +103,22 @@ def _of_a_job(home: Path, system: "System", count: int | None) -> "tuple[Finding
 
 
 def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
+    say(sentence, err=True)
+
+
+def _kept(file: Path, now_s: float) -> "Answer":
+    """Return what doctor.sh printed on nodes, of one file or of a folder with a file a node."""
+    from railyard.base.finding import problem
+    from railyard.cluster.doctor.ask_nodes import Answer
+    from railyard.cluster.doctor.node_block import parse
+    from railyard.job import node_files
+
+    if not file.is_dir():
+        return Answer(parse(_read(file)), (0.0, now_s), (), 0)
+    gathered = node_files.read_folder(file, lambda answer: parse(answer.text))
+    nodes = tuple(node for found in gathered.values for node in found)
+    silent = tuple(problem(one.node, one.what, one.fix) for one in gathered.faults)
+    return Answer(nodes, (0.0, now_s), (), gathered.count, silent)
 
 
 def _read(file: Path) -> str:
@@ -111,6 +135,6 @@ def _print(findings: "tuple[Finding, ...]", nodes: int, sent: bool, as_json: boo
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
         return
     for one in findings:
-        click.echo(f"{one.weight}: {one.sentence}")
+        say(f"{one.weight}: {one.sentence}")
     seen = ["this host", *([counted(nodes, "node")] if nodes else []), *(["a job of its own"] if sent else [])]
-    click.echo(f"looked at {listing(seen)}: {tally(findings)}")
+    say(f"looked at {listing(seen)}: {tally(findings)}")

@@ -1,18 +1,27 @@
-"""`railyard export`: results in the form of another program: a text file for Prometheus."""
+"""`railyard export`: results in the form of another program: sick parts, a file for Prometheus, Grafana's dashboard."""
 
+import json
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import find_home, runs_folder
+from railyard.base.whole_file import write_whole
 from railyard.base.wording import counted
+from railyard.cli.say import say
+
+if TYPE_CHECKING:
+    from railyard.results.record.form import Record
+    from railyard.results.sick.form import SickList
 
 
 @click.group(name="export")
 def command() -> None:
-    """Stored results in the form of another program; nothing leaves this machine."""
+    """Write stored results in the form of another program."""
 
 
 @command.command(name="prometheus")
@@ -24,19 +33,33 @@ def command() -> None:
     help="Write to this file (.prom), in the folder of the text file collector; left out: print it.",
 )
 def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
-    """Write figures, state and time of the newest result of each test, for the node exporter's text file collector."""
+    """Write the newest result of each test for Prometheus.
+
+    \b
+    Examples:
+      railyard export prometheus
+      railyard export prometheus -o /var/lib/node_exporter/railyard.prom
+
+    The file has figures, state and time of each test, and the sick parts. The text file collector of the node exporter
+    reads it. Nothing leaves this machine.
+
+    Exit code: 0 written, 2 wrong input, or there is no measured test.
+    """
     from railyard.results import prometheus
+    from railyard.results.sick.find import sick_list
     from railyard.results.store import query
+    from railyard.results.store.nothing import refuse_unknown
 
     home = find_home()
-    found = query.records(home, query.Wanted(system=system or None))
+    refuse_unknown(home, {"system": system})
+    found = query.records(home, query.Wanted(system=system or None), slim=True)
     for problem in found.problems:
-        click.echo(f"railyard: {problem}", err=True)
+        say(f"railyard: {problem}", err=True)
     now = datetime.now(timezone.utc)
     records = prometheus.newest(found.records, now)
     if not records:
-        raise RailyardError(_nothing(home, system))
-    registry = prometheus.registry_of(records, now)
+        raise RailyardError(_nothing(home))
+    registry = prometheus.registry_of(records, now, sick_list(found.records, now).sick)
     if output is None:
         click.echo(prometheus.text_of(registry), nl=False)
     else:
@@ -45,12 +68,138 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     return 0
 
 
-def _nothing(home: Path, system: tuple[str, ...]) -> str:
+def _nothing(home: Path) -> str:
+    return f"{runs_folder(home)}: found no measured test, expected some (a replay is none); railyard run stores one"
+
+
+@command.command(name="grafana")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; left out: print it."
+)
+def grafana_command(output: Path | None) -> int:
+    """Write a Grafana dashboard of what `export prometheus` writes.
+
+    \b
+    Examples:
+      railyard export grafana -o railyard.json
+      railyard export grafana
+
+    Import the file in Grafana and choose your Prometheus as its data source.
+
+    Exit code: 0 written, 2 the file cannot be written.
+    """
+    from railyard.results.grafana import dashboard_text
+
+    _give(dashboard_text(), output, "1 dashboard")
+    return 0
+
+
+@command.command(name="sick")
+@click.argument("run", required=False)
+@click.option("--system", multiple=True, help="Of this system. Repeatable.")
+@click.option("--since", help="Blamed then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC).")
+@click.option("--as", "form", type=click.Choice(["list", "drain", "ticket"]), default="list", show_default=True,
+              help="A line a part; the site's own drain command a node; a ticket a part in Markdown.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; left out: print it."
+)
+def sick_command(
+    run: str | None, system: tuple[str, ...], since: str | None, form: str, as_json: bool, output: Path | None
+) -> int:
+    """List the parts that failed tests blame, each once.
+
+    
+    Examples:
+      railyard export sick --system mycluster
+      railyard export sick last --as ticket -o ticket.md
+
+    A part is a node, rail, GPU, pair, switch, leaf or up-link. RUN is an id, its beginning, or last: then the list has
+    the parts that this run blames, else those of all stored runs. If the same benchmark passed over a part later, the
+    list says so. Nothing is run: --as drain prints the commands of the system's file.
+
+    Exit code: 0 written, 2 wrong input, or there is no measured test.
+    """
+    from railyard.results.sick.ticket import lines, tickets
+    from railyard.results.store.nothing import refuse_unknown
+
+    if as_json and form != "list":
+        raise click.UsageError("--json prints the list: found it with --as")
+    home = find_home()
+    refuse_unknown(home, {"system": system})
+    found = _sick(home, run, system, since)
+    if as_json:
+        text = json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n"
+    elif form == "drain":
+        text = "\n".join(_drains(home, found)) + "\n"
+    elif form == "ticket" and found.sick:
+        text = tickets(found, lambda name: _page(home, name))
+    else:
+        text = "\n".join(lines(found)) + "\n"
+    _give(text, output, counted(len(found.sick), "part"))
+    return 0
+
+
+def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | None) -> "SickList":
+    """Return the sick parts that were asked for. Raises RailyardError where there is nothing that measured."""
+    from dataclasses import replace
+
+    from railyard.results.sick.find import sick_list
     from railyard.results.store import query
 
-    systems = sorted({name for run in query.runs(home) for name in run.systems})
-    unknown = next((name for name in system if name not in systems), None)
-    if systems and unknown is not None:
-        return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
-    stored = runs_folder(home)
-    return f"{stored}: found no measured test, expected some (a replay is none); railyard run stores one"
+    now = datetime.now(timezone.utc)
+    one = None if run is None else query.load(home, run)
+    systems = system if one is None else tuple(sorted({record.system for record in one.records}))
+    if one is not None and system:
+        raise click.UsageError("--system: found it with a run, expected one of the two")
+    stored = query.records(home, query.Wanted(system=systems or None))
+    for problem in (*stored.problems, *(() if one is None else one.problems)):
+        say(f"railyard: {problem}", err=True)
+    there = {(record.run, record.case, record.time) for record in stored.records}
+    more = () if one is None else tuple(each for each in one.records if (each.run, each.case, each.time) not in there)
+    records: Sequence[Record] = (*stored.records, *more)
+    measured = [each for each in (records if one is None else one.records) if each.no_measurement is None]
+    if not measured:
+        raise RailyardError(_nothing(home) if one is None else _no_measurement(one.run))
+    found = sick_list(records, now, None if one is None else one.run)
+    return (
+        found if since is None else replace(found, sick=tuple(part for part in found.sick if part.last.time >= since))
+    )
+
+
+def _no_measurement(run: str) -> str:
+    return f"{run}: found no measured test, expected some: a replay and a rehearsal show no sick part"
+
+
+def _drains(home: Path, found: "SickList") -> list[str]:
+    """Return the lines of each system. Raises InputError where a system's file has no drain command."""
+    from railyard.cluster.gate.sick_nodes import drain_lines
+    from railyard.site.systems.load import find_system
+
+    names = list(dict.fromkeys(part.system for part in found.sick))
+    lines = [
+        line
+        for name in names
+        for line in drain_lines(find_system(home / "systems", name), (one for one in found.sick if one.system == name))
+    ]
+    return [*lines, *(f"# {sentence}" for sentence in found.left_out)] or ["# no part is sick: nobody to drain"]
+
+
+def _page(home: Path, run: str) -> str:
+    """Return the page of a run, or the command that makes it."""
+    page = runs_folder(home) / run / "report.html"
+    return str(page) if page.is_file() else f"railyard report {run} -o {run}.html"
+
+
+def _give(text: str, output: Path | None, what: str) -> None:
+    """Print a text, or write it whole. Raises SetupError where the file cannot be written."""
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        write_whole(output, text)
+    except OSError as error:
+        raise SetupError(
+            f"{output}: the file could not be written ({(error.strerror or str(error)).lower()}); choose another -o"
+        ) from error
+    say(f"wrote {output}: {what}", err=True)

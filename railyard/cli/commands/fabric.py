@@ -14,6 +14,7 @@ import click
 
 from railyard.base.errors import InputError, SetupError, did_you_mean
 from railyard.base.paths import find_home, state_folder
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.fabric.model import Expected, Readings, Report
@@ -23,7 +24,7 @@ SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: te
 
 
 @click.command(name="fabric")
-@click.option("--system", "name", help="The system, as its file is named; left out: the one that this host is of.")
+@click.option("--system", "name", help="The system: NAME of systems/NAME.yaml; left out: the one that this host is of.")
 @click.option("--fabric", "fabrics", multiple=True, help="One fabric (may be given again); left out: all with RDMA.")
 @click.option(
     "--from", "folder", type=click.Path(path_type=Path), help="Read saved outputs from this folder; run nothing."
@@ -47,9 +48,17 @@ def command(
     own: bool,
     as_json: bool,
 ) -> int:
-    """Say what of a fabric is not as the system's file has it: each link, port, counter, card and slot by name.
+    """Find links, ports, cards and slots that are not as stated.
 
-    Exit code: 0 nothing or remarks alone, 1 a problem, 2 wrong input or nothing that could be read.
+    \b
+    Examples:
+      railyard fabric --system mycluster              on a node, as root
+      railyard fabric --system mycluster --from saved/
+
+    What the fabric shows is compared with the system's file, and each link, port, counter, card and slot that differs
+    is named.
+
+    Exit code: 0 no problem, 1 a problem, 2 wrong input, or nothing could be read.
     """
     if own:
         click.echo(_own_lines())
@@ -86,7 +95,7 @@ def _show(expected: "Expected", report: "Report", as_json: bool) -> None:
         click.echo(json.dumps(to_json(expected, report), ensure_ascii=False))
         return
     for line in report_lines(expected, report):
-        click.echo(line)
+        say(line)
 
 
 def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Readings") -> None:
@@ -177,7 +186,7 @@ def _fabrics(system: "System", asked: Sequence[str]) -> list[str]:
 
 
 def _aside(sentence: str) -> None:
-    click.echo(f"railyard: {sentence}", err=True)
+    say(f"railyard: {sentence}", err=True)
 
 
 def _quiet(sentence: str) -> None:

@@ -10,6 +10,7 @@ import click
 
 from railyard.base.errors import InputError, SetupError, did_you_mean
 from railyard.base.fields import show
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.gate.ending import Deadline
@@ -33,7 +34,7 @@ class _Options:
 
 
 @click.command(name="gate")
-@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
+@click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option(
     "--node", metavar="NAME", help="What the scheduler calls this node; else SLURMD_NODENAME or the host name."
 )
@@ -45,16 +46,22 @@ class _Options:
 @click.option("--traffic", is_flag=True, help="Also measure loopback, memory and pair: only on a node without jobs.")
 @click.option("--neighbour", metavar="NAME", help="With --traffic, in a job of both: the known good node of the pair.")
 @click.option("--drain/--no-drain", default=True, help="Run the commands of the system's file, if it has any.")
-@click.option("--forget", is_flag=True, help="Count errors anew from now on, after a link was mended.")
+@click.option("--forget", is_flag=True, help="Count errors anew from now on, after a link was repaired.")
 @click.option("--verbose", is_flag=True, help="Also print each fault with what to do, and each thing not checked.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a node, on a line each.")
 def command(**options: Any) -> int:
-    """Say on one line whether this node is fit for jobs, for a prolog, an epilog or Slurm's HealthCheckProgram.
+    """Say whether this node is fit for jobs, on one line.
 
-    It looks at links, PCIe slots and the growth of error counters, and sends nothing unless --traffic asks for it.
+    \b
+    Examples:
+      railyard gate --system mycluster               in a prolog or epilog
+      railyard gate --system mycluster --traffic     with a short measurement
 
-    Exit code: 0 fit; 1 unfit, and the line has the reason; 3 undecided (disturbed, cancelled, its time over, another
-    gate runs); 2 wrong input or a set-up that cannot work. Only 1 may drain a node.
+    It is made for a prolog, an epilog or Slurm's HealthCheckProgram. It looks at links, PCIe slots and growing error
+    counters. It sends nothing unless you give --traffic.
+
+    Exit code: 0 fit; 1 unfit, and the line has the reason; 3 undecided (disturbed, cancelled, out of time, another gate
+    runs); 2 wrong input or a set-up that cannot work. Only 1 may drain a node.
     """
     from railyard.base.paths import find_home
     from railyard.site.systems.load import find_system
@@ -129,7 +136,7 @@ def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
             wrong = site_commands.started(words, answer, deadline)
             drained = drained if wrong else then
             if wrong:
-                click.echo(f"railyard: gate of {answer.node}: {wrong}", err=True)
+                say(f"railyard: gate of {answer.node}: {wrong}", err=True)
         kept.save(asked.state, asked.node, kept.Kept(looked.kept.boot, looked.kept.counts, drained))
     return answer
 
@@ -147,7 +154,8 @@ def _of_nodes(given: _Options, home: Path, system: "System") -> int:
         _check_name(node, "--nodes")
     handed = [f"--state={given.state.absolute()}"] if given.state is not None else []
     handed += [word for word, is_set in (("--traffic", given.traffic), ("--forget", given.forget)) if is_set]
-    answers = ask(home, system, nodes, [*handed, "--drain" if given.drain else "--no-drain"])
+    options = [*handed, "--drain" if given.drain else "--no-drain"]
+    answers = ask(home, system, nodes, options, lambda sentence: click.echo(f"railyard: {sentence}", err=True))
     for told in answers:
         _print(told, given)
     return worst(answers)
@@ -158,7 +166,7 @@ def _print(told: dict[str, Any], given: _Options) -> None:
         click.echo(json.dumps(told, ensure_ascii=False))
         return
     for line in (told["line"], *(f"  {line}" for line in told["details"] if given.verbose)):
-        click.echo(line)
+        say(line)
 
 
 def _node(given: _Options) -> str:

@@ -1,13 +1,16 @@
 """`railyard history`: where each figure of the stored runs changed its level, and what else changed just then."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.paths import find_home, runs_folder
+from railyard.base.paths import find_home
+from railyard.cli.options import SINCE_AND_UNTIL
+from railyard.cli.say import say
 
 
 @click.command(name="history")
@@ -17,8 +20,8 @@ from railyard.base.paths import find_home, runs_folder
 @click.option("--rails", type=int, multiple=True, help="Over so many rails.")
 @click.option("--benchmark", multiple=True, help="Of this benchmark, such as imb/PingPong.")
 @click.option("--figure", multiple=True, help="This figure alone, such as peak.")
-@click.option("--since", help="Written then or later: 2026, 2026-11, 2026-11-21 (UTC).")
-@click.option("--until", help="Written before then.")
+@SINCE_AND_UNTIL[0]
+@SINCE_AND_UNTIL[1]
 @click.option(
     "--least",
     metavar="P",
@@ -42,12 +45,17 @@ def command(
     output: Path | None,
     **chosen: Any,
 ) -> int:
-    """Tell where figures changed over time, with firmware, kernel, lock and nodes that changed at that time.
+    """Show where and when figures of stored runs changed.
 
-    All stored runs count that measured their path, the newest 250 of each figure. A change shows from 16 runs on, five
-    of them after it.
+    \b
+    Examples:
+      railyard history --system mycluster
+      railyard history --since 2026-11 --figure peak -o history.html
 
-    Exit code: 0, or 1 with --fail-on-worse where something changed for the worse.
+    It reads all stored runs that measured their path, the newest 250 of each figure. It also says which firmware,
+    kernel, lock and nodes changed at that time. A change shows from 16 runs on, five of them after it.
+
+    Exit code: 0; 1 with --fail-on-worse where something changed for the worse; 2 wrong input.
     """
     from railyard.base.terminal import colour, tracked, width
     from railyard.results.history.changes import judge
@@ -55,15 +63,17 @@ def command(
     from railyard.results.history.text import as_json as json_of
     from railyard.results.history.text import over_time, text
     from railyard.results.store import query
+    from railyard.results.store.nothing import refuse_unknown, why_nothing
 
     if output is not None and output.suffix.lower() not in (".html", ".htm"):
         raise RailyardError(f'-o: found "{output}", expected a name that ends in .html')
     home = find_home()
-    found = query.records(home, query.Wanted(**{name: value or None for name, value in chosen.items()}))
+    refuse_unknown(home, chosen)
+    found = query.records(home, query.Wanted(**{name: value or None for name, value in chosen.items()}), slim=True)
     for problem in found.problems:
-        click.echo(f"railyard: {problem}", err=True)
+        say(f"railyard: {problem}", err=True)
     if not found.records:
-        raise RailyardError(_nothing(home, chosen))
+        raise RailyardError(why_nothing(home))
     series = series_of(found.records)
     if not series:
         raise RailyardError(
@@ -74,7 +84,8 @@ def command(
     if not asked:
         known = did_you_mean(figure[0], {one.figure for one in series})
         raise RailyardError(f'--figure: found "{figure[0]}", expected a figure of these tests; {known}')
-    judged = [judge(one, least) for one in tracked(asked, "judging figures")]
+    stored = partial(query.whole, home)
+    judged = [judge(one, least, stored) for one in tracked(asked, "judging figures")]
     if output is not None:
         from railyard.results.report.files import write_report
         from railyard.results.report.html import html_report
@@ -87,17 +98,3 @@ def command(
         click.echo(text(judged, whole=whole, width=width(), colour=colour()), nl=False)
     worse = any(change.kind == "worse" for one in judged for change in one.changes)
     return 1 if fail_on_worse and worse else 0
-
-
-def _nothing(home: Path, chosen: dict[str, Any]) -> str:
-    """Return why there is no history: an empty store, a system that never ran, or nothing that was asked for."""
-    from railyard.results.store import query
-
-    there = query.runs(home)
-    if not there:
-        return f"{runs_folder(home)}: found no stored run, expected some; railyard run stores one"
-    systems = sorted({name for run in there for name in run.systems})
-    unknown = next((name for name in chosen["system"] if name not in systems), None)
-    if unknown is not None:
-        return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
-    return "found no stored test of this kind, expected some; leave an option out"

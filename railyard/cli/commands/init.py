@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from railyard.base.errors import SetupError
+from railyard.cli.say import say
 
 
 @click.command(name="init")
@@ -14,9 +15,15 @@ from railyard.base.errors import SetupError
 @click.option("--published", is_flag=True, help="Also the published systems with their recordings, to replay them.")
 @click.option("--missing", is_flag=True, help="Write only what the folder lacks; what is there stays as it is.")
 def command(folder: Path, published: bool, missing: bool) -> int:
-    """Write a new site into FOLDER: reframe_settings.py, systems/, references/ and ci/.
+    """Write the files of a new site into FOLDER.
 
-    The checks stay where Railyard is installed. Nothing that exists is written over.
+    \b
+    Examples:
+      railyard init my-site                  settings, systems/, references/, ci/
+      railyard init my-site --published      and the published systems, to replay
+
+    A site is a folder of your own. The checks stay where Railyard is installed. A file that exists is never written
+    over.
     """
     from railyard.base.paths import shipped
     from railyard.cli.site_template import copied, written
@@ -40,9 +47,7 @@ def command(folder: Path, published: bool, missing: bool) -> int:
             _write(folder / name, texts[name] if name in texts else source / name)
     left = f", left {len(there)} as they are" if there else ""
     click.echo(f"{folder}: wrote {len(wanted) - len(there)} files{left}")
-    click.echo(
-        f"next: cd {folder} && railyard run    (a virtual cluster on this machine; on a cluster: railyard detect)"
-    )
+    say(f"next: cd {folder} && railyard run    (a virtual cluster on this machine; on a cluster: railyard detect)")
     return 0
 
 
@@ -58,5 +63,5 @@ def _write(target: Path, content: str | Path) -> None:
     except OSError as error:
         raise SetupError(
             f"{target}: cannot be written ({error.strerror}), expected a folder that you may write to; "
-            "choose another, or mend its permissions"
+            "choose another, or correct its permissions"
         ) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import RailyardError
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,13 +56,13 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
     found = [find_class(folder, name) for name in classes(folder)]
     widest = max((len(each.name) for each in found), default=0)
     for each in found:
-        click.echo(f"{each.name:<{widest}}  {each.description} ({each.node})")
+        say(f"{each.name:<{widest}}  {each.description} ({each.node})")
     context.exit()
 
 
 @click.command(name="judge")
 @click.argument("file")
-@click.option("--system", help="The system whose references hold, as its file is named.")
+@click.option("--system", help="The system whose references it is judged by.")
 @click.option("--fabric", help="The system's fabric that the run used.")
 @click.option("--stack", help="The MPI stack that the run used, where references differ by it.")
 @click.option(
@@ -75,7 +76,7 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--nodes-have",
     metavar="WORDS",
-    help="Of collectives between GPUs, in place of a system: what each node has, such as "
+    help="For collectives between GPUs, in place of a system: what each node has, such as "
     "gpus=8,nvlink=4,nics=8,link=ib-ndr (docs/howto/clusters.md, GPUs).",
 )
 @click.option(
@@ -88,16 +89,20 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
     "--classes", is_flag=True, is_eager=True, expose_value=False, callback=_print_classes, help="List the classes."
 )
 @click.option("--nodes", type=int, help="On how many nodes collectives between GPUs ran, where FILE does not say.")
-@click.option("--benchmark", help="Judge the tables of this benchmark alone, such as osu/osu_bw.")
+@click.option("--benchmark", help="Judge only the tables of this benchmark, such as osu/osu_bw.")
 @click.option(
     "--node-pairs", type=int, default=1, show_default=True, help="Pairs of nodes that a multi-pair run summed."
 )
-@click.option("--each", is_flag=True, help="Judge each table alone; else tables alike are passes: their median counts.")
+@click.option(
+    "--each",
+    is_flag=True,
+    help="Judge each table alone. Without it, tables alike are repeats, and their median counts.",
+)
 @click.option("--median", is_flag=True, hidden=True)  # what holds without --each; kept for one release
 @click.option(
     "--in-turn",
     is_flag=True,
-    help="FILE has a part a rail, of rails that ran one after the other: the worst counts. Else they are summed.",
+    help="FILE has a part for each rail, and the rails ran one after another: the worst counts. Without it, their sum.",
 )
 @click.option(
     "--sizes",
@@ -107,21 +112,25 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("--tool", metavar="NAME", help="Whose output FILE is, where several tools print the same heading.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(**options: Any) -> int:
-    """Judge FILE (- for standard input), the output of a benchmark, as a run would have been judged.
-
-    What needs the live run, such as the path proof, is not judged here and not counted as passed. Exit code: 0 pass,
-    1 fail or nothing to judge by, 2 wrong input.
-
-    Collectives between GPUs (nccl-tests, rccl-tests) are judged by their curves, and by the log of NCCL where FILE has
-    it. Is it possible, and what healthy nodes show?
+    """Judge a stored output as a run would have judged it.
 
     \b
+    Examples:
+      railyard judge osu_bw.out --link ib-edr
+      railyard judge osu_bw.out --system dell-c6320 --fabric edr --stack hpcx
+      mpirun -np 2 osu_latency | railyard judge - --link roce-100
       railyard judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr
-
-    Is my number right, among those that are published?
-
-    \b
       railyard judge nccl.log --class h100-8xndr400
+
+    FILE is the output of a benchmark; - is standard input. Say what it is judged by: a link, a system with its
+    references, or the nodes with their GPUs. What needs the live run, such as the path proof, is not judged here, and
+    it does not count as passed.
+
+    Collectives between GPUs (nccl-tests, rccl-tests) are judged by their curves, and by NCCL's log if FILE has it.
+    --nodes-have asks whether they are possible, and what healthy nodes show. --class asks whether your number is right,
+    among those that are published.
+
+    Exit code: 0 pass, 1 fail or not judged, 2 wrong input.
     """
     given = _Options(**options)
     from railyard.base.output_file import read_output, shown_name
@@ -162,7 +171,7 @@ def command(**options: Any) -> int:
     if given.as_json:
         click.echo(json.dumps(text.as_json(name, against, judgements), indent=1))
     else:
-        click.echo(text.text(name, against, judgements))
+        say(text.text(name, against, judgements))
     return 0 if all(judgement.passed for judgement in judgements) else 1
 
 

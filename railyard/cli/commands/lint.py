@@ -5,19 +5,26 @@ from datetime import datetime, timezone
 
 import click
 
-from railyard.base.finding import Finding, problems, tally
+from railyard.base.finding import Finding, problem, problems, tally
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 
 @click.command(name="lint")
-@click.option("--system", "name", help="One system, as its file is named; all of them without it.")
+@click.option("--system", "name", help="One system; without it, all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
 def command(name: str | None, as_json: bool) -> int:
-    """Hold all references against limits, units, schema and their relations; say what no check uses, what checks lack.
+    """Check systems and references for mistakes and gaps.
 
-    Published numbers of references/classes are held against what is possible.
+    \b
+    Examples:
+      railyard lint
+      railyard lint --system mycluster
 
-    Exit code: 0 nothing or remarks alone, 1 a problem, 2 a file that cannot be read as it stands.
+    It compares all references with limits, units, schema and one another. It also says which references no check uses,
+    and which checks have none.
+
+    Exit code: 0 no problem, 1 a problem, 2 wrong input: a file that cannot be read as it is.
     """
     from railyard.base.errors import RailyardError
     from railyard.base.paths import CHECKS, find_home, part
@@ -26,6 +33,7 @@ def command(name: str | None, as_json: bool) -> int:
     from railyard.site.references.load import references_of
     from railyard.site.references.transport_class import classes, find_class
     from railyard.site.systems.load import find_system, load_systems
+    from railyard.site.systems.module_system import FIX, unloaded
 
     home = find_home()
     folder = home / "systems"
@@ -42,6 +50,7 @@ def command(name: str | None, as_json: bool) -> int:
         except RailyardError as error:
             wrong.append(str(error))
             continue
+        found += [problem(system.system, f"{why}; {FIX}") for _, why in unloaded(system)]
         entries += len(references.entries)
     published = home / "references" / "classes"
     for each in classes(published) if name is None else ():
@@ -55,11 +64,11 @@ def command(name: str | None, as_json: bool) -> int:
         click.echo(json.dumps(told, indent=1, ensure_ascii=False))
     else:
         for one in found:
-            click.echo(f"{one.where}: {one.weight}: {one.what}")
+            say(f"{one.where}: {one.weight}: {one.what}")
         for sentence in wrong:
-            click.echo(f"railyard: {sentence}", err=True)
+            say(f"railyard: {sentence}", err=True)
         refused = counted(len(wrong), "file")
-        click.echo(f"{entries} entries of {counted(len(systems), 'system')}: {refused} refused, {tally(found)}")
+        say(f"{entries} entries of {counted(len(systems), 'system')}: {refused} refused, {tally(found)}")
     if wrong:
         return 2
     return 1 if problems(found) else 0

@@ -13,13 +13,18 @@ from railyard.site.matrix import Cell, matrix, refused_policies
 
 
 @click.command(name="matrix")
-@click.option("--system", "name", default="virtual", show_default=True, help="The system, as its file is named.")
+@click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--why", is_flag=True, help="Also print why the rest does not run, each reason once.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of cells as JSON.")
 def command(name: str, why: bool, as_json: bool) -> int:
-    """Print which check runs with which stack and how many rails, a table for each fabric.
+    """Show which check runs with which stack over how many rails.
 
-    The table fits the terminal (COLUMNS); --json has every combination of fabric, stack, rails and check, with the
+    \b
+    Examples:
+      railyard matrix --system dell-c6320         a table for each fabric
+      railyard matrix --system dell-c6320 --why   and why the rest does not run
+
+    The table fits the terminal (COLUMNS). --json has every combination of fabric, stack, rails and check, with the
     reason for each that does not run.
     """
     from railyard.base.paths import CHECKS, part

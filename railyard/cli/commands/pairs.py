@@ -1,26 +1,24 @@
 """`railyard pairs`: what to measure after all pairs of nodes, and what all of it says, from outputs alone."""
 
-import glob
-import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
+from railyard.benchmarks.node_pairs import is_sample
+from railyard.cli import pair_logs
+from railyard.cli.pair_runs import COMMANDS
+from railyard.cli.pair_sample import Sample, judged_sample, next_of_sample, sample_options
 from railyard.parsers.pairs import parse
 from railyard.parsers.parsed import ParseError, Table
 from railyard.site.topology import Leaves
 from railyard.site.topology import parse as parse_leaves
 from railyard.verdict.blame.node_pairs import RAIL_REPEATS, layout_of, next_step, rail_rounds, rounds_text
 from railyard.verdict.blame.search.model import PairsError, Settings, Step, Verdict
-
-if TYPE_CHECKING:
-    from railyard.verdict.blame.gpu_pairs import Recorded
 
 _outputs = click.argument("outputs", metavar="OUTPUT...", nargs=-1, required=True, type=click.Path(path_type=Path))
 _repeats = click.option(
@@ -44,6 +42,7 @@ _switches = click.option(
 
 
 _OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
+_OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used")
 _tool = click.option(
     "--tool",
     type=click.Choice([_OF_PAIRS, _NCCL]),
@@ -60,22 +59,32 @@ _at_once = click.option(
     "well, the better value counts.",
 )
 #: Options that one of the tools alone has.
-_ONLY = {"repeats": _OF_PAIRS, "expected": _OF_PAIRS}
+_ONLY = dict.fromkeys(("repeats", "expected", "first", *_OF_SAMPLE), _OF_PAIRS)
 _ONLY |= dict.fromkeys(("at_once", "name_pattern", "fewest", "as_json", "plot"), _NCCL)
+_OPTION = {"as_json": "--json", "budget_s": "--budget", "round_s": "--round"}
 
 
 @click.group(name="pairs")
 def command() -> None:
-    """All pairs of nodes: outputs of railyard-pairs, first that of all rounds, then that of each step after it."""
+    """Find slow nodes in measurements of all pairs of nodes."""
+
+
+for _each in COMMANDS:
+    command.add_command(_each)
 
 
 @command.command(name="next")
-@_outputs
+@click.argument("outputs", metavar="[OUTPUT]...", nargs=-1, type=click.Path(path_type=Path))
 @_tool
 @_repeats
 @_expected
 @_switches
 @_at_once
+@sample_options
+@click.option(
+    "--first", type=click.Path(path_type=Path), metavar="FILE",
+    help="Of a sample: plan it, for the nodes in FILE, a node a line, in the order of the ranks.",
+)  # fmt: skip
 @click.pass_context
 def next_command(
     context: click.Context,
@@ -86,17 +95,37 @@ def next_command(
     expected: float | None,
     switches: Path | None,
     at_once: tuple[Path, ...],
+    first: Path | None,
+    **sample: Any,
 ) -> int:
-    """Print what to measure next; nothing where the verdict is reached.
+    """Print the rounds to measure next.
 
-    Of railyard-pairs these are rounds, as it reads them; of nccl one pair a line: both nodes, and the GPU or "all".
+    \b
+    Examples:
+      railyard pairs next all.out step2.out
+      railyard pairs next --sample --first nodes.txt --budget 15min
+      railyard pairs next --tool nccl --at-once rounds/ alone/
+
+    OUTPUT is what railyard-pairs printed: first that of all rounds, or of the sample, then that of each step after it.
+    What is printed is input of railyard-pairs. With --tool nccl OUTPUT is logs of nccl-tests, and a line that is
+    printed is one pair: both nodes, and the GPU or "all". Nothing is printed once the verdict is reached.
     """
     _refuse_others(context, tool)
-    says: dict[str, Callable[[], None]] = {
-        _OF_PAIRS: lambda: _next_of_pairs(outputs, repeats, expected, _leaves(switches)),
-        _NCCL: lambda: _next_of_nccl(outputs, at_once, _leaves(switches)),
-    }
-    says[tool]()
+    if tool == _NCCL:
+        if not outputs and not at_once:
+            raise click.UsageError("name logs of nccl-tests between two nodes each")
+        for word in pair_logs.next_words(outputs, at_once, _leaves(switches)):
+            click.echo(word)
+        return 0
+    asked = Sample(**sample)
+    if not (asked.sample or outputs) or (first is not None and (outputs or not asked.sample)):
+        raise click.UsageError("name outputs, or with --sample the nodes of a job: --first FILE")
+    if asked.sample:
+        click.echo(next_of_sample(_tables(outputs), first, asked, expected, _leaves(switches)), nl=False)
+        return 0
+    found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
+    if isinstance(found, Step):
+        click.echo(rounds_text(found.rounds, found.repeats), nl=False)
     return 0
 
 
@@ -106,7 +135,15 @@ def next_command(
 @_expected
 @_switches
 def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | None, switches: Path | None) -> int:
-    """Print the rounds that tell which rail of a named node is slow; nothing where nobody is named."""
+    """Print the rounds that show which rail of a slow node is slow.
+
+    \b
+    Examples:
+      railyard pairs rails all.out step2.out
+      railyard pairs rails all.out step2.out --switches leaves.txt
+
+    OUTPUT is as for `railyard pairs next`. Nothing is printed where no node is named.
+    """
     tables, leaf_of = _tables(outputs), _leaves(switches)
     found = _asked(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Verdict):
@@ -124,15 +161,15 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
     help="The least busbw that the slowest group should give at the largest size.",
 )
 def groups_command(output: Path, expected: float) -> int:
-    """Print the groups of a run of nccl-tests (NCCL_TESTS_SPLIT) whose rails to measure; nothing where it is fast."""
-    from railyard.parsers.nccl import parse as parse_nccl
-    from railyard.verdict.gpu.rails import groups_to_measure
+    """Print the groups of a run of nccl-tests whose rails to measure.
 
-    try:
-        tables = parse_nccl(_text(output)).tables
-    except ParseError as error:
-        raise InputError(str(output), str(error), "an output of nccl-tests") from None
-    for group in groups_to_measure(tables, expected):
+    \b
+    Examples:
+      railyard pairs groups NcclRails.out --expected 32000
+
+    OUTPUT is what nccl-tests printed with NCCL_TESTS_SPLIT. Nothing is printed where the slowest group is fast enough.
+    """
+    for group in pair_logs.slow_groups(output, expected):
         click.echo(group)
     return 0
 
@@ -144,6 +181,7 @@ def groups_command(output: Path, expected: float) -> int:
 @_expected
 @_switches
 @_at_once
+@sample_options
 @click.option(
     "--name-pattern",
     metavar="REGEX",
@@ -166,13 +204,24 @@ def judge_command(
     repeats: int,
     expected: float | None,
     switches: Path | None,
-    **of_nccl: Any,
+    **others: Any,
 ) -> int:
-    """Say who is slow: nodes, pairs, or GPUs; exit 1 where one is named, or something could not be judged."""
+    """Say which nodes, pairs or GPUs are slow.
+
+    \b
+    Examples:
+      railyard pairs judge all.out step2.out
+      railyard pairs judge --tool nccl logs/ --json
+
+    OUTPUT is as for `railyard pairs next`, or with --tool nccl logs of nccl-tests.
+
+    Exit code: 0 all are good, 1 something is named or could not be judged, 2 wrong input.
+    """
     _refuse_others(context, tool)
+    sample = Sample(**{name: others.pop(name) for name in _OF_SAMPLE})
     judges: dict[str, Callable[[], int]] = {
-        _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected),
-        _NCCL: lambda: _judge_nccl(outputs, _leaves(switches), **of_nccl),
+        _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected, sample),
+        _NCCL: lambda: pair_logs.judge(outputs, _leaves(switches), **others),
     }
     return judges[tool]()
 
@@ -181,115 +230,24 @@ def _refuse_others(context: click.Context, tool: str) -> None:
     """Raise InputError for an option that another tool alone has."""
     for name, only in _ONLY.items():
         if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
+            option = _OPTION.get(name, f"--{name.replace('_', '-')}")
             raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
 
 
-def _next_of_pairs(outputs: tuple[Path, ...], repeats: int, expected: float | None, leaf_of: Leaves) -> None:
-    found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
-    if isinstance(found, Step):
-        click.echo(rounds_text(found.rounds, found.repeats), nl=False)
-
-
-def _next_of_nccl(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -> None:
-    from railyard.verdict.blame.gpu_pairs_next import judged_again, next_pairs
-
-    recorded, early = _recorded(given, at_once, None)
-    for ask in next_pairs(judged_again(recorded, early, leaf_of)):
-        click.echo(ask.word)
-
-
-def _judge_pairs(outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expected: float | None) -> int:
-    found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
+def _judge_pairs(
+    outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expected: float | None, sample: Sample
+) -> int:
+    tables = _tables(outputs)
+    if sample.sample or is_sample(tables[0]):
+        text, is_good = judged_sample(tables, sample, expected, leaf_of)
+        click.echo(text)
+        return 0 if is_good else 1
+    found = _asked(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")
         return 1
     click.echo(found.sentence)
     return 1 if found.named or found.unclear else 0
-
-
-def _judge_nccl(
-    given: Sequence[Path],
-    leaf_of: Leaves,
-    at_once: Sequence[Path],
-    name_pattern: str | None,
-    fewest: bool,
-    as_json: bool,
-    plot: Path | None,
-) -> int:
-    from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
-    from railyard.verdict.blame.gpu_pairs_next import judged_again
-
-    recorded, early = _recorded(given, at_once, name_pattern)
-    found = judged_again(recorded, early, leaf_of).judged
-    few = gpu_pairs.sufficient(found, leaf_of) if fewest else None
-    if plot is not None:
-        from railyard.results.report.pair_plot import write_pair_plot
-        from railyard.verdict.blame.gpu_pairs_plot import marked, ordered, panels, title
-
-        write_pair_plot(panels(found), ordered(found), marked(found), title(found), plot)
-        click.echo(f"wrote {plot}", err=True)
-    if as_json:
-        click.echo(json.dumps(gpu_pairs_text.as_json(found, few), ensure_ascii=False, allow_nan=False, indent=1))
-    else:
-        click.echo(gpu_pairs_text.text(found, few), nl=False)
-    return 0 if found.is_good else 1
-
-
-def _recorded(
-    given: Sequence[Path], at_once: Sequence[Path], name_pattern: str | None
-) -> tuple["Recorded", frozenset[str]]:
-    """Return what logs hold, and the names of those that were measured at once with others.
-
-    Raises InputError where no log has a test of two nodes.
-    """
-    from railyard.verdict.blame import gpu_pairs
-
-    early = _files(at_once)
-    files = list(dict.fromkeys((*early, *_files(given))))
-    names = [file.name for file in files]
-    shown = dict(zip(files, names if len(set(names)) == len(names) else map(str, files), strict=True))
-    recorded = gpu_pairs.recorded(((shown[file], _text(file)) for file in files), _pattern(name_pattern))
-    if not recorded.tests:
-        why = recorded.not_used[0].why if recorded.not_used else "no file"
-        raise InputError(", ".join(map(str, given[:3])), why, "logs of nccl-tests or rccl-tests between two nodes each")
-    return recorded, frozenset(shown[file] for file in early)
-
-
-def _files(given: Sequence[Path]) -> list[Path]:
-    """Return the files that are meant by files, folders and patterns. Raises InputError for one that means none."""
-    found: dict[Path, None] = {}
-    for path in given:
-        if path.is_dir():
-            own = sorted(file for file in path.iterdir() if file.is_file())
-        elif path.exists() or not glob.has_magic(str(path)):
-            own = [path]
-        else:
-            own = [file for file in map(Path, sorted(glob.glob(str(path)))) if file.is_file()]
-        if not own:
-            raise InputError(str(path), "no file", "logs of nccl-tests between two nodes each")
-        found |= dict.fromkeys(own)
-    return list(found)
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_bounded(file).text
-    except OSError as error:
-        raise InputError(str(file), f"no readable file ({error.strerror})", "a log of nccl-tests") from None
-
-
-def _pattern(words: str | None) -> re.Pattern[str] | None:
-    if words is None:
-        return None
-    example = r"the groups a and b, such as '_(?P<a>node\d+)_(?P<b>node\d+)'"
-    try:
-        pattern = re.compile(words)
-    except re.error as error:
-        raise InputError("--name-pattern", f"{words!r}, which is no regular expression ({error})", example) from None
-    if not {"a", "b"} <= set(pattern.groupindex):
-        raise InputError("--name-pattern", f"{words!r}", example)
-    return pattern
 
 
 def _leaves(file: Path | None) -> Leaves:

@@ -10,6 +10,7 @@ import click
 from railyard.base.errors import RailyardError
 from railyard.base.output_file import read_output, shown_name
 from railyard.base.terminal import width
+from railyard.cli.say import say
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.wrong_lines import with_wrong_lines
@@ -21,10 +22,19 @@ from railyard.provision.replay.form import said_of_itself
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, not rounded, in place of the text.")
 @click.option("--tool", metavar="NAME", help="Whose output each FILE is, where several tools print the same heading.")
 def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
-    """Read what benchmarks and fabric tools printed: each FILE one output, `-` for standard input; gzip is unpacked.
+    """Show what is in the output of a benchmark or fabric tool.
 
-    Exit code: 0 where every FILE was read, or says itself why it has no table; 2 where one is no output of a known
-    tool. The others are printed all the same.
+    \b
+    Examples:
+      railyard parse osu_bw.out
+      railyard parse osu_bw.out ibstat.txt --json
+      mpirun -np 2 osu_bw | railyard parse -
+
+    Each FILE is one output; - is standard input, and gzip is unpacked. You see its tables, key figures, a plot,
+    failures and remarks. The tool is recognised by what it printed.
+
+    Exit code: 0 every FILE was read, or says itself why it has no table; 2 one is no output of a known tool. The others
+    are printed all the same.
     """
     from railyard.parsers.as_json import to_json
     from railyard.results.report.parsed import parsed_text
@@ -35,7 +45,7 @@ def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
         try:
             parsed = read(file, tool)
         except RailyardError as error:
-            click.echo(f"railyard: {error}", err=True)
+            say(f"railyard: {error}", err=True)
             code = 2
             continue
         named = file if several else None

@@ -10,6 +10,7 @@ import click
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.provision.replay.recorder import Recorded
@@ -20,11 +21,18 @@ if TYPE_CHECKING:
 @click.option("--published", metavar="SYSTEM", help="In place of a run: compute outputs from SYSTEM's references.")
 @click.option("--replace", is_flag=True, help="Write over recordings that are there.")
 def command(run: str | None, published: str | None, replace: bool) -> int:
-    """Make recordings/SYSTEM from the outputs of RUN, a run's id or folder (default: the newest), to be replayed.
+    """Make recordings of a run, to replay it anywhere.
 
-    Names of hosts and users, paths and addresses are scrubbed; the tables must stay the same. What is computed from
-    published numbers is named so in the output, the index and every report. What the counters of the nodes moved is
-    kept too, for `railyard rehearse --recording`. Exit code: 0 written, 2 wrong input.
+    \b
+    Examples:
+      railyard record                             the newest run
+      railyard record --published dell-c6320 --replace
+
+    RUN is a run's id or folder. The recordings go to recordings/SYSTEM. Names of hosts and users, paths and addresses
+    are scrubbed; the tables stay the same. What is computed from published numbers is called so in the output, the
+    index and every report. What the nodes' counters moved is kept too, for `railyard rehearse --recording`.
+
+    Exit code: 0 written, 2 wrong input.
     """
     from railyard.provision.replay.index import folder_of, write_set
 
@@ -43,10 +51,10 @@ def command(run: str | None, published: str | None, replace: bool) -> int:
     write_set(folder, made, instead_of=("computed", "model") if published else (), kept_texts=found.kept)
     for one, _ in made:
         counters = "" if one.kept is None else ", with its counters"
-        click.echo(f"recordings/{system}/{one.file}: {one.benchmark}, {one.origin}{counters}")
+        say(f"recordings/{system}/{one.file}: {one.benchmark}, {one.origin}{counters}")
     for sentence in left:
-        click.echo(f"left out: {sentence}")
-    click.echo(f"{len(made)} recorded, {len(left)} left out; play them: railyard run --replay --system {system}")
+        say(f"left out: {sentence}")
+    say(f"{len(made)} recorded, {len(left)} left out; play them: railyard run --replay --system {system}")
     return 0
 
 
@@ -56,7 +64,7 @@ def _of_run(home: Path, run: str | None) -> "Recorded":
     from railyard.provision.replay.recorder import recorded_outputs
     from railyard.rfm.run.reframe import last_run
 
-    folder = last_run(home) if run is None else runs_folder(home) / run
+    folder = last_run(home, "one to record; type: railyard run") if run is None else runs_folder(home) / run
     if run is not None and not folder.is_dir():
         folder = Path(run)
     return recorded_outputs(folder, PARSERS, _hosts(), _users())

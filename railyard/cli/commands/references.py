@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from railyard.cli.say import say
+
 if TYPE_CHECKING:
     from railyard.site.references.load import References
 
@@ -12,12 +14,21 @@ PAGE = "docs/reference/references.md"
 
 
 @click.command(name="references")
-@click.option("--system", "name", help="One system, as its file is named; all of them without it.")
+@click.option("--system", "name", help="One system; without it, all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all of it.")
 @click.option("--write", is_flag=True, help=f"Write the fact sheet of all published systems to {PAGE} instead.")
 def command(name: str | None, as_json: bool, write: bool) -> int:
-    """List what a system's runs are held against, each number with its source."""
+    """List a system's reference numbers, each with its source.
+
+    \b
+    Examples:
+      railyard references --system dell-c6320
+      railyard references --system survey-2004 --json
+
+    These are the numbers that a system's runs are compared with.
+    """
     from railyard.base.paths import find_home
+    from railyard.base.terminal import width
     from railyard.results import reference_sheet
     from railyard.results.cost import costs_of_references
     from railyard.results.report.beside import cost_lines
@@ -38,10 +49,10 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
         click.echo(json.dumps(merged, indent=1, ensure_ascii=False))
         return 0
     for index, each in enumerate(found):
-        click.echo("\n".join(["", *reference_sheet.lines(each)] if index else reference_sheet.lines(each)))
+        say("\n".join(["", *reference_sheet.lines(each)] if index else reference_sheet.lines(each)))
         costs = costs_of_references(each)
         if costs:
-            click.echo(f"\n{cost_lines(costs)}")
+            click.echo(f"\n{cost_lines(costs, width=width())}")
     return 0
 
 

@@ -8,22 +8,28 @@ import click
 from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.provision.rehearsal.form import Rehearsal
 
 
 @click.command(name="rehearse", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
-@click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric.")
-@click.option("--fault", "faults", multiple=True, metavar="FAULT",
-              help="Plant a fault, in one of the forms below. Repeatable.")  # fmt: skip
 @click.option(
-    "--nodes", type=click.IntRange(min=2), default=None, help="How many nodes stand; default: as memory allows."
+    "--system", "name", default=None, help="The system: NAME of systems/NAME.yaml, or NAME:FABRIC for one fabric."
+)
+@click.option("--fault", "faults", multiple=True, metavar="FAULT",
+              help="Plant a fault, in one of the forms above. Repeatable.")  # fmt: skip
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=2),
+    default=None,
+    help="How many nodes to show; default: as many as memory allows.",
 )
 @click.option("--recording", type=click.Path(path_type=Path), default=None, metavar="FOLDER",
               help="Recordings of a real run of this system: its outputs and counters are played.")  # fmt: skip
-@click.option("--extended", is_flag=True, help="The extended checks too, as in railyard run.")
-@click.option("--keep", is_flag=True, help="Leave the nodes up behind the run, to look at them.")
+@click.option("--extended", is_flag=True, help="Also the extended checks, as in railyard run.")
+@click.option("--keep", is_flag=True, help="Leave the nodes up after the run, to look at them.")
 @click.option("--down", is_flag=True, help="Take down what --keep left up, and do nothing else.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
 def command(
@@ -35,14 +41,21 @@ def command(
     reframe_options: tuple[str, ...],
     **chosen: Any,
 ) -> int:
-    """Run a system's checks end to end without the cluster: its nodes' names, its jobs and its judgement are real.
-
-    Nodes are namespaces of this machine with a real Slurm; a stand-in takes the place of each benchmark: it obeys the
-    variables and options that it is given, and moves the counters that such a run would move. Nothing is measured, and
-    every record and page says so. REFRAME_OPTIONS are handed on to reframe (-n, -p, -P, -S …).
+    """Run a system's checks without the cluster, with stand-ins.
 
     \b
-    Faults (NODE may be * for every node; DEVICE is mlx5_1, or mlx5_1:1 with its port):
+    Examples:
+      railyard rehearse --system mycluster
+      railyard rehearse --system mycluster --fault 'rail=*:mlx5_1,idle'
+
+    The nodes' names, the jobs and the judging are real; the nodes are namespaces of this machine, under a real Slurm. A
+    stand-in takes the place of each benchmark. It obeys the variables and options that it is given, and moves the
+    counters that such a run would move. Nothing is measured, and every record and page says so.
+
+    REFRAME_OPTIONS are ReFrame's own (-n, -p, -P, -S …).
+
+    \b
+    Faults (NODE may be * for all; DEVICE is mlx5_1, or mlx5_1:1 with its port):
       rail=NODE:DEVICE,share=0.5            the rail gives half of its rate
       rail=NODE:DEVICE,idle                 the library leaves the rail out
       rail=NODE:DEVICE,lanes=1              the cable has one lane of four
@@ -60,6 +73,7 @@ def command(
     from railyard.provision.rehearsal import recorded
     from railyard.provision.rehearsal.blamed import summary
     from railyard.provision.rehearsal.lifecycle import standing, take_down, turn
+    from railyard.provision.rehearsal.prepare import chosen as chosen_nodes_and_faults
     from railyard.provision.rehearsal.prepare import prepared
     from railyard.rfm.run.options import read
     from railyard.rfm.run.session import Session, SessionOptions
@@ -84,14 +98,15 @@ def command(
         raise RailyardError("--failed: found it in a rehearsal, expected tests by name; leave it out")
     system = find_system(home / "systems", name.partition(":")[0])
     asked = SessionOptions(name, full=False, failed=False, reframe=reframe_options, extended=extended)
+    chosen_nodes_and_faults(system, faults, chosen["nodes"], chosen["recording"])  # refused before it waits
     with turn(home, click.echo):
         rehearsal = prepared(site_at(home, system.system), faults, chosen["nodes"], chosen["recording"])
         for line in introduction(rehearsal):
-            click.echo(line)
+            say(line)
         with standing(rehearsal, system, keep, click.echo):
             outcome = Session(home, asked, echo=click.echo).run()
     for line in (*recorded.summary(rehearsal, outcome.records), *summary(rehearsal, system, outcome.records)):
-        click.echo(line)
+        say(line)
     return outcome.exit_code
 
 

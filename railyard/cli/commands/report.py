@@ -8,13 +8,17 @@ import click
 
 from railyard.base.terminal import colour, tracked, width
 from railyard.base.wording import counted
+from railyard.cli.options import form_of
 from railyard.results.report.files import FORMATS, read_many, write_report, written
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
     from railyard.results.report.over_time import OverTime
 
-_SUFFIXES = {".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", ".md": "md", ".csv": "csv"}
+_FORMS = {
+    **{".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", ".md": "md", ".csv": "csv"},
+    ".txt": "terminal",
+}
 
 
 @click.command("report")
@@ -24,21 +28,27 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", 
 @click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Also draw each test's curve in here.")
 @click.option("--as", "kind", type=click.Choice(("png", "pdf")), help="What --plots draws.  [default: pdf]")
 def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots: Path | None, kind: str | None) -> int:
-    """Show the verdicts of runs: of the last one, or of each RUN, named by its id or the beginning of that, a pattern
-    ('20261121T*'), last5, a run's folder or its records.jsonl.
+    """Show the verdicts of runs, as text or as a page.
 
-    Tests that come again in several runs are shown once on the page, with the spread of all, and where figures changed.
+    \b
+    Examples:
+      railyard report                        the last run, in the terminal
+      railyard report last5 -o report.html   the last five, as one page
 
-    Exit code: 0 where all is well; 1 where a test failed, was disturbed or left no record, or where nothing was
-    judged at all.
+    Name a RUN by its id or the beginning of it, a pattern ('20261121T*'), last, last5, its folder or its records.jsonl.
+    A test that several runs have is shown once on the page, with the spread of all of them and where its figures
+    changed.
+
+    Exit code: 0 all is well; 1 a test failed, was disturbed or left no record, or nothing was judged at all; 2 wrong
+    input.
     """
     from railyard.base.paths import find_home, runs_folder
     from railyard.results.store.names import folders_named
 
     if kind and not plots:
         raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")
+    form = form or form_of(output, _FORMS, "terminal")
     read = read_many(folders_named(runs or ("last",), lambda: runs_folder(find_home())))
-    form = form or (_SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal")
     over_time = _over_time(read.records) if form == "html" and read.folder is None else ()
     if output:
         write_report(output, written(read, form, over_time=over_time))

@@ -17,11 +17,14 @@ from railyard.base.paths import find_home, runs_folder
 from railyard.base.terminal import tracked
 from railyard.base.whole_file import write_whole
 from railyard.base.wording import counted
+from railyard.cli.options import SINCE_AND_UNTIL, form_of
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
     from railyard.results.store.query import Wanted
 
+_FORMS = {".json": "json", ".csv": "csv"}
 _STATES = ("pass", "fail", "disturbed", "report-only", "xfail", "not-tested")
 
 
@@ -35,8 +38,7 @@ def _selection(function: Callable[..., int]) -> Callable[..., int]:
         click.option("--rails", type=int, multiple=True, help="Over so many rails."),
         click.option("--benchmark", multiple=True, help="Of this benchmark, such as imb/PingPong."),
         click.option("--state", multiple=True, type=click.Choice(_STATES), help="In this state."),
-        click.option("--since", help="Written then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC)."),
-        click.option("--until", help="Written before then."),
+        *SINCE_AND_UNTIL,
         click.option(
             "--where", help='A condition in SQL, such as "peak < 47 AND rails = 2"; a wrong one names columns.'
         ),
@@ -49,7 +51,7 @@ def _selection(function: Callable[..., int]) -> Callable[..., int]:
 
 @click.group(name="results")
 def command() -> None:
-    """The stored results of all runs in .railyard/runs: one file of records a run."""
+    """List, show, export, merge and verify stored runs."""
 
 
 @command.command(name="list")
@@ -57,8 +59,15 @@ def command() -> None:
 @click.option("--tests", is_flag=True, help="A line a test in place of a line a run.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) -> int:
-    """List runs, or with --tests their tests, the oldest first."""
+    """List stored runs, or with --tests their tests, oldest first.
+
+    \b
+    Examples:
+      railyard results list --newest 10
+      railyard results list --tests --state fail --since 2026-11
+    """
     from railyard.results.store import query
+    from railyard.results.store.nothing import why_nothing
     from railyard.results.store.show import run_lines, test_lines
 
     home = find_home()
@@ -69,7 +78,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
         if as_json:
             click.echo(json.dumps(_values(found.records, scrub=False), indent=1, ensure_ascii=False))
         else:
-            click.echo("\n".join(test_lines(found.records)) if found.records else _nothing(home, wanted))
+            say("\n".join(test_lines(found.records)) if found.records else why_nothing(home))
         return 0
     runs = query.runs(home, wanted, newest)
     if as_json:
@@ -82,7 +91,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
         ]
         click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
-        click.echo("\n".join(run_lines(runs)) if runs else _nothing(home, wanted))
+        say("\n".join(run_lines(runs)) if runs else why_nothing(home))
     return 0
 
 
@@ -92,7 +101,15 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> int:
-    """Show the tests of RUN: an id, its beginning, last, a folder, a file; by default the last run."""
+    """Show the tests of a run, by default the last.
+
+    \b
+    Examples:
+      railyard results show
+      railyard results show last --test OsuBandwidth
+
+    Name RUN by its id or the beginning of it, last, a folder or a file.
+    """
     from railyard.results.record.form import Record
     from railyard.results.store import query
     from railyard.results.store.show import detail_lines, test_lines
@@ -108,9 +125,9 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
         click.echo(json.dumps(values, indent=1, ensure_ascii=False))
     elif pattern is None:
         click.echo(f"run {found.run}")
-        click.echo("\n".join(test_lines([Record.from_json(one) for one in values])))
+        say("\n".join(test_lines([Record.from_json(one) for one in values])))
     else:
-        click.echo("\n\n".join("\n".join(detail_lines(one)) for one in values))
+        say("\n\n".join("\n".join(detail_lines(one)) for one in values))
     return 0
 
 
@@ -120,21 +137,33 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def export_command(form: str | None, output: Path | None, scrub: bool, newest: int | None, **chosen: Any) -> int:
-    """Write records as JSON, which `results merge` reads, or as a table of figures and curves (CSV)."""
+    """Write records as JSON, or figures and curves as CSV.
+
+    \b
+    Examples:
+      railyard results export -o november.json --since 2026-11
+      railyard results export -o peaks.csv --benchmark osu/osu_bw
+
+    `railyard results merge` reads the JSON.
+    """
     from railyard.results.csv import csv_text
     from railyard.results.record.form import Record
     from railyard.results.store import query
-    from railyard.results.store.export import as_json
+    from railyard.results.store.export import as_json, files_of
+    from railyard.results.store.nothing import why_nothing
 
+    form = form or form_of(output, _FORMS, "json")
     home = find_home()
     wanted = _wanted(home, **chosen)
     found = query.records(home, wanted, newest)
     _say_problems(found.problems)
     if not found.records:
-        raise RailyardError(_nothing(home, wanted))
-    form = form or ("csv" if output is not None and output.suffix.lower() == ".csv" else "json")
+        raise RailyardError(why_nothing(home))
     values = _values(found.records, scrub)
-    text = csv_text([Record.from_json(value) for value in values]) if form == "csv" else as_json(values)
+    if form == "csv":
+        text = csv_text([Record.from_json(value) for value in values])
+    else:
+        text = as_json(values, files_of(runs_folder(home), found.records))
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -146,9 +175,17 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
 @command.command(name="merge")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def merge_command(sources: tuple[Path, ...]) -> int:
-    """Bring in the runs of each SOURCE: another clone, a folder of runs, a run, a .jsonl or an exported .json.
+    """Bring in runs from elsewhere.
 
-    What is here already is not taken twice. Exit code: 0, or 1 where a line could not be taken.
+    \b
+    Examples:
+      railyard results merge november.json
+      railyard results merge /shared/other-clone
+
+    SOURCE is another clone, a folder of runs, a run, a .jsonl file or an exported .json. A record that is here already
+    is not taken twice.
+
+    Exit code: 0; 1 a line could not be taken; 2 wrong input.
     """
     from railyard.results.store.merge import merge
 
@@ -166,9 +203,16 @@ def merge_command(sources: tuple[Path, ...]) -> int:
 @click.argument("names", metavar="[RUN]...", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify_command(names: tuple[str, ...], as_json: bool) -> int:
-    """Read every record of the runs named (default: all), and say what is wrong or odd.
+    """Read every record, and say what is wrong or odd.
 
-    Exit code: 0 nothing or remarks alone, 1 a problem.
+    \b
+    Examples:
+      railyard results verify
+      railyard results verify last --json
+
+    Without a RUN, all runs are read.
+
+    Exit code: 0 no problem, 1 a problem, 2 wrong input.
     """
     from railyard.results.record.file import FILE_NAME
     from railyard.results.store.names import folders
@@ -191,7 +235,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
         click.echo(json.dumps({"runs": len(found), "records": records, "findings": rows}, indent=1, ensure_ascii=False))
     else:
         for each in findings:
-            click.echo(f"{each.where}: {each.weight}: {each.what}")
+            say(f"{each.where}: {each.weight}: {each.what}")
         click.echo(f"{counted(records, 'record')} of {counted(len(found), 'run')}: {tally(findings)}")
     return 1 if problems(findings) else 0
 
@@ -199,24 +243,13 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
 def _wanted(home: Path, **chosen: Any) -> "Wanted":
     from railyard.results.store import query
     from railyard.results.store.names import folders
+    from railyard.results.store.nothing import refuse_unknown
 
+    refuse_unknown(home, chosen)
     runs = chosen.pop("run")
     named = tuple(folder.name for word in runs for folder in folders(word, runs_folder(home)))
     asked: dict[str, Any] = {name: value if value != () else None for name, value in chosen.items()}
     return query.Wanted(run=named or None, **asked)
-
-
-def _nothing(home: Path, wanted: "Wanted") -> str:
-    """Return why there is nothing to show: an empty store, or nothing that was asked for."""
-    from railyard.results.store import query
-
-    if not query.runs(home):
-        return f"{runs_folder(home)}: found no stored run, expected some; railyard run stores one"
-    systems = sorted({name for run in query.runs(home) for name in run.systems})
-    unknown = next((name for name in wanted.system or () if name not in systems), None)
-    if unknown is not None:
-        return f'--system: found no run of "{unknown}", expected a system that ran; {did_you_mean(unknown, systems)}'
-    return "found no stored test of this kind, expected some; leave an option out"
 
 
 def _values(records: "Sequence[Record]", scrub: bool) -> tuple[dict[str, Any], ...]:
@@ -240,7 +273,7 @@ def _user() -> str | None:
 
 def _say_problems(problems: Sequence[str]) -> None:
     for sentence in problems:
-        click.echo(f"railyard: {sentence}", err=True)
+        say(f"railyard: {sentence}", err=True)
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,24 +32,23 @@ class _Options:
 
 
 @click.command(name="run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
-@click.option("--system", "name", default=None, help="The system, as its file is named; NAME:FABRIC for one fabric. "
-              "Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
-@click.option("--full", is_flag=True, help="Every message size (powers of 2) in place of steps of 4.")
-@click.option(
-    "--extended", is_flag=True, help="The extended checks too (tag extended), which an everyday run leaves out."
-)
-@click.option("--failed", is_flag=True, help="Only what failed in the last run.")
-@click.option("--spack", is_flag=True, help="Take the benchmarks that Spack builds, where a stack states some; "
-              "they are built first where they are not there.")  # fmt: skip
+@click.option("--system", "name", default=None, help="The system: NAME of systems/NAME.yaml, or NAME:FABRIC for one "
+              "fabric. Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
+@click.option("--full", is_flag=True, help="Measure every power of 2 as message size, not every second one.")
+@click.option("--extended", is_flag=True, help="Also the extended checks, which an everyday run leaves out.")
+@click.option("--failed", is_flag=True, help="Run only what failed in the last run.")
+@click.option("--spack", is_flag=True, help="Use the benchmarks that Spack builds, and build first what is missing.")
 @click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
 @click.option(
-    "--one-allocation", is_flag=True, help="Under Slurm: all tests as steps of one allocation; in a job, of that."
+    "--one-allocation",
+    is_flag=True,
+    help="Under Slurm: run all tests as steps of one allocation, or of the job that you are in.",
 )
 @click.option(
     "--budget",
     type=click.FloatRange(min=0),
     default=None,
-    help="Refuse to begin where all jobs may take more than so many node-minutes, by their time limits.",
+    help="Do not begin if all jobs may take more node-minutes than this, by their time limits.",
 )
 @click.option(
     "--copy-to", type=click.Path(path_type=Path, file_okay=False),
@@ -57,13 +57,18 @@ class _Options:
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
 def command(**options: Any) -> int:
-    """Run a system's checks through ReFrame and say what each interconnect delivers.
+    """Run a system's checks and judge each interconnect.
 
-    REFRAME_OPTIONS are handed on to reframe as they are (-n, -p, -t, -P, -S, --dry-run, -l …). A dry run says where its
-    job scripts lie and shows one.
+    \b
+    Examples:
+      railyard run                                        the virtual cluster
+      railyard run --system dell-c6320 -n OsuBandwidth    one check of another
+
+    REFRAME_OPTIONS are ReFrame's own (-n, -p, -t, -P, -S, --dry-run, -l …): ReFrame gets them as they are. A dry run
+    says where its job scripts are and shows one.
 
     Exit code: 0 all pass; 1 a test failed, was disturbed, did not run as promised, or passed only on a retry; 2 wrong
-    input, nothing selected or a set-up that cannot work; 130 Ctrl-C.
+    input, nothing selected, or a set-up that cannot work; 130 interrupted.
     """
     given = _Options(**options)
     from railyard.rfm.run.options import read
@@ -73,6 +78,8 @@ def command(**options: Any) -> int:
         os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
     if given.replay:
         os.environ[REPLAY_VARIABLE] = "1"
+    if given.copy_to is not None:
+        _make(given.copy_to)  # before hours of a run, not behind them
     home = find_home()
     asked = SessionOptions(
         *(given.name, given.full, given.failed, given.reframe_options, given.extended),
@@ -97,15 +104,28 @@ def _copy(folder: Path, into: Path) -> None:
     from railyard.cli.gitlab.scripts import FILES
 
     try:
-        into.mkdir(parents=True, exist_ok=True)
         for name in FILES:
             if (folder / name).exists():
                 shutil.copy(folder / name, into / name)
     except OSError as error:
-        raise SetupError(
-            f"--copy-to {into}: found {(error.strerror or str(error)).lower()} at {error.filename or into}, expected a "
-            f"folder to write to; the run's files are in {folder}"
-        ) from error
+        raise _not_writable(into, error, f"the run's files are in {folder}") from error
+
+
+def _make(folder: Path) -> None:
+    """Make the folder of --copy-to, where a file is then written and removed again. Raises SetupError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _not_writable(folder, error, "choose another; nothing has run yet") from error
+
+
+def _not_writable(folder: Path, error: OSError, action: str) -> SetupError:
+    found = (error.strerror or str(error)).lower()
+    return SetupError(
+        f"--copy-to {folder}: found {found} at {error.filename or folder}, expected a folder to write to; {action}"
+    )
 
 
 def _say(text: str) -> None:

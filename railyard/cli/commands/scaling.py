@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from railyard.cli.say import say
+
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
 
@@ -13,15 +15,18 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="[RUN]...", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of sweeps as JSON.")
 def command(names: tuple[str, ...], as_json: bool) -> int:
-    """Print how applications scale over nodes in these runs (default: the last one); several runs are repeats.
-
-    A run is named by its id or its beginning, by a pattern ('20261121T*'), as last or last5, or by its folder.
+    """Show how applications scale over nodes.
 
     \b
+    Examples:
       railyard run --spack -t scaling       measure NPB on 1, 2, 4 … nodes
-      railyard scaling                      say what came of it
+      railyard scaling                      show what came of it
+      railyard scaling last5 --json         five runs as repeats
 
-    Exit code: 0, or 2 where the runs hold no sweep.
+    Name a RUN by its id or the beginning of it, a pattern ('20261121T*'), last, last5 or its folder. Without one it is
+    the last run.
+
+    Exit code: 0, 2 the runs hold no sweep over nodes.
     """
     from railyard.base.errors import RailyardError
     from railyard.results.sweeps import as_json as json_of
@@ -37,7 +42,7 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(json_of(found), ensure_ascii=False, allow_nan=False, indent=1))
     else:
-        click.echo(text(found), nl=False)
+        say(text(found).rstrip("\n"))
     return 0
 
 

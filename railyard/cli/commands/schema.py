@@ -6,16 +6,25 @@ from railyard.base.paths import find_home
 
 
 @click.command(name="schema")
-@click.argument("kind", type=click.Choice(["systems", "references", "classes", "results"]))
+@click.argument("kind", metavar="KIND", type=click.Choice(["systems", "references", "classes", "results", "sick"]))
 @click.option(
     "--write",
     is_flag=True,
-    help="Write it to systems/schema.json, references/schema.json, references/classes/schema.json or "
-    "docs/reference/results.schema.json.",
+    help="Write it to systems/schema.json, references/schema.json, references/classes/schema.json, "
+    "docs/reference/results.schema.json or docs/reference/sick.schema.json.",
 )
 def command(kind: str, write: bool) -> int:
-    """Print the JSON Schema by which an editor completes and checks the files of systems/, references/ or
-    references/classes/, or that of a line of stored results."""
+    """Print the JSON Schema of a kind of file, for editors.
+
+    \b
+    Examples:
+      railyard schema systems
+      railyard schema references --write
+
+    KIND is systems, references, classes, results or sick. With the schema an editor completes and checks the files of
+    systems/, references/ and references/classes/. That of results describes a line of stored results, that of sick what
+    `railyard export sick --json` prints.
+    """
     from railyard.results.schemas import schema_file, schema_text
 
     text = schema_text(kind)

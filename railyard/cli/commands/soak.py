@@ -11,7 +11,11 @@ import click
 
 from railyard.base.errors import SetupError
 from railyard.base.finding import Finding, problems, tally
+from railyard.base.terminal import width
+from railyard.base.text_table import table
 from railyard.base.wording import counted
+from railyard.cli.say import say
+from railyard.results.report.text import number
 
 if TYPE_CHECKING:
     from railyard.cluster.soak.job import SoakJob
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 @click.command(name="soak")
 @click.option(
     "--system", "name", default="virtual", show_default=True, metavar="NAME[:FABRIC]",
-    help="The system, as its file is named; under a scheduler one of its fabrics alone.",
+    help="The system: NAME of systems/NAME.yaml; under a scheduler, one of its fabrics if you name it.",
 )  # fmt: skip
 @click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="How long; or --minutes.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long, in minutes.")
@@ -39,11 +43,18 @@ if TYPE_CHECKING:
 def command(
     hours: float | None, minutes: float | None, file: Path | None, as_json: bool, dry_run: bool, **asked: Any
 ) -> int:
-    """Load every rail of every node both ways at once, and say which links went down, stalled or had errors.
+    """Load every rail for hours and name the links that failed.
 
-    On the virtual cluster, and under Slurm, PBS, LSF and Flux in a job of whole nodes. Readings are kept as they are
-    made: one that was ended early is judged by --from. Exit code: 0 nothing or remarks alone, 1 a problem, 2 it could
-    not be done.
+    \b
+    Examples:
+      railyard soak --minutes 10                     the virtual cluster
+      railyard soak --system mycluster --hours 8     a job of whole nodes
+
+    Every rail of every node is loaded both ways at once. You then read which links went down, stalled or had errors. It
+    works on the virtual cluster, and under Slurm, PBS, LSF and Flux. Readings are kept as they are made: judge a soak
+    that was ended early with --from.
+
+    Exit code: 0 no problem, 1 a problem, 2 it could not be done.
     """
     from railyard.cluster.doctor.judge import ordered
     from railyard.cluster.soak.judge import findings, soaked
@@ -65,7 +76,7 @@ def command(
         told = {"format": 1, "seconds": kept[-1].at_s, "rails": [asdict(one) for one in rails]}
         click.echo(json.dumps({**told, "findings": [asdict(one) for one in found]}, indent=1, ensure_ascii=False))
     else:
-        click.echo(_text(rails, found, len(kept), kept[-1].at_s))
+        say(_text(rails, found, len(kept), kept[-1].at_s))
     return 1 if problems(found) else 0
 
 
@@ -162,16 +173,18 @@ def _job(home: Path, wanted: _Wanted) -> "SoakJob":
     return planned(site, nodes, fabric or None, wanted.stack, wanted.seconds, wanted.every_s)
 
 
+_HEADS = ("node", "rail", "sent\nMB/s", "received\nMB/s", "least\nMB/s", "link\nchanges")
+
+
 def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: int, seconds: float) -> str:
     """Return a line a rail, then the findings, then how much was looked at."""
     from railyard.cluster.soak.judge import duration
 
-    lines = [f"{'node':<10} {'rail':<10} {'sent':>8} {'received':>8} {'least':>8}  MB/s   link changes"]
-    lines += [
-        f"{one.node:<10} {one.rail:<10} {one.sent_mb_s:8.1f} {one.received_mb_s:8.1f} {one.least_mb_s:8.1f}"
-        f"{'':9}{one.changes or '-'}"
+    rows = [
+        (one.node, one.rail, *map(number, (one.sent_mb_s, one.received_mb_s, one.least_mb_s)), str(one.changes or "-"))
         for one in rails
     ]
+    lines = table(_HEADS, rows, width(), right=(2, 3, 4), words=(0, 1))
     lines += [f"{one.weight}: {one.sentence}" for one in found]
     lines.append(
         f"{counted(len(rails), 'rail')}, {counted(readings, 'reading')} in {duration(seconds)}: {tally(found)}"

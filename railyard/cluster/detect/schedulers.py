@@ -74,7 +74,7 @@ def _slurm(source: Source) -> Scheduler | None:
     # ReFrame's backend `slurm` asks sacct, which needs an accounting database; its `squeue` learns no exit code.
     name = "slurm" if source.run(*SACCT) is not None else SLURM_WITHOUT_DATABASE
     if name == SLURM_WITHOUT_DATABASE:
-        remarks.append("sacct does not answer (no accounting): a job's end is told by scontrol")
+        remarks.append("sacct does not answer (no accounting): scontrol says how a job ended")
     plugins = set((source.run(*SRUN_MPI) or "").split())
     launcher = "srun" if plugins & {"pmix", "cray_shasta"} else "mpirun"
     if launcher == "mpirun":

@@ -26,8 +26,7 @@ MPI_TOOLS: tuple[tuple[str, str, int], ...] = (
 _NAMES_OF_MODULES = re.compile(r"([A-Za-z][\w.+-]*(?:/[\w.+-]+)*)(?:\s*\((?:[a-zA-Z:,]*)\))*")
 _SYSTEMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Modules based on Lua"), "lmod"),
-    (re.compile(r"Modules Release [45]\."), "tmod4"),
-    (re.compile(r"VERSION=3\.2"), "tmod32"),
+    (re.compile(r"Modules Release [45]\."), "envmod"),
 )
 
 
@@ -70,7 +69,9 @@ def software_of(source: Source) -> Software:
     version = source.run(*MODULES_VERSION) or ""
     modules_system = next((name for pattern, name in _SYSTEMS if pattern.search(version)), None)
     if by_module and modules_system is None:
-        doubts.append("there are modules, and `module --version` does not say of which kind: modules_system is missing")
+        doubts.append(
+            "there are modules, and `module --version` names no kind that ReFrame has: modules_system is missing"
+        )
     return Software((*found, *_pairs(source)), modules_system, source.which("spack"), tuple(doubts))
 
 

@@ -40,7 +40,7 @@ def write(home: Path, texts: Texts, *, replace: bool) -> tuple[Path, Path]:
         if path.exists() and not replace:
             raise InputError(
                 f"{folder}/{path.name}", "a file already", "none, or --replace",
-                action="without --write it is printed what would be written; --name NAME takes another name",
+                action="--name NAME takes another name; without --write the file is printed only",
             )  # fmt: skip
     try:
         return _put(home, texts)

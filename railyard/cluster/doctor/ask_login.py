@@ -8,7 +8,6 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from railyard.base.errors import RailyardError
 from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, sought
 from railyard.site.references.load import references_of
@@ -16,21 +15,19 @@ from railyard.site.systems.load import find_system
 from railyard.site.systems.model import System
 
 
-def ask(home: Path, name: str) -> tuple[Login, System | None]:
-    """Return what the login host says, and the system where its file can be read. Raises nothing for what is wrong."""
-    system, wrong = None, None
-    try:
-        system = find_system(home / "systems", name)
-        references_of(home / "references", system)
-    except RailyardError as error:
-        wrong = str(error).split("\n")[0]
+def ask(home: Path, name: str) -> tuple[Login, System]:
+    """Return what the login host says, and the system.
+
+    Raises InputError where there is no such system, and for what is wrong in its file or its references.
+    """
+    system = find_system(home / "systems", name)
+    references_of(home / "references", system)
     state, clock = _state(state_folder(home))
     return Login(
         python=sys.version_info[:2],
         reframe=_version("reframe-hpc"),
-        programs={} if system is None else {program: shutil.which(program) for program in sought(system)},
-        paths={} if system is None else {path: Path(path).exists() for path in _paths(system, home)},
-        system=wrong,
+        programs={program: shutil.which(program) for program in sought(system)},
+        paths={path: Path(path).exists() for path in _paths(system, home)},
         state=state,
         file_clock_s=clock,
     ), system

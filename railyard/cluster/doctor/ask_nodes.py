@@ -1,22 +1,31 @@
-"""Runs doctor.sh on nodes, as a job step of the system's own launcher would run a benchmark there."""
+"""Runs doctor.sh on nodes, as a job step of the system's own launcher would run a benchmark there.
+
+In a step of Slurm each node writes what it says into a file (``job.node_files``).
+"""
 
 import contextlib
+import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import SetupError
-from railyard.base.finding import Finding
+from railyard.base.finding import Finding, problem, remark
+from railyard.base.hostlist import label, listed
 from railyard.base.paths import packaged_text, state_folder
-from railyard.cluster.doctor.node_block import SCRIPT
+from railyard.base.wording import few
+from railyard.cluster.doctor.node_block import SCRIPT, NodeState, parse
+from railyard.job import node_files
 from railyard.job.launch import device_name
 from railyard.job.slurm import way_in
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
 _STEP_LIMIT_S = 120
+#: The tag of answers that a person asks for.
+_BY_HAND = "by-hand"
 _QUEUE_LIMIT_S = 90
 _END_LIMIT_S = 10
 _NODE_LIMIT_S = 30
@@ -26,16 +35,18 @@ DEFAULT_COUNT = 2
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the nodes printed, when the step began and ended (seconds since 1970), and which nodes were to answer.
+    """What the nodes said, when the step began and ended (seconds since 1970), and which nodes were to answer.
 
-    ``expected`` is empty where the scheduler chose them; ``count`` is how many were asked. ``calibration``: findings of
-    the transfers of known size, made where Railyard can make them itself.
+    ``expected`` is empty where the scheduler chose them; ``count`` is how many were asked. ``silent``: findings of
+    nodes without a whole answer, and of how the others answered. ``calibration``: findings of the transfers of known
+    size, made where Railyard can make them itself.
     """
 
-    text: str
+    nodes: tuple[NodeState, ...]
     step: tuple[float, float]
     expected: tuple[str, ...]
     count: int
+    silent: tuple[Finding, ...] = ()
     calibration: tuple[Finding, ...] = ()
 
 
@@ -52,29 +63,101 @@ def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str
         return _in_testbed(home, system, count, script, echo)
     if system.provider == "host":
         # Its file calls it localhost, whatever its own name is.
-        return _step(["sh", str(script), rails_of(system)], (), 1, "sh")
+        return _step(["sh", str(script), rails_of(system)])
     if system.provider == "replay":
         raise SetupError(
             f"doctor: {system.system} is replayed and has no nodes; leave --nodes out, or name a system that runs"
         )
     if is_slurm(system.scheduler):
-        return _by_srun(system, count, script)
+        return _by_srun(home, system, count, script)
     raise SetupError(
         f"doctor: no step is started here under the scheduler {system.scheduler}; inside a job of yours run on every "
-        f"node, one process each, `sh {script} {rails_of(system)}`, keep what all print in one file, and then: "
-        f"railyard doctor --system {system.system} --from FILE"
+        f"node, one process each, {_by_hand(home, system, script)}"
     )
 
 
-def _by_srun(system: System, count: int | None, script: Path, before: tuple[str, ...] = ()) -> Answer:
+def _by_hand(home: Path, system: System, script: Path) -> str:
+    """Return what a person runs in a job on every node, and how its output is judged: of very many nodes in files."""
+    command = f"sh {script} {rails_of(system)}"
+    then = f"and then: railyard doctor --system {system.system} --from"
+    if system.nodes.number <= node_files.FLAT:
+        return f"`{command}`, keep what all print in one file, {then} FILE"
+    folder, keeps = state_folder(home) / "doctor-nodes", state_folder(home) / node_files.SCRIPT
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        asking = node_files.prepared(folder, _BY_HAND, system.nodes.number)
+        keeps.write_text(node_files.script_text(), encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), where the nodes write") from None
+    front = " ".join(["sh", str(keeps), str(folder), asking.tag, str(asking.folders), "--"])
+    return f"`{front} {command}`, {then} {folder}"
+
+
+def _by_srun(home: Path, system: System, count: int | None, script: Path, before: tuple[str, ...] = ()) -> Answer:
     """Return what the nodes say in a step of Slurm; ``before`` leads to where srun finds its slurmctld."""
     asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
     words = [*before, "srun", *system.job_options, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
     words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be met stays in the queue
     if count is None and system.nodes.names:
-        words.append(f"--nodelist={','.join(system.nodes.names)}")
+        words.append(f"--nodelist={listed(system.nodes.names)}")
     expected = system.nodes.names if count is None else ()
-    return _step([*words, "sh", str(script), rails_of(system)], expected, asked, "srun")
+    command = ["sh", str(script), rails_of(system)]
+    try:
+        with node_files.asked(state_folder(home) / "answers", asked) as asking:
+            return _of_files(asking, [*words, *asking.words(command)], expected)
+    except node_files.Unwritable as error:
+        raise SetupError(f"doctor: {state_folder(home)} cannot be written ({error.strerror})") from None
+
+
+def _of_files(asking: node_files.Asking, words: list[str], expected: tuple[str, ...]) -> Answer:
+    """Return what the nodes wrote, and what they printed where they could not write."""
+    begun = time.time()
+    try:
+        ended = _run(words)
+    except subprocess.TimeoutExpired:
+        ended = None
+    except OSError as error:
+        raise _not_started(words, error) from None
+    step = (begun, time.time())
+    printed = "" if ended is None else ended[1]
+    by_launcher = parse(printed)
+    gathered = node_files.gather(
+        asking,
+        lambda file: parse(file.text),
+        ended_well=ended is not None and ended[0] == 0,
+        elsewhere=(node.name for node in by_launcher),
+    )
+    nodes = (*(node for found in gathered.values for node in found), *by_launcher)
+    if not nodes and not gathered.faults:
+        raise _unanswered(ended, asking.count, "srun")
+    if gathered.faults:
+        node_files.keep(asking)
+    faults = [
+        problem(one.node, one.what, one.fix) for one in gathered.faults if not (expected and one.kind == "silent")
+    ]
+    fix = "see whether the site's folder is there, and readable"
+    faults += [problem(node, f"{SCRIPT} said nothing there", fix) for node, found in gathered.answers if not found]
+    named = {label(one.node) for one in gathered.faults if one.kind != "silent"}
+    if ended is None:
+        what = f"it did not end within {_STEP_LIMIT_S} s and was ended; what nodes had written by then is judged"
+        faults.append(problem("the step", what, "see which node hangs: it is named here, or by squeue"))
+    faults += _old_way(asking, node_files.by_launcher(printed))
+    return Answer(
+        nodes, step, tuple(node for node in expected if label(node) not in named), asking.count, tuple(faults)
+    )
+
+
+def _old_way(asking: node_files.Asking, nodes: dict[str, str]) -> list[Finding]:
+    """Return what is said of nodes that answered through the launcher, a remark for each reason."""
+    said = {"unseen": "does not see", "closed": "may not write into"}
+    found = []
+    for why, words in said.items():
+        those = [node for node, of_it in nodes.items() if of_it == why]
+        if those:
+            what = f"{'it' if len(those) == 1 else 'each'} {words} {asking.folder.parent}, and answered through srun"
+            fix = "put the site's folder on a file system that nodes and this host share: srun is slow for many nodes"
+            found.append(remark(few(those), what, fix))
+    return found
 
 
 def _script(home: Path) -> Path:
@@ -88,21 +171,35 @@ def _script(home: Path) -> Path:
     return path
 
 
-def _step(words: list[str], expected: tuple[str, ...], count: int, program: str) -> Answer:
+def _step(words: list[str]) -> Answer:
+    """Return what this host says of itself."""
     begun = time.time()
     try:
-        code, out, err = _run(words)
+        ended = _run(words)
     except subprocess.TimeoutExpired:
-        raise SetupError(
+        raise _unanswered(None, 1, words[0]) from None
+    except OSError as error:
+        raise _not_started(words, error) from None
+    nodes = parse(ended[1])
+    if not nodes:
+        raise _unanswered(ended, 1, words[0])
+    return Answer(nodes, (begun, time.time()), (), 1)
+
+
+def _not_started(words: Sequence[str], error: OSError) -> SetupError:
+    return SetupError(f"doctor: {words[0]} cannot be started ({error.strerror}); load its module")
+
+
+def _unanswered(ended: tuple[int, str, str] | None, count: int, program: str) -> SetupError:
+    """Return the sentence of a step in which no node answered; ``ended`` is None where it did not end in time."""
+    if ended is None:
+        return SetupError(
             f"doctor: the step did not end within {_STEP_LIMIT_S} s, expected a few seconds: no free nodes, or a node "
             f"that hangs; squeue says which"
-        ) from None
-    except OSError as error:
-        raise SetupError(f"doctor: {words[0]} cannot be started ({error.strerror}); load its module") from None
-    if "railyard-doctor" not in out:
-        said = (err.strip().splitlines() or [f"exit code {code} and no word"])[-1]
-        raise SetupError(f"doctor: found no answer of any node, expected {count}; {program} said: {said}")
-    return Answer(out, (begun, time.time()), expected, count)
+        )
+    code, _, err = ended
+    said = (err.strip().splitlines() or [f"exit code {code} and no word"])[-1]
+    return SetupError(f"doctor: found no answer of any node, expected {count}; {program} said: {said}")
 
 
 def _run(words: list[str]) -> tuple[int, str, str]:
@@ -135,9 +232,9 @@ def _in_testbed(home: Path, system: System, count: int | None, script: Path, ech
     with provided(home, system, echo):
         bed = Testbed(home, spec_of(system))
         if is_slurm(system.scheduler):
-            return replace(_by_srun(system, count, script, way_in(system, home)), calibration=calibrate(bed))
+            return replace(_by_srun(home, system, count, script, way_in(system, home)), calibration=calibrate(bed))
         begun = time.time()
         words = ["sh", str(script), rails_of(system)]
         text = "".join(bed.exec(node, words, timeout_s=_NODE_LIMIT_S).stdout for node in bed.spec.nodes)
         step = (begun, time.time())
-        return Answer(text, step, bed.spec.nodes, len(bed.spec.nodes), calibrate(bed))
+        return Answer(parse(text), step, bed.spec.nodes, len(bed.spec.nodes), calibration=calibrate(bed))

@@ -6,24 +6,24 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.paths import state_folder
-from railyard.base.wording import counted, listing
-from railyard.job import slurm
+from railyard.base.wording import counted
+from railyard.job import node_files, slurm
 from railyard.job.launch import SRUN, Ranks, device_name, exported, plan_launch, runs_as_root
 from railyard.parsers.slurm import jobs as slurm_jobs
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm
+from railyard.site.systems.module_system import FIX, unloaded
 from railyard.stacks.table import STACKS
 
 #: How long the job may wait and run together, in seconds: a queue that is full says nothing of the set-up.
 WITHIN_S = 180
-#: A file server may show a file of another host so much later (attribute caches of NFS live for 60 s at most, nfs(5)).
-_SEEN_WITHIN_S = 60
+_SEEN_WITHIN_S = node_files.SEEN_WITHIN_S
 _SCRIPT, _OUTPUT, _PAUSE_S = "job.sh", "job.out", 0.5
 _NODES = 2
 _STEP = re.compile(r"^railyard-step (?P<stack>\S+) exit (?P<code>\d+)$")
@@ -52,30 +52,39 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
             f"--system {system.system} --dry-run says where a check's own script lies"
         )
     nodes = min(count or _NODES, system.nodes.number)
-    lines, found = _steps(site, nodes)
     folder = state_folder(site.home) / "doctor"
+    # So many nodes write a file each; what a few print is one short line a node.
+    asking = node_files.Asking(folder, "doctor", nodes) if nodes > node_files.FLAT else None
+    lines, found = _steps(site, nodes, asking)
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True)
+        if asking is not None:
+            (folder / node_files.SCRIPT).write_text(node_files.script_text(), encoding="utf-8")
+            for name in system.stacks:
+                node_files.prepared(folder / name, asking.tag, nodes)
         (folder / _SCRIPT).write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
     except OSError as error:
         raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), where jobs write too") from None
     sent = _sent(site, folder, nodes, before)
     if sent.wrong is not None:
         return (*found, sent.wrong)
-    return (*found, *_judged(sent, nodes, folder))
+    return (*found, *_judged(sent, nodes, folder, asking))
 
 
-def _steps(site: Site, nodes: int) -> tuple[list[str], list[Finding]]:
-    """Return the script's lines, a step a stack, and a finding for each stack that no job could be made for."""
+def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[list[str], list[Finding]]:
+    """Return the script's lines, a step a stack, and a finding for each stack that no job could be made for.
+
+    ``asking``: each node writes into a file of a stack's own folder; None: it prints its line.
+    """
     system, lines, found = site.system, [], []
     fabric, first = next(iter(system.fabrics.items()))
     devices = (device_name(first.rails[0]),)
+    unloaded_stacks = dict(unloaded(system))
     for name, entry in system.stacks.items():
         where = f"{name} on {system.system}"
-        if entry.modules and not system.modules_system:
-            what = f"found modules {listing(entry.modules)} and no modules_system, by which they would be loaded"
-            found.append(problem(where, what, "write modules_system (lmod, tmod4, spack …) into the system's file"))
+        if name in unloaded_stacks:
+            found.append(problem(system.system, unloaded_stacks[name], FIX))
             continue
         if STACKS[name].pair or system.launcher not in SRUN:
             start = ["srun"]
@@ -89,7 +98,11 @@ def _steps(site: Site, nodes: int) -> tuple[list[str], list[Finding]]:
             start = ["srun", *launch.options]
             env = "".join(f"export {key}={value}; " for key, value in exported(launch.env).items())
         loads = "".join(f"module load {shlex.quote(module)} && " for module in entry.modules)
-        step = shlex.join([*start, "sh", "-c", f"echo {_NODE}{name} $(uname -n)"])
+        command = ["sh", "-c", f"echo {_NODE}{name} $(uname -n)"]
+        if asking is not None:
+            own = replace(asking, folder=asking.folder / name)
+            command = own.words(command, str(asking.folder / node_files.SCRIPT))
+        step = shlex.join([*start, *command])
         lines.append(f"( {loads}{{ {env}{step}; }} ) </dev/null; echo railyard-step {name} exit $?")
     return lines, found
 
@@ -149,11 +162,11 @@ def _read(output: Path) -> str:
     return ""
 
 
-def _judged(sent: Sent, nodes: int, folder: Path) -> list[Finding]:
+def _judged(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking | None) -> list[Finding]:
     if not sent.text:
         what = f"what job {sent.job} printed into {folder} is not there after {_SEEN_WITHIN_S} s"
         return [problem("job", what, "put the site's folder on a file system that nodes and this host share")]
-    lines, found = sent.text.splitlines(), []
+    lines, found = sent.text.splitlines(), list[Finding]()
     codes = {step["stack"]: int(step["code"]) for line in lines if (step := _STEP.match(line))}
     last = 0
     for number, line in enumerate(lines):
@@ -163,9 +176,17 @@ def _judged(sent: Sent, nodes: int, folder: Path) -> list[Finding]:
         own, last = lines[last:number], number + 1
         stack = step["stack"]
         reached = {line.split()[-1] for line in own if line.startswith(f"{_NODE}{stack} ")}
+        faults: tuple[node_files.Fault, ...] = ()
+        if asking is not None:
+            wrote = node_files.gather(
+                replace(asking, folder=folder / stack), lambda file: file.node,
+                ended_well=codes[stack] == 0, elsewhere=reached,
+            )  # fmt: skip
+            reached, faults = reached | set(wrote.values), wrote.faults
         if codes[stack] == 0 and len(reached) == nodes:
             continue
         said = "; ".join(line.strip() for line in own if not line.startswith(_NODE) and line.strip())
+        found += (problem(each.node, each.what, each.fix) for each in faults)
         what = f"its step reached {len(reached)} of {counted(nodes, 'node')} and ended with exit code {step['code']}"
         found.append(problem(f"{stack} in job {sent.job}", f"{what}: {said or 'it printed nothing'}"))
     if not codes:

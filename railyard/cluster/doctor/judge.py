@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 from railyard.base.finding import Finding
+from railyard.base.wording import few
 from railyard.cluster.detect.source import natural
 from railyard.cluster.doctor import between, node_rules, rail_ports, rail_rules
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.site.systems.model import System
-
-_NAMED = 4
 
 
 def of_nodes(
@@ -29,19 +28,11 @@ def of_nodes(
 
 def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings, those that say the same of several places as one, problems before remarks."""
-    places: dict[tuple[str, str, str], list[str]] = {}
+    places: dict[tuple[str, str, str], dict[str, None]] = {}
     kept: dict[tuple[str, str, str], Finding] = {}
     for one in found:
         key = (one.weight, one.what, one.fix)
         kept.setdefault(key, one)
-        if one.where not in places.setdefault(key, []):
-            places[key].append(one.where)
-    merged = [Finding(one.weight, _places(places[key]), one.what, one.fix) for key, one in kept.items()]
+        places.setdefault(key, {})[one.where] = None
+    merged = [Finding(one.weight, few(tuple(places[key])), one.what, one.fix) for key, one in kept.items()]
     return tuple(sorted(merged, key=lambda one: one.weight != "problem"))
-
-
-def _places(names: Sequence[str]) -> str:
-    """Return up to four places by name, and how many more there are."""
-    if len(names) <= _NAMED + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"

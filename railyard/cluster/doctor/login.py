@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.site.systems.model import System
+from railyard.site.systems.module_system import FIX, unloaded
 
 WHERE = "login"
 #: A scheduler in ReFrame's words -> the commands that its backend calls.
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "slurm": ("sbatch", "scancel", "sacct"),
     "squeue": ("sbatch", "scancel", "squeue"),
+    "slurm-nodb": ("sbatch", "scancel", "scontrol"),
     "pbs": ("qsub", "qstat", "qdel"),
     "torque": ("qsub", "qstat", "qdel"),
     "lsf": ("bsub", "bjobs", "bkill"),
@@ -30,33 +32,30 @@ class Login:
     """What was seen: versions, programs of the search path, paths that are there, and whether state can be kept.
 
     ``reframe``: its version, None where it cannot be imported. ``programs`` maps what was sought to where it lies, None
-    where it is not there; ``paths`` an absolute path to whether it is there. ``system``: None, or the sentence of what
-    is wrong in the system's or the references' file. ``state``: None, or why the state folder cannot be written.
-    ``file_clock_s``: how much later a file written now is dated than this host's clock says, None where none was.
+    where it is not there; ``paths`` an absolute path to whether it is there. ``state``: None, or why the state folder
+    cannot be written. ``file_clock_s``: how much later a file written now is dated than this host's clock says, None
+    where none was.
     """
 
     python: tuple[int, int]
     reframe: str | None
     programs: Mapping[str, str | None] = field(default_factory=dict)
     paths: Mapping[str, bool] = field(default_factory=dict)
-    system: str | None = None
     state: str | None = None
     file_clock_s: float | None = None
 
 
 def sought(system: System) -> tuple[str, ...]:
-    """Return the programs that runs of this system call on the login host."""
-    commands = COMMANDS.get(system.scheduler, ())
+    """Return the programs that runs of this system call on the login host; a testbed brings those of its Slurm."""
+    commands = () if system.provider == "testbed" else COMMANDS.get(system.scheduler, ())
     launcher = ("srun",) if system.launcher == "srun" else ()
     built = any(entry.spack is not None for entry in system.stacks.values())
     return (*commands, *launcher, *(("spack",) if built else ()))
 
 
-def findings(login: Login, system: System | None) -> Iterator[Finding]:
-    """Yield what is wrong on the login host; ``system`` is None where its file cannot be read."""
+def findings(login: Login, system: System) -> Iterator[Finding]:
+    """Yield what is wrong on the login host."""
     yield from _python(login)
-    if login.system is not None:
-        yield problem(WHERE, login.system, "correct the file; railyard lint reads all of them")
     if login.state is not None:
         yield problem(WHERE, login.state, "results are kept there: give yourself the right to write, or move the site")
     if login.file_clock_s is not None and abs(login.file_clock_s) > _FILE_CLOCK_SLACK_S:
@@ -66,9 +65,11 @@ def findings(login: Login, system: System | None) -> Iterator[Finding]:
             f"the file system of the site dates files {abs(login.file_clock_s):.0f} s {direction} this host's clock",
             "let chrony or ntpd set the clocks of both, file server and host",
         )
-    if system is not None and system.provider != "replay":
+    if system.provider != "replay":
         yield from _programs(login, system)
         yield from _stacks(login, system)
+        for _, why in unloaded(system):
+            yield problem(system.system, why, FIX)
 
 
 def _python(login: Login) -> Iterator[Finding]:
@@ -84,7 +85,7 @@ def _python(login: Login) -> Iterator[Finding]:
     if not _REFRAME[0] <= numbers < _REFRAME[1]:
         yield problem(
             WHERE,
-            f"ReFrame is {login.reframe}, and 4.10.4 or a later 4.10 is asked",
+            f"found ReFrame {login.reframe}, expected 4.10.4 or a later 4.10",
             "make venv: the guards against silent passes rest on that version's behaviour",
         )
 
@@ -111,8 +112,9 @@ def _stacks(login: Login, system: System) -> Iterator[Finding]:
     missing = [path for path, there in login.paths.items() if not there]
     if not missing:
         return
-    what = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''} not there"
+    are = "is" if len(missing) == 1 else "are"
+    what = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''} {are} not there"
     if system.provider in ("testbed", "host"):
         yield problem(WHERE, what, "make stacks, or make needs: the stacks of this system come as packages")
     else:
-        yield remark(WHERE, what, "correct the system's file, unless the nodes alone mount it")
+        yield remark(WHERE, what, "correct the system's file, unless only the nodes mount it")

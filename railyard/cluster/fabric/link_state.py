@@ -141,7 +141,7 @@ def _told(expected: Expected, judged: list[tuple[PortState, str | None]]) -> lis
     if len(ours) > 1 and len(alike) == 1 and all(wrong for _, wrong in ours):
         width, speed, rate = next(iter(alike))
         found = f"{link_words(width, speed, rate)} on all {counted(len(ours), 'port')} of nodes"
-        fix = f"the file contradicts the fabric: mend link of fabrics.{expected.fabric}, or find what holds all back"
+        fix = f"the file contradicts the fabric: correct link of fabrics.{expected.fabric}, or find what holds all back"
         said = f"{meant}, as {expected.file} says"
         whole = Finding("contradiction", None, None, None, found, said, fix)
         # links between switches that are the same are the same contradiction
@@ -156,7 +156,7 @@ def _link(expected: Expected, port: PortState, wrong: str) -> Finding:
         best = link_words(port.best_width, port.best_speed, None)
         return _finding("degraded", port, link_words(port.width, port.speed, port.rate), best, _fix("width", port))
     below = _is_below(expected, port, wrong)
-    fix = _fix(wrong, port) if below else f"mend link of fabrics.{expected.fabric} in {expected.file}, or this port"
+    fix = _fix(wrong, port) if below else f"correct link of fabrics.{expected.fabric} in {expected.file}, or this port"
     return _finding(wrong, port, link_words(port.width, port.speed, port.rate), meant, fix)
 
 

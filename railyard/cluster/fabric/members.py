@@ -28,7 +28,7 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
         shown = some(unique(f'"{port.node}"' for ports in seen.values() for port in ports), 3)
         fix = (
             "let each node describe its adapter by its host name (rdma-ndd, or node_desc of its folder in /sys), "
-            f"or mend nodes.names of {expected.file}"
+            f"or correct nodes.names of {expected.file}"
         )
         found = f"no node of {expected.file} among {counted(len(seen), 'host')} of the subnet ({shown})"
         return [*absent, Finding("names", None, None, None, found, f"{counted(len(known), 'node')} by name", fix)]
@@ -47,13 +47,16 @@ def _absent(expected: Expected, readings: Readings) -> list[Finding]:
     """
     known = {label(node) for node in expected.nodes}
     found = []
-    for node in unique(port.node for port in readings.own if port.node):
-        here = {(port.device, port.port) for port in readings.own if port.node == node}
+    shown_by: dict[str, set[tuple[str | None, int | None]]] = {}
+    for port in readings.own:
+        if port.node:
+            shown_by.setdefault(port.node, set()).add((port.device, port.port))
+    for node, here in shown_by.items():
         gone = [rail for rail in expected.rails if (rail.device, rail.port) not in here]
         if len(gone) == len(expected.rails) and label(node) not in known:
             continue
         for rail in gone:
-            fix = "is the card in its slot (lspci), is its driver loaded? or mend rails in " + expected.file
+            fix = "is the card in its slot (lspci), is its driver loaded? or correct rails in " + expected.file
             shown = "no such device or port on the node"
             found.append(Finding("absent", node, rail.device, rail.port, shown, "a rail of the file", fix))
     return found

@@ -4,6 +4,7 @@
     DIR/own.out                          lines of `railyard fabric --own`, of any number of nodes
     DIR/NODE/ibstat.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
     DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
+    DIR/answers/asked, …                 lines of `railyard fabric --own` in a file a node (job/node_files.py)
 
 A file's tool is its name up to the first "." or "-". Behind the "-" stands the device that it was asked from, where
 rails are subnets of their own (iblinkinfo-mlx5_1.out); "later" ends the name of the second reading of ibqueryerrors
@@ -18,6 +19,7 @@ from pathlib import Path
 from railyard.base.errors import InputError
 from railyard.base.fields import show
 from railyard.base.output_file import read_output
+from railyard.cluster.fabric.answers import notes_of, own_of, readings_of
 from railyard.cluster.fabric.manager import parse_sminfo
 from railyard.cluster.fabric.merge import by_device, by_guid, merged, with_subnet
 from railyard.cluster.fabric.model import Card, Manager, Readings
@@ -25,6 +27,7 @@ from railyard.cluster.fabric.own_json import read_lines
 from railyard.cluster.fabric.roce import parse_pfc
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.cluster.fabric.words import some
+from railyard.job import node_files
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Parsed, ParseError
@@ -59,7 +62,9 @@ def read_folder(folder: Path, here: Mapping[str, Path] | None = None) -> Reading
     found = _Found()
     strange: list[str] = []
     for path in sorted(folder.iterdir()):
-        if path.is_dir():
+        if node_files.has_answers(path):
+            _read_answers(path, found)
+        elif path.is_dir():
             _read_node(path, found)
         elif not _read_subnet(path, found):
             strange.append(path.name)
@@ -172,6 +177,15 @@ def _of_node(parsed: Parsed, node: str, device: str | None) -> list[PortState]:
         port._replace(node=node, device=port.device or device, port=1 if port.port is None else port.port)
         for port in parsed.fabric
     ]
+
+
+def _read_answers(folder: Path, found: _Found) -> None:
+    """Read the files of a folder that nodes wrote their answers to; a node without a whole one is a note."""
+    ports, cards, missing = readings_of(node_files.read_folder(folder, own_of))
+    found.own += ports
+    found.cards += cards
+    found.notes += notes_of(missing)
+    found.files += 1
 
 
 def _read_own(path: Path, found: _Found) -> None:

@@ -37,7 +37,7 @@ def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Sl
     if width == meant.lanes and here == wanted:
         return []
     if width >= meant.lanes and here >= wanted:
-        fix = f"better than the file says: mend slot in {expected.file}, by which limits are computed"
+        fix = f"better than the file says: correct slot in {expected.file}, by which limits are computed"
         return [_finding("slot-better", card, _shown(here, width), _shown(wanted, meant.lanes), fix, False)]
     place = f" ({slot.address})" if slot.address else ""
     found = f"{_shown(here, width)}{place}{_bound(expected, here, width)}"
@@ -83,7 +83,7 @@ def _settings(expected: Expected, card: Card, slot: SlotState) -> list[Finding]:
         better = what == "max_payload" and isinstance(here, int) and isinstance(meant, int) and here > meant
         said, fix = f"{what} {_word(here)}", _MENDS[what].format(address=slot.address)
         if better:
-            fix = f"mend max_payload of fabrics.{expected.fabric} in {expected.file}"
+            fix = f"correct max_payload of fabrics.{expected.fabric} in {expected.file}"
         found.append(_finding(what, card, said, f"{what} {_word(meant)}", fix, is_problem=not better))
     return found
 

@@ -52,7 +52,7 @@ def hop_findings(expected: Expected, readings: Readings) -> list[Finding]:
     ]
     if not far:
         return []
-    fix = "is a link between switches down? or mend hops of fabric_state"
+    fix = "is a link between switches down? or correct hops of fabric_state"
     meant = f"switches between two nodes: at most {expected.hops}"
     return [Finding("hops", None, None, None, some(far, 4), meant, fix)]
 

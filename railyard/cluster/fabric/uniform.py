@@ -35,7 +35,7 @@ def driver_findings(expected: Expected, readings: Readings) -> list[Finding]:
             continue
         unknown = card.driver not in _KNOWN
         meant = f"{' or '.join(modules)} (counters: {rail.counters})"
-        fix = f"mend counters of this rail in {expected.file}"
+        fix = f"correct counters of this rail in {expected.file}"
         if unknown:
             fix = "no table has this driver: link and slot are judged, counters by their standard names alone"
         weight: Weight = "remark" if unknown else "problem"
@@ -89,7 +89,7 @@ def _mtus(expected: Expected, readings: Readings) -> list[Finding]:
             device = port.netdev or "INTERFACE"
             fix = f"raise the interface's MTU: ip link set {device} mtu 9000 (4200 or more gives a path MTU of 4096)"
         if port.mtu_bytes > expected.mtu:
-            fix = f"mend mtu of fabrics.{expected.fabric} in {expected.file}"
+            fix = f"correct mtu of fabrics.{expected.fabric} in {expected.file}"
         place = (port.node, port.device, port.port)
         found.append(Finding("mtu", *place, f"MTU {port.mtu_bytes}", f"MTU {expected.mtu}", fix))
     return found

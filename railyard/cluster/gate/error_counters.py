@@ -14,7 +14,7 @@ from railyard.site.systems.model import Rail, System
 
 #: Rail -> counter -> value.
 Counts = Mapping[str, Mapping[str, int]]
-_FIX = "look at its cable and at the port of the switch; once it is mended, railyard gate --forget begins anew"
+_FIX = "look at its cable and at the port of the switch; once it is repaired, railyard gate --forget begins anew"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,22 @@
-"""The gates of many nodes at once, each in a step of Slurm's on its own node."""
+"""The gates of many nodes at once, each in a step of Slurm's on its own node, with a file a node for its answer."""
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import SetupError
-from railyard.base.paths import HOME_VARIABLE
+from railyard.base.hostlist import listed
+from railyard.base.paths import HOME_VARIABLE, state_folder
+from railyard.base.wording import few
 from railyard.cluster.gate import ending
 from railyard.cluster.gate.ending import Ended
 from railyard.cluster.gate.model import EXIT_CODES, FORMAT, Answer
+from railyard.job import node_files
+from railyard.job.node_files import Asking, Fault, Gathered
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
@@ -22,10 +26,13 @@ _QUEUE_LIMIT_S, _START_S = 90, 15
 _NO_PROGRAM = 127
 
 
-def ask(home: Path, system: System, nodes: Sequence[str], options: Sequence[str]) -> tuple[dict[str, Any], ...]:
+def ask(
+    home: Path, system: System, nodes: Sequence[str], options: Sequence[str], say: Callable[[str], None]
+) -> tuple[dict[str, Any], ...]:
     """Return what the gate of each node said, as its JSON, in the order of ``nodes``; silence is undecided.
 
-    ``options`` are handed on to each gate. Raises SetupError where nothing here starts a step.
+    ``options`` are handed on to each gate; ``say`` is given a sentence where nodes answer through srun. Raises
+    SetupError where nothing here starts a step.
     """
     if not is_slurm(system.scheduler):
         raise SetupError(
@@ -34,12 +41,47 @@ def ask(home: Path, system: System, nodes: Sequence[str], options: Sequence[str]
         )
     here = "SLURM_JOB_ID" in os.environ
     step = ["--overlap"] if here else [*system.job_options, f"--immediate={_QUEUE_LIMIT_S}", "--time=2"]
-    words = ["srun", *step, f"--nodes={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"]
-    words += [sys.executable, "-m", "railyard", "gate", "--system", system.system, "--json", *options]
+    words = ["srun", *step, f"--nodes={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={listed(nodes)}"]
+    command = [sys.executable, "-m", "railyard", "gate", "--system", system.system, "--json", *options]
     os.environ[HOME_VARIABLE] = str(home)  # srun hands its environment on
-    ended = _ended(words, system.gate.limit_s + _START_S + (0 if here else _QUEUE_LIMIT_S))
-    said = {told["node"]: told for line in ended.out.splitlines() if (told := _told(line)) is not None}
-    return tuple(said.get(node) or _silent(node, ended) for node in nodes)
+    limit_s = system.gate.limit_s + _START_S + (0 if here else _QUEUE_LIMIT_S)
+    folder = state_folder(home) / "answers"
+    try:
+        with node_files.asked(folder, len(nodes)) as asking:
+            ended = _ended([*words, *asking.words(command)], limit_s)
+            return _answers(asking, nodes, ended, say)
+    except node_files.Unwritable as error:
+        say(f"gate: {folder} cannot be written ({error.strerror}): all nodes answer through srun")
+    ended = _ended([*words, *command], limit_s)
+    said = _printed(ended)
+    return tuple(said.get(node) or _silent(node, f"no answer; srun said: {ended.last_words}") for node in nodes)
+
+
+def _answers(
+    asking: Asking, nodes: Sequence[str], ended: Ended, say: Callable[[str], None]
+) -> tuple[dict[str, Any], ...]:
+    """Return what each node wrote, or printed where it could not write."""
+    said = _printed(ended)
+    found: Gathered[tuple[int, dict[str, Any] | None]] = node_files.gather(
+        asking, lambda file: (file.code, told_in(file.text)), ended_well=ended.code == 0, elsewhere=said
+    )
+    said |= {told["node"]: told for _, told in found.values if told is not None}
+    ended_with = {node: code for node, (code, told) in found.answers if told is None}
+    faults = {fault.node: fault for fault in found.faults if fault.kind != "silent"}
+    if faults:
+        node_files.keep(asking)
+    old = tuple(node_files.by_launcher(ended.out))
+    if old:
+        say(f"gate: {few(old)}: answered through srun, since {asking.folder.parent} is not seen or not writable there")
+    return tuple(said.get(node) or _silent(node, _why(node, ended, ended_with, faults)) for node in nodes)
+
+
+def _why(node: str, ended: Ended, ended_with: Mapping[str, int], faults: Mapping[str, Fault]) -> str:
+    """Return why a node has no answer."""
+    if node in faults:
+        return faults[node].what
+    code = f"its gate ended with {ended_with[node]}; " if node in ended_with else ""
+    return f"no answer; {code}srun said: {ended.last_words}"
 
 
 def worst(answers: Sequence[dict[str, Any]]) -> int:
@@ -61,6 +103,16 @@ def _ended(words: Sequence[str], limit_s: float) -> Ended:
     return ended
 
 
+def _printed(ended: Ended) -> dict[str, dict[str, Any]]:
+    """Return by node what gates printed through srun."""
+    return {told["node"]: told for line in ended.out.splitlines() if (told := _told(line)) is not None}
+
+
+def told_in(text: str) -> dict[str, Any] | None:
+    """Return the answer of a gate in what it printed, None where there is none."""
+    return next((told for line in text.splitlines() if (told := _told(line)) is not None), None)
+
+
 def _told(line: str) -> dict[str, Any] | None:
     try:
         told = json.loads(line)
@@ -70,5 +122,5 @@ def _told(line: str) -> dict[str, Any] | None:
     return told if known and isinstance(told.get("node"), str) else None
 
 
-def _silent(node: str, ended: Ended) -> dict[str, Any]:
-    return Answer(node, "undecided", one_line(f"no answer; srun said: {ended.last_words}")).as_json()
+def _silent(node: str, why: str) -> dict[str, Any]:
+    return Answer(node, "undecided", one_line(why)).as_json()

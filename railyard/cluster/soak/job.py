@@ -7,16 +7,17 @@ again until the time is over.
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import SetupError, did_you_mean
 from railyard.base.hostlist import expanded
 from railyard.base.paths import packaged_text
-from railyard.cluster.soak.batch import batch_of
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
+from railyard.job.batch import Asked, batch_of
 from railyard.job.launch import SRUN, Launch, Ranks, counter_drivers, device_name, exported, plan_launch, runs_as_root
+from railyard.job.node_files import FLAT, PER_FOLDER, Asking
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed import installed
 from railyard.site.site import Site
@@ -26,8 +27,10 @@ from railyard.stacks import ask
 
 READER = "soak.sh"
 SCRIPT = "job.sh"
-#: What a node's readings are called behind its name.
+_NAME = "railyard-soak"
+#: What a node's readings are called behind its name, and the folder of those of very many nodes.
 READINGS = ".readings"
+READINGS_FOLDER = "readings"
 _SIZE_BYTES, _WINDOW = 4 << 20, 64
 _SIZES_FILE = "sizes.txt"
 #: Seconds that one start of a benchmark measures, by the rate of its link: then it is started again.
@@ -40,16 +43,20 @@ _AROUND_S = 180
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What loads one rail of two nodes both ways: the text of a shell's script that is run again and again."""
+    """What loads one rail of two nodes both ways: the text of a shell's script that is run again and again.
+
+    ``folder`` is that of its files in the job's folder, with a slash; empty where they are few.
+    """
 
     nodes: tuple[str, str]
     device: str
     script: str
+    folder: str = ""
 
     @property
     def name(self) -> str:
         """How its files are called, but for their endings."""
-        return f"load-{self.device}-{'-'.join(self.nodes)}"
+        return f"{self.folder}load-{self.device}-{'-'.join(self.nodes)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,12 @@ class SoakJob:
         """Each pair's rails, one way and the other."""
         return tuple((sender, to, load.device) for load in self.loads for sender, to in (load.nodes, load.nodes[::-1]))
 
+    @property
+    def readings(self) -> str:
+        """Where nodes write, as the reader is told: the job's folder, or so many folders in one of it."""
+        folders = Asking(Path(), "", len(self.nodes)).folders
+        return f"{READINGS_FOLDER}/%{folders}" if folders else "."
+
     def files(self, folder: Path) -> dict[str, str]:
         """Return what is to be in the job's folder, which all nodes see: name and text."""
         return {
@@ -85,13 +98,13 @@ class SoakJob:
 
     def script(self, folder: Path) -> str:
         """Return the job's script, as the scheduler takes it."""
-        batch, own = batch_of(self.system.scheduler), self.system.job_options
+        asked = Asked(_NAME, self.nodes, self.seconds + _AROUND_S, str(folder), tuple(self.system.job_options))
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         exports = (f"{name}={shlex.quote(value)}" for name, value in self.reader_env.items())
-        reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, "."])])
+        reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, self.readings])])
         lines = [
             "#!/bin/bash -l",
-            *batch.directives(self.nodes, self.seconds + _AROUND_S, str(folder), own),
+            *batch_of(self.system.scheduler).directives(asked),
             *(f"module load {shlex.quote(module)}" for module in self.modules),
             f"begin=$(($(date +%s) + {_LEAD_S}))",
             f"end=$((begin + {self.seconds}))",
@@ -121,12 +134,19 @@ def planned(
     for name in [fabric] if fabric else site.system.fabrics:
         for rail in site.system.fabrics[name].rails:
             chosen.setdefault(device_name(rail), (name, _stack(site, name, stack)))
-    loads = tuple(_load(site, *chosen[device], device, pair) for device in chosen for pair in _pairs(tuple(nodes)))
+    loads = _spread([_load(site, *chosen[of], of, pair) for of in chosen for pair in _pairs(tuple(nodes))])
     stacks = dict.fromkeys(each for _, each in chosen.values())
     modules = tuple(dict.fromkeys(name for each in stacks for name in installed(site, each).modules))
     reader, env = _reader(site, tuple(nodes), *next(iter(chosen.items())), seconds)
     times = (math.ceil(seconds), math.ceil(every_s))
     return SoakJob(site.system, tuple(nodes), drivers, loads, modules, *times, reader, env)
+
+
+def _spread(loads: Sequence[Load]) -> tuple[Load, ...]:
+    """Return the loads, very many of them in folders: each has two files."""
+    if 2 * len(loads) <= FLAT:
+        return tuple(loads)
+    return tuple(replace(load, folder=f"loads/{2 * at // PER_FOLDER}/") for at, load in enumerate(loads))
 
 
 def _reader(

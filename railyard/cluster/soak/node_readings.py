@@ -4,7 +4,9 @@ A driver's counters of traffic become bytes sent and received, by the table of d
 that the table calls errors or signals.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 from railyard.cluster.soak.judge import CHANGES, SIGNAL, TRAFFIC, Place, Reading
@@ -12,6 +14,7 @@ from railyard.hardware.counters import DRIVERS, Driver
 
 #: Counters by device, as one node read them at once.
 Raw = Mapping[str, Mapping[str, int]]
+_END = "end\n"
 
 
 def parse(text: str) -> tuple[tuple[float, Raw], ...]:
@@ -29,43 +32,78 @@ def parse(text: str) -> tuple[tuple[float, Raw], ...]:
     return tuple(found)
 
 
+def whole(text: str) -> tuple[str, str]:
+    """Return the readings of a text that are whole, and the rest of it: the beginning of the next one."""
+    end = 0 if text == _END or text.startswith(_END) else text.rfind(f"\n{_END}") + 1
+    cut = end + len(_END) if end or text.startswith(_END) else 0
+    return text[:cut], text[cut:]
+
+
 def merged(nodes: Mapping[str, Sequence[tuple[float, Raw]]], drivers: Mapping[str, str]) -> tuple[Reading, ...]:
     """Return the readings of all nodes, the first of each together, and so on; a node with fewer is not in the last.
 
     ``drivers`` has the row of the table of drivers of each device.
     """
-    counted = {node: [_counted(raw, drivers) for raw in _unwrapped(own, drivers)] for node, own in nodes.items()}
-    found = []
-    for number in range(max((len(own) for own in nodes.values()), default=0)):
-        there = [node for node, own in nodes.items() if len(own) > number]
-        at_s = median(nodes[node][number][0] - nodes[node][0][0] for node in there)
-        values: dict[Place, Mapping[str, int]] = {
-            (node, device): each for node in there for device, each in counted[node][number].items()
-        }
-        found.append(Reading(at_s, values))
-    return tuple(found)
+    made = Merger(tuple(nodes), drivers)
+    for node, own in nodes.items():
+        for at_s, raw in own:
+            made.take(node, at_s, raw)
+    return tuple(made.ready(is_over=True))
 
 
-def complete(nodes: Mapping[str, Sequence[object]]) -> int:
-    """Return how many readings every node has made."""
-    return min((len(own) for own in nodes.values()), default=0)
+class Merger:
+    """Readings of all nodes as they come: the so many-th of each node make one, once every node has made it.
+
+    It holds what some nodes have read and others not yet, and nothing that was given already.
+    """
+
+    def __init__(self, nodes: Sequence[str], drivers: Mapping[str, str]) -> None:
+        self._drivers = drivers
+        self._nodes = {node: _Node() for node in nodes}
+
+    def take(self, node: str, at_s: float, raw: Raw) -> None:
+        """Take one reading of a node; ``at_s`` are its own seconds."""
+        self._nodes[node].take(at_s, raw, self._drivers)
+
+    def ready(self, *, is_over: bool) -> Iterator[Reading]:
+        """Yield what every node has read; once it ``is_over`` the rest too, in which a node with fewer is missing."""
+        while any(each.waiting for each in self._nodes.values()) if is_over else self._is_complete():
+            there = {node: each.waiting.popleft() for node, each in self._nodes.items() if each.waiting}
+            values: dict[Place, Mapping[str, int]] = {
+                (node, device): counters for node, (_, made) in there.items() for device, counters in made.items()
+            }
+            yield Reading(median(since_s for since_s, _ in there.values()), values)
+
+    def _is_complete(self) -> bool:
+        return bool(self._nodes) and all(each.waiting for each in self._nodes.values())
 
 
-def _unwrapped(own: Sequence[tuple[float, Raw]], drivers: Mapping[str, str]) -> list[Raw]:
-    """Return a node's readings in which a counter of traffic that began again from 0 goes on."""
-    found: list[dict[str, dict[str, int]]] = []
-    for _, raw in own:
-        made = {device: dict(counters) for device, counters in raw.items()}
-        for device, counters in made.items():
-            row = DRIVERS[drivers[device]]
-            before = next((each[device] for each in reversed(found) if device in each), {})
-            # One of 64 bits begins again with its driver, and no sooner.
-            for name in () if row.clamps or row.width_bits >= 64 else _traffic(row):
-                if name in counters and counters[name] < before.get(name, 0):
-                    span = 1 << row.width_bits
-                    counters[name] += -(-(before[name] - counters[name]) // span) * span
-        found.append(made)
-    return list(found)
+@dataclass(slots=True)
+class _Node:
+    """What one node read: when it began, its last counters by device, and (seconds since, counters) not given yet."""
+
+    begun_s: float | None = None
+    last: dict[str, dict[str, int]] = field(default_factory=dict)
+    waiting: deque[tuple[float, dict[str, dict[str, int]]]] = field(default_factory=deque)
+
+    def take(self, at_s: float, raw: Raw, drivers: Mapping[str, str]) -> None:
+        if self.begun_s is None:
+            self.begun_s = at_s
+        made = {device: _unwrapped(counters, self.last.get(device, {}), DRIVERS[drivers[device]])
+                for device, counters in raw.items()}  # fmt: skip
+        self.last |= made
+        self.waiting.append((at_s - self.begun_s, _counted(made, drivers)))
+
+
+def _unwrapped(counters: Mapping[str, int], before: Mapping[str, int], row: Driver) -> dict[str, int]:
+    """Return a device's counters, of which one of traffic that began again from 0 goes on."""
+    made = dict(counters)
+    # One of 64 bits begins again with its driver, and no sooner.
+    for name in () if row.clamps or row.width_bits >= 64 else _traffic(row):
+        if name in made and made[name] < before.get(name, 0):
+            span = 1 << row.width_bits
+            made[name] += -(-(before[name] - made[name]) // span) * span
+    return made
 
 
 def _traffic(row: Driver) -> tuple[str, ...]:

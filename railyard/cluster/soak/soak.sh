@@ -1,6 +1,7 @@
 #!/bin/sh
 # Reads the counters of this node's rails again and again, for `railyard soak`:
-#   sh soak.sh FOLDER BEGIN END EVERY_S TELEMETRY -- DEVICE...
+#   sh soak.sh FOLDER[/%FOLDERS] BEGIN END EVERY_S TELEMETRY -- DEVICE...
+# FOLDERS spreads the files over so many folders in FOLDER, by the rank of each process.
 # BEGIN and END are seconds since 1970. A device is a network interface (hsn0), a port of a card (mlx5_0:1) or a
 # Slingshot card (cxi0), of which the counters in TELEMETRY are read, with commas between them. Appends to
 # FOLDER/NODE.readings: "at SECONDS" (since the node started), a line "DEVICE COUNTER VALUE" for each counter, and "end".
@@ -15,6 +16,16 @@ folder=$1 begin=$2 end=$3 every_s=$4 telemetry=$5
 shift 6
 node=${SLURMD_NODENAME-}
 [ -n "$node" ] || IFS= read -r node <"$proc/sys/kernel/hostname"
+case $folder in
+    */%*)
+        for name in OMPI_COMM_WORLD_RANK PMI_RANK MV2_COMM_WORLD_RANK PALS_RANKID FLUX_TASK_RANK SLURM_PROCID; do
+            eval "rank=\${$name-}"
+            case $rank in '' | *[!0-9]*) rank=$$ ;; *) break ;; esac
+        done
+        folder=${folder%/%*}/$((rank % ${folder##*%}))
+        mkdir -p "$folder" || exit 73
+        ;;
+esac
 
 # counter NAME FILE
 counter() {

@@ -1,17 +1,17 @@
 """Runs the job of a soak under a scheduler: submitted, followed by what its nodes write, cancelled at last."""
 
-import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
-from railyard.cluster.soak.batch import State, batch_of
-from railyard.cluster.soak.job import READINGS, SCRIPT, SoakJob
+from railyard.cluster.soak.job import READINGS, READINGS_FOLDER, SCRIPT, SoakJob
 from railyard.cluster.soak.judge import Reading
-from railyard.cluster.soak.node_readings import complete, merged, parse
+from railyard.cluster.soak.node_readings import Merger, parse, whole
 from railyard.job import slurm
+from railyard.job.batch import State, batch_of
+from railyard.job.node_files import FLAT, files
 from railyard.site.site import Site
 from railyard.site.systems.jobs import seconds
 
@@ -38,6 +38,7 @@ def soak(job: SoakJob, folder: Path, keep: Callable[[Reading], None], echo: Call
     try:
         folder.mkdir(parents=True)
         for name, text in job.files(folder).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise SetupError(f"soak: {folder} cannot be written ({error.strerror})") from None
@@ -62,13 +63,12 @@ def soak(job: SoakJob, folder: Path, keep: Callable[[Reading], None], echo: Call
 def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], None]) -> None:
     waits_s = _WAITS_S if job.system.jobs.max_pending is None else seconds(job.system.jobs.max_pending)
     batch, begun, kept, silent = batch_of(job.system.scheduler), time.monotonic(), 0, 0
+    written = _Written(folder, job)
     while True:
         state = batch.state(slurm.answer(batch.ask(number))[0])
         silent = silent + 1 if state is None else 0
         has_ended = silent >= _SILENT or (state is not None and state.phase == "ended")
-        nodes = {node: parse(_text(folder, node)) for node in job.nodes}
-        readings = merged(nodes, job.drivers)
-        for reading in readings[kept : None if has_ended else complete(nodes)]:
+        for reading in written.look(is_over=has_ended):
             keep(reading)
             kept += 1
         if has_ended:
@@ -80,15 +80,35 @@ def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], N
         if state is not None and state.phase == "waits" and time.monotonic() - begun >= waits_s:
             reason = f" (the scheduler's reason: {state.reason})" if state.reason else ""
             raise SetupError(f"soak: job {number} had not begun after {waits_s} s and was cancelled{reason}")
-        time.sleep(_LOOK_S)
+        # A file server is asked for every node's file.
+        time.sleep(_LOOK_S * max(1.0, len(job.nodes) / FLAT))
 
 
-def _text(folder: Path, node: str) -> str:
-    # NFS looks again where a folder is listed. A host may know its name with its domain.
-    for name in os.listdir(folder):
-        if name.endswith(READINGS) and label(name.removesuffix(READINGS)) == label(node):
-            return (folder / name).read_text(encoding="utf-8")
-    return ""
+class _Written:
+    """What the nodes of a soak have written: each file is read on from where it was read to."""
+
+    def __init__(self, folder: Path, job: SoakJob) -> None:
+        self._folder = folder
+        self._nodes = {label(node): node for node in job.nodes}
+        self._read: dict[str, tuple[int, str]] = {}
+        self._merger = Merger(job.nodes, job.drivers)
+
+    def look(self, *, is_over: bool) -> Iterator[Reading]:
+        """Read on, and yield the readings that all nodes have made by now; once it ``is_over``, all that are left."""
+        # NFS looks again where a folder is listed. A host may know its name with its domain.
+        for entry in files(self._folder, (READINGS_FOLDER,)):
+            node = self._nodes.get(label(entry.name.removesuffix(READINGS))) if entry.name.endswith(READINGS) else None
+            if node is None:
+                continue
+            at, rest = self._read.get(node, (0, ""))
+            with open(entry.path, "rb") as file:
+                file.seek(at)
+                new = file.read()
+            made, rest = whole(rest + new.decode("ascii", errors="replace"))
+            self._read[node] = (at + len(new), rest)
+            for at_s, raw in parse(made):
+                self._merger.take(node, at_s, raw)
+        yield from self._merger.ready(is_over=is_over)
 
 
 def _end(state: State | None) -> str:

@@ -30,11 +30,16 @@ class Addresses:
     neighbours: tuple[Neighbour, ...] = ()
 
 
+_KINDS = ("hardware/", "own/", "arp/")
+
+
 def addresses_of(facts: Facts) -> Addresses:
     """Return what the file says of the node's addresses, and of its neighbours' at the end of its run."""
     hardware: dict[str, str] = {}
     own, neighbours = [], []
     for (when, device, name), value in facts.values.items():
+        if not name.startswith(_KINDS):
+            continue
         kind, _, address = name.partition("/")
         if (when, kind) == ("before", "hardware"):
             hardware.setdefault(value, device)

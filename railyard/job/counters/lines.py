@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+_READINGS = frozenset(("idle", "before", "last", "after"))
+
 
 @dataclass(slots=True)
 class Facts:
@@ -38,8 +40,8 @@ class Facts:
 
     def count(self, when: str, device: str, counter: str) -> int | None:
         """Return a counter as it was read, None where it is not there or unreadable."""
-        value = self.values.get((when, device, counter), "")
-        return int(value) if is_count(value) else None
+        value = self.values.get((when, device, counter))
+        return int(value) if value is not None and is_count(value) else None
 
     def sum(self, when: str, device: str, counters: str) -> int | None:
         """Return the sum of counters with ``+`` between them, None where one of them could not be read."""
@@ -73,7 +75,14 @@ class Facts:
 def facts_of(lines: list[list[str]]) -> Facts:
     """Return the facts of a file's lines, each in at most four words; the first that is none is ``garbled``."""
     facts = Facts()
+    values = facts.values
     for words in lines:
+        # Of a file of hundreds of lines nearly all are such: a value of a reading, of which there is one.
+        if len(words) == 4 and words[0] in _READINGS and facts.exit_code is None:
+            when, device, counter, value = words
+            if (when, device, counter) not in values:
+                values[when, device, counter] = value
+                continue
         if not _take(facts, words) and facts.garbled is None:
             facts.garbled = " ".join(words)[:60]
     return facts
@@ -89,8 +98,8 @@ def _take(facts: Facts, words: list[str]) -> bool:
     if facts.exit_code is not None:
         return False
     match words:
-        case ["idle" | "before" | "last" | "after", *_]:
-            return _take_reading(facts, words)
+        case [when, "at", seconds] if when in _READINGS and _is_number(seconds):
+            facts.at[when] = float(seconds)
         case ["meant" | "watched" | "other" | "beside" | "port" | "about", *_]:
             return _take_device(facts, words)
         case ["node", _]:
@@ -118,17 +127,6 @@ def _take_device(facts: Facts, words: list[str]) -> bool:
             facts.ports.setdefault(rail, []).append(interface)
         case ["about", device, what, said] if (device, what) not in facts.abouts:
             facts.abouts[device, what] = said
-        case _:
-            return False
-    return True
-
-
-def _take_reading(facts: Facts, words: list[str]) -> bool:
-    match words:
-        case [when, "at", seconds] if _is_number(seconds):
-            facts.at[when] = float(seconds)
-        case [when, device, counter, value] if (when, device, counter) not in facts.values:
-            facts.values[when, device, counter] = value
         case _:
             return False
     return True

@@ -198,15 +198,14 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
 
 
 def by_node(readings: Iterable[NodeCounters], expected: Iterable[str]) -> dict[str, NodeCounters]:
-    """Return the readings of the expected nodes; a host name with a domain answers to its first label as well."""
-    found: dict[str, NodeCounters] = {}
-    pool = tuple(readings)
-    for name in expected:
-        for reading in pool:
-            if label(reading.node) == label(name):
-                found[name] = reading
-                break
-    return found
+    """Return the readings of the expected nodes; a host name with a domain answers to its first label as well.
+
+    Of several readings of one node the first counts.
+    """
+    there: dict[str, NodeCounters] = {}
+    for reading in readings:
+        there.setdefault(label(reading.node), reading)
+    return {name: there[label(name)] for name in expected if label(name) in there}
 
 
 def _refusal(rail: str, sentence: str) -> Refusal:

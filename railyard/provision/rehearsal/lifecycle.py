@@ -7,6 +7,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
+from railyard.base.variables import with_variables
 from railyard.provision.rehearsal import bed
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.testbed.entry import REHEARSAL, bed_folder, enter_script
@@ -62,13 +63,5 @@ def take_down(home: Path) -> bool:
 def _led_by(variables: Mapping[str, str]) -> Iterator[None]:
     """Have these variables set inside the block; ``$PATH`` in one stands for what it is now."""
     path = os.environ.get("PATH", os.defpath)
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update({name: value.replace("$PATH", path) for name, value in variables.items()})
-    try:
+    with with_variables({name: value.replace("$PATH", path) for name, value in variables.items()}):
         yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

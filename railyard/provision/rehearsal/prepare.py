@@ -9,7 +9,7 @@ from railyard.base.paths import state_folder
 from railyard.base.wording import counted, listing
 from railyard.provision.rehearsal import nodes, programs
 from railyard.provision.rehearsal.faults import nodes_named, planted
-from railyard.provision.rehearsal.form import Rehearsal
+from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.recorded import checked
 from railyard.provision.rehearsal.slurm_layout import asks_for_whole_nodes
 from railyard.site.site import Site
@@ -33,12 +33,7 @@ def prepared(site: Site, faults: Sequence[str], wanted: int | None, recording: P
     faults that it cannot have, and for recordings that cannot be played.
     """
     system, home = site.system, site.home
-    named = set(nodes_named(faults)) & set(nodes.site_nodes(system))
-    standing = nodes.choose(system, nodes.memory_available_mib(), wanted, named)
-    _refuse_launcher(system)
-    if recording is not None:
-        checked(recording, system.system)
-    meant = planted(faults, system, standing.nodes)
+    standing, meant = chosen(system, faults, wanted, recording)
     folder = rehearsal_folder(home)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -51,6 +46,18 @@ def prepared(site: Site, faults: Sequence[str], wanted: int | None, recording: P
     )
     made.write()
     return made
+
+
+def chosen(
+    system: System, faults: Sequence[str], wanted: int | None, recording: Path | None
+) -> tuple[nodes.Chosen, tuple[Fault, ...]]:
+    """Return which nodes stand and what is planted; nothing is written. Raises RailyardError as ``prepared`` does."""
+    named = set(nodes_named(faults)) & set(nodes.site_nodes(system))
+    standing = nodes.choose(system, nodes.memory_available_mib(), wanted, named)
+    _refuse_launcher(system)
+    if recording is not None:
+        checked(recording, system.system)
+    return standing, planted(faults, system, standing.nodes)
 
 
 def _refuse_launcher(system: System) -> None:

@@ -1,4 +1,4 @@
-"""Whether side B got worse by more than a bound, and how many figures could be held against that bound at all."""
+"""Whether side B got worse by more than a bound, and how many figures could be compared with that bound at all."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Gate:
     def sentence(self) -> str:
         """Return the whole as one line."""
         bound = f"{self.percent:g} %"
-        held = f"{self.judged} of {self.judged + self.unjudged} figures could be held against {bound}"
+        held = f"{self.judged} of {self.judged + self.unjudged} figures could be compared with {bound}"
         if self.regressions:
             many = len(self.regressions)
             return f"FAIL: {counted(many, 'regression')} of {bound} or more; {held}."

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from railyard.base.hostlist import MOST_IN_WORDS, folded
 from railyard.base.wording import listing
-from railyard.results.record.form import Record
+from railyard.results.record.form import NodeGroup, Record
 
 #: Facts of a node (``railyard.job.node_facts``) without which two hosts are not known to be alike but for their
 #: network.
@@ -98,13 +99,21 @@ def _of(record: Record) -> Iterator[tuple[str, str]]:
     if record.benchmark_version:
         yield f"version of {record.benchmark.partition('/')[0]}", record.benchmark_version
     if record.nodes:
-        yield "nodes", listing(record.nodes)
+        yield "nodes", listing(record.nodes) if len(record.nodes) <= MOST_IN_WORDS else folded(sorted(record.nodes))
     for group in record.hardware:
-        for name, value in group.facts.items():
-            yield f"host {name}", _memory(value) if name == "memory" else value
-        for device, facts in group.devices.items():
-            for name, value in facts.items():
-                yield f"{device} {name}", value
+        yield from _of_group(group)
+
+
+def _of_group(group: NodeGroup) -> Iterator[tuple[str, str]]:
+    for name, value in group.facts.items():
+        yield f"host {name}", _memory(value) if name == "memory" else value
+    for device, facts in group.devices.items():
+        for name, value in facts.items():
+            yield f"{device} {name}", value
+    for name, values in group.varied.items():
+        for value in {*values} - {""}:
+            own = name if " " in name else f"host {name}"
+            yield own, _memory(value) if name == "memory" else value
 
 
 def _memory(value: str) -> str:

@@ -1,10 +1,10 @@
 """A comparison as text for a terminal, and as JSON values."""
 
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from railyard.base.json_codec import encode
+from railyard.base.terminal import folded
 from railyard.base.wording import counted, listing, number
 from railyard.results.compare.comparison import Compared, Comparison, FigureResult
 from railyard.results.compare.finding import KIND_WORDS
@@ -160,15 +160,3 @@ def _differing(of: Comparison) -> Iterator[str]:
         for curve in test.curves:
             if curve.stretches:
                 yield f"{test.name}: {curve.metric}: {curve.sentence}"
-
-
-def folded(words: str, width: int, hanging: str, indent: str = "") -> str:
-    """Return words in lines of at most this width, names whole; lines after the first begin with ``hanging``."""
-    return textwrap.fill(
-        words,
-        width,
-        initial_indent=indent,
-        subsequent_indent=hanging,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

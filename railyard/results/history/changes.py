@@ -1,6 +1,6 @@
 """A series judged: its changes of level, how large each is, what else changed just then, whether nodes were swapped."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -13,6 +13,7 @@ from railyard.results.compare.surroundings import differences
 from railyard.results.history.detect import FEWEST, LEAST_RUNS, MOST_RUNS, Step, steps
 from railyard.results.history.rails import rail_words
 from railyard.results.history.series import Point, Series, node_words, nodes_of
+from railyard.results.record.form import Record
 
 #: Smaller changes are counted and not told, in per cent, unless another bound is asked for.
 LEAST_PERCENT = 1.0
@@ -22,6 +23,7 @@ _NEAR = 5
 _MOST_TOGETHER = 6
 _FIRST = ("firmware", "driver", "bios", "microcode", "kernel", "lock", "spack", "mpi", "version", "linked", "setting")
 
+Whole = Callable[[Sequence[Record]], Sequence[Record]]
 Kind = Literal["better", "worse", "different"]
 NodesKind = Literal["same", "swapped", "mixed", "unknown"]
 State = Literal["changed", "none", "equal", "cannot-tell"]
@@ -69,8 +71,11 @@ class Judged:
     smaller: int = 0
 
 
-def judge(series: Series, least_percent: float = LEAST_PERCENT) -> Judged:
-    """Return what a series shows, always with a sentence: changes, none, or why nothing can be told."""
+def judge(series: Series, least_percent: float = LEAST_PERCENT, whole: Whole = tuple) -> Judged:
+    """Return what a series shows, always with a sentence: changes, none, or why nothing can be told.
+
+    ``whole`` gives records with what each of many nodes moved, where those of the series were read without.
+    """
     count = len(series.points)
     low, high = min(series.values), max(series.values)
     if count == 1:
@@ -80,7 +85,7 @@ def judge(series: Series, least_percent: float = LEAST_PERCENT) -> Judged:
     if count < LEAST_RUNS:
         sentence = f"cannot tell: {count} runs, a change shows from {LEAST_RUNS} on ({FEWEST} of them after it)"
         return Judged(series, "cannot-tell", sentence)
-    changes = _changes(series, steps(series.values))
+    changes = _changes(series, steps(series.values), whole)
     told = tuple(change for change in changes if change.percent is None or abs(change.percent) >= least_percent)
     smaller = len(changes) - len(told)
     state: State = "changed" if told else "none"
@@ -97,23 +102,26 @@ def _summary(series: Series, told: Sequence[Change], smaller: int, least: float)
     return f"{counted(len(told), 'change')} in {looked_at}{below}"
 
 
-def _changes(series: Series, found: Sequence[Step]) -> list[Change]:
+def _changes(series: Series, found: Sequence[Step], whole: Whole) -> list[Change]:
     bounds = (0, *(step.index for step in found), len(series.points))
     levels = [series.points[first:last] for first, last in pairwise(bounds)]
     better = better_of(series.benchmark, series.figure)
     return [
-        _change(step, before, after, series.unit, better)
+        _change(step, before, after, series.unit, better, whole)
         for step, (before, after) in zip(found, pairwise(levels), strict=True)
     ]
 
 
-def _change(step: Step, before: Sequence[Point], after: Sequence[Point], unit: str, better: Better | None) -> Change:
+def _change(
+    step: Step, before: Sequence[Point], after: Sequence[Point], unit: str, better: Better | None, whole: Whole
+) -> Change:
     of = shift([point.value for point in before], [point.value for point in after])
     kind = _kind(of.value, better)
     nodes = nodes_told(before, after)
     together = _together(before[-_NEAR:], after[:_NEAR])
     percent = of.percent(of.value)
-    rails = rail_words([point.record for point in before[-_NEAR:]], [point.record for point in after[:_NEAR]])
+    near = ([point.record for point in before[-_NEAR:]], [point.record for point in after[:_NEAR]])
+    rails = rail_words(*map(whole, near))
     words = [_moved(of, unit, kind), _when(before[-1], after[0]), nodes.sentence, *rails]
     words.append(_together_words(together))
     sentence = "; ".join(words)

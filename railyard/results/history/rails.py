@@ -31,7 +31,7 @@ def _shares(records: Sequence[Record]) -> dict[_Rail, list[float]]:
     """Return what each rail that was meant carried of its node's bytes in each run, in per cent."""
     found: dict[_Rail, list[float]] = {}
     for record in records:
-        for node in record.path_proof.nodes if record.path_proof is not None else ():
+        for node in record.path_proof.each_node() if record.path_proof is not None else ():
             for rail in node.rails:
                 if rail.meant and rail.share is not None:
                     found.setdefault((node.node, rail.device), []).append(100 * rail.share)

@@ -8,6 +8,7 @@ from datetime import date
 from itertools import pairwise
 
 from railyard.base.errors import RailyardError
+from railyard.base.hostlist import MOST_IN_WORDS, named
 from railyard.base.wording import counted, listing
 from railyard.benchmarks.figure import Figure
 from railyard.results.compare.pairing import why_left_out
@@ -178,5 +179,5 @@ def nodes_of(points: Sequence[Point]) -> frozenset[tuple[str, ...]]:
 
 def node_words(sets: frozenset[tuple[str, ...]], most: int = 3) -> str:
     """Return sets of nodes in words, at most ``most`` of them: ``vn1+vn2, vn1+vn3 and 4 more``."""
-    told = ["+".join(nodes) for nodes in sorted(sets)]
+    told = ["+".join(nodes) if len(nodes) <= MOST_IN_WORDS else named(nodes) for nodes in sorted(sets)]
     return listing([*told[:most], *([f"{len(told) - most} more"] if len(told) > most else [])])

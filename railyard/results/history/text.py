@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from railyard.base.hostlist import MOST_IN_WORDS
+from railyard.base.hostlist import folded as ranges
+from railyard.base.terminal import folded
 from railyard.base.wording import counted
-from railyard.results.compare.text import folded
 from railyard.results.history.changes import Change, Judged, State
 from railyard.results.history.detect import ALARM
 from railyard.results.history.series import Point
@@ -95,7 +97,9 @@ def _json(one: Judged) -> dict[str, Any]:
 
 def _run_json(point: Point) -> dict[str, Any]:
     record = point.record
-    return {"run": record.run, "time": record.time, "value": point.value, "nodes": list(record.nodes)}
+    # A year of runs over thousands of nodes is 50 MB of names otherwise.
+    nodes = list(record.nodes) if len(record.nodes) <= MOST_IN_WORDS else [ranges(record.nodes)]
+    return {"run": record.run, "time": record.time, "value": point.value, "nodes": nodes}
 
 
 def _change_json(change: Change) -> dict[str, Any]:

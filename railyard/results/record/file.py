@@ -10,6 +10,7 @@ from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.json_codec import FormError
+from railyard.results.record import pair_rows
 from railyard.results.record.form import (
     FORMAT,
     Record,
@@ -68,7 +69,8 @@ def read_records(path: Path) -> Records:
     """Return the records of a file, or of the ``records.jsonl`` in a run folder; blank lines are passed over.
 
     A line that gives no record becomes a sentence in ``problems`` and the others are kept: a reader of a record file
-    must not call a run passed while there are problems. A run that was killed is one too.
+    must not call a run passed while there are problems. A run that was killed is one too, and a record whose rows of
+    pairs are not beside it.
     Raises InputError where there is no such file.
     """
     path = path / FILE_NAME if path.is_dir() else path
@@ -76,12 +78,22 @@ def read_records(path: Path) -> Records:
     problems: list[str] = []
     for line in lines_of(content_of(path)):
         try:
-            records.append(line.record(len(records)))
+            record = line.record(len(records))
         except LineError as error:
             problems.append(f"{path}:{line.number}: {error}")
+            continue
+        records.append(record)
+        if (lost := why_rows_lost(path.parent, record)) is not None:
+            problems.append(f"{path}:{line.number}: {lost}")
     if path.name == FILE_NAME and (short := why_short(path.parent, len({record.case for record in records}))):
         problems.append(short)
     return Records(tuple(records), tuple(problems))
+
+
+def why_rows_lost(folder: Path, record: Record) -> str | None:
+    """Return why the rows of pairs that a record names are not beside it as they were written; None where they are."""
+    rows = None if record.pairs is None else record.pairs.rows
+    return None if rows is None else pair_rows.why_not(folder, rows)
 
 
 class LineError(ValueError):
@@ -100,7 +112,7 @@ class Line:
     def record(self, before: int) -> Record:
         """Return the record of this line; ``before``: how many came before it. Raises LineError where it has none."""
         try:
-            data = _json(self.content)
+            data = json_of(self.content)
         except (ValueError, RecursionError) as error:
             if not self.ended:
                 raise LineError(
@@ -161,8 +173,8 @@ def _check_format(number: object) -> None:
         )
 
 
-def _json(content: bytes) -> object:
-    """Return the value of a line. Raises ValueError and RecursionError."""
+def json_of(content: bytes) -> object:
+    """Return the value of a line; equal texts in all lines are one object. Raises ValueError and RecursionError."""
     from pydantic_core import from_json
 
     try:  # in 0.6 of the time that Python's own takes

@@ -4,9 +4,11 @@
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
 #      Later, all optional: started, scheduler, job_id, linked, variables, benchmark_version, hardware, pairs,
 #      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal,
-#      a curve's deficit, rehearsed_output, conditions.
+#      a curve's deficit, rehearsed_output, conditions, path_proof.alike, hardware.varied, pairs.leaves, pairs.rows,
+#      pairs.summary (then pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's
+#      part, nodes and confidence, and its kinds gpu, leaf and up-link.
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, get_args
@@ -14,6 +16,7 @@ from typing import Any, Literal, get_args
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.wording import message_size, percent
 from railyard.benchmarks.figure import Figure
+from railyard.results.record.pairs import PairsRecord
 from railyard.site.test_id import TestId
 
 FORMAT = 1
@@ -24,7 +27,9 @@ STATES: tuple[State, ...] = get_args(State)
 FAILING: tuple[State, ...] = ("fail", "disturbed")
 RuleState = Literal["pass", "fail", "not-judged"]
 FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
-SuspectKind = Literal["rail", "node", "pair", "switch", "stack"]
+SuspectKind = Literal["rail", "node", "pair", "switch", "stack", "gpu", "leaf", "up-link"]
+#: What a verdict says of how sure it is of a suspect; "open": something is wrong there, and nobody is named yet.
+Confidence = Literal["shown", "likely", "open"]
 ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
 
 Extra = Mapping[str, object]  # the keys that a newer Railyard wrote and this one does not know
@@ -46,12 +51,17 @@ class Suspect:
     """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``.
 
     A rail without a node is that of one of the run's nodes, and which one is not known.
+    ``part`` is the name of a GPU (or of its path) of ``node``, of a leaf switch, or of an up-link. ``nodes`` are all
+    nodes of a leaf, and of an up-link those of its leaves. ``confidence`` is None where the verdict has no word for it.
     """
 
     kind: SuspectKind
     reason: str
     node: str | None = None
     rail: str | None = None
+    part: str | None = None
+    nodes: tuple[str, ...] = ()
+    confidence: Confidence | None = None
     extra: Extra = field(default_factory=dict, kw_only=True, hash=False)
 
 
@@ -193,61 +203,90 @@ class NodeTraffic:
 
 
 @dataclass(frozen=True, slots=True)
+class NodesAlike:
+    """Nodes with the same devices: a row a device, in it a value a node (None: not readable), in the nodes' order.
+
+    The shares of a node's rails follow from its bytes. ``clock_khz``: () where no node shows it.
+    """
+
+    nodes: tuple[str, ...]
+    devices: tuple[str, ...]
+    meant: tuple[bool, ...]
+    tx_bytes: tuple[tuple[int | None, ...], ...]
+    rx_bytes: tuple[tuple[int | None, ...], ...]
+    clock_khz: tuple[int | None, ...] = ()
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        due = [len(self.nodes)] * len(self.devices)
+        for name, rows in (("tx_bytes", self.tx_bytes), ("rx_bytes", self.rx_bytes)):
+            if [len(row) for row in rows] != due or len(self.meant) != len(due):
+                raise FormError(name, f"{len(rows)} rows", f"{len(due)} rows of {len(self.nodes)} values, one a device")
+        if self.clock_khz and len(self.clock_khz) != len(self.nodes):
+            raise FormError("clock_khz", f"{len(self.clock_khz)} values", f"{len(self.nodes)}, one a node")
+
+    def each(self) -> Iterator[NodeTraffic]:
+        """Give each node's devices, as a record of few nodes has them."""
+        clocks = self.clock_khz or (None,) * len(self.nodes)
+        columns = zip(zip(*self.tx_bytes, strict=True), zip(*self.rx_bytes, strict=True), strict=True)
+        for node, clock, (sent, received) in zip(self.nodes, clocks, columns, strict=True):
+            yield NodeTraffic(node, rail_traffic(self.devices, self.meant, sent, received), clock)
+
+
+def rail_traffic(
+    devices: Sequence[str], meant: Sequence[bool], sent: Sequence[int | None], received: Sequence[int | None]
+) -> tuple[RailTraffic, ...]:
+    """Return the devices of one node, each meant one with its share of what all meant ones moved both ways."""
+    both = list(zip(devices, meant, sent, received, strict=True))
+    total = sum((tx or 0) + (rx or 0) for _, is_meant, tx, rx in both if is_meant)
+    return tuple(
+        RailTraffic(
+            *(device, is_meant, tx, rx),
+            (tx + rx) / total if is_meant and total > 0 and tx is not None and rx is not None else None,
+        )
+        for device, is_meant, tx, rx in both
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class PathProofRecord:
-    """Which way the bytes went, against the bytes that the run moved."""
+    """Which way the bytes went, against the bytes that the run moved.
+
+    The devices of each node are in ``nodes``, of a run over many nodes in ``alike``; ``each_node`` gives both.
+    """
 
     state: ProofState
     sentence: str
     expected_bytes: int | None = None
     nodes: tuple[NodeTraffic, ...] = ()
+    alike: tuple[NodesAlike, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
 
+    def each_node(self) -> Iterator[NodeTraffic]:
+        """Give the devices of each node."""
+        yield from self.nodes
+        for group in self.alike:
+            yield from group.each()
 
-@dataclass(frozen=True, slots=True)
-class PairAgain:
-    """A pair that was measured again in a later step, MB/s (10^6 B/s) from first to second and back."""
-
-    first: str
-    second: str
-    forward: float
-    backward: float
-    extra: Extra = field(default_factory=dict, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class PairsRecord:
-    """A matrix over nodes: MB/s by sender (row) and receiver (column), None where nothing was measured.
-
-    Of pairs within nodes the diagonal alone is filled. ``latency_us`` is half a round trip, the same in both places;
-    ``expected`` the bound that a pair must keep, in MB/s, None where there is none; ``size`` is a message's, in bytes.
-    """
-
-    nodes: tuple[str, ...]
-    size: int
-    values: tuple[tuple[float | None, ...], ...]
-    latency_us: tuple[tuple[float | None, ...], ...] = ()
-    again: tuple[PairAgain, ...] = ()
-    expected: float | None = None
-    unit: str = "MB/s"
-    extra: Extra = field(default_factory=dict, kw_only=True)
-
-    def __post_init__(self) -> None:
-        for name, rows in (("values", self.values), ("latency_us", self.latency_us)):
-            count = len(self.nodes)
-            if (rows or name == "values") and [len(row) for row in rows] != [count] * count:
-                raise FormError(name, f"{len(rows)} rows", f"{count} rows of {count} columns, one a node")
+    def meant(self) -> set[str]:
+        """Return the devices that the run was to use."""
+        groups = (zip(group.devices, group.meant, strict=True) for group in self.alike)
+        alike = {device for group in groups for device, is_meant in group if is_meant}
+        return {rail.device for node in self.nodes for rail in node.rails if rail.meant} | alike
 
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
     """Nodes that are alike: what each is and how it is set (names: ``job.node_facts``), and each of its devices.
 
-    Nodes that differ in anything are in groups of their own, so that an odd one shows.
+    Nodes that differ in anything are in groups of their own, so that an odd one shows. ``varied``: what would part
+    thousands of nodes into as many groups, a value a node; ``mlx5_0:1 firmware`` of a device, "" where a node lacks it.
     """
 
     nodes: tuple[str, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    varied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     extra: Extra = field(default_factory=dict, kw_only=True)
 
 

@@ -20,6 +20,7 @@ from railyard.results.record.masking import masked, masked_words
 # History of the format:
 #   1  the first
 FORMAT = 1
+MOST_INDENTED = 64
 
 PathLike = TypeVar("PathLike", bound=PurePath)
 
@@ -90,7 +91,9 @@ class Kept:
         texts["files"] = {name: said(masked(text)) for name, text in values["files"].items()}
         texts["nodes"] = [node | {"node": said(node["node"])} for node in values["nodes"]]
         texts["nics"] = [nic | {"node": said(nic["node"])} for nic in values["nics"]]
-        return json.dumps({"format": FORMAT} | values | texts, ensure_ascii=False, indent=1) + "\n"
+        # A person may read it of a few nodes; of thousands half of it would be indentation.
+        indent = 1 if len(self.nodes) <= MOST_INDENTED else None
+        return json.dumps({"format": FORMAT} | values | texts, ensure_ascii=False, indent=indent) + "\n"
 
 
 def read(text: str, file: str) -> Kept:

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 from railyard.base.clean_text import one_line
+from railyard.base.text_table import table
 from railyard.base.wording import counted
 from railyard.results.report.text import number
 from railyard.results.run_files import CostRecord, RelationRecord
@@ -12,8 +13,10 @@ from railyard.site.references.relation_state import RelationState
 RELATION_WORDS: dict[RelationState, str] = {"pass": "pass", "fail": "fail", "not-judged": "not judged"}
 _SGR: dict[RelationState, str] = {"pass": "32", "fail": "1;31", "not-judged": "2"}
 COST_HEADS = ("fabric", "stack", "rails", "nodes", "price a node", "MB/s", "MB/s per 1000", "us", "us x 1000")
+_NARROW_HEADS = ("fabric", "stack", "rails", "nodes", "price\na node", "MB/s", "MB/s\nper 1000", "us", "us x\n1000")
+_WORDS = (0, 1, 3, 4)
 _BOUND_WORDS = {"exact": "", "around": "about ", "at-least": "from ", "at-most": "up to "}
-_RIGHT_FROM = 2
+_RIGHT = range(2, len(COST_HEADS))
 
 
 def relation_counts(relations: Sequence[RelationRecord]) -> str:
@@ -75,16 +78,9 @@ def nodes_words(cost: CostRecord) -> str:
     return str(first) if first == last else f"{first}–{last}"
 
 
-def cost_lines(costs: Sequence[CostRecord]) -> str:
-    """Return the table of costs, cheapest first, with the date of the prices below."""
-    rows = [COST_HEADS, *map(cost_cells, costs)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(COST_HEADS))]
-    lines = [
-        "  ".join(
-            cell.rjust(wide) if column >= _RIGHT_FROM else cell.ljust(wide)
-            for column, (cell, wide) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+def cost_lines(costs: Sequence[CostRecord], *, width: int = 100) -> str:
+    """Return the table of costs, cheapest first, with the date of the prices below; folded, never cut."""
+    heads = [*zip(COST_HEADS, _NARROW_HEADS, strict=True)]
+    lines = table(heads, [*map(cost_cells, costs)], width, right=_RIGHT, words=_WORDS)
     dates = ", ".join(sorted({cost.date for cost in costs}))
-    return "\n".join(["What it costs", lines[0], "─" * max(map(len, lines)), *lines[1:], f"prices of {dates}"])
+    return "\n".join(["What it costs", *lines, f"prices of {dates}"])

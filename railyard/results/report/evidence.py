@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from railyard.base.clean_text import one_line
 from railyard.results.record.form import NodeGroup, Record
 from railyard.site.matrix import Cell
+from railyard.site.test_id import TestId
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +31,49 @@ def bases(records: Iterable[Record]) -> tuple[Basis, ...]:
     return tuple(Basis(name, kind, source, tests) for (name, kind, source), tests in ordered)
 
 
+@dataclass(frozen=True, slots=True)
+class Untested:
+    """How much was not tested: promised ``tests`` that did not run, and ``cells`` of the matrix that cannot run."""
+
+    tests: int
+    cells: int
+
+
+def untested(records: Iterable[Record], cells: Sequence[Cell]) -> Untested:
+    """Return how many tests did not run, and how many cells of the matrix have a reason not to."""
+    return Untested(sum(record.state == "not-tested" for record in records), sum(bool(cell.reason) for cell in cells))
+
+
 def holes(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the cells of the matrix that do not run, by their reason: ``hsn, 1 rail, mpich: imb/PingPong``."""
-    found: dict[str, dict[tuple[str, str], dict[int, list[str]]]] = {}
-    for cell in cells:
-        if cell.reason:
-            test = cell.test
-            place = found.setdefault(cell.reason, {}).setdefault((test.fabric, test.stack), {})
-            place.setdefault(test.rails, []).append(test.benchmark)
-    return tuple((reason, tuple(_places(places))) for reason, places in found.items())
+    return _by_reason((cell.reason, cell.test) for cell in cells if cell.reason)
 
 
-def _places(places: dict[tuple[str, str], dict[int, list[str]]]) -> Iterable[str]:
+def not_run(records: Iterable[Record]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the tests that did not run, by the sentence that says why, as holes does; all of them by name."""
+    found = (
+        (record.verdict.text, TestId(record.fabric, record.stack, record.rails, record.benchmark))
+        for record in records
+        if record.state == "not-tested"
+    )
+    return _by_reason(found, named=None)
+
+
+def _by_reason(found: Iterable[tuple[str, TestId]], named: int | None = 3) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return tests by reason, then by place; of more than ``named`` of one place their number alone."""
+    reasons: dict[str, dict[tuple[str, str], dict[int, list[str]]]] = {}
+    for reason, test in found:
+        place = reasons.setdefault(reason, {}).setdefault((test.fabric, test.stack), {})
+        place.setdefault(test.rails, []).append(test.benchmark)
+    return tuple((reason, tuple(_places(places, named))) for reason, places in reasons.items())
+
+
+def _places(places: dict[tuple[str, str], dict[int, list[str]]], named: int | None) -> Iterable[str]:
     for (fabric, stack), by_rails in places.items():
         for rails, benchmarks in by_rails.items():
-            count = f"{len(benchmarks)} benchmarks" if len(benchmarks) > 3 else ", ".join(benchmarks)
-            yield one_line(f"{fabric}, {rails} {'rail' if rails == 1 else 'rails'}, {stack}: {count}")
+            many = named is not None and len(benchmarks) > named
+            told = f"{len(benchmarks)} benchmarks" if many else ", ".join(benchmarks)
+            yield one_line(f"{fabric}, {rails} {'rail' if rails == 1 else 'rails'}, {stack}: {told}")
 
 
 def hosts(records: Iterable[Record]) -> tuple[NodeGroup, ...]:

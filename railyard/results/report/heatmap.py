@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from railyard.base.clean_text import one_line
-from railyard.results.record.form import PairsRecord
+from railyard.results.record.pairs import PairsRecord
 from railyard.results.report.axes import rounded
 from railyard.results.report.text import number
 
@@ -45,19 +45,24 @@ def heatmap(pairs: PairsRecord) -> Heatmap | None:
     known = [value for row in values for value in row if value is not None]
     if not known:
         return None
-    expected = pairs.expected
-    base = expected or statistics.median(known) or 1.0
-    of = "the bound that a pair must keep" if expected else "the median of all pairs"
-    scale = f"100 % is {number(base)} {pairs.unit}, {of}"
+    base = pairs.expected or statistics.median(known) or 1.0
+    scale = scale_of(pairs, base)
     worst = _worst(values, pairs.nodes, base, pairs.unit)
     title = one_line(f"{len(known)} pairs of {len(pairs.nodes)} nodes; {scale}; worst: {'; '.join(worst[:2])}")
     fields = _fields(values)
-    there = {_class(value / base) for row in fields for value in row if value is not None}
+    there = {class_of(value / base) for row in fields for value in row if value is not None}
     legend = tuple((kind, words) for _, kind, words in CLASSES if kind in there)
     return Heatmap(_drawn(fields, pairs.nodes, base, title), scale, worst, legend)
 
 
-def _class(share: float) -> str:
+def scale_of(pairs: PairsRecord, base: float) -> str:
+    """Return what 100 % is, in words."""
+    of = "the bound that a pair must keep" if pairs.expected else "the median of all pairs"
+    return f"100 % is {number(base)} {pairs.unit}, {of}"
+
+
+def class_of(share: float) -> str:
+    """Return the class of a share of the bound, 1 for all of it."""
     return next(kind for top, kind, _ in CLASSES if share < top)
 
 
@@ -87,7 +92,7 @@ def _drawn(fields: Sequence[Sequence[float | None]], nodes: Sequence[str], base:
         for column, value in enumerate(line):
             if value is not None:
                 at = f"M{rounded(_MARGIN + column * step)},{rounded(_MARGIN + row * step)}"
-                squares.setdefault(_class(value / base), []).append(f"{at}h{edge}v{edge}h-{edge}z")
+                squares.setdefault(class_of(value / base), []).append(f"{at}h{edge}v{edge}h-{edge}z")
     parts = [f'<path class="{kind}" d="{"".join(each)}"/>' for kind, each in sorted(squares.items())]
     parts += _names(nodes, step) if len(nodes) == count and count <= _NAMED_UP_TO else _ends(nodes)
     parts += _numbers(fields, step) if count <= 8 else []

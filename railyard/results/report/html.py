@@ -1,24 +1,31 @@
-"""Records as one self-contained HTML page: verdict, failures, matrix, then every test with its evidence."""
+"""Records as one self-contained HTML page: the verdict on the first screen, causes, matrix, then each test."""
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markupsafe import Markup
 
 from railyard.base.clean_text import clean, one_line
+from railyard.base.hostlist import folded
 from railyard.base.paths import packaged_text
 from railyard.base.wording import message_size
 from railyard.benchmarks.figure import Figure
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
-from railyard.results.report.evidence import bases, holes, hosts
-from railyard.results.report.heatmap import heatmap
+from railyard.results.report.causes import causes
+from railyard.results.report.evidence import Basis, bases, holes, hosts, not_run, untested
+from railyard.results.report.fabrics import fabric_numbers
+from railyard.results.report.facts import facts, node_names
+from railyard.results.report.heatmap import Heatmap, heatmap
 from railyard.results.report.history import History, are_repeats, drawings, histories
+from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
 from railyard.results.report.lines import scalings, signatures
 from railyard.results.report.matrix import cell_words, matrices
+from railyard.results.report.node_table import NodeTable, node_table
 from railyard.results.report.over_time import OverTime
 from railyard.results.report.summary import (
     Row,
@@ -26,6 +33,7 @@ from railyard.results.report.summary import (
     counts,
     most_uneven,
     names_policies,
+    not_measured,
     overall,
     rehearsals,
     row,
@@ -46,11 +54,15 @@ from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import named_policy
 
+#: A key figure that has another name on the page than its own without underscores.
+_FIGURES = {"n_half": "N½"}
 _RATIO = "1"  # the unit of a figure that is a share
 #: On a page of more tests, one that passed shows curves, figures and references alone: 1,000 tests are below 5 MB.
 _MOST_IN_FULL = 150
 #: So many earlier failures are said one by one.
 _MOST_EARLIER = 50
+#: A section's heading, as the templates write it.
+_HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
 _NO_EARLIER: Mapping[tuple[str, str, str], Earlier] = {}
 
 
@@ -66,7 +78,10 @@ class _Curve:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A record with what the page shows of it beside its own fields; ``full``: with rules, path and command."""
+    """A record with what the page shows of it beside its own fields; ``full``: with rules, path and command.
+
+    ``curves`` have no drawing where they are one value: its figure says all.
+    """
 
     anchor: str
     record: Record
@@ -79,6 +94,17 @@ class _Test:
     full: bool
     runs: int = 1
     over_time: tuple[Markup, ...] = field(default=())
+    moved: NodeTable = field(default=NodeTable(()))
+
+    @property
+    def open(self) -> bool:
+        """Whether all that is known of it is shown without a click: it is red."""
+        return self.record.fails
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it has a drawing: a curve, or a figure over many runs."""
+        return bool(self.over_time) or any(curve.drawing for curve in self.curves)
 
 
 def html_report(
@@ -98,7 +124,8 @@ def html_report(
     """
     kept = histories(records) if are_repeats(records) else ()
     shown = [history.newest for history in kept] if kept else list(records)
-    common = _common([record.environment for record in shown])
+    ran = [record for record in shown if record.state != "not-tested"]
+    common = _common([record.environment for record in ran])
     grids = Grids()
     full = len(shown) <= _MOST_IN_FULL
     policies = names_policies(shown)
@@ -109,16 +136,19 @@ def html_report(
     if kept:
         tests = [_over_time(test, history, grids) for test, history in zip(tests, kept, strict=True)]
     tables = matrices(shown, cells)
-    unrun = sum(len(table.unrun) for _, table in tables)
+    unrun = [cell for _, table in tables for cell in table.unrun]
+    replayed = sum(record.replayed is not None for record in ran)
     page: str = _environment().render(
-        style=Markup(packaged_text("results/report/report.css")),
+        style=Markup("".join(packaged_text(f"results/report/{name}.css") for name in ("report", "leaf_map"))),
         systems=list(dict.fromkeys(record.system for record in records)),
         runs=list(dict.fromkeys(record.run for record in records)),
-        when=min((record.time for record in records), default=""),
-        until=max((record.time for record in records), default=""),
-        took_s=sum(record.elapsed_s or 0.0 for record in records),
+        facts=facts(records),
         rehearsals=rehearsals(shown),
-        overall=overall(shown, problems, unrun, relations),
+        replays=_replays(ran),
+        all_replayed=replayed == len(ran) > 0,
+        overall=overall(shown, problems, len(unrun), relations),
+        fabrics=fabric_numbers(shown),
+        causes=causes(shown),
         records=len(records),
         earlier_failures=_earlier_failures(kept),
         over_time=over_time,
@@ -128,11 +158,12 @@ def html_report(
         price_dates=", ".join(sorted({cost.date for cost in costs})),
         counts=[(STATE_WORDS[state], state, count) for state, count in counts(shown).items()],
         tests=tests,
-        failures=[test for test in tests if test.record.state == "fail"],
-        disturbed=[test for test in tests if test.record.state == "disturbed"],
+        ran=[test for test in tests if test.record.state != "not-tested"],
+        untested=untested(shown, cells),
         rest=_rest(shown),
         matrices=tables,
         unrun=unrun,
+        not_run=not_run(shown),
         holes=holes(cells),
         problems=problems,
         common=common,
@@ -152,16 +183,24 @@ def html_report(
 
 
 def _environment() -> Any:
-    """Return the page's template."""
+    """Return the page's template; its parts lie in ``page/``."""
     # jinja2 is imported here: it costs 0.05 s that only this report need pay.
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalize,
+        loader=FunctionLoader(lambda name: packaged_text(f"results/report/page/{name}")),
     )
     environment.filters |= {"number": number, "percent": percent, "size": message_size, "moved": bytes_moved}
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
     environment.filters |= {"named_policy": named_policy, "computed_words": computed_words}
+    environment.filters |= {"headings": _headings, "node_names": node_names, "by_source": _by_source}
+    environment.filters |= {"ranges": folded}
+    environment.tests |= {"single": lambda found: len(found) == 1}
     return environment.from_string(packaged_text("results/report/report.html.j2"))
 
 
@@ -170,6 +209,25 @@ def _finalize(value: object) -> object:
     if isinstance(value, Markup):
         return value
     return clean(str(value)) if isinstance(value, str) else value
+
+
+def _headings(body: Markup) -> list[tuple[str, Markup]]:
+    """Return the sections of the page's own markup for its contents: each one's id, and its heading up to a colon."""
+    return [(found[1], Markup(found[2].partition(":")[0])) for found in _HEADING.finditer(body)]
+
+
+def _by_source(found: Iterable[Basis]) -> list[tuple[str, list[Basis]]]:
+    """Return references and limits by their source, in order of first appearance: many rest on one."""
+    groups: dict[str, list[Basis]] = {}
+    for basis in found:
+        groups.setdefault(basis.source, []).append(basis)
+    return list(groups.items())
+
+
+def _replays(ran: Sequence[Record]) -> str:
+    """Return what was played in place of measurements, in a sentence; empty where nothing was."""
+    told = not_measured([replace(record, rehearsal=None) for record in ran])
+    return "; ".join(told) + "." if told else ""
 
 
 def _test(
@@ -185,24 +243,27 @@ def _test(
     for curve in record.curves:
         before = earlier.get((record.system, record.case, curve.metric))
         before = before if before and len(before.values) == len(curve.sizes) else None
-        drawing = svg(curve, record.benchmark, _peak_size(curve, record), before, grids)
+        several = len(curve.sizes) > 1
+        drawing = svg(curve, record.benchmark, _peak_size(curve, record), before, grids) if several else Markup("")
         curves.append(_Curve(curve, drawing, tuple(_band_words(band, curve) for band in curve.bands), before))
     return _Test(
         anchor=f"test-{index + 1}",
         record=record,
         cells=cells,
         curves=tuple(curves),
-        figures=tuple((figure.name, _figure_words(figure)) for figure in record.figures),
+        figures=tuple(
+            (_FIGURES.get(figure.name, figure.name.replace("_", " ")), _figure_words(figure))
+            for figure in record.figures
+        ),
         environment={key: value for key, value in record.environment.items() if key not in common},
         command=shlex.join(map(one_line, record.command)),
         split=_split(record),
         full=full or record.state not in ("pass", "report-only"),
+        moved=node_table(record.path_proof),
     )
 
 
 def _over_time(test: _Test, history: History, grids: Grids) -> _Test:
-    from dataclasses import replace
-
     return replace(test, runs=len(history.records), over_time=drawings(history, grids))
 
 
@@ -217,12 +278,17 @@ def _earlier_failures(kept: Sequence[History]) -> tuple[list[tuple[str, int, int
     return found[:_MOST_EARLIER], max(0, len(found) - _MOST_EARLIER)
 
 
-def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Any]]:
-    found = []
+def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Heatmap | None, Markup | None]]:
+    """Return the tests of pairs of nodes: each with its map of nodes, or of many nodes with its map of leaves."""
+    found: list[tuple[_Test, Heatmap | None, Markup | None]] = []
     for test in tests:
-        if test.record.pairs is not None:
-            drawn = heatmap(test.record.pairs)
-            found += [(test, drawn)] if drawn else []
+        pairs = test.record.pairs
+        if pairs is None:
+            continue
+        by_leaf = is_drawn_by_leaf(pairs)
+        leaves = leaf_map(test.record, f"{test.anchor}-leaf") if by_leaf else None
+        nodes = None if by_leaf else heatmap(pairs)
+        found += [(test, nodes, leaves)] if nodes or leaves else []
     return found
 
 
@@ -262,8 +328,9 @@ def _band_words(band: BandRecord, curve: CurveRecord) -> str:
             values = sorted({value for _, value in bound})
             told = number(values[0]) if len(values) == 1 else f"{number(values[0])} to {number(values[-1])}"
             first, last = message_size(bound[0][0]), message_size(bound[-1][0])
-            where = f"from {first} to {last}" if len(bound) > 1 else f"at {first}"
-            parts.append(f"{words} {told} {curve.unit} {where}")
+            where = f" from {first} to {last}" if len(bound) > 1 else f" at {first}"
+            where = where if curve.sizes != (0,) else ""  # a figure without a message size
+            parts.append(f"{words} {told} {curve.unit}{where}")
     return ", ".join(parts) or "bounds nothing"
 
 
@@ -278,13 +345,13 @@ def _common(environments: Sequence[Mapping[str, object]]) -> dict[str, object]:
     }
 
 
-def _rest(records: Sequence[Record]) -> list[tuple[str, str, list[tuple[str, list[tuple[int, Record]]]]]]:
-    """Return for each state that neither passes nor fails: its words, its name, and its tests by their reason."""
+def _rest(records: Sequence[Record]) -> list[tuple[str, list[tuple[str, list[tuple[int, Record]]]]]]:
+    """Return each state of tests that ran and neither passed nor failed, with its tests by their reason."""
     places = {id(record): index for index, record in enumerate(records, start=1)}
     found = []
-    for state in ("report-only", "xfail", "not-tested"):
+    for state in ("report-only", "xfail"):
         groups = by_reason(record for record in records if record.state == state)
         if groups:
             some = [(reason, [(places[id(one)], one) for one in group]) for reason, group in groups.items()]
-            found.append((STATE_WORDS[state], state, some))
+            found.append((state, some))
     return found

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
 from railyard.base.clean_text import clean, one_line
+from railyard.base.hostlist import MOST_IN_WORDS, folded
 from railyard.results.record.form import Record
 from railyard.results.report.matrix import cell_words
 from railyard.results.report.summary import counts, key_figure, row, suspect_words
@@ -14,6 +15,8 @@ from railyard.site.matrix import Cell
 # A failure before the benchmark could show anything (rule 1, or no rule at all) that is laid to the set-up or the
 # scheduler is an error of the test, not a failure of the fabric.
 _ERROR_CLASSES = ("set-up", "scheduler")
+#: A runner that shows a page of lines a test stalls on thousands.
+_MOST_SUSPECTS = 50
 
 
 def junit(
@@ -106,7 +109,7 @@ def _properties(record: Record) -> dict[str, str]:
         "stack": record.stack,
         "rails": str(record.rails),
         "benchmark": record.benchmark,
-        "nodes": " ".join(record.nodes),
+        "nodes": folded(record.nodes) if len(record.nodes) > MOST_IN_WORDS else " ".join(record.nodes),
     }
     if figure:
         found[figure.name] = f"{cells.peak} {cells.unit}"
@@ -117,7 +120,9 @@ def _properties(record: Record) -> dict[str, str]:
 def _evidence(record: Record) -> str:
     """Return the lines under a failure: its sentence, the suspects, the next look."""
     verdict = record.verdict
-    lines = [verdict.text, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects)]
+    lines = [verdict.text, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects[:_MOST_SUSPECTS])]
+    more = len(verdict.suspects) - _MOST_SUSPECTS
+    lines += [f"{more} more suspects are in the record"] if more > 0 else []
     lines += [f"next: {verdict.next}"] if verdict.next else []
     return clean("\n".join(lines))
 

@@ -25,6 +25,7 @@ _HEADS = (
     *("% of reference", "% of limit", "split over rails, %", "verdict"),
 )
 _RIGHT = ("peak", "% of reference", "% of limit", "split over rails, %", "rails")
+_MOST_SUSPECTS = 50
 #: What Markdown or HTML in it would read as more than a letter.
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>|#~"})
 
@@ -67,7 +68,10 @@ def _failures(records: Sequence[Record], state: State) -> Iterator[str]:
     for record in records:
         if record.state == state:
             yield f"- **{_text(record.case)}**: {_text(record.verdict.text)}"
-            yield from (f"  - suspect: {_text(suspect_words(suspect))}" for suspect in record.verdict.suspects)
+            suspects = record.verdict.suspects
+            yield from (f"  - suspect: {_text(suspect_words(suspect))}" for suspect in suspects[:_MOST_SUSPECTS])
+            if len(suspects) > _MOST_SUSPECTS:
+                yield f"  - {len(suspects) - _MOST_SUSPECTS} more suspects are in the record"
             if record.verdict.next:
                 yield f"  - look at: {_text(record.verdict.next)}"
 

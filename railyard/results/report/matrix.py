@@ -22,8 +22,9 @@ _WORDS: dict[str, str] = {
     _UNRUN: "no record",
     _ABSENT: "does not run",
 }
-# In this order a cell of several benchmarks takes its colour; its words count every state that is in it.
-_FIRST_COLOURS = ("fail", _UNRUN, "disturbed", "not-tested", "pass", "report-only", "xfail")
+#: In this order a cell of several benchmarks takes its colour; its words count every state that is in it. What ran
+#: comes before what did not: a cell in which tests passed is not one in which nothing is known.
+WORST_FIRST = ("fail", _UNRUN, "disturbed", "pass", "report-only", "xfail", "not-tested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class MatrixCell:
         states = {entry.state: entry.words for entry in self.entries}
         return tuple(
             (state, states[state], tuple(entry for entry in self.entries if entry.state == state))
-            for state in _FIRST_COLOURS
+            for state in WORST_FIRST
             if state in states
         )
 
@@ -81,29 +82,13 @@ class MatrixRow:
 class Matrix:
     """The table: its columns, its rows, and the cells that should have run and left no record.
 
-    ``empty`` has a reason for each (fabric, rails) in which no stack can run anything, ``idle`` has the reasons with
-    their numbers of benchmarks where these differ, and those of a stack that runs nothing: such rows and columns are
-    not drawn.
+    ``idle`` are the rows (``eth, 2 rails``) and the stacks in which nothing runs, with all reasons: they are not drawn.
     """
 
     stacks: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
-    empty: tuple[tuple[str, int, str], ...]
     unrun: tuple[Cell, ...]
-    idle: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
-
-    @property
-    def notes(self) -> dict[str, str]:
-        """Return a letter (a, b, … z, aa …) for each reason that no cell says in full, in their order."""
-        reasons: dict[str, str] = {}
-        for cell in (cell for row in self.rows for cell in row.cells if cell and not cell.why):
-            told = [*(entry.reason for entry in cell.entries if entry.reason), *(reason for reason, _ in cell.absent)]
-            for reason in told:
-                reasons.setdefault(reason, _letter(len(reasons)))
-        for _, counted in self.idle:
-            for reason, _ in counted:
-                reasons.setdefault(reason, _letter(len(reasons)))
-        return reasons
+    idle: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def read_cells(path: Path) -> tuple[Cell, ...]:
@@ -219,46 +204,39 @@ def _table(entries: dict[TestId, list[Entry]], unrun: tuple[Cell, ...]) -> Matri
     stacks = tuple(dict.fromkeys(test.stack for test in entries))
     fabrics = list(dict.fromkeys(test.fabric for test in entries))
     places = {(test.fabric, test.rails) for test in entries}
-    rows, empty = [], []
-    idle: list[tuple[str, tuple[tuple[str, int], ...]]] = []
+    rows = []
+    idle: list[tuple[str, tuple[str, ...]]] = []
     for fabric, rails in sorted(places, key=lambda place: (fabrics.index(place[0]), place[1])):
         cells = []
         for stack in stacks:
             place = TestId(fabric, stack, rails)
             here = [entry for test, all_of in entries.items() if test.place == place for entry in all_of]
             cells.append(_cell(here) if here else None)
-        reasons = {cell.why if cell else None for cell in cells}
-        reason = reasons.pop() if len(reasons) == 1 else None
-        if reason:
-            empty.append((fabric, rails, reason))
-        elif not any(cell and cell.entries for cell in cells):
-            idle.append((f"{fabric}, {'1 rail' if rails == 1 else f'{rails} rails'}", _counted(cells)))
-        else:
+        if any(map(_runs, cells)):
             rows.append(MatrixRow(fabric, rails, tuple(cells)))
+        else:
+            idle.append((f"{fabric}, {'1 rail' if rails == 1 else f'{rails} rails'}", _reasons(cells)))
     columns = [column for column in range(len(stacks)) if any(_runs(row.cells[column]) for row in rows)]
     if rows:
         for column in sorted(set(range(len(stacks))) - set(columns)):
-            idle.append((stacks[column], _counted([row.cells[column] for row in rows])))
+            idle.append((stacks[column], _reasons([row.cells[column] for row in rows])))
         stacks = tuple(stacks[column] for column in columns)
         rows = [MatrixRow(row.fabric, row.rails, tuple(row.cells[column] for column in columns)) for row in rows]
-    return Matrix(stacks, tuple(rows), tuple(empty), unrun, tuple(idle))
+    return Matrix(stacks, tuple(rows), unrun, tuple(idle))
 
 
 def _runs(cell: MatrixCell | None) -> bool:
     return cell is not None and bool(cell.entries)
 
 
-def _counted(cells: Sequence[MatrixCell | None]) -> tuple[tuple[str, int], ...]:
-    """Return the reasons of cells in which nothing runs, each with its number of benchmarks."""
-    found: dict[str, int] = {}
-    for reason, benchmarks in (each for cell in cells if cell for each in cell.absent):
-        found[reason] = found.get(reason, 0) + len(benchmarks)
-    return tuple(found.items())
+def _reasons(cells: Sequence[MatrixCell | None]) -> tuple[str, ...]:
+    """Return the reasons of cells in which nothing runs, each once."""
+    return tuple(dict.fromkeys(reason for cell in cells if cell for reason, _ in cell.absent))
 
 
 def _cell(entries: Sequence[Entry]) -> MatrixCell:
     states = [entry.state for entry in entries]
-    present = [state for state in _FIRST_COLOURS if state in states]
+    present = [state for state in WORST_FIRST if state in states]
     words = ", ".join(f"{states.count(state)} {_WORDS[state]}" for state in present) or _WORDS[_ABSENT]
     absent: dict[str, list[str]] = {}
     for entry in entries:
@@ -270,8 +248,3 @@ def _cell(entries: Sequence[Entry]) -> MatrixCell:
         entries=tuple(entry for entry in entries if entry.state != _ABSENT),
         absent=tuple((reason, tuple(benchmarks)) for reason, benchmarks in absent.items()),
     )
-
-
-def _letter(index: int) -> str:
-    before = _letter(index // 26 - 1) if index >= 26 else ""
-    return before + "abcdefghijklmnopqrstuvwxyz"[index % 26]

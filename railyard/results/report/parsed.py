@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
+from railyard.base.terminal import folded, wrapped
+from railyard.base.text_table import blocks
 from railyard.base.wording import counted, message_size
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
@@ -21,6 +23,8 @@ _MOST_FAILURES = 20
 _MOST_REMARKS = 5
 _MOST_DECIMALS = 3
 _LONGEST_FRACTION = 8
+_LONGEST_NUMBER = 20
+_LARGEST_WRITTEN_OUT = 1e15
 _FEWEST_PLOTTED = 4
 _WIDEST_PLOT = 72
 _NOTHING = "–"
@@ -45,10 +49,10 @@ def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) ->
     """
     parts = [] if file is None else [f"{one_line(file)}:"]
     parts += [_table(table, width) for table in parsed.tables]
-    parts += [_ports(parsed)] if parsed.fabric else []
-    parts += nccl_lines(parsed.nccl) if parsed.nccl else []
-    parts += _listed("failure", parsed.failures, _MOST_FAILURES)
-    parts += _listed("remark", parsed.remarks, _MOST_REMARKS)
+    parts += [_ports(parsed, width)] if parsed.fabric else []
+    parts += [wrapped(part, width) for part in nccl_lines(parsed.nccl)] if parsed.nccl else []
+    parts += _listed("failure", parsed.failures, _MOST_FAILURES, width)
+    parts += _listed("remark", parsed.remarks, _MOST_REMARKS, width)
     if not parsed.tables and not parsed.fabric:
         parts.append("no table: nothing was measured, or nothing of it was printed")
     return "\n\n".join(parts) + "\n"
@@ -60,9 +64,9 @@ def _table(table: Table, width: int) -> str:
     made, why_not = _curves(table, key) if key else ((), None)
     if key and made:
         sized = "size" in table.columns
-        lines += ["", ", ".join(_figure_words(each, sized) for each in key_figures(made, key))]
+        lines += ["", folded(", ".join(_figure_words(each, sized) for each in key_figures(made, key)), width, "  ")]
     elif why_not:
-        lines += ["", f"no key figures: {one_line(why_not)}"]
+        lines += ["", folded(f"no key figures: {one_line(why_not)}", width, "  ")]
     drawn = [line for curve in made for line in _curve_plot(curve, width)]
     lines += drawn or _column_plot(table, width)
     return "\n".join(lines)
@@ -73,7 +77,8 @@ def _title(table: Table, width: int) -> list[str]:
     release = f"{table.tool} {one_line(table.version)}" if table.version else table.tool
     count = counted(len(table.rows), "row", ",")
     state = "" if table.complete else "; INCOMPLETE: the text shows that rows are missing"
-    lines = [f"{one_line(table.benchmark or 'no benchmark named')} ({release}), line {table.line}: {count}{state}"]
+    title = f"{one_line(table.benchmark or 'no benchmark named')} ({release}), line {table.line}: {count}{state}"
+    lines = [folded(title, width, "  ")]
     words = (f"{key.replace('_', ' ')} {_said(value)}" for key, value in table.context.items())
     return lines + textwrap.wrap(one_line(", ".join(words)), width, initial_indent="  ", subsequent_indent="  ")
 
@@ -85,7 +90,8 @@ def _said(value: ContextValue) -> str:
 def _rows(table: Table, width: int) -> list[str]:
     """Return the head of two lines (column, unit), a rule and the rows, of a long table its first and last ones.
 
-    A single row that is wider than the terminal stands upright instead: a column a line.
+    Where it is wider than the terminal, a single row stands upright instead: a column a line. Of several rows the
+    columns that do not fit follow below, behind the first column once more.
     """
     columns = [_column(table.column(name)) for name in table.columns]
     heads = [(one_line(name), unit or "") for name, unit in zip(table.columns, table.units, strict=True)]
@@ -93,15 +99,26 @@ def _rows(table: Table, width: int) -> list[str]:
     half = _MOST_ROWS // 2
     if left_out > 1:
         columns = [cells[:half] + cells[-half:] for cells in columns]
-    lines = _laid_out([[*head, *cells] for head, cells in zip(heads, columns, strict=True)])
-    if len(table.rows) == 1 and len(lines[-1]) > width:
+    whole = [[*head, *cells] for head, cells in zip(heads, columns, strict=True)]
+    if len(table.rows) == 1 and len(_laid_out(whole)[-1]) > width:
         names = max(len(name) for name, _ in heads)
-        values = max(len(cells[0]) for cells in columns)
+        values = max((len(cells[0]) for cells in columns if len(cells[0]) <= _LONGEST_NUMBER), default=0)
         pairs = zip(heads, columns, strict=True)
-        return [f"{name:<{names}}  {cells[0]:>{values}} {unit}".rstrip() for (name, unit), cells in pairs]
+        upright = [f"{name:<{names}}  {cells[0]:>{values}} {unit}".rstrip() for (name, unit), cells in pairs]
+        return [folded(line, width, " " * (names + 2)) for line in upright]
+    parts = [_laid_out(part) for part in _fitting(whole, 1, width)]
     if left_out > 1:
-        lines.insert(len(lines) - half, f"… {left_out:,} rows more: --json prints them …")
-    return lines
+        for lines in parts:
+            lines.insert(len(lines) - half, f"… {left_out:,} rows more: --json prints them …")
+    return [line for number, lines in enumerate(parts) for line in ([""] * (number > 0) + lines)]
+
+
+def _fitting(columns: Sequence[Sequence[str]], repeated: int, width: int) -> list[list[Sequence[str]]]:
+    """Return the columns in tables that fit; each begins with the first so many columns, which say what a row is."""
+    first, rest = columns[:repeated], columns[repeated:]
+    room = width - sum(max(map(len, cells)) + 2 for cells in first) + 2
+    parts = blocks([max(map(len, cells)) + 2 for cells in rest], room)
+    return [[*first, *(rest[place] for place in part)] for part in parts] or [[*first]]
 
 
 def _laid_out(columns: Sequence[Sequence[str]], flush_left: bool = False) -> list[str]:
@@ -122,7 +139,7 @@ def _column(cells: Sequence[Cell]) -> list[str]:
     floats = [cell for cell in cells if isinstance(cell, float)]
     smallest = min((abs(cell) for cell in floats if cell), default=1.0)
     most = max(_MOST_DECIMALS, 2 - math.floor(math.log10(smallest)))
-    if most > _LONGEST_FRACTION:
+    if most > _LONGEST_FRACTION or max(map(abs, floats), default=0.0) >= _LARGEST_WRITTEN_OUT:
         return [f"{cell:.6g}" if isinstance(cell, float) else _cell(cell) for cell in cells]
     digits = max((len(f"{cell:.{most}f}".rstrip("0").partition(".")[2]) for cell in floats), default=0)
     return [f"{cell:.{digits}f}" if isinstance(cell, float) else _cell(cell) for cell in cells]
@@ -174,15 +191,21 @@ def _column_plot(table: Table, width: int) -> list[str]:
     return ["", title, *plot(values, ends, width=min(width, _WIDEST_PLOT), logarithmic=slow)]
 
 
-def _ports(parsed: Parsed) -> str:
-    """Return the ports as a table of what any of them says; what is printed for none of them has no column."""
-    columns = []
+def _ports(parsed: Parsed, width: int) -> str:
+    """Return the ports as a table of what any of them says; what is printed for none of them has no column.
+
+    Columns that do not fit into the width follow below, behind node, device and port once more.
+    """
+    columns: list[list[str]] = []
+    named = 0
     for head, unit, said in _PORT_COLUMNS:
         cells = [said(port) for port in parsed.fabric]
         if any(cell not in (None, "") for cell in cells):
             columns.append([head, unit, *(one_line(_cell(cell)) for cell in cells)])
+            named += head in _NAMES_OF_A_PORT
     count = counted(len(parsed.fabric), "port", ",")
-    return "\n".join([count, *_laid_out(columns, flush_left=True)])
+    tables = [_laid_out(part, flush_left=True) for part in _fitting(columns, named, width)]
+    return "\n\n".join("\n".join(lines) for lines in [[count, *tables[0]], *tables[1:]])
 
 
 def _peer(port: PortState) -> str | None:
@@ -224,10 +247,13 @@ _PORT_COLUMNS: tuple[tuple[str, str, Callable[[PortState], Cell | str]], ...] = 
 )
 
 
-def _listed(what: str, remarks: Sequence[Remark], most: int) -> list[str]:
+_NAMES_OF_A_PORT = ("node", "device", "port")
+
+
+def _listed(what: str, remarks: Sequence[Remark], most: int, width: int) -> list[str]:
     if not remarks:
         return []
     lines = [counted(len(remarks), what, ",")]
-    lines += [f"  line {remark.line}: {one_line(remark.text)}" for remark in remarks[:most]]
+    lines += [folded(f"line {remark.line}: {one_line(remark.text)}", width, "    ", "  ") for remark in remarks[:most]]
     lines += [f"  … {len(remarks) - most:,} more: --json prints them"] if len(remarks) > most else []
     return ["\n".join(lines)]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted
+from railyard.base.wording import counted, few
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
 from railyard.results.report.text import (
@@ -43,10 +43,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """The verdict on the whole: ``word`` is PASS, FAIL or NOTHING JUDGED, ``sentence`` says why."""
+    """The verdict on the whole: ``word`` is PASS, FAIL or NOTHING JUDGED, ``sentence`` says why.
+
+    ``brief`` is the sentence without what was not measured, for a page that says that beside it.
+    """
 
     word: str
     sentence: str
+    brief: str = ""
 
 
 def counts(records: Iterable[Record]) -> dict[State, int]:
@@ -91,11 +95,14 @@ def overall(
     if problems:
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
-        return Overall("FAIL", _sentence([*faults, *_again(records), *_not_measured(records)]))
+        return _overall("FAIL", [*faults, *_again(records)], records)
     if not of["pass"] and not of["report-only"]:
-        told = ["No test ran to a verdict, so nothing is known of this system", *_not_measured(records)]
-        return Overall("NOTHING JUDGED", _sentence(told))
-    return Overall("PASS", _sentence([*_good_news(of), *_again(records), *_not_measured(records)]))
+        return _overall("NOTHING JUDGED", ["No test ran to a verdict, so nothing is known of this system"], records)
+    return _overall("PASS", [*_good_news(of), *_again(records)], records)
+
+
+def _overall(word: str, told: Sequence[str], records: Sequence[Record]) -> Overall:
+    return Overall(word, _sentence([*told, *not_measured(records)]), _sentence(told))
 
 
 def names_policies(records: Iterable[Record]) -> bool:
@@ -145,9 +152,9 @@ def split(record: Record) -> str:
 
 def most_uneven(record: Record) -> NodeTraffic | None:
     """Return the node whose traffic went most unevenly over its rails, None where nothing was read."""
-    nodes = record.path_proof.nodes if record.path_proof else ()
+    nodes = record.path_proof.each_node() if record.path_proof else ()
     readable = [node for node in nodes if any(rail.share is not None for rail in node.rails)]
-    return max(readable, key=_unevenness, default=None)
+    return max(readable, key=unevenness, default=None)
 
 
 def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
@@ -159,14 +166,24 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
 
 
 def suspect_words(suspect: Suspect) -> str:
-    """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``."""
+    """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``; with the verdict's word of how sure it is."""
+    sure = f" ({suspect.confidence})" if suspect.confidence is not None else ""
+    return one_line(f"{suspect_name(suspect)}{sure}: {suspect.reason}")
+
+
+def suspect_name(suspect: Suspect) -> str:
+    """Return which part a suspect is: ``rail hsn1 of vn2``, ``GPU 3 of vn2``, ``leaf L4``, ``the switch of hsn1``."""
+    if suspect.kind in ("leaf", "up-link"):
+        of_leaf = suspect.part or (f"of {few(suspect.nodes)}" if suspect.nodes else "")
+        return f"{suspect.kind} {of_leaf}" if of_leaf else f"a {suspect.kind}"
+    if suspect.kind == "gpu":
+        named = f"GPU {suspect.part}" if suspect.part else "a GPU"
+        return f"{named} of {suspect.node}" if suspect.node else named
     if suspect.node is None:
         of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}
         of_rail["rail"] = f"rail {suspect.rail} of one of these nodes"
-        name = of_rail.get(suspect.kind, f"the {suspect.kind}")
-    else:
-        name = f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
-    return one_line(f"{name}: {suspect.reason}")
+        return of_rail.get(suspect.kind, f"the {suspect.kind}")
+    return f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
 
 
 def _first(curves: Sequence[CurveRecord], name: str) -> float | None:
@@ -174,7 +191,8 @@ def _first(curves: Sequence[CurveRecord], name: str) -> float | None:
     return next((value for curve in curves if (value := getattr(curve, name)) is not None), None)
 
 
-def _unevenness(node: NodeTraffic) -> float:
+def unevenness(node: NodeTraffic) -> float:
+    """Return how unevenly a node's bytes went over its rails, 0 where each meant one carried as much."""
     meant = [rail.share or 0.0 for rail in node.rails if rail.meant]
     stray = sum(rail.share or 0.0 for rail in node.rails if not rail.meant)
     return stray + (max(meant) - min(meant) if meant else 0.0)
@@ -201,7 +219,7 @@ def _good_news(of: Mapping[State, int]) -> list[str]:
     if of["report-only"]:
         was = "was" if of["report-only"] == 1 else "were"
         told.append(
-            f"{counted(of['report-only'], 'test')} {was} only held against the physical limit, without a reference"
+            f"{counted(of['report-only'], 'test')} {was} only compared with the physical limit, without a reference"
         )
     if of["xfail"]:
         told.append(f"{counted(of['xfail'], 'test')} failed as expected")
@@ -216,7 +234,7 @@ def _again(records: Sequence[Record]) -> list[str]:
     return [f"{counted(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []
 
 
-def _not_measured(records: Sequence[Record]) -> list[str]:
+def not_measured(records: Sequence[Record]) -> list[str]:
     """Return what was played or rehearsed in place of a measurement, by its words; nothing for a run that measured."""
     played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
     told = [f"{counted(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]

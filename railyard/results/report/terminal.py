@@ -5,7 +5,8 @@ import textwrap
 from collections.abc import Sequence
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import earlier_disturbed
+from railyard.base.text_table import table
+from railyard.base.wording import counted, earlier_disturbed
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
 from railyard.results.report.beside import cost_lines, relation_lines
@@ -24,10 +25,12 @@ from railyard.site.matrix import Cell
 
 _HEADS = (
     *("fabric", "stack", "rails", "benchmark", "peak", ""),
-    *("% of\nref.", "% of\nlimit", "split,\n%", "verdict"),
+    *(("% of\nreference", "% of\nref."), "% of\nlimit", "split,\n%", "verdict"),
 )
 _RIGHT = (2, 4, 6, 7, 8)
-_LONGEST_UNFOLDED = 14
+#: Columns of words, which fold where a row is too wide; numbers and units never do.
+_WORDS = (0, 1, 2, 3, 9)
+_PERCENTAGES = (6, 7, 8)
 _SGR: dict[State, str] = {
     **{"pass": "32", "fail": "1;31", "disturbed": "31"},
     **{"report-only": "33", "xfail": "35", "not-tested": "2"},
@@ -39,7 +42,7 @@ _FAILING: tuple[tuple[State, str], ...] = (
     ("disturbed", "Disturbed: nobody can judge what was measured, so run these again"),
 )
 _REST: tuple[tuple[State, str], ...] = (
-    ("report-only", "Report-only: held against the physical limit and the floor of the link, without a reference"),
+    ("report-only", "Report-only: no reference, so compared only with the physical limit and the floor of the link"),
     ("xfail", "Expected failures"),
     ("not-tested", "Not tested"),
 )
@@ -64,7 +67,9 @@ def text_report(
     ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
     """
     parts = [_folded(one_line(sentence), width, "") for sentence in rehearsals(records)]
-    parts += [verdict_table(records, width=width, colour=colour)] if records else []
+    # A row of dashes a test that did not run would hide the others: those stand below, by their reason.
+    ran = [record for record in records if record.state != "not-tested"]
+    parts += [verdict_table(ran, width=width, colour=colour)] if ran else []
     for state, heading in _FAILING:
         some = [record for record in records if record.state == state]
         parts += [failures(some, heading, width=width)] if some else []
@@ -78,7 +83,7 @@ def text_report(
     if other:
         parts.append("\n".join([HEADING, *(_folded(line, width, "  ", "    ") for line in other)]))
     parts += [relation_lines(relations, width=width, colour=colour)] if relations else []
-    parts += [cost_lines(costs)] if costs else []
+    parts += [cost_lines(costs, width=width)] if costs else []
     if problems or unrun:
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
         parts.append("\n".join(["Problems of the run", *(_folded(line, width, "  ", "    ") for line in lost)]))
@@ -91,19 +96,12 @@ def text_report(
 def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool = False) -> str:
     """Return the table of all tests under a ruled head; no trailing blanks, no last newline.
 
-    Too wide for ``width``, columns move together, then long benchmarks fold at their slash; nothing is ever cut.
+    Too wide for ``width``, columns move together, then the widest columns of words fold; nothing is ever cut.
     """
     policies = names_policies(records)
     rows = [_cells(record, policies) for record in records]
-    for gap, folded in ((2, False), (1, False), (2, True), (1, True)):
-        heads = tuple(head if folded else head.replace("ref.", "reference") for head in _HEADS)
-        lines = [[_lines(cell, folded) for cell in cells] for cells in (heads, *rows)]
-        widths = [max(len(text) for cells in lines for text in cells[column]) for column in range(len(heads))]
-        if sum(widths) + gap * (len(widths) - 1) <= width:
-            break
-    styles = [None, *(_SGR[record.state] if colour else None for record in records)]
-    head, *body = (_laid_out(cells, widths, gap, style) for cells, style in zip(lines, styles, strict=True))
-    return "\n".join([head, "─" * (sum(widths) + gap * (len(widths) - 1)), *body])
+    styles = [_SGR[record.state] if colour else None for record in records]
+    return "\n".join(table(_HEADS, rows, width, right=_RIGHT, words=_WORDS, optional=_PERCENTAGES, styles=styles))
 
 
 def failures(records: Sequence[Record], heading: str = "Failures", *, width: int = 100) -> str:
@@ -134,38 +132,23 @@ def _cells(record: Record, policies: bool) -> tuple[str, ...]:
     return tuple(map(one_line, (*values, of.percent_of_reference, of.percent_of_limit, of.split, of.verdict)))
 
 
-def _lines(cell: str, folded: bool) -> list[str]:
-    """Return the lines of a cell; where folding is asked for, a long one is broken after a slash or at a blank."""
-    if folded and len(cell) > _LONGEST_UNFOLDED:
-        cell = cell.replace("/", "/\n", 1) if "/" in cell else cell.replace(" ", "\n", 1)
-    return cell.split("\n")
-
-
-def _laid_out(cells: Sequence[Sequence[str]], widths: Sequence[int], gap: int, style: str | None) -> str:
-    """Return one row on as many lines as its tallest cell, the last cell (the verdict) in its style."""
-    height = max(map(len, cells))
-    lines = []
-    for index in range(height):
-        texts = [cell[index] if index < len(cell) else "" for cell in cells]
-        aligned = [
-            text.rjust(wide) if column in _RIGHT else text.ljust(wide)
-            for column, (text, wide) in enumerate(zip(texts, widths, strict=True))
-        ]
-        last = texts[-1]
-        aligned[-1] = f"\x1b[{style}m{last}\x1b[0m" if style and last else last
-        lines.append((" " * gap).join(aligned).rstrip())
-    return "\n".join(lines)
-
-
 def _reasons(heading: str, records: Sequence[Record], width: int) -> str:
     """Return tests grouped by their sentence, so that a reason that many share is read once."""
     lines = [_folded(heading, width, "", "  ")]
     for sentence, some in by_reason(records).items():
-        names = ", ".join(one_line(record.case) for record in some[:_MOST_NAMED])
-        more = f" and {len(some) - _MOST_NAMED} more" if len(some) > _MOST_NAMED else ""
-        lines.append(_folded(f"{one_line(sentence)}", width, "  "))
-        lines.append(_folded(names + more, width, "    "))
+        # The heading says so already.
+        lines.append(_folded(one_line(sentence).removeprefix("not tested: "), width, "  "))
+        lines.append(_folded(_which(some), width, "    "))
     return "\n".join(lines)
+
+
+def _which(some: Sequence[Record]) -> str:
+    """Return the names of a few tests; of many how many they are, and their first benchmarks."""
+    if len(some) <= _MOST_NAMED:
+        return ", ".join(one_line(record.case) for record in some)
+    names = [*dict.fromkeys(one_line(record.benchmark) for record in some)]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{counted(len(some), 'test')} of {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _folded(text: str, width: int, indent: str, hanging: str | None = None) -> str:

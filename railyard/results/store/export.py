@@ -1,14 +1,47 @@
 """Stored records as one JSON object, for other programs and other sites."""
 
+import base64
+import binascii
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from railyard.results.record.form import FORMAT
+from railyard.results.record import pair_rows
+from railyard.results.record.form import FORMAT, Record
+
+#: The key of the files beside records: each by its name, its bytes in base64.
+FILES = "files"
 
 
-def as_json(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return the records as one object, which `railyard results merge` reads again."""
-    return (
-        json.dumps({"format": FORMAT, "records": list(records)}, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    )
+def as_json(records: Sequence[Mapping[str, Any]], files: Mapping[str, bytes] | None = None) -> str:
+    """Return the records, and the files that they name, as one object, which `railyard results merge` reads again."""
+    values: dict[str, Any] = {"format": FORMAT, "records": list(records)}
+    if files:
+        values[FILES] = {name: base64.b64encode(content).decode() for name, content in files.items()}
+    return json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def files_of(runs: Path, records: Iterable[Record]) -> dict[str, bytes]:
+    """Return the rows of pairs that records name, by file, from the folders of all runs. They hold no names.
+
+    Raises InputError for a file that is missing, cut, or another: an export without it could not be judged again.
+    """
+    found: dict[str, bytes] = {}
+    for record in records:
+        rows = None if record.pairs is None else record.pairs.rows
+        if rows is not None:
+            found[rows.file] = pair_rows.content_of(runs / record.run, rows)
+    return found
+
+
+def exported_files(data: object) -> dict[str, bytes]:
+    """Return the files in an exported object; one whose text is no base64 is left out, as if it were not there."""
+    listed = data.get(FILES) if isinstance(data, dict) else None
+    found: dict[str, bytes] = {}
+    for name, text in listed.items() if isinstance(listed, dict) else ():
+        try:
+            found[str(name)] = base64.b64decode(text, validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            continue
+    return found

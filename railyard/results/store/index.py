@@ -16,7 +16,7 @@ from typing import Any
 
 from railyard.base.errors import InputError
 from railyard.base.terminal import tracked
-from railyard.results.record.file import LineError, content_of, lines_of
+from railyard.results.record.file import LineError, content_of, lines_of, why_rows_lost
 from railyard.results.record.form import STATES, Record
 from railyard.results.store.finals import final_of
 
@@ -157,6 +157,8 @@ def _add(index: sqlite3.Connection, path: Path, status: tuple[int, int, int]) ->
             index.execute("INSERT INTO problems VALUES (?, ?, ?)", (file, line.number, str(error)))
             continue
         records.append(record)
+        if (lost := why_rows_lost(path.parent, record)) is not None:
+            index.execute("INSERT INTO problems VALUES (?, ?, ?)", (file, line.number, lost))
         rows.append([file, line.offset, len(line.content), 0, *_row(record)])
     for place in final_of([(one.run, one.case, one.state) for one in records]):
         rows[place][3] = 1

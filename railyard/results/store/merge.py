@@ -4,15 +4,19 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, SetupError
+from railyard.base.json_codec import FormError, decode
 from railyard.base.paths import runs_folder
 from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
+from railyard.results.record.pair_rows import put
+from railyard.results.record.pairs import PairRows
 from railyard.results.record.promised import ENDED_FILE_NAME
+from railyard.results.store.export import exported_files
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 #: What of a run's folder is copied beside its records: no stage folders, no logs.
@@ -31,11 +35,23 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """One run as it was found: its lines as bytes, and its folder where it has one."""
+    """One run as it was found: its lines as bytes, and its folder where it has one.
+
+    ``file`` is where the lines stand, ``exported`` the files that an exported object has with them.
+    """
 
     run: str
     lines: tuple[bytes, ...]
     folder: Path | None
+    file: Path
+    exported: Mapping[str, bytes]
+
+    def content(self, name: str) -> bytes | None:
+        """Return a file beside the records, None where there is none."""
+        try:
+            return self.exported.get(name) or (self.file.parent / name).read_bytes()
+        except OSError:
+            return None
 
 
 def merge(home: Path, source: Path) -> tuple[Merged, ...]:
@@ -87,7 +103,10 @@ def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:
             grouped.setdefault(run, []).append(content)
     folder = file.parent if file.name == FILE_NAME else None
     whole = folder is not None and len(grouped) == 1
-    return [_Source(run, tuple(lines), folder if whole else None) for run, lines in grouped.items()], tuple(problems)
+    exported = exported_files(_json(content_of(file))) if file.suffix == ".json" else {}
+    beside = folder if whole else None
+    sources = [_Source(run, tuple(lines), beside, file, exported) for run, lines in grouped.items()]
+    return sources, tuple(problems)
 
 
 def _lines(file: Path) -> Iterator[tuple[str, bytes, Any]]:
@@ -118,16 +137,19 @@ def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged
     target = runs / source.run
     try:
         if not target.is_dir():
-            _place(source, target)
-            return Merged(source.run, len(source.lines), 0, problems)
+            lost = _place(source, target)
+            return Merged(source.run, len(source.lines), 0, (*problems, *lost))
         file = target / FILE_NAME
         stored = [line.content for line in lines_of(content_of(file))] if file.exists() else []
         here, taken = {_alike(line) for line in stored}, {_moment(line) for line in stored} - {None}
         new = [line for line in dict.fromkeys(source.lines) if _alike(line) not in here]
         missing = [line for line in new if _moment(line) not in taken]
         changed = tuple(_changed(source.run, line) for line in new if _moment(line) in taken)
+        # Of a record that is here too the rows may have been lost since.
+        taking = [*missing, *(line for line in source.lines if _alike(line) in here)]
+        lost = _bring_rows(source, taking, target)
         append_lines(file, missing)
-        return Merged(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed))
+        return Merged(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed, *lost))
     except OSError as error:
         raise SetupError(
             f"{target}: the run could not be stored ({error.strerror}); free some space, then merge again"
@@ -151,15 +173,42 @@ def _changed(run: str, line: bytes) -> str:
     return f"{run}: found another record of {case} at {time} than the one that is here; it stays behind"
 
 
-def _place(source: _Source, target: Path) -> None:
-    """Put a run's folder in its place in one step, so that nobody reads a half of it."""
+def _bring_rows(source: _Source, lines: Iterable[bytes], folder: Path) -> tuple[str, ...]:
+    """Bring the rows of pairs that records name; return a sentence for each file that is not there as it was written.
+
+    Its record comes without it, and is no pass wherever it is read.
+    """
+    lost = []
+    for line in lines:
+        rows = _rows_of(line)
+        if rows is not None:
+            why = put(folder, rows, source.content(rows.file), str(source.file))
+            lost += [why] if why is not None else []
+    return tuple(dict.fromkeys(lost))
+
+
+def _rows_of(line: bytes) -> PairRows | None:
+    """Return which file of rows a record names; None where it names none, or is of a form that is not known here."""
+    data = _json(line)
+    pairs = data.get("pairs") if isinstance(data, dict) else None
+    rows = pairs.get("rows") if isinstance(pairs, dict) else None
+    try:
+        return None if rows is None else decode(PairRows, rows)
+    except FormError:
+        return None
+
+
+def _place(source: _Source, target: Path) -> tuple[str, ...]:
+    """Put a run's folder in its place in one step, so that nobody reads a half of it; return what is lost of it."""
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         partial.mkdir(parents=True)
         append_lines(partial / FILE_NAME, source.lines)
+        lost = _bring_rows(source, source.lines, partial)
         if source.folder is not None:
             _copy_beside(source.folder, partial)
         partial.rename(target)
+        return lost
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

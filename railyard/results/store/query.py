@@ -3,7 +3,7 @@
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,9 +11,11 @@ from pathlib import Path
 from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.paths import runs_folder, state_folder
 from railyard.base.wording import counted
-from railyard.results.record.file import FILE_NAME, LineError, read_records, record_of
+from railyard.results.record.file import FILE_NAME, LineError, json_of, read_records, record_of
 from railyard.results.record.form import STATES, Record
+from railyard.results.record.pair_rows import why_unlike
 from railyard.results.record.promised import PROMISED_FILE_NAME, Promised, read_promised
+from railyard.results.store.export import exported_files
 from railyard.results.store.finals import final
 from railyard.results.store.index import COLUMNS, INDEX_FILE, opened
 from railyard.results.store.names import folders
@@ -131,10 +133,12 @@ def _without_a_record(
             yield RunSummary(folder.name, folder, changed, changed, (), {}, told[folder])
 
 
-def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> Found:
+def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *, slim: bool = False) -> Found:
     """Return the final records that are wanted, the oldest first; of these only the ``newest`` ones.
 
-    Only their lines are read, each from its place in its file.
+    Only their lines are read, each from its place in its file. ``slim``: without pairs of nodes, and of runs over many
+    nodes without what each node moved; a year of nightly runs over thousands fits in memory then, and ``whole`` gives
+    what is left out.
     """
     index = _index(home)
     condition, values = _condition(wanted)
@@ -151,7 +155,19 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) ->
     problems = tuple(sentence for told in _problems(index).values() for sentence in told)
     index.close()
     closed = (sentence for _, sentence in _closed(home))
-    return Found(_read([row[:3] for row in rows]), (*problems, *closed, *copies))
+    return Found(_read([row[:3] for row in rows], slim), (*problems, *closed, *copies))
+
+
+def whole(home: Path, slim: Sequence[Record]) -> tuple[Record, ...]:
+    """Return records that ``records`` gave slim as they are stored; one that is gone since stays as it is."""
+    index = _index(home)
+    question = (
+        "SELECT files.place, begins, bytes FROM tests JOIN files ON files.id = tests.file "
+        "WHERE final AND run = ? AND test = ? AND time = ?"
+    )
+    places = [index.execute(question, (one.run, one.case, one.time)).fetchone() for one in slim]
+    index.close()
+    return tuple(one if place is None else _read([place])[0] for one, place in zip(slim, places, strict=True))
 
 
 def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
@@ -168,6 +184,14 @@ def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tupl
         f"{path}: found {counted(count, 'record')} that {of} has too, expected each once: counted once; remove the copy"
         for (path, of), count in copies.items()
     )
+
+
+def values(home: Path, column: str) -> tuple[str, ...]:
+    """Return the different values that stored tests have in one of ``COLUMNS``, sorted. Raises KeyError for another."""
+    if column not in COLUMNS:
+        raise KeyError(column)
+    rows = _index(home).execute(f"SELECT DISTINCT {column} FROM tests WHERE final ORDER BY {column}")
+    return tuple(str(value) for (value,) in rows if value is not None)
 
 
 def load(home: Path, name: str) -> Run:
@@ -195,11 +219,16 @@ def _exported(path: Path) -> Run:
         raise InputError(str(path), "something else", '{"format": 1, "records": […]}', action="name an exported file")
     kept: list[Record] = []
     problems: list[str] = []
+    files = exported_files(data)
     for place, item in enumerate(data["records"]):
         try:
             kept.append(record_of(item))
         except LineError as error:
             problems.append(f"{path}: records[{place}]: {error}")
+            continue
+        rows = None if kept[-1].pairs is None else kept[-1].pairs.rows
+        if rows is not None and (why := why_unlike(files.get(rows.file), rows, str(path))) is not None:
+            problems.append(f"{path}: records[{place}]: {why}")
     return Run(kept[0].run if kept else path.stem, path.parent, final(kept), tuple(problems))
 
 
@@ -274,7 +303,7 @@ def _closed(home: Path) -> Iterator[tuple[Path, str]]:
             yield each, f"{each}: found a folder that you may not read, expected a run; its tests are missing here"
 
 
-def _read(places: list[tuple[str, ...]]) -> tuple[Record, ...]:
+def _read(places: list[tuple[str, ...]], slim: bool = False) -> tuple[Record, ...]:
     """Return the records at these places (path, offset, length), in this order, each file opened once."""
     found: dict[tuple[str, ...], Record] = {}
     by_file: dict[str, list[tuple[str, ...]]] = {}
@@ -284,13 +313,18 @@ def _read(places: list[tuple[str, ...]]) -> tuple[Record, ...]:
         with open(path, "rb") as stream:
             for place in wanted:
                 stream.seek(int(place[1]))
-                found[place] = _read_one(stream.read(int(place[2])), path)
+                found[place] = _read_one(stream.read(int(place[2])), path, slim)
     return tuple(found[place] for place in places)
 
 
-def _read_one(content: bytes, path: str) -> Record:
+def _read_one(content: bytes, path: str, slim: bool) -> Record:
     try:
-        return record_of(json.loads(content))
+        data = json_of(content)
+        if slim and isinstance(data, dict):
+            data.pop("pairs", None)
+            if isinstance(proof := data.get("path_proof"), dict):
+                proof.pop("alike", None)
+        return record_of(data)
     except ValueError as error:  # a LineError too
         raise RailyardError(
             f"{path}: found other records than a moment ago ({error}), expected a file that only grows; try again"

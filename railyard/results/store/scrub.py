@@ -25,6 +25,7 @@ _KEPT = frozenset(
             "policy",
         ),
         *("metric", "unit", "name", "id", "kind", "class", "references", "scheduler", "format"),
+        *("file", "sha256"),
     )
 )
 #: Keys under which four numbers with points are a version, no address.
@@ -73,6 +74,8 @@ class _Scrubber:
         return value
 
     def text(self, text: str, versioned: bool) -> str:
+        if text in self._hosts:  # of thousands of nodes nearly every text is one's name
+            return self._hosts[text]
         text = without_paths(text)
         if not versioned:
             text = without_addresses(text)
@@ -83,12 +86,16 @@ class _Scrubber:
 
 def _hosts_of(record: Record) -> Iterable[str]:
     yield from record.nodes
-    for traffic in record.path_proof.nodes if record.path_proof else ():
+    for traffic in record.path_proof.each_node() if record.path_proof else ():
         yield traffic.node
     for group in record.hardware:
         yield from group.nodes
-    yield from record.pairs.nodes if record.pairs is not None else ()
+    if record.pairs is not None:
+        yield from record.pairs.nodes
+        for absent in record.pairs.sample.not_measured if record.pairs.sample is not None else ():
+            yield from absent.nodes
     for suspect in record.verdict.suspects:
+        yield from suspect.nodes
         if suspect.kind == "node" and suspect.node:
             yield suspect.node
 

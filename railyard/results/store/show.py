@@ -4,8 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from railyard.base.clean_text import one_line
+from railyard.base.hostlist import named
 from railyard.base.wording import counted, message_size, number
 from railyard.results.record.form import STATES, DeficitRecord, Record
+from railyard.results.report.summary import key_figure
+from railyard.results.report.text import COMPUTED_WORDS, figure_number
 from railyard.results.store.query import RunSummary
 
 _HOW: Mapping[str, str] = {
@@ -16,10 +19,8 @@ _HOW: Mapping[str, str] = {
 
 
 _COMPUTED = "computed, not published"
-
-
-def _made(is_computed: bool) -> str:
-    return f" ({_COMPUTED})" if is_computed else ""
+#: Of a list with more parts than this the text has the first ones, or what they come to.
+_MOST = 64
 
 
 def run_lines(found: Sequence[RunSummary]) -> list[str]:
@@ -37,7 +38,10 @@ def run_lines(found: Sequence[RunSummary]) -> list[str]:
 
 
 def test_lines(records: Sequence[Record]) -> list[str]:
-    """Return a line a test: state, fabric, stack, rails, benchmark, peak or latency, and the verdict's sentence."""
+    """Return a line a test: state, fabric, stack, rails, benchmark, key figure, and the verdict's sentence.
+
+    Where a figure is marked as computed, the last line says what that means.
+    """
     heads = [
         (
             record.state,
@@ -45,16 +49,18 @@ def test_lines(records: Sequence[Record]) -> list[str]:
             record.stack,
             counted(record.rails, "rail"),
             record.benchmark,
-            ", ".join(f"{number(one.value)}{_made(one.computed)} {one.unit}" for one in record.figures[:1]),
+            "" if (figure := key_figure(record)) is None else f"{figure_number(figure)} {figure.unit}",
         )
         for record in records
     ]
     widths = [max(len(head[column]) for head in heads) for column in range(6)]
-    return [
+    lines = [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(head, widths, strict=True))
         + f"  {one_line(record.verdict.text)}"
         for head, record in zip(heads, records, strict=True)
     ]
+    is_marked = any(figure.computed for record in records if (figure := key_figure(record)) is not None)
+    return [*lines, *([COMPUTED_WORDS] if is_marked else [])]
 
 
 def detail_lines(values: Mapping[str, Any]) -> list[str]:
@@ -97,12 +103,25 @@ def _detail(key: str, value: Any, depth: int) -> Iterator[str]:
         for name, item in value.items():
             yield from _detail(str(name), item, depth + 1)
     elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
-        for number_, item in enumerate(value, start=1):
+        for number_, item in enumerate(value[:_MOST], start=1):
             yield from _detail(f"{key} {number_}", item, depth)
+        if len(value) > _MOST:
+            yield f"{indent}{key}: {len(value) - _MOST} more (--json prints them)"
+    elif isinstance(value, list) and len(value) > _MOST:
+        yield f"{indent}{key}: {_summed(value)}"
     elif isinstance(value, list):
         yield f"{indent}{key}: {('; ' if key == 'remarks' else ' ').join(map(str, value))}"
     else:
         yield f"{indent}{key}: {value}"
+
+
+def _summed(values: Sequence[Any]) -> str:
+    """Return what thousands of values are: nodes by their ranges, numbers from the least to the largest."""
+    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    if not numbers:
+        return named([str(value) for value in values])
+    lacking = f", {len(values) - len(numbers)} none" if len(numbers) < len(values) else ""
+    return f"{len(values)} values, {min(numbers)} to {max(numbers)}{lacking} (--json prints them)"
 
 
 def _unfinished(one: RunSummary) -> str:

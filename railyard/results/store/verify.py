@@ -12,6 +12,7 @@ from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
+from railyard.results.record.pair_rows import PATTERN
 from railyard.results.store.units import UNITS
 from railyard.site.references.model import UNITS as DECLARED
 
@@ -41,6 +42,7 @@ def verify(folder: Path, systems: Collection[str], now: datetime) -> Verified:
     if where is not None:
         found += [problem(name, sentence) for sentence in _of_another_run(read.records, name)]
         found += [remark(name, sentence) for sentence in _missing_outputs(read.records, where)]
+        found += [remark(name, sentence) for sentence in _of_no_record(read.records, where)]
     found += [problem(name, sentence) for sentence in _of_the_future(read.records, now)]
     found += [problem(name, sentence) for sentence in _of_another_form(read.records)]
     found += _units(read.records, name)
@@ -62,6 +64,14 @@ def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
             f"{counted(len(missing), 'output')} that records name "
             f"{'is' if len(missing) == 1 else 'are'} not there (the first: {missing[0].output}); the figures are"
         )
+
+
+def _of_no_record(records: Sequence[Record], folder: Path) -> Iterator[str]:
+    """Yield what is said of rows of pairs that no record names: their writer was stopped before its record."""
+    named = {record.pairs.rows.file for record in records if record.pairs is not None and record.pairs.rows is not None}
+    for path in sorted(folder.glob(PATTERN)):
+        if path.name not in named:
+            yield f"no record names {path.name}: the test that wrote it was stopped before its record; remove the file"
 
 
 def _units(records: Sequence[Record], name: str) -> Iterator[Finding]:

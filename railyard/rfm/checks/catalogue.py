@@ -20,9 +20,20 @@ def needs(checks: Path) -> tuple[Need, ...]:
     A check file is imported: this is the one place outside ReFrame that does so. Raises RailyardError naming the file
     that cannot be imported.
     """
+    return tuple({need.check: need for cls in _classes(checks) for need in _needs_of(cls)}.values())
+
+
+def tags(checks: Path) -> set[str]:
+    """Return each tag that a check below a folder has. Raises RailyardError as ``needs`` does."""
+    every = {tag for cls in _classes(checks) for tag in cls.tags}
+    every |= {need.tool for need in needs(checks)}
+    return every | ({EXTENDED} if any(need.extended for need in needs(checks)) else set())
+
+
+def _classes(checks: Path) -> Iterator[type["InterconnectCheck"]]:
+    """Yield the class of each check below a folder, in the order of file and class."""
     from railyard.rfm.checks.base import InterconnectCheck  # ReFrame takes 0.2 s to import
 
-    found: dict[str, Need] = {}
     for file in sorted(checks.rglob("*.py")):
         name = f"railyard_site_checks.{'.'.join(file.relative_to(checks).with_suffix('').parts)}"
         spec = importlib.util.spec_from_file_location(name, file)
@@ -40,8 +51,7 @@ def needs(checks: Path) -> tuple[Need, ...]:
         registry = getattr(module, "_rfm_test_registry", None)
         for cls in registry._tests if registry is not None else ():
             if issubclass(cls, InterconnectCheck):
-                found |= {need.check: need for need in _needs_of(cls)}
-    return tuple(found.values())
+                yield cls
 
 
 def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:

@@ -224,6 +224,11 @@ class Declaration(rfm.RegressionTestPlugin):
         """Return the words of the check's own benchmark at one size, which measures all rails at once."""
         return self.arguments((size,))
 
+    @property
+    def lasting_s(self) -> int:
+        """How long a run takes that is told so, in seconds; 0 where the system's limit is all that bounds it."""
+        return 0
+
     def before(self, program: str) -> list[str]:
         """Return lines of the job before the benchmark's launch, for what it needs there; ``program`` is its path."""
         return []

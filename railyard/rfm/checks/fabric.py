@@ -1,6 +1,7 @@
 """The ReFrame base of the check of a fabric's own state: each node reads its ports and cards, and all are judged."""
 
 import shlex
+import shutil
 import sys
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -12,6 +13,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from reframe.core.exceptions import SanityError
 
 from railyard.base.paths import HOME_VARIABLE
+from railyard.job import node_files
 from railyard.job.launch import TESTBEDS
 from railyard.job.testbed_words import each_node_words
 from railyard.rfm.checks.runner import text_of
@@ -23,9 +25,12 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 
 if TYPE_CHECKING:
-    from railyard.cluster.fabric.model import Expected, Report
+    from railyard.cluster.fabric.model import Card, Expected, Finding, Report
+    from railyard.parsers.fabric.port import PortState
     from railyard.results.record.form import Record
 
+#: Where nodes write their answers if there are too many for a launcher's output.
+_ANSWERS = "answers"
 #: How records and reports name it.
 _BENCHMARK = "fabric/state"
 
@@ -43,6 +48,8 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     num_tasks_per_node = 1
     #: How many nodes are read; 0: all of the system's.
     nodes_read = variable(int, value=0)
+    _asking: node_files.Asking | None
+    _nodes: tuple[str, ...]
     _report: "Report"
     _expected: "Expected"
 
@@ -67,13 +74,22 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         bed = TESTBEDS.get(system.launcher)
         if bed is not None:
             self.job.launcher.railyard = each_node_words(self.site.home, system.nodes.names[: self.num_tasks], bed)
-        self.executable = shlex.quote(sys.executable)
-        self.executable_opts = ["-m", "railyard", "fabric", "--own"]
+        command = [sys.executable, "-m", "railyard", "fabric", "--own"]
+        self._asking = None
+        if self.num_tasks > node_files.FLAT:
+            # A launcher's output of so many nodes is longer than what is read of an output.
+            self._asking = node_files.Asking(Path(self.stagedir) / _ANSWERS, self.hashcode, self.num_tasks)
+            command = self._asking.words(command, node_files.SCRIPT)
+        self.executable, *self.executable_opts = map(shlex.quote, command)
 
     @run_before("run")
     def note_start(self) -> None:
-        """Keep the time of the launch for the record."""
+        """Keep the time of the launch for the record, and make room for the nodes' answers."""
         self._started_at = datetime.now(timezone.utc)
+        if self._asking is not None:
+            shutil.rmtree(self._asking.folder, ignore_errors=True)
+            node_files.prepared(self._asking.folder, self._asking.tag, self._asking.count)
+            Path(self.stagedir, node_files.SCRIPT).write_text(node_files.script_text(), encoding="utf-8")
 
     @run_before("sanity")
     def judge_state(self) -> None:
@@ -83,17 +99,17 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         from railyard.cluster.fabric.expected import expected_of
         from railyard.cluster.fabric.judge import judge, with_silent
         from railyard.cluster.fabric.model import Readings
-        from railyard.cluster.fabric.own_json import read_lines
         from railyard.rfm.checks.record import store
 
         output = Path(self.stagedir) / str(self.stdout)
         with as_reframe_error():
-            text = text_of(output)
-            ports, cards = read_lines(text, str(self.stdout))
+            ports, cards, missing = self._read(output)
+        self._nodes = tuple(dict.fromkeys(port.node for port in ports if port.node))
         self._expected = expected_of(self.site.system, self.current_partition.name)
         counted = tuple(port for port in ports if port.counters)
         readings = Readings(own=ports, cards=cards, counters=counted or None)
         report = judge(self._expected, readings)
+        report = replace(report, findings=(*missing, *report.findings))
         self._report = with_silent(self._expected, readings, report, int(self.num_tasks))
         record = self._record(output)
         with as_reframe_error():
@@ -105,6 +121,18 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     def is_as_the_file_says(self) -> bool:
         """Return whether no problem was found; judge_state() has said so already."""
         return not self._report.problems and not self._report.is_blind
+
+    def _read(self, output: Path) -> "tuple[tuple[PortState, ...], tuple[Card, ...], tuple[Finding, ...]]":
+        """Return what all nodes read of themselves, and a problem for each without a whole answer.
+
+        Raises InputError where the job's output has no line of any node.
+        """
+        from railyard.cluster.fabric.answers import own_of, readings_of
+        from railyard.cluster.fabric.own_json import read_lines
+
+        if self._asking is None:
+            return *read_lines(text_of(output), str(self.stdout)), ()
+        return readings_of(node_files.gather(self._asking, own_of, ended_well=self.job.exitcode == 0))
 
     def _record(self, output: Path) -> "Record":
         from railyard.cluster.fabric.text import nothing_seen, verdict_sentence
@@ -135,6 +163,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         said = VerdictRecord(say(self._expected, found), suspects=suspects, **verdict)
         return replace(
             Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=now()),
+            nodes=self._nodes,
             elapsed_s=round((ended - self._started_at).total_seconds(), 2),
             environment=provenance(self.site, test.stack),
             command=(sys.executable, *self.executable_opts),

@@ -15,6 +15,7 @@ from railyard.verdict.blame.search.model import Settings
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_suspects
 from railyard.verdict.node_pairs import steps, with_slow_nodes
+from railyard.verdict.screened_pairs import Sampled, with_screening
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +66,18 @@ class AllPairsProber:
             found.pair_tables, Settings(repeats=self.repeats), self.least, rails, meant,
             self.rails.expected_alone_mb_s, self.leaf_of,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SampleProber:
+    """Names who is slow by the screening of a sample, and says what it covered."""
+
+    rails: RailProber
+    sampled: Sampled
+    leaf_of: topology.Leaves
+    up_links: int | None
+
+    def explain(self, found: Assessment) -> Assessment:
+        if found.verdict.fails and not found.verdict.misses_reference:
+            return self.rails.explain(found)
+        return with_screening(found, self.sampled, self.leaf_of, self.up_links)

@@ -26,14 +26,14 @@ class PairsCheck(InterconnectCheck):
     probe_key = "pairs/pairs"
     all_nodes = True
     #: One message size, from which every link's limit holds.
-    smallest = 4 << 20
-    largest = 4 << 20
-    window = 8
+    smallest = node_pair_steps.SIZE_BYTES
+    largest = node_pair_steps.SIZE_BYTES
+    window = node_pair_steps.WINDOW
     sizes_told = ("largest",)
     #: How long a stream is to last at the fabric's own rate, in seconds: it sets the number of windows.
-    stream_s = variable(float, value=0.1)
+    stream_s = variable(float, value=node_pair_steps.STREAM_S)
     #: 8-byte messages there and back, for the latency.
-    exchanges = variable(int, value=20)
+    exchanges = variable(int, value=node_pair_steps.EXCHANGES)
     #: Whether suspects are measured again, each alone, and how often.
     measures_again = variable(bool, value=False)
     more_outputs = tuple(f"{step}.out" for step in node_pair_steps.STEPS)
@@ -49,7 +49,7 @@ class PairsCheck(InterconnectCheck):
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         rounds = node_pair_steps.ROUNDS if self.rounds(2) else "node"
-        return [self.benchmark, rounds, *self._words(sizes[-1], self.window, self.exchanges)]
+        return [self.benchmark, rounds, *self.words(sizes[-1], self.window, self.exchanges)]
 
     @property
     def asked_sizes(self) -> tuple[int, ...]:
@@ -58,13 +58,13 @@ class PairsCheck(InterconnectCheck):
     def probe_arguments(self, size: int) -> list[str]:
         return ["pairs", node_pair_steps.ROUNDS_OF_TWO, str(size), "4", "1", "1", "0"]
 
-    def _words(self, size: int, window: int, exchanges: int) -> list[str]:
-        return [str(size), str(window), str(self._repeats(size * window)), "1", str(exchanges)]
+    def words(self, size: int, window: int, exchanges: int) -> list[str]:
+        return node_pair_steps.words(size, window, exchanges, self.rate_mb_s, float(self.stream_s))
 
-    def _repeats(self, window_bytes: int) -> int:
+    @property
+    def rate_mb_s(self) -> float | None:
         limit = self.site.system.fabrics[self.current_partition.name].limit(self.rails, 1, policy=self.policy)
-        rate = 0.0 if limit is None else limit.value_mb_s * 1e6
-        return max(1, round(rate * float(self.stream_s) / window_bytes))
+        return None if limit is None else limit.value_mb_s
 
     def input_files(self) -> Mapping[str, str]:
         from railyard.verdict.blame.node_pairs import rounds_text
@@ -73,39 +73,39 @@ class PairsCheck(InterconnectCheck):
             node_pair_steps.ROUNDS: rounds_text(self.rounds(self.num_nodes)),
             node_pair_steps.ROUNDS_OF_TWO: "0-1\n",
         }
-        return rounds | ({node_pair_steps.SWITCHES: topology.text(self._leaves())} if self.measures_again else {})
+        return rounds | ({node_pair_steps.SWITCHES: topology.text(self.leaves())} if self.measures_again else {})
 
     def after(self) -> list[str]:
         """Return the lines that measure suspects again behind the launch, where that is asked for."""
         if not self.measures_again:
             return []
         meant = self._plan.launch.meant
-        words = self._words(self.message_sizes[-1], self.window // 2, 0)
-        rails = {rail: self._launch_line(rail) for rail in meant} if len(meant) > 1 else {}
+        words = self.words(self.message_sizes[-1], self.window // 2, 0)
+        rails = {rail: self.launch_line(rail) for rail in meant} if len(meant) > 1 else {}
         program = self.runner.program(self.tool, self.programs)
-        run = [shlex.quote(program), node_pair_steps.ALONE]
-        return node_pair_steps.lines(str(self.stdout), self._launch_line(), run, words, rails, self._asking())
+        run = [shlex.quote(program), parser.ALONE]
+        return node_pair_steps.lines(str(self.stdout), self.launch_line(), run, words, rails, self._asking())
 
     def _asking(self) -> list[str]:
         """Return the options of ``railyard pairs``: how often a suspect is measured, and what a pair should give."""
-        least = self._least()
+        least = self.least()
         expected = [] if least is None else ["--expected", repr(least)]
-        known = ["--switches", node_pair_steps.SWITCHES] if self._leaves() else []
+        known = ["--switches", node_pair_steps.SWITCHES] if self.leaves() else []
         return ["--repeats", str(self.again_repeats), *expected, *known]
 
-    def _leaves(self) -> "topology.Leaves":
+    def leaves(self) -> "topology.Leaves":
         """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
         system, fabric = self.site.system, self.current_partition.name
         devices = [rail.device for rail in system.fabrics[fabric].used(self.rails, self.policy)]
         return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
 
-    def _least(self) -> float | None:
+    def least(self) -> float | None:
         """Return the least that a pair may give by the references, in MB/s; None where they have no bound."""
         from railyard.verdict.node_pairs import least_of
 
         return least_of(self.site, self.test_id, self.message_sizes[-1])
 
-    def _launch_line(self, rail: str | None = None) -> str:
+    def launch_line(self, rail: str | None = None) -> str:
         """Return the words that launch the program as the job does, over one rail alone where one is named."""
         launcher = self.job.launcher
         if rail is None:
@@ -127,4 +127,4 @@ class PairsCheck(InterconnectCheck):
         if not self.measures_again:
             return BisectionProber(self.rail_prober)
         stage, parse, repeats = Path(self.stagedir), self.parse, self.again_repeats
-        return AllPairsProber(self.rail_prober, stage, parse, repeats, self._least(), self._leaves())
+        return AllPairsProber(self.rail_prober, stage, parse, repeats, self.least(), self.leaves())

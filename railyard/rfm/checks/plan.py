@@ -131,7 +131,7 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
     # An application computes on all cores of its nodes: near one rail it would have one socket's.
     side = side_of(check.placement, None if check.check_class == "app" else fabric.placement)
-    scheduling = Scheduling(system, test.stack, check.check_class, check.use_launcher)
+    scheduling = Scheduling(system, test.stack, check.check_class, check.use_launcher, check.lasting_s)
     # Our testbeds' nodes, and a single host's, share processors.
     own_cores = threads if system.provider == "nodes" else 1
     own_nics = _has_own_nics(check, system, test)

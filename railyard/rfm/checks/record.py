@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from railyard.job.case import Case
 from railyard.job.kept import kept_of
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.provision.rehearsal import recorded
@@ -14,6 +15,8 @@ from railyard.rfm.checks.measure_again import Measurement
 from railyard.rfm.checks.runner import Asked, Left
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
+from railyard.site.topology import Leaves, leaves
+from railyard.verdict import node_pairs
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of, untested_record
 
@@ -51,8 +54,11 @@ def store_run(
     if output is not None and made.evidence.counters:
         told = [*asked.arguments(asked.message_sizes), *case.launch.settings.words]
         started = f"{made.started:%Y-%m-%dT%H:%M:%SZ}"
-        kept = kept_of(case, made.evidence, told, asked.input_files(), left.nics(), started)
+        kept = kept_of(case, made.evidence, told, asked.input_files(), left.nics(), started, found.readings)
         run_folder.keep_beside(case.site.home, output, kept)
+    pairs = node_pairs.record_of(found, _leaves(case)) if found.pair_tables else None
+    if pairs is not None and pairs.file is not None:
+        run_folder.keep_pairs(case.site.home, pairs.file)
     record = record_of(
         found,
         run=run_folder.run_id(),
@@ -62,5 +68,12 @@ def store_run(
         command=words,
         output=output,
     )
-    record = replace(record, rehearsed_output=recorded.said(left.stage))
+    record = replace(record, pairs=None if pairs is None else pairs.record, rehearsed_output=recorded.said(left.stage))
     store(case.site, replace(record, **runner.circumstances(made.evidence, case.launch, made.started)))
+
+
+def _leaves(case: Case) -> Leaves:
+    """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
+    system, fabric = case.site.system, case.site.system.fabrics[case.fabric]
+    devices = [rail.device for rail in fabric.used(case.rails, case.test.policy)]
+    return leaves(case.site.home, system.system, case.fabric, fabric.leaf_switches, devices)

@@ -184,7 +184,7 @@ def refuse_untaken(words: Words, promised: Iterable[TestId], needs: Sequence[Nee
             taking = sorted(cls for cls, why in asked.items() if why == "")
             raise RailyardError(
                 f"-S {text}: {unlike[0]} does not take it, expected {asked[unlike[0]]}; "
-                f"{listing(taking) or 'no check'} can be told"
+                f"{listing(taking) or 'no check'} can be given it"
             )
 
 
@@ -196,7 +196,7 @@ def _refuse_idle(text: str, needs: Sequence[Need]) -> None:
         return
     whose = listing(sorted({need.check.split()[0] for need in asked}))
     works = listing(sorted({name for need in asked for name in need.takes.variables})) or "none"
-    raise RailyardError(f"-S {text}: found a variable that changes nothing of {whose}, expected one of theirs: {works}")
+    raise RailyardError(f"-S {text}: found a variable that does not change {whose}, expected one of theirs: {works}")
 
 
 def _why_untaken(text: str, need: Need) -> str | None:
@@ -245,7 +245,7 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
                 continue
             if policy in known:
                 raise RailyardError(
-                    f"{option}: found {policy}, which stacks of {where} do unasked, so that no test has it in its "
+                    f"{option}: found {policy}, which stacks of {where} use by default, so that no test has it in its "
                     f"name; choose it by -P policy={policy}"
                 )
             number = number_alone(policy)

@@ -9,6 +9,8 @@ from railyard.site.test_id import TestId
 
 #: What ReFrame puts before and behind what a command wrote to its standard error.
 _STDERR = "--- stderr ---"
+#: ReFrame's stages of a test up to the one that sends its job.
+BEFORE_A_JOB = ("setup", "compile", "compile_wait", "run")
 #: ReFrame's results of a test that did not come to its end, in words.
 NOT_RUN = {"skip": "skipped", "fail_deps": "not run, since what it depends on failed", "abort": "aborted"}
 
@@ -31,6 +33,21 @@ def settle(
     ids = {str(case): case for case in promised} | {str(case.case): case.case for case in tests}
     settled = {name: _settled(case, last.get(name), results.get(name), run, time) for name, case in ids.items()}
     return tuple(_beside_a_failure(one) if name in failed else one for name, one in settled.items())
+
+
+def none_began(final: Sequence[Record], ran: Sequence[RanCase], written: Sequence[Record]) -> bool:
+    """Return whether each test that was to run failed before its job was sent, or since its build did.
+
+    ``final`` are the settled records, ``written`` those that checks wrote themselves. False where nothing was to run.
+    """
+    recorded = {record.case for record in written}
+    unbegun = {
+        str(one.case)
+        for one in ran
+        if one.result == "fail_deps" or (one.result == "fail" and one.phase in BEFORE_A_JOB)
+    } - recorded
+    wanted = [record for record in final if record.state != "not-tested"]
+    return bool(wanted) and all(record.case in unbegun for record in wanted)
 
 
 def _place(case: TestId) -> tuple[str, str, str]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,20 +12,29 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from railyard.base.errors import RailyardError, SetupError
+from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, runs_folder
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
-from railyard.rfm.run import output, warnings
+from railyard.rfm.run import output, unmatched, warnings
 from railyard.rfm.run.options import read
-from railyard.rfm.run.reconcile import settle
+from railyard.rfm.run.reconcile import none_began, settle
 from railyard.site.test_id import TestId
 
+#: ReFrame's own: whether it colours what it prints, which it does into a file and a pipe as well.
+COLOURS_VARIABLE = "RFM_COLORIZE"
 #: Seconds that ReFrame gets to end its jobs and write its report after Ctrl-C.
 GRACE_S = 30
+#: "reframe: error: unrecognized arguments: --nosuch"
+UNKNOWN_OPTIONS = re.compile(r"error: unrecognized arguments: (?P<words>\S.*)")
+#: The options of `railyard run`: what it does not know is handed on to ReFrame.
+OWN_OPTIONS = (
+    *("--system", "--full", "--extended", "--failed", "--spack", "--replay", "--one-allocation", "--budget"),
+    *("--copy-to", "--json", "--help"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +47,19 @@ class Outcome:
     problems: tuple[str, ...]
     interrupted: bool
     relations: tuple[RelationRecord, ...] = ()
+    none_began: bool = False
 
     @property
     def exit_code(self) -> int:
         """Return 0 where all passed, 130 after Ctrl-C, and 1 where a test or relation failed or a test was disturbed.
 
-        A problem of the run is 1 too: something was not checked.
+        A problem of the run is 1 too: something was not checked. Where no job of any test could be sent
+        (``none_began``), so that nothing was measured, it is 2: a set-up that cannot work.
         """
         if self.interrupted:
             return 130
+        if self.none_began:
+            return 2
         failed = any(record.fails for record in self.records)
         failed = failed or any(relation.state == "fail" for relation in self.relations)
         return 1 if failed or self.problems else 0
@@ -73,13 +87,13 @@ def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str
 def environment(home: Path, run: str, folder: Path) -> dict[str, str]:
     """Return the variables that ReFrame and the checks in it are given."""
     ours = {HOME_VARIABLE: str(home), RUN_VARIABLE: run, RUN_FOLDER_VARIABLE: str(folder)}
-    return {**os.environ, **ours, "PYTHONUNBUFFERED": "1"}
+    return {**os.environ, **ours, "PYTHONUNBUFFERED": "1", COLOURS_VARIABLE: "n"}
 
 
 def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[TestId, ...], tuple[str, ...]]:
     """Return the cases that ReFrame would run with these words, and a sentence for each check that it did not load.
 
-    Raises RailyardError where ReFrame refuses, where a `-S` or `-P` names nothing, or where nothing is selected.
+    Raises RailyardError where ReFrame refuses, where a `-n`, `-S` or `-P` names nothing, or where nothing is selected.
     """
     done = subprocess.run([*command, "-lC"], env=env, capture_output=True, text=True, check=False)
     text = done.stdout + done.stderr
@@ -90,21 +104,31 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
     nothing = output.named_nothing(text, cases, command)
     if nothing:
         raise RailyardError("\n".join(nothing))
+    words, checks = read(command), part(Path(env.get(HOME_VARIABLE, ".")), CHECKS)
+    unknown = unmatched.unknown_names(words, cases, checks)
+    if unknown:
+        raise RailyardError("\n".join((*unknown, *problems)))
     if not cases:
-        raise RailyardError(
-            "\n".join(
-                ("nothing was selected: no check fits these options; `railyard matrix` says what there is", *problems)
-            )
-        )
+        raise RailyardError("\n".join((*unmatched.nothing_selected(words, _system_of(command), checks), *problems)))
     return cases, problems
+
+
+def _system_of(command: Sequence[str]) -> str:
+    """Return the value of `--system`, empty where it is not given."""
+    return command[command.index("--system") + 1] if "--system" in command[:-1] else ""
 
 
 def _refusal(text: str) -> str:
     for line in warnings.ANSI.sub("", text).splitlines():
         if line.startswith("ERROR: "):
             return line.removeprefix("ERROR: ").removeprefix("failed to load configuration: ")
-    tail = text.strip().splitlines()[-1:] or ["it printed nothing"]
-    return f"reframe could not list its tests: {tail[0]}"
+    tail = (text.strip().splitlines()[-1:] or ["it printed nothing"])[0]
+    if found := UNKNOWN_OPTIONS.search(tail):
+        option = found["words"].split()[0]
+        near = did_you_mean(option.partition("=")[0], OWN_OPTIONS)
+        hint = f"; {near}" if near.startswith("did you mean") else " (see: railyard run --help, reframe --help)"
+        return f'no such option "{option}": neither railyard run nor reframe has it{hint}'
+    return f"reframe could not list its tests: {tail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +184,8 @@ def run(
             append_record(folder / FILE_NAME, record)
     unread = recorded.problems if recorded else ()
     all_problems = dict.fromkeys((*promise.problems, *warnings.warnings(text), *unread))
-    return Outcome(run_id, folder, final, tuple(all_problems), interrupted)
+    failed_before = none_began(final, ran, seen)
+    return Outcome(run_id, folder, final, tuple(all_problems), interrupted, none_began=failed_before)
 
 
 def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Callable[[str], None]) -> tuple[str, bool]:
@@ -220,11 +245,12 @@ def _now() -> str:
     return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def last_run(home: Path) -> Path:
-    """Return the folder of the newest run that left ReFrame's report. Raises RailyardError where there is none."""
+def last_run(home: Path, wanted: str = "one to record") -> Path:
+    """Return the folder of the newest run that left ReFrame's report. Raises RailyardError where there is none.
+
+    ``wanted`` says in that sentence what the run is for.
+    """
     runs = sorted(p.parent for p in runs_folder(home).glob("*/reframe-report.json"))
     if not runs:
-        raise RailyardError(
-            f"{runs_folder(home)}: found no earlier run, expected one to repeat the failures of; run without --failed"
-        )
+        raise RailyardError(f"{runs_folder(home)}: found no earlier run, expected {wanted}")
     return runs[-1]

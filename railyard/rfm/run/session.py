@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -12,6 +11,7 @@ from pathlib import Path
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import CHECKS, HOME_VARIABLE, part, runs_folder
+from railyard.base.terminal import colour, folded, line_width, width
 from railyard.base.wording import counted
 from railyard.job.slurm import note_nodes
 from railyard.provision.rehearsal.form import current
@@ -39,8 +39,9 @@ from railyard.rfm.run.options import (
     refuse_unknown,
     refuse_untaken,
 )
-from railyard.rfm.run.progress import ended
+from railyard.rfm.run.progress import Progress
 from railyard.rfm.run.reframe import (
+    COLOURS_VARIABLE,
     Outcome,
     Promise,
     environment,
@@ -53,9 +54,11 @@ from railyard.site.matrix import Cell, Need, asked_for, matrix, untaken
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
+from railyard.site.systems.module_system import FIX, unloaded
 from railyard.site.test_id import TestId, named_policy
 
 DEFAULT_SYSTEM = "virtual"
+_TO_REPEAT = "one to repeat the failures of; run without --failed"
 FALLBACK_SYSTEM = "local"
 
 
@@ -84,6 +87,8 @@ def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None
     known = _known_system(home, system, options.reframe)
     words = _all_options(options, home, known)
     env = {**os.environ, HOME_VARIABLE: str(home)}
+    if not colour():
+        env[COLOURS_VARIABLE] = "n"
     if read(options.reframe).dry_run:
         code = dry_run(reframe_command(home, system, without_actions(words)), env, echo)
     else:
@@ -114,7 +119,7 @@ def _all_options(options: SessionOptions, home: Path, system: System) -> list[st
     if options.full:
         words += ["-S", "full=1"]
     if options.failed:
-        words += [f"--restore-session={last_run(home) / 'reframe-report.json'}", "--failed"]
+        words += [f"--restore-session={last_run(home, _TO_REPEAT) / 'reframe-report.json'}", "--failed"]
     if _is_everyday(options, system):
         words += everyday_words()
     return words
@@ -150,6 +155,7 @@ class Session:
         env = environment(self.home, run_id, folder)
         promised, problems = promised_cases(reframe_command(self.home, name, words), env)
         self._refuse_numbers(system, promised)
+        _refuse_unloaded(system, promised)
         self._asked = ask(
             self.home, system, promised, needs=lambda: asked_for(system, self._needs()),
             one_allocation=self.options.one_allocation, budget=self.options.budget, echo=self.echo,
@@ -197,15 +203,15 @@ class Session:
         self.folder = folder
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing)
-        self.echo(f"{counted(len(promised), 'test')} on {system.system}: {system.description}")
+        self._tell(f"{counted(len(promised), 'test')} on {system.system}: {system.description}")
         if left_out:
-            self.echo(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
+            self._tell(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
         if system.provider == "replay":
-            self.echo(replayed_from(self.home, system.system))
+            self._tell(replayed_from(self.home, system.system))
         for problem in problems:
-            self.echo(f"warning: {clean(problem)}")
+            self._tell(f"warning: {clean(problem)}")
         if more := offer(self.home, system):
-            self.echo(more)
+            self._tell(more)
         began = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
         noted = promises(folder, system.system, began, [str(case) for case in promised])
         with noted, terminated_as_interrupted(), provided(self.home, system, self.echo):
@@ -215,14 +221,14 @@ class Session:
             rehearsal = None if rehearsed is None else rehearsed.remark
             outcome = run(
                 self.home, name, words, Promise(run_id, folder, promised, problems, replayed, rehearsal),
-                on_line=lambda line: self._say_ended(line, folder / FILE_NAME),
+                on_line=self._say_ended(Progress(folder / FILE_NAME, width())),
                 front=self._asked.front, more_env=self._asked.variables,
             )  # fmt: skip
         references = references_of(self.home / "references", system)
         outcome = replace(outcome, relations=relations.judge(references, outcome.records))
         self._report(outcome, folder, system)
         if unfit is not None:
-            self.echo(f"nodes not tested: {unfit}")
+            self._tell(f"nodes not tested: {unfit}")
         return outcome
 
     def _choose(self) -> str:
@@ -231,8 +237,8 @@ class Session:
         refused = namespaces_refused()
         if refused is None:
             return DEFAULT_SYSTEM
-        self.echo(f"no virtual cluster here: {refused}")
-        self.echo(
+        self._tell(f"no virtual cluster here: {refused}")
+        self._tell(
             f"running the system {FALLBACK_SYSTEM} in its place: one node, so that rails, striping, path proof, "
             f"failing rails and every bandwidth between nodes are NOT tested"
         )
@@ -269,10 +275,17 @@ class Session:
         (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
         return tuple(missing), sum(cell["reason"] == LEFT_OUT for cell in cells)
 
-    def _say_ended(self, line: str, records: Path) -> None:
-        said = ended(line, records)
-        if said is not None:
-            self.echo(said)
+    def _tell(self, sentence: str) -> None:
+        """Say a sentence; on a terminal its lines end between words."""
+        self.echo(folded(sentence, line_width(), "  "))
+
+    def _say_ended(self, progress: Progress) -> Callable[[str], None]:
+        def say(line: str) -> None:
+            said = progress.ended(line)
+            if said is not None:
+                self.echo(said)
+
+        return say
 
     def _report(self, outcome: Outcome, folder: Path, system: System) -> None:
         from railyard.results.report.files import write_reports
@@ -283,11 +296,23 @@ class Session:
             outcome.problems,
             relations=outcome.relations,
             costs=costs_of_run(system, outcome.records),
-            colour=sys.stdout.isatty(),
+            width=width(),
+            colour=colour(),
         )
         self.echo("")
         self.echo(text.rstrip("\n"))
         self.echo(f"report: {folder / 'report.html'}")
+        if outcome.none_began:
+            self._tell("no test could begin: the failures above say what is wrong with the set-up")
+
+
+def _refuse_unloaded(system: System, promised: tuple[TestId, ...]) -> None:
+    """Raise SetupError where nothing would load the modules of a stack that is to run; a rehearsal loads none."""
+    if current() is not None:
+        return
+    for stack, why in unloaded(system):
+        if any(case.stack == stack for case in promised):
+            raise SetupError(f"systems/{system.system}.yaml: {why}; {FIX}")
 
 
 def _tests(promised: tuple[TestId, ...]) -> Iterator[TestId]:

@@ -121,7 +121,7 @@ def _check_benchmarks(names: Collection[str], system: System, path: Path_, docum
     for name in names:
         if name not in BENCHMARKS:
             near = did_you_mean(name, BENCHMARKS)
-            raise document.error((*path, "benchmark"), show(name), "a benchmark of railyard", near)
+            raise document.error((*path, "benchmark"), show(name), "a benchmark that Railyard knows", near)
         check_application(name, system, (*path, "benchmark"), document)
 
 
@@ -153,7 +153,7 @@ def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
     if given[0] == "upper_limit":
         # A message rate is nowhere the first metric of its benchmark, which needs a reference that a slow run fails.
         if entry.metric != "message_rate":
-            expected = f"it for message_rate alone: the limit of a {entry.metric} is that of the link"
+            expected = f"it for message_rate only: the limit of a {entry.metric} is that of the link"
             raise document.error((*path, "upper_limit"), "an upper_limit", expected)
         return
     higher = entry.metric in HIGHER_IS_BETTER
@@ -166,7 +166,7 @@ def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
 def _check_sizes(entry: Entry, path: Path_, document: Document) -> None:
     if entry.curve is not None:
         if not entry.sizes.is_everywhere:
-            raise document.error((*path, "sizes"), "sizes beside a curve", "the curve's own sizes alone")
+            raise document.error((*path, "sizes"), "sizes beside a curve", "only the curve's own sizes")
         _check_rising(tuple(entry.curve), _written(document, (*path, "curve")), (*path, "curve"), document)
     _check_rising(entry.switches, entry.switches, (*path, "switches"), document)
 
@@ -226,7 +226,7 @@ def _check_both_sides(entry: Entry, tolerance: Tolerance, path: Path_, document:
 
 def _refuse_switches(entry: Entry, path: Path_, document: Document) -> None:
     if entry.switches:
-        raise document.error((*path, "switches"), "switches beside a single bound", "them beside a curve alone")
+        raise document.error((*path, "switches"), "switches beside a single bound", "them only beside a curve")
 
 
 def _check_side(entry: Entry, tolerance: Tolerance, path: Path_, document: Document) -> None:
@@ -248,7 +248,7 @@ def _check_provenance(entry: Entry, system: System, path: Path_, document: Docum
         action = "name them, or let railyard capture write the entry"
         raise document.error((*path, "source"), "no runs", "the ids of the runs that the baseline is from", action)
     if entry.reason is not None and entry.kind != "class":
-        raise document.error((*path, "reason"), f"a reason in a {entry.kind} entry", "it in a class entry alone")
+        raise document.error((*path, "reason"), f"a reason in a {entry.kind} entry", "it in a class entry only")
     own = class_floors(system.fabrics[entry.fabric].link, entry.directions, streaming=True)
     lower = [floor for floor in own if isinstance(entry.floor, float) and entry.floor < floor.value_mb_s]
     if entry.kind == "class" and entry.metric == "bandwidth" and lower and entry.reason is None:

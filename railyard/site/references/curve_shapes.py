@@ -42,7 +42,7 @@ def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
     state: State = "pass" if depth >= asked - _ROUNDING else "fail"
     verb = "falls" if state == "pass" else "does not fall"
-    return state, f"{name} {verb}{relation.sizes.words}: {told}, at least {asked:.1%} less is asked"
+    return state, f"{name} {verb}{relation.sizes.words}: {told}, expected at least {asked:.1%} less"
 
 
 def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
@@ -55,10 +55,10 @@ def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     depth, before = depths[size]
     told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
     if depth < asked - _ROUNDING:
-        return "fail", f"{name} does not dip{relation.sizes.words}: {told}, at least {asked:.1%} less is asked"
+        return "fail", f"{name} does not dip{relation.sizes.words}: {told}, expected at least {asked:.1%} less"
     if all(curve.at(each) < curve.at(before) for each in curve.sizes if each > size):
         return "fail", f"{name} falls and does not come back: {told}, and no larger message reaches that again"
-    return "pass", f"{name} dips: {told}, at least {asked:.1%} less is asked"
+    return "pass", f"{name} dips: {told}, expected at least {asked:.1%} less"
 
 
 def _depths(relation: Relation, curve: Curve) -> dict[int, tuple[float, int]]:

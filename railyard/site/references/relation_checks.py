@@ -108,7 +108,7 @@ def _check_side(
         raise document.error((*path, "rails"), str(side.rails), f"at most {most}, the rails that {side.fabric} has")
     if side.benchmark not in BENCHMARKS:
         near = did_you_mean(side.benchmark, BENCHMARKS)
-        raise document.error((*path, "benchmark"), show(side.benchmark), "a benchmark of railyard", near)
+        raise document.error((*path, "benchmark"), show(side.benchmark), "a benchmark that Railyard knows", near)
     check_application(side.benchmark, system, (*path, "benchmark"), document)
     names = [metric.name for metric in BENCHMARKS[side.benchmark].metrics]
     if side.metric is not None and side.metric not in names:

@@ -88,7 +88,7 @@ def _bounded(relation: Relation, values: Mapping[str, float], unit: str, templat
 
     where = max(values, key=lambda each: broken(values[each]))
     told = f"{form.format(values[where])}{f' {unit}' if unit else ''}"
-    sentence = f"{template.format(told)}{where}, {asked} is asked"
+    sentence = f"{template.format(told)}{where}, expected {asked}"
     return ("fail" if broken(values[where]) > 0 else "pass"), sentence
 
 
@@ -197,7 +197,7 @@ def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
         return "fail", f"{told}, more than {relation.high:.1%}"
     if len(measured) > 1 and own <= worst[1][0]:
         return "fail", f"{told}, no more than {measured[1].name} ({worst[1][0]:.1%})"
-    asked = f", at most {relation.high:.1%} is asked" if relation.high is not None else ""
+    asked = f", expected at most {relation.high:.1%}" if relation.high is not None else ""
     return "pass", told + asked + (f", {measured[1].name} by {worst[1][0]:.1%}" if len(measured) > 1 else "")
 
 

@@ -1,5 +1,6 @@
 """What pydantic cannot see in a system's file: whether its parts make sense together, its prices too."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from railyard.base.errors import did_you_mean
@@ -7,8 +8,8 @@ from railyard.base.fields import show
 from railyard.base.hostlist import label
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
-from railyard.base.wording import listing
-from railyard.benchmarks.table.applications import WRF_CASES
+from railyard.base.wording import either, listing
+from railyard.benchmarks.table.applications import NPB_MZ, WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
@@ -28,13 +29,13 @@ _ETHERNET_MTUS = range(576, 65536)
 
 #: Which kinds of fabric can be told each of stacks.model.KNOBS, and why no other can.
 _KNOB_KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "gid_index": (("ib", "roce"), "the ports of others have no table of GIDs"),
+    "gid_index": (("ib", "roce"), "other ports have no table of GIDs"),
     "traffic_class": (
         ("roce",),
         "it is in the IP header of RoCE v2; on InfiniBand packets of one subnet carry none, and service_level chooses "
         "the lane",
     ),
-    "service_level": (("ib", "roce", "opa"), "the packets of others have none"),
+    "service_level": (("ib", "roce", "opa"), "other packets have none"),
 }
 
 #: Where a device is a card whose ports are rails of their own (mlx5_0:1); elsewhere stacks name the device alone.
@@ -51,6 +52,7 @@ def check_system(system: System, document: Document) -> None:
         _check_switches(("fabrics", name, "leaf_switches"), fabric, system, document)
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
+        _check_tools(name, entry, system, document)
         _check_starter(name, entry, system, document)
         _check_told_twice(name, entry, system, document)
         _check_thresholds(name, entry, system, document)
@@ -65,7 +67,7 @@ def _check_nodes(system: System, document: Document) -> None:
     if bool(nodes.names) == (nodes.count is not None):
         found = "both names and count" if nodes.names else "neither names nor count"
         raise document.error(path, found, "one of them", "name the nodes, or say how many there are")
-    twice = next((name for name in nodes.names if nodes.names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(nodes.names).items() if count > 1), None)
     if twice is not None:
         raise document.error((*path, "names"), f"{show(twice)} twice", "each node once")
     stranger = next((name for name in system.gate.neighbours if nodes.names and name not in nodes.names), None)
@@ -177,7 +179,7 @@ def _check_knobs(path: Path_, fabric: Fabric, document: Document) -> None:
     for field, (kinds, why) in _KNOB_KINDS.items():
         given = getattr(fabric, field)
         if given is not None and fabric.kind not in kinds:
-            expected = f"it of a fabric of kind {' or '.join(kinds)}, not {fabric.kind}: {why}"
+            expected = f"it only in a fabric of kind {either(kinds)}, and this one is {fabric.kind}: {why}"
             raise document.error((*path, field), str(given), expected, "leave it out")
 
 
@@ -189,7 +191,7 @@ def _check_switches(path: Path_, fabric: Fabric, system: System, document: Docum
         for node in nodes:
             first = at.setdefault(label(node), switch)
             if first != switch or sum(label(other) == label(node) for other in nodes) > 1:
-                where = f"it stands at {first} too" if first != switch else "it stands there twice"
+                where = f"it is at {first} too" if first != switch else "it is there twice"
                 raise document.error((*path, switch), show(node), "each node at one leaf switch, once", where)
             if known and label(node) not in known:
                 action = did_you_mean(node, system.nodes.names)
@@ -211,10 +213,10 @@ def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
         if given is None:
             continue
         if own is None:
-            expected = f"no {field}: {link.name} has none of its own, its rate alone is held"
+            expected = f"no {field}: {link.name} has none of its own, only its rate is compared"
             raise document.error((*here, field), show(given), expected, "leave it out")
         if given != own:
-            action = "mend link or leave this out: limits are computed from the link"
+            action = "correct link, or leave this out: limits are computed from the link"
             raise document.error((*here, field), show(given), f"{own}, which {link.name} has", action)
     if state.mtu is not None and fabric.mtu is not None and state.mtu != fabric.mtu:
         expected = f"{fabric.mtu}, the fabric's own mtu"
@@ -234,7 +236,7 @@ def _check_state_kind(here: Path_, fabric: Fabric, document: Document) -> None:
     for field in ("gid_index", "roce_mode", "pfc", "ecn"):
         given = getattr(state, field)
         if given is not None and fabric.kind != "roce":
-            raise document.error((*here, field), show(given), "it of a roce fabric alone", "leave it out")
+            raise document.error((*here, field), show(given), "it in a roce fabric only", "leave it out")
     if state is not None and state.subnet_manager and fabric.kind == "roce":
         raise document.error((*here, "subnet_manager"), "true", "none: Ethernet has no subnet manager", "leave it out")
 
@@ -296,6 +298,16 @@ def _check_starter(stack: str, entry: StackEntry, system: System, document: Docu
         raise document.error((*path, "mpi"), show(entry.mpi), expected, did_you_mean(entry.mpi, known))
 
 
+def _check_tools(stack: str, entry: StackEntry, system: System, document: Document) -> None:
+    """Refuse a tool that no benchmark is of: nothing would ever run it, and nothing would say so."""
+    known = {key.partition("/")[0] for key in BENCHMARKS} | {NPB_MZ, *system.applications}
+    for part in ("benchmarks", "absent"):
+        for tool in getattr(entry, part):
+            if tool not in known:
+                expected = "a tool of Railyard's benchmarks, or an application of this file"
+                raise document.error(("stacks", stack, part, tool), show(tool), expected, did_you_mean(tool, known))
+
+
 def _check_told_twice(stack: str, entry: StackEntry, system: System, document: Document) -> None:
     """Refuse a variable of a stack by which a fabric tells it another GID index, traffic class or service level."""
     for name, fabric in system.fabrics.items():
@@ -317,7 +329,7 @@ def _check_thresholds(stack: str, entry: StackEntry, system: System, document: D
             raise document.error(path, name, expected, "leave it out: one rail has nothing to stripe")
         reasons = [ask.why_not(stack, kind, 2, name) for kind in kinds]
         if all(reasons):
-            raise document.error(path, name, "a threshold that the stack can be told", reasons[0])
+            raise document.error(path, name, "a threshold that the stack can be given", reasons[0])
 
 
 def _check_applications(system: System, document: Document) -> None:
@@ -347,7 +359,7 @@ def _check_disabled(path: Path_, entry: Disabled, system: System, document: Docu
     if entry.policy == ANY:
         raise document.error((*path, "policy"), show(ANY), "the name of a rail policy", "leave it out: then it is any")
     if entry.without_reference and system.provider != "replay":
-        expected = "it of a replayed system alone: a test without a reference fails here"
+        expected = "it in a replayed system only: a test without a reference fails here"
         raise document.error((*path, "without_reference"), "true", expected, "name benchmarks, or add references")
     if entry.without_reference:
         return
@@ -358,7 +370,7 @@ def _check_disabled(path: Path_, entry: Disabled, system: System, document: Docu
     unknown = next((name for name in entry.benchmark or () if name not in BENCHMARKS), None)
     if unknown is not None:
         near = did_you_mean(unknown, BENCHMARKS)
-        raise document.error((*path, "benchmark"), show(unknown), "a benchmark of railyard", near)
+        raise document.error((*path, "benchmark"), show(unknown), "a benchmark that Railyard knows", near)
     if entry.rails is not None:
         fabrics = [system.fabrics[entry.fabric]] if entry.fabric else list(system.fabrics.values())
         most = max(len(fabric.rails) for fabric in fabrics)
@@ -390,7 +402,8 @@ def _refuse_twin(one: Price, place: int, other: Price, index: int, document: Doc
     if shared and one.rails == other.rails and _meet(one.nodes, other.nodes):
         line = document.line(("prices", place))
         found = f"a second price of {shared[0]} for the same numbers of nodes and rails"
-        raise document.error(("prices", index), found, f"one price (line {line} has it)", "part them by nodes or rails")
+        action = "separate them by nodes or rails"
+        raise document.error(("prices", index), found, f"one price (line {line} has it)", action)
 
 
 def _meet(one: NodeCounts, other: NodeCounts) -> bool:

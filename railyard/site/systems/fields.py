@@ -14,6 +14,7 @@ from railyard.benchmarks.table.applications import APPLICATIONS
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.benchmarks.tools import TOOLS
 from railyard.hardware import links
+from railyard.site.systems import jobs
 from railyard.stacks import table
 
 _NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
@@ -69,6 +70,23 @@ LinkName = Annotated[
 ]
 ToolName = Annotated[
     Name, _known(TOOLS, "a tool of docs/howto/spack.md"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
+]
+
+
+SchedulerName = Annotated[
+    Name,
+    _known(jobs.SCHEDULERS, "a scheduler of docs/howto/clusters.md"),
+    WithJsonSchema({"type": "string", "enum": list(jobs.SCHEDULERS)}),
+]
+LauncherName = Annotated[
+    Name,
+    _known(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard"),
+    WithJsonSchema({"type": "string", "enum": list(jobs.LAUNCHERS)}),
+]
+ModulesSystem = Annotated[
+    Name,
+    _known(jobs.MODULES_SYSTEMS, "a kind of environment modules that ReFrame has"),
+    WithJsonSchema({"type": "string", "enum": list(jobs.MODULES_SYSTEMS)}),
 ]
 
 

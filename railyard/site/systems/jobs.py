@@ -27,6 +27,19 @@ FAMILIES: Mapping[str, str] = {
     "lsf": "lsf",
     FLUX_BATCH: "flux",
 }
+#: Every scheduler that a system's file may name: those of ReFrame 4.10, and ours.
+SCHEDULERS = (
+    *("local", "slurm", "squeue", "pbs", "pbspro", "torque", "lsf", "flux", "sge", "oar", "ssh"),
+    *(SLURM_WITHOUT_DATABASE, FLUX_BATCH),
+)
+#: Every launcher that it may name: those of ReFrame 4.10, and ours.
+LAUNCHERS = (
+    *("local", "srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "alps", "ibrun"),
+    *("lrun", "lrun-gpu", "clush", "pdsh", "ssh", "upcrun", "upcxx-run"),
+    *("flux-run", "namespaces", "guests", "replay"),
+)
+#: The kinds of environment modules that ReFrame 4.10 can load; tmod4 is its old name of envmod.
+MODULES_SYSTEMS = ("nomod", "lmod", "envmod", "tmod4", "spack")
 #: Schedulers of ReFrame 4.10 that learn no exit code of a job: the job's script writes it down itself.
 WITHOUT_EXIT_CODE = ("squeue", "lsf", "sge")
 

@@ -24,8 +24,11 @@ from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
     Blocking,
     HostPattern,
+    LauncherName,
     LinkName,
+    ModulesSystem,
     NodeNames,
+    SchedulerName,
     SlotName,
     StackName,
     Subnet,
@@ -135,6 +138,10 @@ class Fabric(Model):
     )
     leaf_switches: dict[Name, NodeNames] = Field(
         {}, description="Leaf switch: the nodes at it (node[001-018]); all pairs of nodes tells a slow side by it"
+    )
+    up_links: Count | None = Field(
+        None,
+        description="How many up-links each leaf switch has, as far as a sample of the pairs is to tell its coverage",
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
     gid_index: Annotated[int, Field(strict=True, ge=0, le=LARGEST["gid_index"])] | None = Field(
@@ -291,13 +298,13 @@ class System(Model):
         "launcher or stacks is used",
     )
     hostnames: tuple[HostPattern, ...] = Field((), description="Patterns of its hosts; none: only chosen by --system")
-    scheduler: Name = "local"
-    launcher: Name = "local"
+    scheduler: SchedulerName = "local"
+    launcher: LauncherName = "local"
     access: tuple[Option, ...] = Field((), description="Options that every job gives the scheduler")
     jobs: SchedulerSettings = Field(
         default_factory=lambda: SchedulerSettings.model_validate({}), description="How jobs are asked for"
     )
-    modules_system: Name | None = None
+    modules_system: ModulesSystem | None = None
     nodes: Nodes
     gpus: Gpus | None = Field(None, description="The GPUs of every node; left out: none that tests use")
     report_only: Annotated[

@@ -26,7 +26,7 @@ def layout_of(table: Table, expected_mb_s: float | None, leaf_of: Leaves = _UNKN
     """Return the nodes of all rounds in the order of their ranks, and the leaf switch of each.
 
     ``expected_mb_s`` is the least that a pair should give; None where nobody says so. Raises ValueError for one node, a
-    node twice, or one that stands at none of the leaf switches that are known.
+    node twice, or one that is at none of the known leaf switches.
     """
     hosts = hosts_of(table)
     return Layout(hosts, sides(leaf_of, hosts), expected=expected_mb_s)

@@ -42,13 +42,17 @@ def conflicts(readings: Mapping[str, NodeCounters], rails: Collection[str]) -> t
     """
     known = {node: reading.addresses for node, reading in readings.items()}
     whose = {which: (node, device) for node, its in known.items() for which, device in its.hardware.items()}
+    owners: dict[str, str] = {}
+    for node, its in known.items():
+        for address in its.own:
+            owners.setdefault(address, node)
     found: dict[tuple[str, str], Conflict] = {}
     for node, its in known.items():
         for neighbour in its.neighbours:
             seen = readings[node].device(neighbour.device)
             if neighbour.device not in rails and (seen is None or seen.beside is None):
                 continue
-            owner = next((name for name, other in known.items() if neighbour.address in other.own), None)
+            owner = owners.get(neighbour.address)
             if owner is None or owner == node or neighbour.hardware in known[owner].hardware:
                 continue
             who = whose.get(neighbour.hardware, (None, None))

@@ -5,11 +5,31 @@ left over one rail and arrived over another is nobody else's traffic.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from railyard.base.bounds import CARRIED_SHARE, IDLE_SHARE, LEAST_PAYLOAD, UNMEANT_BYTES, UNMEANT_SHARE
+from railyard.base.hostlist import named
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.verdict.path.traffic import WAYS, Finding, Plan, Spread, Way, meant_bytes, split_finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """What the nodes of a run carried over its meant rails, each summed once: bytes by way, node and rail.
+
+    ``of_all``: by way and rail, over all nodes. ``unlike``: by way, the nodes that did not carry what they were to
+    move, in the split that was due. ``least``: bytes above which two ends differ.
+    """
+
+    carried: Mapping[Way, Mapping[str, Mapping[str, int]]]
+    of_all: Mapping[Way, Mapping[str, int]]
+    unlike: Mapping[Way, frozenset[str]]
+    least: float
+
+    def more(self, way: Way, rail: str) -> int:
+        """By how much all nodes counted more over a rail the other way."""
+        return self.of_all[_other(way)][rail] - self.of_all[way][rail]
 
 
 def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], Finding]:
@@ -20,12 +40,15 @@ def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tup
     and packets are no bytes.
     """
     known = _compared(readings, plan)
-    found = {}
+    if not known:
+        return {}
+    ends, found = _ends(known, plan), {}
     for way in WAYS:
-        for node in known:
-            lacking = [rail for rail in plan.rails if _lacks(known, plan, node, rail, way)]
+        short = [rail for rail in plan.rails if ends.more(way, rail) > ends.least]
+        for node in known if short else ():
+            lacking = [rail for rail in short if _lacks(ends, plan, node, rail, way)]
             if lacking:
-                found[node, way] = _contradiction(known, plan, node, lacking, way)
+                found[node, way] = _contradiction(ends, node, lacking, way)
     return found
 
 
@@ -69,27 +92,37 @@ def _least_told(plan: Plan) -> float:
     return max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
 
 
-def _lacks(known: Mapping[str, NodeCounters], plan: Plan, node: str, rail: str, way: Way) -> bool:
+def _ends(known: Mapping[str, NodeCounters], plan: Plan) -> _Ends:
+    carried = {way: {node: meant_bytes(reading, plan, way) for node, reading in known.items()} for way in WAYS}
+    return _Ends(
+        carried,
+        {way: {rail: sum(each[rail] for each in of.values()) for rail in plan.rails} for way, of in carried.items()},
+        {
+            way: frozenset(node for node, each in of.items() if not _is_as_meant(node, each, plan, way))
+            for way, of in carried.items()
+        },
+        _least_told(plan),
+    )
+
+
+def _lacks(ends: _Ends, plan: Plan, node: str, rail: str, way: Way) -> bool:
     """Return whether a node's counter of a rail stands still, while what the other ends counted is as it was meant.
 
     What arrived over another rail than it was sent is lacking on none: all rails together must lack it, too.
     """
-    other = _other(way)
     if plan.traffic[node].payload(way) < LEAST_PAYLOAD.value:
         return False
-    own = [meant_bytes(reading, plan, way) for reading in known.values()]
-    theirs = [meant_bytes(reading, plan, other) for reading in known.values()]
-    bound = _least_told(plan)
-    lacking = sum(each[rail] for each in theirs) - sum(each[rail] for each in own)
-    of_all = sum(sum(each.values()) for each in theirs) - sum(sum(each.values()) for each in own)
-    if min(lacking, of_all) <= bound or meant_bytes(known[node], plan, way)[rail] >= IDLE_SHARE.value * lacking:
+    lacking = ends.more(way, rail)
+    if min(lacking, sum(ends.more(way, each) for each in plan.rails)) <= ends.least:
         return False
-    return all(_is_as_meant(each, reading, plan, other) for each, reading in known.items() if each != node)
+    if ends.carried[way][node][rail] >= IDLE_SHARE.value * lacking:
+        return False
+    return ends.unlike[_other(way)] <= {node}
 
 
-def _is_as_meant(node: str, reading: NodeCounters, plan: Plan, way: Way) -> bool:
+def _is_as_meant(node: str, carried: Mapping[str, int], plan: Plan, way: Way) -> bool:
     """Return whether a node carried one way what the run was to move, in the split that was due."""
-    moved, carried = plan.traffic[node], meant_bytes(reading, plan, way)
+    moved = plan.traffic[node]
     if moved.payload(way) < LEAST_PAYLOAD.value:
         return True
     if sum(carried.values()) < CARRIED_SHARE.value * moved.payload(way):
@@ -98,13 +131,13 @@ def _is_as_meant(node: str, reading: NodeCounters, plan: Plan, way: Way) -> bool
     return split_finding(spread, plan.policy, plan.pairs, plan.collective) is None
 
 
-def _contradiction(known: Mapping[str, NodeCounters], plan: Plan, node: str, rails: Sequence[str], way: Way) -> Finding:
+def _contradiction(ends: _Ends, node: str, rails: Sequence[str], way: Way) -> Finding:
     other, over = _other(way), listing(list(rails))
-    others = [each for each in known if each != node]
-    theirs = sum(meant_bytes(known[each], plan, other)[rail] for each in others for rail in rails)
-    own = sum(meant_bytes(known[node], plan, way)[rail] for rail in rails)
+    others = [each for each in ends.carried[other] if each != node]
+    theirs = sum(ends.of_all[other][rail] - ends.carried[other][node][rail] for rail in rails)
+    own = sum(ends.carried[way][node][rail] for rail in rails)
     sentence = (
-        f"path not proven: over {over} {listing(others)} {other} {traffic(theirs)}, and {node} counted {traffic(own)} "
+        f"path not proven: over {over} {named(others)} {other} {traffic(theirs)}, and {node} counted {traffic(own)} "
         f"{way}: the two ends contradict each other, so the counter of bytes {way} of {over} on {node} is wrong, and "
         f"not the rail"
     )

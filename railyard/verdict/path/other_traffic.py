@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from railyard.base.bounds import SHARED_FACTOR, SHARED_KNOWN, UNMEANT_BYTES, UNMEANT_SHARE
+from railyard.base.hostlist import named
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
@@ -24,6 +25,9 @@ from railyard.verdict.path.traffic import (
     split_finding,
     unmeant_bytes,
 )
+
+#: By (rail, way): how many bytes more all nodes of a run counted than the other way.
+Unbalanced = Mapping[tuple[str, Way], int]
 
 
 def stray_finding(node: str, reading: NodeCounters, plan: Plan) -> Finding | None:
@@ -60,15 +64,16 @@ def rail_of_interface(reading: NodeCounters, device: str) -> str | None:
     return None if found is None else found.beside
 
 
-def disturbance(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
+def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbalanced) -> str | None:
     """Return the sentence of a run whose rails carried somebody else's traffic too; None where none was seen.
 
-    It is no failure by itself. Rails that count packets are left out: as bytes theirs are upper bounds.
+    It is no failure by itself. Rails that count packets are left out: as bytes theirs are upper bounds. ``strange`` is
+    what ``unbalanced`` found.
     """
-    for (rail, way), amount in _unbalanced(readings, plan).items():
+    for (rail, way), amount in strange.items():
         other = "received" if way == "sent" else "sent"
         return (
-            f"shared: over {rail} {listing(list(plan.traffic))} {way} {traffic(amount)} more than they {other} (bound "
+            f"shared: over {rail} {named(list(plan.traffic))} {way} {traffic(amount)} more than they {other} (bound "
             f"{traffic(_bound(plan))}, the larger of {UNMEANT_SHARE.name} and {UNMEANT_BYTES.name})"
         )
     for node, moved in plan.traffic.items():
@@ -88,7 +93,7 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
     return None
 
 
-def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan) -> bool:
+def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan, of_others: Unbalanced) -> bool:
     """Return whether somebody else's traffic may be all that made the split of a node uneven.
 
     Either what did not go between the nodes of the run makes it right once it is taken away, or the node carried more
@@ -96,7 +101,7 @@ def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan)
     """
     if plan.collective or in_packets(readings[spread.node], plan) is not None:
         return False
-    strange = {rail: amount for (rail, way), amount in _unbalanced(readings, plan).items() if way == spread.way}
+    strange = {rail: amount for (rail, way), amount in of_others.items() if way == spread.way}
     if strange:
         own = {rail: max(0, spread.on(rail) - strange.get(rail, 0)) for rail in spread.rates}
         return split_finding(replace(spread, carried=own), plan.policy, plan.pairs, plan.collective) is None
@@ -141,7 +146,7 @@ def _bound(plan: Plan) -> float:
     return max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
 
 
-def _unbalanced(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], int]:
+def unbalanced(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], int]:
     """Return by how much the run's nodes sent more over a rail than all of them received there, or the other way.
 
     Whatever nodes of a run send each other, one of them receives: the rest came from elsewhere or went there. Of a
@@ -152,13 +157,17 @@ def _unbalanced(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[
         return {}
     if any(reading.problem is not None for reading in known):
         return {}
+    bound = _bound(plan)
+    counted = [rail for rail in plan.rails if all(_counts_bytes(reading, rail) for reading in known)]
+    carried = {way: [meant_bytes(reading, plan, way) for reading in known] for way in WAYS}
     found: dict[tuple[str, Way], int] = {}
-    for rail in plan.rails:
-        devices = [reading.device(rail) for reading in known]
-        if any(each is None or each.trouble is not None or each.packet_bytes is not None for each in devices):
-            continue
-        sent = sum(meant_bytes(reading, plan, "sent")[rail] for reading in known)
-        more = sent - sum(meant_bytes(reading, plan, "received")[rail] for reading in known)
-        if abs(more) > _bound(plan):
-            found[rail, "sent" if more > 0 else "received"] = abs(more)
+    for rail in counted:
+        sent, received = (sum(each[rail] for each in carried[way]) for way in WAYS)
+        if abs(sent - received) > bound:
+            found[rail, "sent" if sent > received else "received"] = abs(sent - received)
     return found
+
+
+def _counts_bytes(reading: NodeCounters, rail: str) -> bool:
+    device = reading.device(rail)
+    return device is not None and device.trouble is None and device.packet_bytes is None

@@ -6,10 +6,11 @@ the system's file bounds it. One flow goes over one port, so that a bond with a 
 it ever had: it is found here, not by a bandwidth.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from railyard.base.bounds import HARD_ERRORS, RESENT_LEAST, RESENT_SHARE
-from railyard.base.wording import listing, percent
+from railyard.base.wording import counted, listing, percent, some
 from railyard.hardware.bonding import carrying, one_at_a_time
 from railyard.hardware.counters import error_maximum
 from railyard.job.counters.node import Bond, DeviceCounters, NodeCounters
@@ -89,20 +90,58 @@ def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> l
     """Return what was seen and decides nothing, and what could not be seen, a sentence each."""
     said = []
     for rail, device in _of_rails(reading, rails):
-        where = _where(rail, device, node)
         if device.signals:
             grown = [f"{plain_name(counter)} {count}" for counter, count in device.signals.items()]
             more = f" and {len(grown) - _SHOWN} more" if len(grown) > _SHOWN else ""
-            said.append(f"signals on {where}: {', '.join(grown[:_SHOWN])}{more}")
-        for counter in device.stuck:
-            stands = f"{plain_name(counter)} of {where} stood at its maximum, {error_maximum(counter)}, before the run"
-            said.append(f"{stands} and cannot be seen to grow: clear it")
-        if device.virtual:
-            said.append(f"port errors of {where} not seen: it is a virtual function")
-    if loses(reading) and reading.resent and reading.sent:
-        share = f"{percent(reading.resent / reading.sent)}; bound {percent(RESENT_SHARE.value)}, {RESENT_SHARE.name}"
-        said.append(f"TCP of {node} sent {reading.resent} of {reading.sent} segments again ({share})")
+            said.append(f"signals on {_where(rail, device, node)}: {', '.join(grown[:_SHOWN])}{more}")
+        said += _unseen(node, rail, device)
+    return said + _resent(node, reading)
+
+
+def remarks_of_many(
+    readings: Mapping[str, NodeCounters], rails: Collection[str], bonded: Mapping[str, int]
+) -> list[str]:
+    """Return what ``port_remarks`` and ``error_remarks`` say of each node, for more nodes than a sentence can name.
+
+    Signals are summed: on how many rails each grew, and the most that it did.
+    """
+    most: dict[str, tuple[int, str]] = {}
+    counts: Counter[str] = Counter()
+    others: list[str] = []
+    for node, reading in readings.items():
+        others += port_remarks(node, reading, bonded)
+        for rail, device in _of_rails(reading, rails):
+            for counter, count in device.signals.items():
+                counts[counter] += 1
+                if count > most.get(counter, (0, ""))[0]:
+                    most[counter] = count, _where(rail, device, node)
+            others += _unseen(node, rail, device)
+        others += _resent(node, reading)
+    said = [
+        f"signals: {plain_name(counter)} grew on {counted(of, 'port')}, by {grown} at most ({where})"
+        for counter, of in counts.most_common()
+        for grown, where in (most[counter],)
+    ]
+    return [*said, *([some(others)] if others else [])]
+
+
+def _unseen(node: str, rail: str, device: DeviceCounters) -> list[str]:
+    """Return what of a port's errors cannot be seen, a sentence each."""
+    where = _where(rail, device, node) if device.stuck or device.virtual else ""
+    said = []
+    for counter in device.stuck:
+        stands = f"{plain_name(counter)} of {where} stood at its maximum, {error_maximum(counter)}, before the run"
+        said.append(f"{stands} and cannot be seen to grow: clear it")
+    if device.virtual:
+        said.append(f"port errors of {where} not seen: it is a virtual function")
     return said
+
+
+def _resent(node: str, reading: NodeCounters) -> list[str]:
+    if not (loses(reading) and reading.resent and reading.sent):
+        return []
+    share = f"{percent(reading.resent / reading.sent)}; bound {percent(RESENT_SHARE.value)}, {RESENT_SHARE.name}"
+    return [f"TCP of {node} sent {reading.resent} of {reading.sent} segments again ({share})"]
 
 
 def loses(reading: NodeCounters) -> bool:

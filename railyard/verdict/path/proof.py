@@ -10,14 +10,29 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
+from railyard.base.hostlist import MOST_IN_WORDS, named
 from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import ProofState, RailTraffic, Suspect
 from railyard.verdict.path.addresses import Conflict
 from railyard.verdict.path.both_ends import crossed, still_counters
 from railyard.verdict.path.left_out import of_their_own
-from railyard.verdict.path.other_traffic import disturbance, is_excused, rail_of_interface, stray_finding
-from railyard.verdict.path.ports import error_findings, error_remarks, link_findings, port_findings, port_remarks
+from railyard.verdict.path.other_traffic import (
+    Unbalanced,
+    disturbance,
+    is_excused,
+    rail_of_interface,
+    stray_finding,
+    unbalanced,
+)
+from railyard.verdict.path.ports import (
+    error_findings,
+    error_remarks,
+    link_findings,
+    port_findings,
+    port_remarks,
+    remarks_of_many,
+)
 from railyard.verdict.path.traffic import (
     WAYS,
     Finding,
@@ -74,13 +89,13 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     In this order: what the counters cannot tell; payload that is missing on the meant rails; traffic on other
     networks; the split. A failure that is certain goes before a doubt about another node.
     """
-    still = still_counters(readings, plan)
-    findings = _findings(readings, plan, still)
+    still, strange = still_counters(readings, plan), unbalanced(readings, plan)
+    findings = _findings(readings, plan, still, strange)
     decisive = next((f for f in findings if f.state == "failed"), None) or next(iter(findings), None)
     nodes = {name: rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
     expected = sum(t.sent_bytes + t.received_bytes for t in plan.traffic.values())
     if decisive is None:
-        shared = disturbance(readings, plan)
+        shared = disturbance(readings, plan, strange)
         said = () if shared is None else (shared,)
         sentence = "; ".join((_proven(readings, plan), *said, *_remarks(readings, plan)))
         return PathProof("proven", sentence, None, "", (), nodes, expected, shared)
@@ -93,7 +108,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
         _in_order(findings),
         nodes,
         expected,
-        None if still or over_another else disturbance(readings, plan),
+        None if still or over_another else disturbance(readings, plan, strange),
         uneven=decisive.uneven,
         lost="; ".join(finding.sentence for finding in findings if finding.is_link) or None,
     )
@@ -108,7 +123,7 @@ def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
 
 
 def _findings(
-    readings: Mapping[str, NodeCounters], plan: Plan, still: Mapping[tuple[str, Way], Finding]
+    readings: Mapping[str, NodeCounters], plan: Plan, still: Mapping[tuple[str, Way], Finding], strange: Unbalanced
 ) -> list[Finding]:
     if not plan.rails or not plan.traffic:
         return [_unproven("no rail is named that the run should use", "the system's rails")]
@@ -122,7 +137,7 @@ def _findings(
             found.append(doubt or _unproven(f"no counters of {node}", ""))
             continue
         found += link_findings(node, reading, plan.rails)
-        found += [finding for finding in _node_findings(node, readings, plan, still) if finding]
+        found += [finding for finding in _node_findings(node, readings, plan, still, strange) if finding]
         found += port_findings(node, reading, plan.bonded)
         found += error_findings(node, reading, plan.rails, plan.error_bounds)
     if any(finding.idle for finding in found):
@@ -145,7 +160,7 @@ def _idle_everywhere(found: list[Finding], plan: Plan) -> list[Finding]:
 
 def unused_by_the_stack(rails: Sequence[str], nodes: Sequence[str]) -> Suspect:
     """Return the stack as the suspect for rails that idled on all of these nodes."""
-    reason = f"{listing(list(rails))} idled on all of {listing(list(nodes))}: the stack did not use it"
+    reason = f"{listing(list(rails))} idled on all of {named(list(nodes))}: the stack did not use it"
     return Suspect("stack", reason)
 
 
@@ -175,7 +190,11 @@ def _doubt(node: str, reading: NodeCounters | None, plan: Plan) -> Finding | Non
 
 
 def _node_findings(
-    node: str, readings: Mapping[str, NodeCounters], plan: Plan, still: Mapping[tuple[str, Way], Finding]
+    node: str,
+    readings: Mapping[str, NodeCounters],
+    plan: Plan,
+    still: Mapping[tuple[str, Way], Finding],
+    strange: Unbalanced,
 ) -> list[Finding | None]:
     reading, moved = readings[node], plan.traffic[node]
     if max(moved.sent_bytes, moved.received_bytes) < LEAST_PAYLOAD.value:
@@ -206,7 +225,7 @@ def _node_findings(
             uneven = split_finding(spread, plan.policy, plan.pairs, plan.collective)
             # An idle rail is the stack's doing, whoever else uses the others.
             may_be = uneven is not None and uneven.fault == "fabric"
-            found.append(None if may_be and is_excused(spread, readings, plan) else uneven)
+            found.append(None if may_be and is_excused(spread, readings, plan, strange) else uneven)
     found.append(stray_finding(node, reading, plan))
     return found
 
@@ -260,10 +279,12 @@ def _proven(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
     counted = next((found for node in plan.traffic if (found := in_packets(readings[node], plan)) is not None), None)
     if counted is not None:
         kind += f", upper bounds: {counted.device} counts packets, of at most {counted.packet_bytes} B each"
-    return f"{traffic(whole)} moved on {listing(list(plan.traffic))}: {shares}{rest}{kind}"
+    return f"{traffic(whole)} moved on {named(list(plan.traffic))}: {shares}{rest}{kind}"
 
 
 def _remarks(readings: Mapping[str, NodeCounters], plan: Plan) -> list[str]:
+    if len(plan.traffic) > MOST_IN_WORDS:
+        return remarks_of_many({node: readings[node] for node in plan.traffic}, plan.rails, plan.bonded)
     return [
         said
         for node in plan.traffic

@@ -18,7 +18,7 @@ from railyard.base.bounds import (
 )
 from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import DeviceCounters, NodeCounters
-from railyard.results.record.form import RailTraffic, Suspect
+from railyard.results.record.form import RailTraffic, Suspect, rail_traffic
 
 Way = Literal["sent", "received"]
 
@@ -169,15 +169,12 @@ def unmeant_bytes(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]
 
 def rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailTraffic, ...]:
     """Return what every device of a node moved, for the record."""
-    total = sum(sum(meant_bytes(reading, plan, way).values()) for way in WAYS)
-    rows = []
-    for device in reading.devices:
-        meant = device.device in plan.rails
-        tx, rx = device.tx.delta_bytes, device.rx.delta_bytes
-        known = meant and total > 0 and tx is not None and rx is not None
-        share = ((tx or 0) + (rx or 0)) / total if known else None
-        rows.append(RailTraffic(device.device, meant, tx, rx, share))
-    return tuple(rows)
+    return rail_traffic(
+        [device.device for device in reading.devices],
+        [device.device in plan.rails for device in reading.devices],
+        [device.tx.delta_bytes for device in reading.devices],
+        [device.rx.delta_bytes for device in reading.devices],
+    )
 
 
 def in_packets(reading: NodeCounters, plan: Plan) -> DeviceCounters | None:
@@ -223,13 +220,13 @@ def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
 
     What one end did not send the other did not receive: which of them is slow, or what lies between, nobody can say.
     """
-    ends: dict[str | None, list[str]] = {}
+    ends: dict[str | None, dict[str, None]] = {}
     for one in suspects:
-        if one.reason == SHORT and one.node is not None and one.node not in ends.setdefault(one.rail, []):
-            ends[one.rail].append(one.node)
+        if one.reason == SHORT and one.node is not None:
+            ends.setdefault(one.rail, {})[one.node] = None
     found = []
     for one in suspects:
-        nodes = ends.get(one.rail, []) if one.reason == SHORT else []
+        nodes = ends.get(one.rail, {}) if one.reason == SHORT else {}
         found.append(Suspect("pair", SHORT, "-".join(nodes), one.rail) if len(nodes) == 2 else one)
     return found
 

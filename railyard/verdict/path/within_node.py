@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from railyard.base.bounds import UNMEANT_BYTES, UNMEANT_SHARE
-from railyard.base.wording import listing, traffic
+from railyard.base.hostlist import named
+from railyard.base.wording import traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.path.proof import PathProof
@@ -46,7 +47,7 @@ def judge(
                 suspect = Suspect("stack", f"a network carried what {by} should have", node, device.device)
                 return PathProof("failed", sentence, "set-up", look, (suspect,), shown, total)
     least = min(payload_bytes.values(), default=0)
-    sentence = f"no network of {listing(sorted(nodes))} carried it: each {who} moved {traffic(least)} one way in {by}"
+    sentence = f"no network of {named(sorted(nodes))} carried it: each {who} moved {traffic(least)} one way in {by}"
     return PathProof("proven", sentence, None, "", (), shown, total)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from railyard.base.hostlist import named
 from railyard.base.wording import listing, message_size, number, percent, size_ranges
 from railyard.verdict.rules.model import (
     RULE_NAMES,
@@ -155,7 +156,7 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
 
 
 def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
-    rails, nodes = listing(inputs.rails), listing(inputs.nodes)
+    rails, nodes = listing(inputs.rails), named(inputs.nodes)
     # A recording names no nodes.
     of_nodes, between = (f" of {nodes}", f" between {nodes} and good partners") if nodes else ("", "")
     where = f"{violation.sentence}, over {rails}{of_nodes}"

@@ -8,7 +8,8 @@ expected split, and over no other network.
 from collections.abc import Callable, Mapping
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted, listing
+from railyard.base.hostlist import MOST_IN_WORDS, named
+from railyard.base.wording import counted, listing, places, some
 from railyard.results.record.form import FaultClass
 from railyard.verdict.rules.model import (
     RULE_NAMES,
@@ -42,7 +43,7 @@ def complete(inputs: Inputs) -> RuleResult:
         count = counted(job.tables, "complete table")
         return passed(1, f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)")
     validated = ", validated by the benchmark itself" if job.validates else ""
-    return passed(1, f"exit code 0 on {listing(job.nodes_seen)}, {counted(job.tables, 'complete table')}{validated}")
+    return passed(1, f"exit code 0 on {named(job.nodes_seen)}, {counted(job.tables, 'complete table')}{validated}")
 
 
 def metrics(inputs: Inputs) -> RuleResult:
@@ -126,12 +127,12 @@ def _refused(inputs: Inputs) -> RuleResult | None:
     refused = inputs.job.refused
     if not refused:
         return None
-    sentence = "; ".join(rail.sentence for rail in refused)
+    sentence = some([rail.sentence for rail in refused])
     blind = [rail.node for rail in refused if rail.rail is None]
     if blind:
-        look = f"the mounts of {listing(blind)}, and of its containers: what is at /sys there (mount, ls /sys/class)"
+        look = f"the mounts of {named(blind)}, and of its containers: what is at /sys there (mount, ls /sys/class)"
         return failed(1, sentence, "node", look)
-    where = listing([f"{rail.rail} of {rail.node}" for rail in refused])
+    where = places([f"{rail.rail} of {rail.node}" for rail in refused])
     return failed(1, sentence, "fabric", f"cable, port and driver of {where}")
 
 
@@ -140,7 +141,7 @@ def _rails_unlike(inputs: Inputs) -> RuleResult | None:
         return None
     look = "ip link and ip address on the nodes that are named, their cables, and the rails of the system's file"
     if inputs.suspects:  # rails that run slower than they are meant to
-        where = listing([f"{one.rail} of {one.node}" for one in inputs.suspects])
+        where = places([f"{one.rail} of {one.node}" for one in inputs.suspects])
         look = f"cable, port, slot and riser of {where}: link state (ibstat, lspci -vv), and that of its switch port"
         return failed(1, inputs.job.rails_unlike, "fabric", look)
     return failed(1, inputs.job.rails_unlike, "set-up", look)
@@ -155,7 +156,7 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
     said = "" if job.ended is None else f"; {job.ended.sentence}"
     where = f"{bound} (bound from the check or the system's file)"
     sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}{_lost_links(inputs)}"
-    between = f" between {listing(inputs.nodes)}" if inputs.nodes else ""
+    between = f" between {named(inputs.nodes)}" if inputs.nodes else ""
     look = f"whether {listing(inputs.rails)} passes traffic{between} (ping, carrier, counters)"
     if inputs.path.lost is not None:
         look = inputs.path.look_at
@@ -182,12 +183,16 @@ def _nodes(inputs: Inputs) -> RuleResult | None:
     if not job.nodes_expected and inputs.replayed is None:
         sentence = "neither the scheduler nor the job says which nodes it had"
         return failed(1, sentence, "scheduler", "the scheduler's own record of the job")
-    missing = [node for node in job.nodes_expected if node not in job.nodes_seen]
-    extra = [node for node in job.nodes_seen if node not in job.nodes_expected]
+    expected, seen = set(job.nodes_expected), set(job.nodes_seen)
+    missing = [node for node in job.nodes_expected if node not in seen]
+    extra = [node for node in job.nodes_seen if node not in expected]
     if not missing and not extra:
         return None
-    found = listing(job.nodes_seen) or "no node"
-    sentence = f"the job ran on {found}, expected {listing(job.nodes_expected)}"
+    found = named(job.nodes_seen) or "no node"
+    sentence = f"the job ran on {found}, expected {named(job.nodes_expected)}"
+    if len(expected) > MOST_IN_WORDS:
+        sentence += f": {named(missing)} missing" if missing else ""
+        sentence += f": {named(extra)} not expected" if extra else ""
     return failed(1, sentence, "scheduler", "how the launcher was given hosts and ranks per node")
 
 

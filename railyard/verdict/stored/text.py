@@ -3,24 +3,37 @@
 from collections.abc import Sequence
 from typing import Any
 
-from railyard.base.wording import message_size, number
+from railyard.base.wording import counted, message_size, number
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement
 
 FORMAT = 1
+#: States that are written otherwise for a person.
+_WORDS = {"not-judged": "not judged"}
 
 
 def text(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> str:
     """Return the judgements as lines: a block each, the verdict of the whole output last."""
     lines = [f"{name} against {target.described}"]
     for judgement in judgements:
-        lines += ["", _title(judgement), f"  {judgement.state.upper()}  {judgement.sentence}"]
+        lines += [
+            "",
+            _title(judgement),
+            f"  {_WORDS.get(judgement.state, judgement.state).upper()}  {judgement.sentence}",
+        ]
         lines += [f"  {_curve(curve)}" for curve in judgement.curves]
         lines += [f"  {cause.sentence}" for cause in judgement.causes]
         lines += [f"  {remark}" for remark in judgement.remarks]
-    counts = [f"{count} {state}" for state, count in _counts(judgements).items()]
-    return "\n".join([*lines, "", f"not judged here: {NOT_JUDGED_HERE}", f"{_state(judgements)}: {', '.join(counts)}"])
+    return "\n".join([*lines, "", f"not judged here: {NOT_JUDGED_HERE}", _last(judgements)])
+
+
+def _last(judgements: Sequence[Judgement]) -> str:
+    """Return ``fail: 1 benchmark``, or ``fail: 3 benchmarks: 1 fail, 2 pass`` where they differ."""
+    counts = [f"{count} {_WORDS.get(state, state)}" for state, count in _counts(judgements).items()]
+    parts = f": {', '.join(counts)}" if len(counts) > 1 else ""
+    state = _state(judgements)
+    return f"{_WORDS.get(state, state)}: {counted(len(judgements), 'benchmark')}{parts}"
 
 
 def as_json(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Outputs of installed applications by stated patterns: a time, an end, a licence that was refused."""
+"""Outputs of installed applications, read by stated patterns: a time, an end, a refused licence."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A recorded run of su3_rmd: its rate, and what its plaquette, residuals and lattice are held against."""
+"""A recorded run of su3_rmd: its rate, and the values with which its plaquette, residuals and lattice are compared."""
 
 import re
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def test_the_rate_is_the_solves_mean_by_time_of_a_nodes_ranks() -> None:
     assert (table.units[0], table.benchmark, table.version) == ("Mflop/s", "asqtad", "7.8.1")
     # four ranks on two nodes are two on each
     assert parse(TEXT, 2).tables[0].column("performance")[0] == pytest.approx(2 * mean)
-    # by operations: what all solves did, over the time that they took
+    # by operations: those of all solves, divided by the time of all solves
     iterations = sum(int(found) for found in re.findall(r"masses = 1 iters = (\d+)", TEXT))
     assert mean == pytest.approx(
         1187 * 4 * 4 * 8 * 8 * iterations / 4 / 1e6 / sum(time for time, _ in solves), rel=1e-4

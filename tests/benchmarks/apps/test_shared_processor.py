@@ -1,4 +1,4 @@
-"""What two ranks on one processor cost one another, in words."""
+"""How much two ranks on one processor slow each other, in words."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Runs of HPC Challenge and GPCNeT, of recorded outputs: what is demanded, what a link bounds, and what a site asks."""
+"""Runs of HPC Challenge and GPCNeT from recorded outputs: requirements, bounds of a link, and a site's references."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,7 @@ FILES = {
     NETWORK_LOAD_TEST: "gpcnet1.3-network_load_test-openmpi4.1.4-shm.out",
 }
 TEN = tuple(f"n{number}" for number in range(10))
-#: MB each way of a node, a little more than the rings alone: 792 MB of HPC Challenge, 2265 MB of GPCNeT.
+#: MB per node each way, slightly more than the rings alone: 792 MB for HPC Challenge, 2265 MB for GPCNeT.
 MOVED = {HPCC: 860.0, NETWORK_TEST: 2300.0, NETWORK_LOAD_TEST: 50.0}
 Run = Callable[..., Assessment]
 
@@ -36,7 +36,7 @@ def text_of(key: str) -> str:
 
 @pytest.fixture
 def ran(virtual: Site) -> Run:
-    """Return a function that assesses a run: its benchmark, output, MB a node, ranks a node, site, exit code."""
+    """Return a function that assesses a run: its benchmark, output, MB per node, ranks per node, site, exit code."""
 
     def run(
         key: str, output: str | None = None, mb: float | None = None, *, ranks_per_node: int = 1,

@@ -1,4 +1,4 @@
-"""`railyard init`: a site that loads, that holds what it should, and over which nothing is written."""
+"""`railyard init`: makes a site that loads and has all its parts, and never overwrites one."""
 
 from pathlib import Path
 
@@ -96,5 +96,5 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path, capsys: pyte
     assert main(["init", str(tmp_path / "file" / "site")]) == 2
     assert capsys.readouterr().err == (
         f"railyard: {tmp_path}/file/site/{first}: cannot be written (Not a directory), expected a folder that you may "
-        "write to; choose another, or mend its permissions\n"
+        "write to; choose another, or correct its permissions\n"
     )

@@ -1,4 +1,4 @@
-"""`railyard judge`: verdicts of stored outputs, what is not judged, and a sentence for all that a user gets wrong."""
+"""`railyard judge`: verdicts of stored outputs, what is not judged, and a sentence for each mistake of a user."""
 
 import json
 from collections.abc import Mapping
@@ -32,12 +32,12 @@ def home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rates(peak_mb_s: float, message_us: float = 0.3) -> dict[int, float]:
-    """Return a made bandwidth curve: a cost a message and a rate that it nears."""
+    """Return a synthetic bandwidth curve: a cost per message, and a rate that it approaches."""
     return {size: size / (message_us + size / peak_mb_s) for size in SIZES}
 
 
 def osu_bw(values: Mapping[int, float], name: str = "Bandwidth", heading: str = "Bandwidth (MB/s)") -> str:
-    """Return a made output of OSU 7.4, of the shape that its programs print."""
+    """Return a synthetic output of OSU 7.4 in the form of its programs."""
     rows = "".join(f"{size:<18d}{value:>12.2f}\n" for size, value in values.items())
     return f"# OSU MPI {name} Test v7.4\n# Size      {heading}\n{rows}"
 
@@ -83,7 +83,7 @@ osu/osu_bw (line 1)
   bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: held against the limit alone
 
 not judged here: exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)
-pass: 1 pass
+pass: 1 benchmark
 """
 
 
@@ -105,7 +105,7 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
         "the run's nodes; look at "
     )
     assert lines[5] == "  looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
-    assert lines[-1] == "fail: 1 fail"
+    assert lines[-1] == "fail: 1 benchmark"
 
 
 def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -310,8 +310,8 @@ def test_what_no_floor_holds_for_is_not_judged_and_no_pass(tmp_path: Path, capsy
     text = osu_bw({8: 4.0, 16: 9.0}, "Allreduce Latency", "Avg Latency(us)")
     assert main(["judge", written(tmp_path, text), "--link", "ib-edr"]) == 1
     printed = capsys.readouterr().out
-    assert "  NOT-JUDGED  not judged: no floor of a link holds for latency of osu/osu_allreduce\n" in printed
-    assert printed.endswith("not-judged: 1 not-judged\n")
+    assert "  NOT JUDGED  not judged: no floor of a link holds for latency of osu/osu_allreduce\n" in printed
+    assert printed.endswith("not judged: 1 benchmark\n")
 
 
 def test_a_stream_without_large_sizes_is_not_judged_by_a_link() -> None:
@@ -374,7 +374,7 @@ def test_each_table_is_judged_where_that_is_asked_and_one_that_fails_fails_the_o
 def test_one_table_that_fails_gives_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, osu_bw(rates(12300)) + osu_bw(rates(6000)))
     assert main(["judge", file, "--link", "ib-edr", "--each"]) == 1
-    assert capsys.readouterr().out.endswith("fail: 1 pass, 1 fail\n")
+    assert capsys.readouterr().out.endswith("fail: 2 benchmarks: 1 pass, 1 fail\n")
 
 
 def test_nothing_sent_is_quick_in_a_collective_and_impossible_between_two_nodes() -> None:
@@ -493,7 +493,7 @@ def test_a_report_only_system_is_held_to_its_limit_and_never_called_a_pass() -> 
 
 
 def of_two_rails(*peaks_mb_s: float) -> str:
-    """Return what one pair of processes per rail leaves: each client's output behind a line with its rail."""
+    """Return what one pair of processes per rail leaves: each client's output after a line with its rail."""
     return "".join(f"# railyard: rail mlx5_{n}:1\n{osu_bw(rates(peak))}" for n, peak in enumerate(peaks_mb_s))
 
 
@@ -526,7 +526,7 @@ def test_the_parts_of_several_rails_are_not_held_against_one(
 def test_a_stored_stream_over_bonded_ports_is_held_to_one_of_them() -> None:
     site = site_at(ROOT, "dell-c6320")
     edr = site.system.fabrics["edr"]
-    # A card of its own for each: one slot gives no more than one EDR port.
+    # Each has its own card: one slot carries only one EDR port.
     bonds = tuple(rail.model_copy(update={"bonded_ports": 2, "slot": "pcie5-x16"}) for rail in edr.rails)
     fabrics = {**site.system.fabrics, "edr": edr.model_copy(update={"rails": bonds})}
     alone = site.system.model_copy(update={"report_only": "no figures yet", "fabrics": fabrics})

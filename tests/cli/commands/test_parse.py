@@ -1,4 +1,4 @@
-"""`railyard parse` as it is typed: its whole output, its exit code, and one sentence for what it cannot read."""
+"""`railyard parse` on the command line: its whole output, its exit code, and one sentence for what it cannot read."""
 
 import gzip
 import json
@@ -202,7 +202,7 @@ def test_a_text_that_no_tool_knows_is_refused_with_the_tools(tmp_path: Path) -> 
 
 def test_no_file_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse"]) == 2
-    assert capsys.readouterr() == ("", "railyard: missing argument 'FILE...' (see: railyard parse --help)\n")
+    assert capsys.readouterr() == ("", "railyard: FILE: found none, expected one (see: railyard parse --help)\n")
 
 
 def test_a_long_table_loses_its_middle_and_says_so(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`railyard detect` as it is typed: what is printed, written, refused, and that a new cluster goes on from there."""
+"""`railyard detect` on the command line: what it prints, writes and refuses, and the next steps of a new cluster."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from railyard.cluster.detect.source import parse_listing
 ROOT = Path(__file__).resolve().parents[3]
 TREES = ROOT / "tests" / "trees"
 HDR = str(TREES / "dual-rail-hdr.tree")
-#: Made: what OSU prints where one rail of HDR is well, and where it gives half.
+#: Synthetic: what OSU prints if one rail of HDR is healthy, and if it gives half.
 OUTPUT = """\
 # OSU MPI Bandwidth Test v7.4
 # Datatype: MPI_CHAR.
@@ -84,8 +84,8 @@ def test_a_file_that_is_there_is_left_unless_replaced(home: Path, capsys: pytest
     given = ["detect", "--root", HDR, "--name", "mine", "--write"]
     assert main(given) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "railyard: systems/mine.yaml: found a file already, expected none, or --replace; without --write it is printed "
-        "what would be written; --name NAME takes another name"
+        "railyard: systems/mine.yaml: found a file already, expected none, or --replace; --name NAME takes another "
+        "name; without --write the file is printed only"
     )
     assert path.read_text(encoding="utf-8") == "system: mine\n"
     assert not (home / "references").exists()

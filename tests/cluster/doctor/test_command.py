@@ -1,6 +1,8 @@
-"""`railyard doctor` as it is typed: what it prints and its exit code, from what nodes printed."""
+"""`railyard doctor` on the command line: what it prints and its exit code, from what nodes printed."""
 
 import json
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,21 +61,31 @@ def test_json_holds_the_same(home: Path, healthy_block: Callable[..., str], caps
     }
 
 
-def test_a_file_of_the_system_that_is_wrong_is_a_finding(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_the_system_that_is_wrong_is_a_mistake(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = home / "systems" / "eth.yaml"
     path.write_text(ETH_ANYWHERE.replace("kind: tcp", "kind: tpc"), encoding="utf-8")
-    assert main(["doctor", "--system", "eth"]) == 1
-    first, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("problem: login: systems/eth.yaml:8: fabrics.eth.kind: found ")
-    assert first.endswith("; correct the file; railyard lint reads all of them")
-    assert last == "looked at this host: 1 problem, 0 remarks"
+    assert main(["doctor", "--system", "eth"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("railyard: systems/eth.yaml:8: fabrics.eth.kind: found ")
+
+
+def test_a_system_that_is_not_there_is_a_mistake(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--system", "ethh"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        'railyard: systems/: found no system "ethh", expected a system of that name; did you mean "eth"?\n',
+    )
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
         (["--count", "2"], "railyard: --count goes with --nodes and --job (see: railyard doctor --help)\n"),
-        (["--nodes", "--from", "x"], "railyard: --from stands in place of --nodes (see: railyard doctor --help)\n"),
+        (
+            ["--nodes", "--from", "x"],
+            "railyard: --from replaces --nodes: give one of them (see: railyard doctor --help)\n",
+        ),
         (
             ["--from", "nowhere"],
             "railyard: nowhere: found nothing that can be read (No such file or directory), expected what doctor.sh "
@@ -108,6 +120,27 @@ def test_a_scheduler_that_no_step_is_started_under_gets_the_command_to_type(
         "railyard: doctor: no step is started here under the scheduler local; inside a job of yours run on every node, "
         f"one process each, `sh {script} eth1,eth2`, keep what all print in one file, and then: railyard doctor "
         "--system eth --from FILE\n"
+    )
+
+
+def test_of_very_many_nodes_the_command_to_type_writes_a_file_a_node(
+    home: Path, healthy_block: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / "systems" / "eth.yaml"
+    path.write_text(ETH_ANYWHERE.replace("count: 4", "count: 600"), encoding="utf-8")
+    assert main(["doctor", "--system", "eth", "--nodes"]) == 2
+    state = home / ".railyard"
+    answers = state / "doctor-nodes"
+    said = capsys.readouterr().err
+    command = f"sh {state}/node_files.sh {answers} by-hand 3 -- sh {state}/doctor.sh eth1,eth2"
+    assert said.endswith(f"`{command}`, and then: railyard doctor --system eth --from {answers}\n")
+    (state / "doctor.sh").write_text(f"cat <<'END'\n{healthy_block('eth', 'e1', 1)}END\n", encoding="utf-8")
+    subprocess.run(command, shell=True, check=True, env={**os.environ, "SLURMD_NODENAME": "e1", "SLURM_PROCID": "4"})
+    assert (answers / "1/e1.4.out").is_file()
+    assert main(["doctor", "--system", "eth", "--from", str(answers)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == (
+        "problem: nodes: 1 of 600 nodes answered; see what the step printed, and which nodes the scheduler gave"
     )
 
 

@@ -1,4 +1,4 @@
-"""Links of a made fabric: each fault is one finding at the node's end, and its neighbours are not blamed."""
+"""Links of a synthetic fabric: each fault gives one finding at the node's end, and its neighbours are not blamed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,7 +39,8 @@ def test_a_healthy_fabric_gives_nothing(links: Links, judged: Judged) -> None:
         ),
         (
             *({"speed": "HDR"}, "speed"),
-            "vn3 mlx5_1 port 1: found 4X HDR (200 Gbit/s), expected 4X EDR (100 Gbit/s); mend link of fabrics.edr in "
+            "vn3 mlx5_1 port 1: found 4X HDR (200 Gbit/s), expected 4X EDR (100 Gbit/s); correct link of "
+            "fabrics.edr in "
             "systems/made.yaml, or this port",
         ),
         (
@@ -71,7 +72,8 @@ def test_a_file_that_contradicts_the_whole_fabric_is_told_once(links: Links, jud
     hdr = {name: replace(link, speed="HDR") for name, link in links.items()}
     assert sentences(judged(hdr)) == [
         "the fabric: found 4X HDR (200 Gbit/s) on all 8 ports of nodes, expected 4X EDR (100 Gbit/s), as "
-        "systems/made.yaml says; the file contradicts the fabric: mend link of fabrics.edr, or find what holds all back"
+        "systems/made.yaml says; the file contradicts the fabric: correct link of fabrics.edr, or find what "
+        "holds all back"
     ]
     qdr = {name: replace(link, speed="QDR") for name, link in links.items()} | {
         "LeafB": replace(links["LeafB"], speed="SDR")
@@ -103,7 +105,7 @@ def test_a_speed_of_no_known_name_is_held_by_its_rate(expected: Expected) -> Non
     fast = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=1600.0, width="4X")
     report = judge(expected, Readings(own=(fast, fast._replace(device="mlx5_1", rate=100.0))))
     assert sentences(report) == [
-        "vn1 mlx5_0 port 1: found 4X (1600 Gbit/s), expected 4X EDR (100 Gbit/s); mend link of fabrics.edr in "
+        "vn1 mlx5_0 port 1: found 4X (1600 Gbit/s), expected 4X EDR (100 Gbit/s); correct link of fabrics.edr in "
         "systems/made.yaml, or this port"
     ]
 

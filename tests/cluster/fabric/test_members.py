@@ -1,4 +1,4 @@
-"""Who is missing on the subnet, who is unknown, and how far nodes are apart."""
+"""Nodes that are missing on the subnet, unknown nodes, and how far nodes are apart."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -53,7 +53,7 @@ def test_a_card_that_its_node_does_not_show_is_absent(expected: Expected) -> Non
     own = (PortState(node="vn2", device="mlx5_0", port=1, kind="CA", state="Active", rate=100.0),)
     assert sentences(judge(expected, Readings(own=own))) == [
         "vn2 mlx5_1 port 1: found no such device or port on the node, expected a rail of the file; is the card in its "
-        "slot (lspci), is its driver loaded? or mend rails in systems/made.yaml"
+        "slot (lspci), is its driver loaded? or correct rails in systems/made.yaml"
     ]
 
 
@@ -88,7 +88,7 @@ def test_descriptions_that_name_no_node_are_told_once(links: Links, judged: Judg
     assert sentences(judged(same)) == [
         'the fabric: found no node of systems/made.yaml among 1 host of the subnet ("MT4115 ConnectX4"), expected 4 '
         "nodes by name; let each node describe its adapter by its host name (rdma-ndd, or node_desc of its folder in "
-        "/sys), or mend nodes.names of systems/made.yaml"
+        "/sys), or correct nodes.names of systems/made.yaml"
     ]
 
 
@@ -147,7 +147,7 @@ def test_nodes_that_are_too_far_apart_or_cut_off_are_told(
     whole = Readings(ports=iblinkinfo.parse(show(links)).fabric, is_whole=True, counters=())
     assert sentences(judge(near, whole)) == [
         "the fabric: found vn1-vn3 on mlx5_0 (3), vn1-vn4 on mlx5_0 (3), vn2-vn3 on mlx5_0 (3), vn2-vn4 on mlx5_0 (3) "
-        "and 4 more, expected switches between two nodes: at most 1; is a link between switches down? or mend hops "
+        "and 4 more, expected switches between two nodes: at most 1; is a link between switches down? or correct hops "
         "of fabric_state"
     ]
     assert [len(judge(replace(expected, hops=most), whole).findings) for most in (2, 3)] == [1, 0]

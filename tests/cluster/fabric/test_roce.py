@@ -1,4 +1,4 @@
-"""RoCE: GIDs, MTU, flow control; and what is to be alike on all nodes: the odd one is named."""
+"""RoCE: GIDs, MTU, flow control; and values that must be the same on all nodes: the odd node is named."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ def roce(made: System) -> Expected:
 
 
 def cards(**changes: Any) -> tuple[Card, ...]:
-    """Return a card on each of four nodes, alike but for the last, which is changed."""
+    """Return a card on each of four nodes; all are alike, but the last one is changed."""
     alike = [Card(f"vn{n}", "mlx5_0", "mlx5_core", "16.35.2000", "MT_0000000008", gids=GIDS) for n in range(1, 5)]
     return (*alike[:3], replace(alike[3], **changes))
 
@@ -134,7 +134,7 @@ def test_an_mtu_of_1024_is_named_with_its_interface(roce: Expected) -> None:
     assert told(replace(roce, kind="ib", mtu=2048), Readings(own=own)) == [
         "vn1 mlx5_0 port 1: found MTU 1024, expected MTU 2048; look at the subnet manager's MTU of this port and of "
         "its switch (max_mtu of ibv_devinfo)",
-        "vn1 mlx5_1 port 1: found MTU 4096, expected MTU 2048; mend mtu of fabrics.roce in systems/made.yaml",
+        "vn1 mlx5_1 port 1: found MTU 4096, expected MTU 2048; correct mtu of fabrics.roce in systems/made.yaml",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Folders of saved outputs: what each file gives, what a tool that failed is, and sentences for what is no output."""
+"""Folders of saved outputs: what each file gives, what a failed tool gives, and sentences for files of another kind."""
 
 import json
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from railyard.cluster.fabric.merge import by_device, merged
 from railyard.cluster.fabric.model import Card, Expected, Gid, Manager, SlotState
 from railyard.cluster.fabric.own_json import lines_of, read_lines
 from railyard.cluster.fabric.saved import read_folder, tool_of
+from railyard.job.node_files import prepared
 from railyard.parsers.fabric.port import PortState
 
 Links = dict[str, Any]
@@ -82,6 +83,23 @@ def test_without_umad_rights_a_nodes_own_ports_are_judged_and_the_rest_is_counte
     assert report.notes[0] == (
         "iblinkinfo failed in part: ibpanic: [17] main: Failed to open '(null)' port '0'; the subnet needs read access "
         "to /dev/infiniband/umad*, which root has"
+    )
+
+
+def test_answers_of_nodes_are_read_a_file_a_node_and_one_that_is_cut_is_said(tmp_path: Path) -> None:
+    asking = prepared(tmp_path / "answers", "today", 3)
+    own = '{"format":1,"node":"NODE","ports":[{"device":"mlx5_0","port":1,"state":"Active"}],"cards":[]}\n'
+    for rank, (node, text) in enumerate({"vn1": own, "vn2": own, "vn3": "Traceback\n"}.items()):
+        above = f"railyard-file 1 today {node} {rank} - -\n{text.replace('NODE', node)}\n"
+        end = f"railyard-file end 0 {len(above)}\n" if node != "vn2" else ""
+        (asking.folder / f"{node}.{rank}.out").write_text(above + end, encoding="utf-8")
+    read = read_folder(tmp_path)
+    assert [(port.node, port.device) for port in read.own] == [("vn1", "mlx5_0")]
+    cut = f"not judged: vn2: its answer {asking.folder}/vn2.1.out is not whole: found "
+    assert [note[: len(cut)] for note in read.notes][:1] == [cut]
+    assert read.notes[1:] == (
+        "not judged: vn3: its answer (exit code 0): found no such line, expected a line that `railyard fabric --own` "
+        "printed",
     )
 
 

@@ -1,4 +1,4 @@
-"""`railyard soak` as it is typed: what it refuses."""
+"""`railyard soak` on the command line: what it refuses."""
 
 from pathlib import Path
 
@@ -45,8 +45,10 @@ def test_what_was_kept_is_judged_as_a_table(tmp_path: Path, capsys: pytest.Captu
         log.keep(Reading(float(number), {("vn1", "hsn0"): counters}))
     assert main(["soak", "--from", str(log.path)]) == 1
     assert capsys.readouterr().out == (
-        "node       rail           sent received    least  MB/s   link changes\n"
-        "vn1        hsn0           47.0     46.0     46.0         2\n"
+        "node  rail  sent  received  least  link\n"
+        "            MB/s      MB/s   MB/s  changes\n"
+        "──────────────────────────────────────────\n"
+        "vn1   hsn0  47.0      46.0   46.0  2\n"
         "problem: vn1 hsn0: its link went up or down 2 times, first seen after 2 s; change the cable or transceiver, "
         "then the port: a link under load stays up\n"
         "1 rail, 3 readings in 2 s: 1 problem, 0 remarks\n"

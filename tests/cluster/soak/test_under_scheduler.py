@@ -1,4 +1,4 @@
-"""A soak under a scheduler: its job as text, what nodes write as readings, and the command with schedulers of ours."""
+"""A soak under a scheduler: its job as text, the readings that nodes write, and the command with fake schedulers."""
 
 import json
 import os
@@ -174,7 +174,7 @@ def test_the_jobs_script_of_other_schedulers_has_their_words(home: Path, schedul
         assert f"timeout -k 5 3780 {words} sh soak.sh . " in reader
         assert load.startswith(f"exec timeout -k 5 $LEFT {words} ")
     else:
-        # Other steps run beside: none is bound.
+        # Other steps run at the same time: none is bound.
         assert "timeout -k 5 3780 mpirun " in reader and " sh soak.sh . " in reader
         assert load.startswith("exec timeout -k 5 $LEFT mpirun ")
         for line in (reader, load):
@@ -240,7 +240,7 @@ def test_names_of_nodes_are_read_as_slurm_writes_them() -> None:
 
 
 def texts(node: str, flaps: bool = False, count: int = 4) -> str:
-    """Return what a node wrote: 1 GB/s both ways, in words of 4 bytes, and one more symbol error each time."""
+    """Return what a node wrote: 1 GB/s in both directions, in words of 4 bytes, and one more symbol error each time."""
     lines = []
     for number in range(count):
         words = 10**9 * 10 * number // 4
@@ -328,7 +328,7 @@ def test_a_node_reads_its_rails_at_the_times_that_were_asked_for(tmp_path: Path)
     devices = ["mlx5_0:1", "eth0", "cxi0", "gone"]
     subprocess.run([*words, *devices], cwd=tmp_path, env=env, check=True)
     read_there = parse((tmp_path / "n9.readings").read_text(encoding="utf-8"))
-    # At 100, 108, 116 and 120 s, which are long over.
+    # At 100, 108, 116 and 120 s, which have long passed.
     assert [values for _, values in read_there] == 4 * [
         {
             "mlx5_0:1": {"port_xmit_data": 100, "port_rcv_data": 200, "hw/out_of_sequence": 3, "carrier_changes": 2},
@@ -339,9 +339,54 @@ def test_a_node_reads_its_rails_at_the_times_that_were_asked_for(tmp_path: Path)
     assert all(at_s > 0 for at_s, _ in read_there)
 
 
+def test_of_very_many_nodes_readings_and_loads_lie_in_folders(site: Site, tmp_path: Path) -> None:
+    job = planned(site, [f"n{number}" for number in range(1, 601)], "ib", None, 60, 10)
+    assert (len(job.loads), job.loads[0].name, job.loads[-1].name) == (
+        600, "loads/0/load-mlx5_0:1-n1-n2", "loads/4/load-mlx5_1:1-n599-n600",
+    )  # fmt: skip
+    assert " sh soak.sh readings/%3 " in job.script(tmp_path)
+    folders = {name.rpartition("/")[0] for name in job.files(tmp_path)}
+    assert folders == {"", *(f"loads/{number}" for number in range(5))}
+
+
+def test_a_rank_says_in_which_folder_a_node_writes(tmp_path: Path) -> None:
+    (tmp_path / "soak.sh").write_text(packaged_text("cluster/soak/soak.sh"), encoding="utf-8")
+    words = ["sh", "soak.sh", "readings/%20", "100", "100", "8", "", "--", "gone"]
+    env = {**os.environ, "SLURMD_NODENAME": "n9", "SLURM_PROCID": "47", "RAILYARD_SYSFS": str(tmp_path)}
+    subprocess.run(words, cwd=tmp_path, env=env, check=True)
+    assert [str(file.relative_to(tmp_path)) for file in tmp_path.glob("readings/*/*")] == ["readings/7/n9.readings"]
+
+
+def test_what_nodes_write_is_read_on_and_given_once_all_have_it(site: Site, tmp_path: Path) -> None:
+    job = planned(site, ("n1", "n2"), "ib", None, 60, 10)
+    written = under_scheduler._Written(tmp_path, job)
+    (tmp_path / "readings/3").mkdir(parents=True)
+    one, other = tmp_path / "n1.readings", tmp_path / "readings/3/n2.cluster.readings"
+    (tmp_path / "loads").mkdir()
+    (tmp_path / "loads/n1.readings").write_text(texts("n1"), encoding="utf-8")  # is none of them
+    text = texts("n1", count=3)
+    first = text.index("end\n") + len("end\n")
+    one.write_text(text[: first + 20], encoding="utf-8")
+    assert list(written.look(is_over=False)) == []
+    other.write_text(texts("n2", count=1).removesuffix("nd\n"), encoding="utf-8")
+    assert list(written.look(is_over=False)) == []
+    with other.open("a", encoding="utf-8") as file:
+        file.write("nd\n")
+    (reading,) = written.look(is_over=False)
+    assert (reading.at_s, sorted(reading.values)) == (0.0, [("n1", "mlx5_0:1"), ("n2", "mlx5_0:1")])
+    assert list(written.look(is_over=False)) == []
+    one.write_text(text, encoding="utf-8")
+    assert list(written.look(is_over=False)) == []
+    rest = list(written.look(is_over=True))
+    assert [(each.at_s, sorted(each.values)) for each in rest] == [
+        (10.0, [("n1", "mlx5_0:1")]), (20.0, [("n1", "mlx5_0:1")]),
+    ]  # fmt: skip
+    assert merged({"n1": parse(text), "n2": parse(texts("n2", count=1))}, job.drivers) == (reading, *rest)
+
+
 # --- the command
 
-#: Slurm's programs: sbatch starts the job on this machine, where srun gives each node of its list a process.
+#: Slurm's programs: sbatch starts the job on this machine, and srun starts a process for each node of its list.
 PROGRAMS = {
     "sbatch": """\
     [ -z "$REFUSED" ] || { echo "sbatch: error: $REFUSED" >&2; exit 1; }
@@ -365,7 +410,7 @@ PROGRAMS = {
 }
 
 
-#: Of other schedulers: the commands that submit, tell and cancel; the job runs on this machine.
+#: For other schedulers: the commands that submit, show and cancel; the job runs on this machine.
 OTHERS = {
     "pbs": {
         "qsub": 'cd "$(dirname "$1")" && start "$1" && echo 7.server',
@@ -410,9 +455,9 @@ step() {
 
 @pytest.fixture
 def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of Slurm's programs, which stand first on PATH."""
+    """Return the folder of Slurm's programs, which is first on PATH."""
     monkeypatch.setattr(under_scheduler, "_LOOK_S", 0.05)
-    monkeypatch.setattr(soak_job, "_LEAD_S", 0)  # its loads measure nothing
+    monkeypatch.setattr(soak_job, "_LEAD_S", 0)  # its loads do not measure
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, text in PROGRAMS.items():
@@ -427,7 +472,7 @@ def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 SOAK = ("soak", "--system", "made:ib", "--nodes", "n[1-2]", "--every", "1")
-#: Two seconds, and the last line: a busy machine makes readings late, and so their span another, and leaves none out.
+#: Two seconds, and the last line: a busy machine makes readings late and changes their span, but leaves none out.
 TWO_SECONDS = ("--minutes", "0.03")
 ENDED = r"4 rails, 3 readings in \d+ s: 0 problems, 0 remarks"
 
@@ -436,7 +481,7 @@ def test_a_soak_is_a_job_whose_readings_are_judged(bed: Path, home: Path, capsys
     assert main([*SOAK, *TWO_SECONDS]) == 0
     said = capsys.readouterr()
     assert re.fullmatch(ENDED, said.out.splitlines()[-1])
-    assert [line.split()[:2] for line in said.out.splitlines()[1:5]] == [
+    assert [line.split()[:2] for line in said.out.splitlines()[3:7]] == [
         ["n1", "mlx5_0:1"], ["n1", "mlx5_1:1"], ["n2", "mlx5_0:1"], ["n2", "mlx5_1:1"],
     ]  # fmt: skip
     assert "job 7: 2 nodes, 2 rails a node; its files are in " in said.err

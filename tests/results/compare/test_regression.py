@@ -1,4 +1,4 @@
-"""The gate: a regression fails it, and so does a comparison in which nothing could be held against the bound."""
+"""The gate: a regression fails it, and so does a comparison in which nothing could be compared with the bound."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ Repeats = Callable[..., tuple[Record, ...]]
 def test_a_loss_of_five_per_cent_fails_a_bound_of_three(repeats: Repeats) -> None:
     held = gate(compare(repeats("a", 5), repeats("b", 5, slower_from=65536)), 3)
     assert not held.passed
-    assert held.sentence == "FAIL: 2 regressions of 3 % or more; 1 of 1 figures could be held against 3 %."
+    assert held.sentence == "FAIL: 2 regressions of 3 % or more; 1 of 1 figures could be compared with 3 %."
     figure, curve = held.regressions
     assert figure.startswith("imb/Uniband (virtual, hsn, mpich, rails 1, single): peak: B is ")
     assert curve.startswith("imb/Uniband (virtual, hsn, mpich, rails 1, single): bandwidth: B is ")
@@ -21,7 +21,7 @@ def test_a_loss_of_five_per_cent_fails_a_bound_of_three(repeats: Repeats) -> Non
 def test_it_passes_a_bound_of_ten(repeats: Repeats) -> None:
     held = gate(compare(repeats("a", 5), repeats("b", 5, slower_from=65536)), 10)
     assert held.passed
-    assert held.sentence == "PASS: no regression of 10 % or more; 1 of 1 figures could be held against 10 %."
+    assert held.sentence == "PASS: no regression of 10 % or more; 1 of 1 figures could be compared with 10 %."
 
 
 def test_a_gain_is_no_regression(repeats: Repeats) -> None:
@@ -39,7 +39,7 @@ def test_a_comparison_that_can_see_nothing_does_not_pass(repeats: Repeats) -> No
 def test_one_run_and_a_stated_noise_can_be_held(repeats: Repeats) -> None:
     a, b = repeats("a", 1), repeats("b", 1, slower_from=0, share=0.5)
     assert gate(compare(a, b, noise=0.02), 5).sentence == (
-        "FAIL: 1 regression of 5 % or more; 1 of 1 figures could be held against 5 %."
+        "FAIL: 1 regression of 5 % or more; 1 of 1 figures could be compared with 5 %."
     )
     assert gate(compare(a, repeats("c", 1), noise=0.02), 5).passed
     assert not gate(compare(a, repeats("c", 1), noise=0.2), 5).passed

@@ -1,4 +1,4 @@
-"""A record survives its file: whole lines only, four sentences for what cannot be read, nothing infinite."""
+"""A record stays the same in its file: only whole lines, four sentences for what cannot be read, nothing infinite."""
 
 import dataclasses
 import fcntl
@@ -47,7 +47,10 @@ LINE = {
         "rule": 5,
         "class": "fabric",
         "rules": [{"rule": 5, "name": "reference", "state": "fail", "sentence": "too slow"}],
-        "suspects": [{"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}],
+        "suspects": [
+            {"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}
+            | {"part": None, "nodes": [], "confidence": None}
+        ],
         "next": "the cable",
         "remarks": ["nobody else was slow"],
     },
@@ -92,6 +95,7 @@ LINE = {
                 "clock_khz": 2100000,
             }
         ],
+        "alike": [],
     },
     "references": ["hsn-uni-1"],
     "environment": {"reframe": "4.10.4", "mpi": None},
@@ -105,7 +109,9 @@ LINE = {
     "linked": ["libmpi.so.12 => /opt/mpich/lib/libmpi.so.12"],
     "variables": {"UCX_TLS": "tcp,self"},
     "benchmark_version": "2021.11",
-    "hardware": [{"nodes": ["vn1", "vn2"], "facts": {"smt": "on"}, "devices": {"hsn0": {"driver": "veth"}}}],
+    "hardware": [
+        {"nodes": ["vn1", "vn2"], "facts": {"smt": "on"}, "devices": {"hsn0": {"driver": "veth"}}, "varied": {}}
+    ],
     "pairs": None,
     "attempts": [
         {"sentence": "far too slow", "rule": 5, "elapsed_s": 4.2, "starved": 0.3, "time": "2026-11-21T05:59:50Z"}

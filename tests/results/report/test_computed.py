@@ -1,4 +1,4 @@
-"""What a replay computed and no source printed is marked wherever it is shown."""
+"""A figure that a replay computed and no source printed is marked wherever it is shown."""
 
 import csv
 from dataclasses import replace
@@ -31,7 +31,7 @@ SIZES = (1, 1 << 20, 4 << 20)
 
 
 def played(*, peak_is_computed: bool = False, fabric: str = "sci", stack: str = "tcp") -> Record:
-    """Return the record of a replay of which the source printed 118 MB/s at 4 MiB, or nothing."""
+    """Return the record of a replay whose source printed 118 MB/s at 4 MiB, or nothing."""
     computed = SIZES if peak_is_computed else SIZES[:2]
     return made_record(
         case=f"NetpipeTcpPingPong %rails=1 @survey-2004:{fabric}+{stack}",
@@ -71,7 +71,7 @@ def test_a_table_marks_a_peak_that_no_source_printed(shown: object) -> None:
 
 def test_the_page_marks_figures_and_what_of_a_curve_is_the_sources() -> None:
     page = html_report([played()])
-    assert "<dt>n_half</dt><dd>2403* B</dd>" in page and "<dt>peak</dt><dd>118 MB/s at 4 MiB</dd>" in page
+    assert "<span>N½ <b>2403* B</b></span>" in page and "<span>peak <b>118 MB/s at 4 MiB</b></span>" in page
     assert "* computed, not published (pale dots): the source printed 1 of 3 values." in page
     assert "* computed, not published (pale dots): the source printed 0 of 3 values." in page
     assert "20.0* us at 1 B" in page and ">118 MB/s at 4 MiB</text>" in page
@@ -115,8 +115,9 @@ def test_the_record_and_its_lines_say_which_values_were_computed() -> None:
         "1 MiB        9280  (computed, not published)",
         "4 MiB       35547  (computed, not published)",
     ]
-    (line,) = lines_of_tests([played(peak_is_computed=True)])
-    assert "  118.0 (computed, not published) MB/s  " in line
+    line, last = lines_of_tests([played(peak_is_computed=True)])
+    assert "  118* MB/s  " in line
+    assert last == "* computed, not published: made for a replay, and printed by no source"
 
 
 def test_junit_marks_the_key_figure() -> None:

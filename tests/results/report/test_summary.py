@@ -1,4 +1,4 @@
-"""The overall verdict never calls a run passed in which something failed, was lost, or nothing was judged."""
+"""The overall verdict is never a pass if something failed or was lost, or if nothing was judged."""
 
 import dataclasses
 
@@ -45,7 +45,7 @@ def test_tests_that_were_measured_again_are_counted_and_are_no_failure(healthy_r
             0,
             0,
             "PASS",
-            "1 test passed against its references; 1 test was only held against the physical limit, without a "
+            "1 test passed against its references; 1 test was only compared with the physical limit, without a "
             "reference; 1 test failed as expected; 1 test did not run.",
         ),
         (["pass", "fail", "not-tested"], 0, 0, "FAIL", "1 of 2 tests failed."),

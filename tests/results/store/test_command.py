@@ -32,8 +32,8 @@ def test_list_gives_a_line_a_run_or_a_test(stored: Stored, made: Made, capsys: C
     )
     assert main(["results", "list", "--tests", "--run", "r1"]) == 0
     assert capsys.readouterr().out == (
-        "pass  hsn  mpich  1 rail  imb/PingPong  47.80 MB/s  bandwidth holds one-rail, at worst 101.7 % at 4 MiB\n"
-        "fail  hsn  mpich  1 rail  imb/PingPong              too slow\n"
+        "pass  hsn  mpich  1 rail  imb/PingPong  47.8 MB/s  bandwidth holds one-rail, at worst 101.7 % at 4 MiB\n"
+        "fail  hsn  mpich  1 rail  imb/PingPong             too slow\n"
     )
     assert main(["results", "list", "--state", "fail", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
@@ -55,9 +55,9 @@ def test_an_empty_store_and_nothing_asked_for_are_sentences(
         f"railyard: {runs}: found no stored run, expected at least one; railyard run stores one\n"
     )
     stored(made())
-    assert main(["results", "list", "--system", "virtaul"]) == 0
-    assert capsys.readouterr().out == (
-        '--system: found no run of "virtaul", expected a system that ran; did you mean "virtual"?\n'
+    assert main(["results", "list", "--system", "virtaul"]) == 2
+    assert capsys.readouterr().err == (
+        'railyard: --system: found no run of "virtaul", expected a system that ran; did you mean "virtual"?\n'
     )
     assert main(["results", "list", "--rails", "7"]) == 0
     assert capsys.readouterr().out == "found no stored test of this kind, expected some; leave an option out\n"
@@ -70,7 +70,7 @@ def test_show_gives_all_of_one_test(stored: Stored, made: Made, capsys: Capsys) 
     assert main(["results", "show", "last"]) == 0
     assert capsys.readouterr().out == (
         "run 20261121T060000Z-ab12\n"
-        "pass  hsn  mpich  1 rail  imb/PingPong  47.80 MB/s  bandwidth holds one-rail, at worst 101.7 % at 4 MiB\n"
+        "pass  hsn  mpich  1 rail  imb/PingPong  47.8 MB/s  bandwidth holds one-rail, at worst 101.7 % at 4 MiB\n"
     )
     assert main(["results", "show", "--test", "PingPong"]) == 0
     lines = capsys.readouterr().out.splitlines()

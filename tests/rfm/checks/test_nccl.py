@@ -1,4 +1,4 @@
-"""What nccl-tests is told: sizes, iterations, groups, and on which systems its checks run."""
+"""Settings of nccl-tests: sizes, iterations, groups, and on which systems its checks run."""
 
 from collections import Counter
 from pathlib import Path

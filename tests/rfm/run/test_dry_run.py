@@ -1,4 +1,4 @@
-"""A dry run: what is selected, where the scripts lie, and the one that is shown; a made `reframe` writes them."""
+"""A dry run: what is selected, where the scripts are, and which one is shown; a fake `reframe` writes them."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.rfm.run.dry_run import MOST_CHARACTERS, MOST_LINES, dry_run, shown, without_actions
 
-#: Lists one test unless its words have NoSuch, and writes its script where it says that its stage directory is.
+#: Lists one test unless its words have NoSuch, and writes its script into the stage directory that it names.
 MADE = """\
 #!/bin/sh
 case "$* " in
@@ -53,7 +53,7 @@ def test_a_dry_run_says_where_its_scripts_lie_and_shows_one(tmp_path: Path) -> N
 
 
 def test_a_dry_run_that_selects_nothing_fails_as_a_run_does(tmp_path: Path) -> None:
-    with pytest.raises(RailyardError, match=r"^nothing was selected: no check fits these options; `railyard matrix`"):
+    with pytest.raises(RailyardError, match=r'^-n NoSuch: found no check "NoSuch", expected the class of a check; '):
         run(tmp_path, "NoSuch")
     assert not (tmp_path / "stage").exists()
 

@@ -1,4 +1,4 @@
-"""ReFrame's options are read as it reads them, and those that select what the system lacks are refused."""
+"""ReFrame's options are read as ReFrame reads them, and those that select what the system lacks are refused."""
 
 import re
 from collections.abc import Sequence
@@ -94,13 +94,13 @@ def promised(*checks: str) -> list[TestId]:
             ("-S", "num_nodes=16"),
             ("OsuLatency", "Hpl"),
             "-S num_nodes=16: OsuLatency does not take it, expected the 2 that it always has; Hpl and OsuAllreduce can "
-            "be told",
+            "be given it",
         ),
         (
             ("-S", "OsuLatency.ranks_per_node=2"),
             ("OsuLatency",),
             "-S OsuLatency.ranks_per_node=2: OsuLatency does not take it, expected none: its ranks a node are always "
-            "its own; no check can be told",
+            "its own; no check can be given it",
         ),
         (("-S", "num_nodes=16"), ("Hpl", "OsuAllreduce"), None),
         (("-S", "Hpl.num_nodes=16", "-S", "full=1"), ("OsuLatency", "Hpl"), None),
@@ -124,20 +124,20 @@ def test_a_number_that_a_selected_check_does_not_take_is_refused(
         (
             ("-S", "Hpl.window=64"),
             ("Hpl", "OsuLatency"),
-            "-S Hpl.window=64: found a variable that changes nothing of Hpl, expected one of theirs: block, budget_s, "
+            "-S Hpl.window=64: found a variable that does not change Hpl, expected one of theirs: block, budget_s, "
             "grid, order, placement, share and use_launcher",
         ),
         (
             ("-S", "window=64"),
             ("Hpl", "OsuLatency"),
-            "-S window=64: found a variable that changes nothing of Hpl and OsuLatency, expected one of theirs: block, "
+            "-S window=64: found a variable that does not change Hpl and OsuLatency, expected one of theirs: block, "
             "budget_s, can_validate, full, grid, largest, order, placement, reduces, repetitions, share, smallest, "
             "use_launcher and warm_up",
         ),
         (
             ("-S", "full=1"),
             ("WriteBandwidth",),
-            "-S full=1: found a variable that changes nothing of WriteBandwidth, expected one of theirs: placement and "
+            "-S full=1: found a variable that does not change WriteBandwidth, expected one of theirs: placement and "
             "repetitions",
         ),
         # Others of a run take it.
@@ -164,7 +164,7 @@ def test_a_variable_that_changes_none_of_the_chosen_checks_is_refused(
 
 @pytest.fixture(scope="module")
 def catalogue() -> tuple[Need, ...]:
-    """What the checks of the clone ask for and take."""
+    """The requirements and options of the clone's checks."""
     from railyard.rfm.checks.catalogue import needs
 
     return needs(Path(__file__).parents[3] / "checks")
@@ -213,8 +213,8 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
         (
             ("-n", "Uniband.*%policy=striping"),
             None,
-            "-n Uniband.*%policy=striping: found striping, which stacks of virtual do unasked, so that no test has it "
-            "in its name; choose it by -P policy=striping",
+            "-n Uniband.*%policy=striping: found striping, which stacks of virtual use by default, so that no test has "
+            "it in its name; choose it by -P policy=striping",
         ),
         (("-n", "%rails=3"), None, "-n %rails=3: found 3 rails, expected 1 or 2, for which virtual can have tests"),
         (("--name=x%rails=8",), None, "-n x%rails=8: found 8 rails, expected 1 or 2, for which virtual can have tests"),

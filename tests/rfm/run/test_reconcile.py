@@ -1,4 +1,4 @@
-"""Promises held against what ran: one final record a promised case, and none passes by omission."""
+"""Promises compared with what ran: one final record per promised case, and none passes by omission."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from reframe.core.exceptions import SpawnedProcessError, what
 
 from railyard.results.record.form import Record, RuleRecord, State, VerdictRecord
 from railyard.rfm.run.output import RanCase
-from railyard.rfm.run.reconcile import settle
+from railyard.rfm.run.reconcile import none_began, settle
 from railyard.site.test_id import TestId, of_name
 from tests.made.records import made_record
 
@@ -292,3 +292,27 @@ def test_rails_that_are_no_number_are_none() -> None:
     odd = of_name("Ring %rails=all %size=3", "33333333", "virtual", "hsn", "mpich")
     (found,) = settle([odd], [], [], run=RUN, time=TIME)
     assert found.rails == 0
+
+
+OF_OTHER = RanCase(OTHER, "pass", None, None, None, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("results", "written", "is_so"),
+    [
+        ([ran("fail", "run")], [], True),
+        ([ran("fail", "setup"), replace(OF_OTHER, result="fail_deps")], [], True),
+        ([ran("fail", "run"), replace(OF_OTHER, result="skip")], [], True),
+        ([ran("fail", "run"), OF_OTHER], [record(OTHER)], False),  # one passed
+        ([ran("fail", "run"), replace(OF_OTHER, result="fail", phase="sanity")], [], False),  # one ran
+        ([ran("fail", "run")], [record(state="fail")], False),  # the check itself came to a verdict
+        ([ran("fail", "sanity")], [], False),
+        ([ran("abort", "run")], [], False),
+        ([ran("skip")], [], False),
+        ([], [], False),
+    ],
+)
+def test_a_run_of_which_no_job_was_sent(results: list[RanCase], written: list[Record], is_so: bool) -> None:
+    promised = [one.case for one in results]
+    settled = settle(promised, results, written, run=RUN, time=TIME)
+    assert none_began(settled, results, written) is is_so

@@ -1,4 +1,4 @@
-"""The front for `reframe`: its words, what it refuses, what was promised, and how a run ends."""
+"""The front end for `reframe`: its words, what it refuses, what was promised, and how a run ends."""
 
 import os
 import re
@@ -28,7 +28,7 @@ from railyard.site.test_id import TestId, of_name
 from tests.made.records import made_record
 
 HOME = Path("/site")
-#: The site has no checks of its own, so that Railyard's are given.
+#: The site has no checks of its own, so Railyard's are used.
 SHIPPED = Path(__file__).parents[3] / "checks"
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 RUN = "20261121T060000Z-ab12"
@@ -84,6 +84,11 @@ def test_the_exit_code(states: tuple[State, ...], problems: tuple[str, ...], int
     assert outcome.exit_code == code
 
 
+@pytest.mark.parametrize(("interrupted", "code"), [(False, 2), (True, 130)])
+def test_a_run_of_which_no_test_began_is_a_set_up_that_cannot_work(interrupted: bool, code: int) -> None:
+    assert Outcome(RUN, HOME, (record("fail"),), (), interrupted, none_began=True).exit_code == code
+
+
 def test_a_run_id_sorts_by_time_and_is_unique() -> None:
     noon = datetime(2026, 11, 21, 13, 0, 7, tzinfo=timezone(timedelta(hours=1)))
     made = {new_run_id(noon) for _ in range(20)}
@@ -108,7 +113,7 @@ Concretized 1 test case(s)
 
 
 def listed(text: str, code: int = 0, options: str = "") -> tuple[tuple[TestId, ...], tuple[str, ...]]:
-    """Return what is promised where ReFrame prints this."""
+    """Return what is promised if ReFrame prints this."""
     script = f"cat <<'END'\n{text}\nEND\nexit {code}"
     return promised_cases(["sh", "-c", script, "reframe", *options.split()], dict(os.environ))
 
@@ -129,7 +134,7 @@ def test_reframe_is_asked_for_concrete_cases(tmp_path: Path) -> None:
 
 REFUSALS = [
     ("[List]\nConcretized 0 test case(s)\n", 0,
-     "nothing was selected: no check fits these options; `railyard matrix` says what there is"),
+     "nothing was selected: no check fits these options; type: railyard matrix --why"),
     (
         "\x1b[31mERROR: failed to load configuration: systems/virtual.yaml:3: found x, expected y\x1b[0m\n",
         1,
@@ -137,7 +142,9 @@ REFUSALS = [
     ),
     ("ERROR: could not find a configuration entry\nLog file(s)\n", 1, "could not find a configuration entry"),
     ("usage: reframe\nreframe: error: unrecognized arguments: --zzz", 2,
-     "reframe could not list its tests: reframe: error: unrecognized arguments: --zzz"),
+     'no such option "--zzz": neither railyard run nor reframe has it (see: railyard run --help, reframe --help)'),
+    ("usage: reframe\nreframe: error: unrecognized arguments: --extendd", 2,
+     'no such option "--extendd": neither railyard run nor reframe has it; did you mean "--extended"?'),
     ("", 1, "reframe could not list its tests: it printed nothing"),
 ]  # fmt: skip
 
@@ -245,9 +252,7 @@ def test_the_last_run_is_the_newest_that_left_a_report(tmp_path: Path) -> None:
         (home / name).mkdir(parents=True)
     with pytest.raises(RailyardError) as caught:
         last_run(tmp_path)
-    assert str(caught.value) == (
-        f"{home}: found no earlier run, expected one to repeat the failures of; run without --failed"
-    )
+    assert str(caught.value) == (f"{home}: found no earlier run, expected one to record")
     for name in ("20261121T060000Z-0000", "20261120T060000Z-ffff"):
         (home / name / "reframe-report.json").write_text("{}", encoding="utf-8")
     assert last_run(tmp_path) == home / "20261121T060000Z-0000"

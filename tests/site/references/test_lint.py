@@ -17,6 +17,7 @@ from railyard.site.systems.load import load_system, load_systems
 SITE = """\
 system: site
 description: A cluster
+modules_system: lmod
 nodes: {count: 16}
 fabrics:
   qdr: {description: QDR, kind: ib, link: ib-qdr, rails: [{device: mlx4_0, counters: mlx4}]}
@@ -55,7 +56,7 @@ TODAY = date(2026, 11, 23)
 NEEDS = [
     need("OsuBandwidth", "osu/osu_bw"),
     need("OsuLatency", "osu/osu_latency"),
-    need("OsuInit", "osu/osu_init"),  # reported alone, so nothing lacks
+    need("OsuInit", "osu/osu_init"),  # only reported, so nothing is missing
 ]
 
 
@@ -121,7 +122,7 @@ def test_a_relation_that_its_own_figures_break_is_a_problem(tmp_path: Path) -> N
     assert (first.weight, first.what) == (
         "problem",
         "doubled: the entries' own figures break it: osu/osu_bw over fdr with hpcx is 1.91 times osu/osu_bw over qdr "
-        "with hpcx at 4 MiB, at least 1.8 and at most 1.9 is asked",
+        "with hpcx at 4 MiB, expected at least 1.8 and at most 1.9",
     )
 
 
@@ -245,13 +246,13 @@ def test_references_for_what_spack_builds_where_it_is_asked_for_are_used(tmp_pat
     assert {unused, lost} <= {one.what for one in findings(read, NEEDS, TODAY)}
     found = [one.what for one in findings(read, NEEDS, TODAY, with_spack)]
     assert not {unused, lost} & set(found)
-    # What it leaves open is looked at there too, and nothing is said twice.
+    # What it leaves open is checked there too, and nothing is reported twice.
     assert len([what for what in found if "no reference bounds" in what]) == 2
     assert len(found) == len(set(found))
 
 
 def test_nothing_is_remarked_of_the_own_files(capsys: pytest.CaptureFixture[str]) -> None:
-    """A change of a file that leaves sizes of a system without a bound is seen here, and in a site's CI."""
+    """If a changed file leaves sizes of a system without a bound, this test and a site's CI notice it."""
     assert main(["lint"]) == 0
     told = capsys.readouterr().out
     assert told.splitlines()[:-1] == []
@@ -270,7 +271,7 @@ def test_an_expected_failure_that_has_expired_is_a_remark(tmp_path: Path) -> Non
     assert said not in [each.what for each in findings(references(tmp_path, TABLE + KNOWN), NEEDS, date(2026, 11, 22))]
 
 
-#: What no rail policy of one FDR rail gives, and claims that it holds.
+#: Relations with a side that no test of these systems gives, and claims that depend on them.
 LOST = """\
   - id: striped
     says: two put bandwidths
@@ -334,5 +335,5 @@ numbers:
         "102.0 % is believed, expected a possible value; or kind: bad-case\n"
     )
     assert "1 file refused" in answer.out
-    # One system alone is not held up by it.
+    # It does not fail the lint of one system alone.
     assert main(["lint", "--system", "site"]) == 0

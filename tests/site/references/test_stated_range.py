@@ -1,4 +1,4 @@
-"""A range in the references: both ends hold, each with its margin, and what is refused."""
+"""A range in the references: both ends apply, each with its margin; and what is refused."""
 
 import json
 from collections.abc import Mapping
@@ -209,7 +209,7 @@ def test_swapped_ends_are_refused(tmp_path: Path, said: str) -> None:
         ),
         (
             *("tolerance: {low: 0.1, high: 0.1}", "switches: [4]\n    tolerance: {low: 0.1, high: 0.1}"),
-            "12: entries[0].switches: found switches beside a single bound, expected them beside a curve alone",
+            "12: entries[0].switches: found switches beside a single bound, expected them only beside a curve",
         ),
         (
             *("[200, 240]", "[200, 400]"),

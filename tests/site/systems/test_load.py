@@ -1,4 +1,4 @@
-"""systems/*.yaml: the files of the project, and the sentence for each thing that a person can get wrong."""
+"""systems/*.yaml: the project's files, and the sentence for each mistake that a person can make."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -12,6 +12,7 @@ from railyard.rfm.settings import configuration
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system, load_system, load_systems
 from railyard.site.systems.model import HeaderModel, Kind, System
+from railyard.site.systems.module_system import unloaded
 from railyard.stacks import model
 from railyard.stacks.ask import Knobs
 
@@ -138,8 +139,8 @@ DEVICE = "systems/site.yaml:15: fabrics.edr.rails[1].device: found"
     ("device", "sentence"),
     [
         ("--help", f'{DEVICE} "--help", {NAME}; a program would read it as an option'),
-        ("$(reboot)", f'{DEVICE} "$(reboot)", {NAME}; a shell would run what stands in "$("'),
-        ("`reboot`", f'{DEVICE} "`reboot`", {NAME}; a shell would run what stands in backticks'),
+        ("$(reboot)", f'{DEVICE} "$(reboot)", {NAME}; a shell would run what is in "$("'),
+        ("`reboot`", f'{DEVICE} "`reboot`", {NAME}; a shell would run what is in backticks'),
         ("a;b", f'{DEVICE} "a;b", {NAME}; a shell would end its command at ";"'),
         ("a\\nb", f'{DEVICE} "a\\nb", {NAME}; a shell would end its command at the line\'s end'),
         ("a\\eb", f'{DEVICE} "a\\x1bb", {NAME}'),
@@ -158,7 +159,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             'OMP_NUM_THREADS: "1"',
             'OMP_NUM_THREADS: "$(id)"',
             'systems/site.yaml:31: stacks.mvapich2.env.OMP_NUM_THREADS: found "$(id)", expected plain text; '
-            'a shell would run what stands in "$("',
+            'a shell would run what is in "$("',
         ),
         (
             "OMP_NUM_THREADS: ",
@@ -170,7 +171,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "prefix: sw/mvapich2",
             "prefix: sw/`id`",
             'systems/site.yaml:28: stacks.mvapich2.prefix: found "sw/`id`", '
-            "expected a path without blanks and shell characters; a shell would run what stands in backticks",
+            "expected a path without blanks and shell characters; a shell would run what is in backticks",
         ),
         (
             "openmpi/4.1.6",
@@ -288,13 +289,13 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "    slot: pcie3-x16\n",
             "    slot: pcie3-x16\n    leaf_switches: {leaf1: 'n[1-8]', leaf2: [n9, 'n[9-15]']}\n",
             'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf2: found "n9", expected each node at one leaf switch, '
-            "once; it stands there twice",
+            "once; it is there twice",
         ),
         (
             "    slot: pcie3-x16\n",
             "    slot: pcie3-x16\n    leaf_switches: {leaf1: n1, leaf2: [n2, N1.site.org]}\n",
             'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf2: found "N1.site.org", expected each node at one '
-            "leaf switch, once; it stands at leaf1 too",
+            "leaf switch, once; it is at leaf1 too",
         ),
         (
             "    slot: pcie3-x16\n",
@@ -361,13 +362,14 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "fabric: edr, stack: mvapich2, rails: 2, ",
             "benchmark: osu/osu_bandwidth, ",
-            'systems/site.yaml:33: disabled[0].benchmark: found "osu/osu_bandwidth", expected a benchmark of railyard; '
+            'systems/site.yaml:33: disabled[0].benchmark: found "osu/osu_bandwidth", expected a benchmark that '
+            "Railyard knows; "
             'did you mean "osu/osu_bw"?',
         ),
         (
             "fabric: edr, stack: mvapich2, rails: 2, ",
             "without_reference: true, ",
-            "systems/site.yaml:33: disabled[0].without_reference: found true, expected it of a replayed system alone: "
+            "systems/site.yaml:33: disabled[0].without_reference: found true, expected it in a replayed system only: "
             "a test without a reference fails here; name benchmarks, or add references",
         ),
         (
@@ -386,14 +388,14 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "    prefix: sw/mvapich2\n",
             "    prefix: sw/mvapich2\n    striping_thresholds: [64K, 4K]\n",
             "systems/site.yaml:29: stacks.mvapich2.striping_thresholds[1]: found striping-4K, expected a threshold "
-            "that the stack can be told; mvapich2 on ib: striping-4K was asked for, and "
+            "that the stack can be given; mvapich2 on ib: striping-4K was asked for, and "
             "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD takes no less than 8192 B",
         ),
         (
             "    modules: [openmpi/4.1.6]\n",
             "    modules: [openmpi/4.1.6]\n    striping_thresholds: [1M]\n",
             "systems/site.yaml:26: stacks.openmpi.striping_thresholds[0]: found striping-1M, expected a threshold that "
-            "the stack can be told; openmpi on ib: striping-1M was asked for, and no setting moves where pml/ucx "
+            "the stack can be given; openmpi on ib: striping-1M was asked for, and no setting moves where pml/ucx "
             "stripes: rendezvous messages only, of 32 KiB and more: no piece is smaller than 16 KiB "
             "(UCX_MIN_RNDV_CHUNK_SIZE). UCX estimates from the devices at start where rendezvous begins: "
             "UCX_PROTO_INFO=y prints it",
@@ -427,6 +429,36 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "unterminated character set at position 3",
         ),
         (
+            "scheduler: slurm",
+            "scheduler: slrum",
+            'systems/site.yaml:3: scheduler: found "slrum", expected a scheduler of docs/howto/clusters.md; '
+            'did you mean "slurm"?',
+        ),
+        (
+            "launcher: srun",
+            "launcher: srn",
+            'systems/site.yaml:4: launcher: found "srn", expected a launcher of ReFrame or Railyard; did you mean '
+            '"srun"?',
+        ),
+        (
+            "launcher: srun",
+            "launcher: srun\nmodules_system: lmood",
+            'systems/site.yaml:5: modules_system: found "lmood", expected a kind of environment modules that ReFrame '
+            'has; did you mean "lmod"?',
+        ),
+        (
+            "{osu: /opt/osu/bin}",
+            "{osuu: /opt/osu/bin}",
+            'systems/site.yaml:26: stacks.openmpi.benchmarks.osuu: found "osuu", expected a tool of Railyard\'s '
+            'benchmarks, or an application of this file; did you mean "osu"?',
+        ),
+        (
+            "{imb: not built here}",
+            "{ibm: not built here}",
+            'systems/site.yaml:30: stacks.mvapich2.absent.ibm: found "ibm", expected a tool of Railyard\'s benchmarks, '
+            'or an application of this file; did you mean "imb"?',
+        ),
+        (
             "system: site",
             "system: sight",
             'systems/site.yaml:1: system: found "sight", expected "site", the name of the file; '
@@ -436,6 +468,18 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
 )
 def test_what_is_refused_and_how(tmp_path: Path, old: str, new: str, sentence: str) -> None:
     assert refusal(tmp_path, old, new) == sentence
+
+
+def test_modules_without_a_modules_system_are_named(tmp_path: Path) -> None:
+    bare = load_system(write(tmp_path, SITE))
+    assert dict(unloaded(bare)) == {
+        "openmpi": "stacks.openmpi.modules: found 1 module (openmpi/4.1.6) and no modules_system, so that nothing "
+        "loads them"
+    }
+    for kind in ("nomod", "lmod"):
+        system = load_system(write(tmp_path, f"{SITE}modules_system: {kind}\n"))
+        assert bool(dict(unloaded(system))) is (kind == "nomod")
+    assert dict(unloaded(bare.played())) == {}
 
 
 def test_nothing_is_measured_again_unless_the_file_says_so(tmp_path: Path) -> None:
@@ -572,7 +616,7 @@ def test_a_system_is_frozen() -> None:
 
 
 def test_every_field_of_the_site_is_used_once() -> None:
-    """Removing any required field is an error: none is silently filled."""
+    """Removing any required field is an error: no field is silently filled."""
     data: dict[str, Any] = yaml.safe_load(SITE)
     for field in ("system", "description", "nodes", "fabrics", "stacks"):
         with pytest.raises(ValueError, match=field):
@@ -709,7 +753,7 @@ def test_named_nodes_are_those_at_the_leaf_switches(tmp_path: Path, switches: st
     assert whole.fabrics["edr"].leaf_switches == {"leaf1": ("n1", "n2"), "leaf2": ("n3",)}
 
 
-#: A fabric of RoCE, which this stack can be told all three of.
+#: A fabric of RoCE; this stack can be set to all three.
 ROCE = SITE.replace("kind: ib\n    link: ib-edr", "kind: roce\n    link: roce-100").replace("mvapich2", "hpcx")
 CLASS = "gid_index: 3\n    traffic_class: 104\n    service_level: 5"
 
@@ -731,19 +775,20 @@ def test_a_fabric_says_its_class_once_for_every_stack(tmp_path: Path) -> None:
     [
         (
             with_class("traffic_class: 104", SITE),
-            "systems/site.yaml:13: fabrics.edr.traffic_class: found 104, expected it of a fabric of kind roce, not ib: "
+            "systems/site.yaml:13: fabrics.edr.traffic_class: found 104, expected it only in a fabric of kind "
+            "roce, and this one is ib: "
             "it is in the IP header of RoCE v2; on InfiniBand packets of one subnet carry none, and service_level "
             "chooses the lane; leave it out",
         ),
         (
             SITE.replace("    mtu: 9000\n", "    mtu: 9000\n    gid_index: 3\n"),
-            "systems/site.yaml:21: fabrics.eth.gid_index: found 3, expected it of a fabric of kind ib or roce, not "
-            "tcp: the ports of others have no table of GIDs; leave it out",
+            "systems/site.yaml:21: fabrics.eth.gid_index: found 3, expected it only in a fabric of kind ib or roce, "
+            "and this one is tcp: other ports have no table of GIDs; leave it out",
         ),
         (
             SITE.replace("    mtu: 9000\n", "    mtu: 9000\n    service_level: 3\n"),
-            "systems/site.yaml:21: fabrics.eth.service_level: found 3, expected it of a fabric of kind ib or roce or "
-            "opa, not tcp: the packets of others have none; leave it out",
+            "systems/site.yaml:21: fabrics.eth.service_level: found 3, expected it only in a fabric of kind ib, roce "
+            "or opa, and this one is tcp: other packets have none; leave it out",
         ),
         (
             with_class("traffic_class: 256"),

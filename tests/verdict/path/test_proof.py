@@ -1,4 +1,4 @@
-"""The path proof: each rule's failing case beside the healthy one near it, sentences word for word."""
+"""The path proof: each rule's failing case beside a similar healthy one, with exact sentences."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ Moved = tuple[float, float]
 
 
 def device(name: str, moved: Moved, meant: bool = True) -> DeviceCounters:
-    """Return a device that sent and received so many MB."""
+    """Return a device that sent and received this many MB."""
     tx, rx = (Direction(1000, 1000 + round(amount * MB)) for amount in moved)
     return DeviceCounters(name, meant, tx, rx, True, True, {})
 
@@ -184,7 +184,7 @@ FOUR = replace(DUAL, traffic=dict.fromkeys(("vn1", "vn2", "vn3", "vn4"), BOTH))
 
 
 def four(**hsn1: Moved) -> dict[str, NodeCounters]:
-    """Return readings of four nodes of which each moved 190 MB both ways, this much of it over hsn1."""
+    """Return readings of four nodes; each moved 190 MB both ways, this much of it over hsn1."""
     return readings(*(node(name, hsn0=(190 - tx, 190 - rx), hsn1=(tx, rx)) for name, (tx, rx) in hsn1.items()))
 
 

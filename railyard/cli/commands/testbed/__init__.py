@@ -21,7 +21,7 @@ _SYSTEM = "virtual"
 
 @click.group(name="testbed")
 def command() -> None:
-    """The virtual cluster: four nodes, two shaped rails and a management network on this machine."""
+    """Bring up and change the virtual cluster on this machine."""
 
 
 command.add_command(guests.command)
@@ -30,7 +30,15 @@ command.add_command(guests.command)
 @command.command()
 @click.option("--slurm", is_flag=True, help="Start Slurm on it, too: slurmctld on the first node, a slurmd on each.")
 def up(slurm: bool) -> None:
-    """Bring it up; it stays up until `down`."""
+    """Bring up the virtual cluster; it stays until `down`.
+
+    \b
+    Examples:
+      railyard testbed up
+      railyard testbed up --slurm
+
+    It has four nodes, two shaped rails and a management network.
+    """
     bed = _bed()
     if bed.up():
         click.echo(f"up: {_summary(bed)}")
@@ -44,7 +52,13 @@ def up(slurm: bool) -> None:
 
 @command.command()
 def down() -> None:
-    """End everything in it, and clean up after one that was killed."""
+    """End the virtual cluster, also one whose run was killed.
+
+    \b
+    Examples:
+      railyard testbed down
+      railyard testbed down && railyard testbed up
+    """
     from railyard.provision.testbed.cluster import Testbed
 
     # No system file is read: whatever it says now, what is up must come down.
@@ -54,7 +68,15 @@ def down() -> None:
 @command.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def status(as_json: bool) -> None:
-    """Show nodes, rails, rates, degradations and byte counters; and Slurm's view of the nodes where it runs."""
+    """Show nodes, rails, rates, degradations and byte counters.
+
+    \b
+    Examples:
+      railyard testbed status
+      railyard testbed status --json
+
+    Where Slurm runs there, you also see how it calls the nodes.
+    """
     bed = _found()
     rails, nodes = bed.status(), _slurm_nodes(bed)
     if as_json:
@@ -70,7 +92,15 @@ def status(as_json: bool) -> None:
 @click.argument("node")
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec(node: str, words: tuple[str, ...]) -> None:
-    """Run a command in a node; its exit code is passed on, environment and working folder are kept."""
+    """Run a command on a node.
+
+    \b
+    Examples:
+      railyard testbed exec vn1 -- ip address
+      railyard testbed exec vn1 -- ping -c 3 vn2
+
+    The command keeps your environment and working folder. Its exit code is passed on.
+    """
     bed = _found()
     bed.state().node(node)
     become(bed.enter, node, words)
@@ -82,7 +112,15 @@ def exec(node: str, words: tuple[str, ...]) -> None:
 @click.argument("kind", metavar="slow|lossy|unplugged")
 @click.argument("value", metavar="[RATE|PERCENT]", required=False)
 def degrade(node: str, rail: str, kind: str, value: str | None) -> None:
-    """Make one rail of one node slow (RATE in Mbit/s), lossy (PERCENT of packets) or unplugged."""
+    """Make a rail slow, lossy or unplugged.
+
+    \b
+    Examples:
+      railyard testbed degrade vn2 hsn1 slow 100
+      railyard testbed degrade vn2 hsn1 lossy 5
+
+    RATE is in Mbit/s, PERCENT in per cent of the packets.
+    """
     from railyard.provision.testbed.faults import parse_degradation
 
     bed = _found()
@@ -95,7 +133,13 @@ def degrade(node: str, rail: str, kind: str, value: str | None) -> None:
 @click.argument("node", required=False)
 @click.argument("rail", required=False)
 def restore(node: str | None, rail: str | None) -> None:
-    """Undo the degradations of one rail of a node, of a node, or all."""
+    """Undo what `degrade` did to a rail, a node, or all.
+
+    \b
+    Examples:
+      railyard testbed restore
+      railyard testbed restore vn2 hsn1
+    """
     undone = _found().restore(node, rail)
     for fault in undone:
         click.echo(f"{fault.device} of {fault.node} is no longer {fault}")

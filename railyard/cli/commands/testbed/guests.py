@@ -18,12 +18,18 @@ SYSTEM = "virtual-verbs"
 
 @click.group(name="guests")
 def command() -> None:
-    """Two QEMU guests with two Soft-RoCE devices each: real verbs without a card."""
+    """Two QEMU guests with Soft-RoCE: real verbs without a card."""
 
 
 @command.command()
 def up() -> None:
-    """Bring both up; they stay up until `down`."""
+    """Bring up both guests; they stay until `down`.
+
+    \b
+    Examples:
+      railyard testbed guests up
+      railyard testbed guests up && railyard run --system virtual-verbs
+    """
     guests = _guests()
     word = "up" if guests.up(click.echo) else "they are up already"
     rates = ", ".join(
@@ -35,7 +41,13 @@ def up() -> None:
 
 @command.command()
 def down() -> None:
-    """End both, and clean up after ones that were killed."""
+    """End both guests, also ones whose run was killed.
+
+    \b
+    Examples:
+      railyard testbed guests down
+      railyard testbed guests down && railyard testbed guests up
+    """
     from railyard.provision.testbed.guests.bed import Guests
     from railyard.provision.testbed.spec import DEFAULT_SPEC
 
@@ -46,7 +58,13 @@ def down() -> None:
 @command.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def status(as_json: bool) -> None:
-    """Show the RDMA devices of both guests, their rates and packet counters."""
+    """Show the RDMA devices of both guests, with rates and packets.
+
+    \b
+    Examples:
+      railyard testbed guests status
+      railyard testbed guests status --json
+    """
     devices = _guests().status()
     if as_json:
         click.echo(json.dumps({"devices": [asdict(device) for device in devices]}, indent=1))
@@ -68,7 +86,15 @@ def status(as_json: bool) -> None:
 @click.argument("node")
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec(node: str, words: tuple[str, ...]) -> None:
-    """Run a command in a guest; its exit code is passed on, environment and working folder are kept."""
+    """Run a command in a guest.
+
+    \b
+    Examples:
+      railyard testbed guests exec vg1 -- ibv_devinfo
+      railyard testbed guests exec vg2 -- rdma statistic
+
+    The command keeps your environment and working folder. Its exit code is passed on.
+    """
     guests = _guests()
     guests.state().node(node)
     become(guests.enter, node, words)

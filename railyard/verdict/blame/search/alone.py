@@ -8,12 +8,12 @@ from typing import Literal
 
 from railyard.base.numbers import quantile
 from railyard.base.wording import listing, number, percent
-from railyard.verdict.blame.search.matrix import Shares
+from railyard.verdict.blame.search.matrix import Levelled, Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Suspect
 from railyard.verdict.blame.search.robust import MAD_TO_SIGMA
 
 #: Of a pair's repeats this quantile counts; its standard error is so many times that of a mean, if noise is normal.
-_UPPER, _UPPER_ERROR = 0.75, 1.3626
+UPPER, _UPPER_ERROR = 0.75, 1.3626
 #: A pair that gives less than this share in the rounds shows no node of it to be good.
 _GOOD_IN_ROUNDS = 0.9
 #: A bound lies so many standard errors below the control at least, but never below the widest one.
@@ -59,7 +59,7 @@ class Measured:
     """
 
     layout: Layout
-    seen: Shares
+    seen: Levelled
     shares: Mapping[Pair, float]
     controls: Mapping[str, float]
     bound: float
@@ -114,24 +114,24 @@ def plan(questions: Sequence[Question], settings: Settings, why: str) -> Step:
 
 
 def measured(
-    layout: Layout, seen: Shares, questions: Sequence[Question], values: Mapping[Pair, Sequence[float]], slow: float
+    layout: Layout,
+    seen: Levelled,
+    questions: Sequence[Question],
+    values: Mapping[Pair, Sequence[float]],
+    slow: float,
+    upper: float = UPPER,
 ) -> Measured:
     """Return what pairs give alone, and the bound: ``slow`` below good pairs, or four standard errors.
 
-    Of a pair's repeats the upper quartile counts, since what disturbs it only lowers a value. What is good is the
+    Of a pair's repeats the upper quartile counts, or the quantile that is given, since what disturbs it only lowers a
+    value. What is good is the
     median of the pairs of partners, of each class of hops; a partner pair that is itself slow (by the best of its
     class) does not count.
     """
-    shares, errors = {}, []
-    for (a, b), repeats in values.items():
-        upper = quantile(sorted(repeats), _UPPER)
-        shares[a, b] = upper / seen.level(layout, a, b).value
-        if upper > 0:
-            middle = statistics.median(repeats)
-            spread = statistics.median(abs(value - middle) for value in repeats) / upper
-            errors.append(MAD_TO_SIGMA * _UPPER_ERROR * spread / math.sqrt(len(repeats)))
-    error = statistics.median(errors) if errors else 0.0
-    bound = 1 - max(slow, min(_WIDEST, _ERRORS * error))
+    shares = {
+        (a, b): quantile(sorted(repeats), upper) / seen.level(layout, a, b).value for (a, b), repeats in values.items()
+    }
+    bound = bound_of(values.values(), slow)
     control_pairs = {pair for question in questions for pair in question.control()}
     suspected = {question.members for question in questions} - control_pairs
     controls: dict[str, float] = {}
@@ -147,6 +147,19 @@ def measured(
         if good:
             controls[hops] = statistics.median(chosen or good.values())
     return Measured(layout, seen, shares, controls, bound)
+
+
+def bound_of(values: Iterable[Sequence[float]], slow: float) -> float:
+    """Return the share of the control below which a pair is slow: by ``slow``, or by four standard errors of a pair."""
+    errors = []
+    for repeats in values:
+        upper = quantile(sorted(repeats), UPPER)
+        if upper > 0:
+            middle = statistics.median(repeats)
+            spread = statistics.median(abs(value - middle) for value in repeats) / upper
+            errors.append(MAD_TO_SIGMA * _UPPER_ERROR * spread / math.sqrt(len(repeats)))
+    error = statistics.median(errors) if errors else 0.0
+    return 1 - max(slow, min(_WIDEST, _ERRORS * error))
 
 
 def answer(question: Question, found: Measured, sound: Set[int]) -> Answer:

@@ -43,7 +43,7 @@ def ask(search: Search, nodes: Sequence[int], low: Sequence[Pair]) -> None:
     layout = search.layout
     search.good = _good(layout, search.doubts, low)
     search.crossings = whole.crossings(search.doubts.parts)
-    search.checks = whole.checks(layout, search.seen, search.good, search.settings)
+    search.checks = whole.checks(layout, search.seen, search.good, search.settings.slow)
     slowest = sorted(nodes, key=lambda node: search.speed[node])
     search.left_out += [(node,) for node in slowest[NODES_AT_MOST:]]
     for node in slowest[:NODES_AT_MOST]:
@@ -105,7 +105,7 @@ def measure(search: Search) -> Generator[Step, Iterable[Value], None]:
         search.answers[question.members] = answer
     settled = [
         *(whole.part(search.layout, found, each) for each in search.crossings),
-        *(whole.below_expected(search.layout, found, each, search.settings) for each in search.checks),
+        *(whole.below_expected(search.layout, found, each, search.settings.slow) for each in search.checks),
     ]
     search.named += [suspect for suspect in settled if suspect is not None]
     search.crossings, search.checks = (), ()

@@ -49,7 +49,7 @@ def doubts(layout: Layout, seen: Shares, settings: Settings) -> Doubts:
     lies beyond its leaf, so its pairs are in doubt, and not the node. Where sides are not known this cannot be told.
     """
     best, usual = _away(layout, seen)
-    away = _slow(best, settings.look_again)
+    away = lower(best, settings.look_again)
     home = _slow_at_home(layout, seen, settings)
     sides = _sides(layout, away.keys(), away.keys() if home is None else away.keys() & home, usual)
     members = layout.members()
@@ -64,7 +64,7 @@ def doubts(layout: Layout, seen: Shares, settings: Settings) -> Doubts:
 
 def slow_pairs(layout: Layout, seen: Shares, settings: Settings, speed: Sequence[float]) -> tuple[Pair, ...]:
     """Return the pairs below what the slower of their nodes can give."""
-    near, far = (_pair_bound(level.scatter, settings) for level in (seen.near, seen.far))
+    near, far = (pair_bound(level.scatter, settings.look_again) for level in (seen.near, seen.far))
     found = []
     for a, row in enumerate(seen.rows):
         own = speed[a]
@@ -80,13 +80,14 @@ def still_slow(
     layout: Layout, seen: Shares, settings: Settings, pairs: Iterable[Pair], speed: Sequence[float]
 ) -> tuple[Pair, ...]:
     """Return those of the pairs whose best value is below what the slower of their nodes can give."""
-    near, far = (_pair_bound(level.scatter, settings) for level in (seen.near, seen.far))
+    near, far = (pair_bound(level.scatter, settings.look_again) for level in (seen.near, seen.far))
     rows, apart = seen.rows, layout.far
     return tuple((a, b) for a, b in pairs if rows[a][b] < (far if apart(a, b) else near) * min(speed[a], speed[b]))
 
 
-def _pair_bound(scatter: float, settings: Settings) -> float:
-    return 1 - max(settings.look_again, min(WIDEST, PAIR_SIGMAS * scatter))
+def pair_bound(scatter: float, look_again: float) -> float:
+    """Return the share of healthy below which a pair is in doubt, by the scatter of its class."""
+    return 1 - max(look_again, min(WIDEST, PAIR_SIGMAS * scatter))
 
 
 def _away(layout: Layout, seen: Shares) -> tuple[list[float], list[float]]:
@@ -111,12 +112,17 @@ def _best(rising: Sequence[float]) -> float:
     return rising[math.ceil((len(rising) - 1) * BEST)]
 
 
-def _slow(best: Sequence[float], least: float, most: float = WIDEST) -> dict[int, float]:
+def lower(values: Sequence[float], least: float, most: float = WIDEST) -> dict[int, float]:
     """Return the places of values ``least`` below healthy, or more where they scatter, each with its share of it."""
-    centre = quantile(sorted(best), HEALTHY_NODES) or 1.0  # 0 where hardly a pair gave a result
-    wide = min(most, NODE_SIGMAS * upper_spread(best) / centre)
-    bound = centre * (1 - max(least, wide))
-    return {place: share / centre for place, share in enumerate(best) if share < bound}
+    centre, bound = edge(values, least, most)
+    return {place: share / centre for place, share in enumerate(values) if share < bound}
+
+
+def edge(values: Sequence[float], least: float, most: float = WIDEST) -> tuple[float, float]:
+    """Return the healthy level of values, and the bound that is ``least`` below it, or more where they scatter."""
+    centre = quantile(sorted(values), HEALTHY_NODES) or 1.0  # 0 where hardly a pair gave a result
+    wide = min(most, NODE_SIGMAS * upper_spread(values) / centre)
+    return centre, centre * (1 - max(least, wide))
 
 
 def _slow_at_home(layout: Layout, seen: Shares, settings: Settings) -> set[int] | None:
@@ -127,7 +133,7 @@ def _slow_at_home(layout: Layout, seen: Shares, settings: Settings) -> set[int] 
         return None
     by_side = {side: nodes for side, nodes in members.items() if len(nodes) > NEIGHBOURS}
     best = [_best(sorted(seen.rows[node][o] for o in by_side[layout.sides[node]] if o != node)) for node in known]
-    slow = {known[place] for place in _slow(best, settings.look_again)}
+    slow = {known[place] for place in lower(best, settings.look_again)}
     return slow.union(node for side, nodes in members.items() if side not in by_side for node in nodes)
 
 
@@ -144,8 +150,8 @@ def _sides(layout: Layout, away: Set[int], alone: Set[int], usual: Sequence[floa
     members = layout.members()
     rest = {side: [usual[node] for node in nodes if node not in alone] for side, nodes in members.items()}
     means = {side: statistics.fmean(values) for side, values in rest.items() if len(values) > NEIGHBOURS}
-    lower = _slow(list(means.values()), SIDE_SLOWER, SIDE_WIDEST) if len(means) > 2 else {}
-    quiet = {side for place, side in enumerate(means) if place in lower}
+    apart = lower(list(means.values()), SIDE_SLOWER, SIDE_WIDEST) if len(means) > 2 else {}
+    quiet = {side for place, side in enumerate(means) if place in apart}
     found = []
     for side, nodes in members.items():
         slow = sum(node in away for node in nodes)
@@ -169,7 +175,7 @@ def _explained(members: Sequence[int], away: Mapping[int, float], home: Set[int]
 
 def _parts(layout: Layout, seen: Shares, settings: Settings, slow: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Return the parts of two nodes and more that good pairs hold together, largest first; () where there is one."""
-    bound = _pair_bound(seen.near.scatter, settings)
+    bound = pair_bound(seen.near.scatter, settings.look_again)
     nodes = set(range(len(layout.nodes))) - set(slow)
     found = held_together(nodes, lambda node, left: [other for other in left if seen.rows[node][other] >= bound])
     parts = [tuple(sorted(part)) for part in found]

@@ -3,9 +3,27 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from railyard.verdict.blame.search.model import Layout, Level, Pair, PairsError, Step, Value
 from railyard.verdict.blame.search.robust import healthy
+
+
+class Levelled(Protocol):
+    """What healthy pairs give: the level of pairs on one side and across sides, the same one where none are known."""
+
+    @property
+    def near(self) -> Level: ...
+
+    @property
+    def far(self) -> Level: ...
+
+    @property
+    def levels(self) -> tuple[Level, ...]: ...
+
+    def level(self, layout: Layout, a: int, b: int) -> Level:
+        """Return the level that the pair is held against."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +87,8 @@ def gathered(layout: Layout, step: Step, values: Iterable[Value]) -> Mapping[Pai
     for a, b, value in values:
         repeats = found.get((a, b))
         if repeats is None:
-            raise PairsError(f"step {step.name}: a value of {_named(layout, a, b)}, which was not asked for")
-        repeats.append(_number(layout, a, b, value))
+            raise PairsError(f"step {step.name}: a value of {named(layout, a, b)}, which was not asked for")
+        repeats.append(bandwidth(layout, a, b, value))
     missing = next((pair for pair, repeats in found.items() if not repeats), None)
     if missing is not None:
         raise PairsError(_without(layout, step, missing))
@@ -82,12 +100,13 @@ def _table(layout: Layout, values: Iterable[Value]) -> list[list[float]]:
     rows = [[math.nan] * count for _ in range(count)]
     for a, b, value in values:
         if not 0 <= a < b < count:
-            raise PairsError(f"step rounds: a value of {_named(layout, a, b)}, which was not asked for")
-        rows[a][b] = rows[b][a] = _number(layout, a, b, value)
+            raise PairsError(f"step rounds: a value of {named(layout, a, b)}, which was not asked for")
+        rows[a][b] = rows[b][a] = bandwidth(layout, a, b, value)
     return rows
 
 
-def _number(layout: Layout, a: int, b: int, value: float | None) -> float:
+def bandwidth(layout: Layout, a: int, b: int, value: float | None) -> float:
+    """Return a value, 0.0 where there was no result. Raises PairsError for one that is no bandwidth."""
     if value is None:
         return 0.0
     if not 0 <= value < math.inf:
@@ -99,7 +118,8 @@ def _without(layout: Layout, step: Step, pair: Pair) -> str:
     return f"step {step.name}: no value of {layout.pair(*pair)}, which was asked for"
 
 
-def _named(layout: Layout, a: int, b: int) -> str:
+def named(layout: Layout, a: int, b: int) -> str:
+    """Return both nodes' names, or their numbers where a number is no node's."""
     known = range(len(layout.nodes))
     return layout.pair(a, b) if a in known and b in known else f"nodes {a} and {b} of {len(layout.nodes)}"
 

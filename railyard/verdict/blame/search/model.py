@@ -13,8 +13,22 @@ Round = tuple[Pair, ...]
 #: One measurement: both nodes, and MB/s (10^6 B/s; of two directions the smaller). None: it gave no result.
 Value = tuple[int, int, float | None]
 
-StepName = Literal["rounds", "sift", "sides", "alone"]
+StepName = Literal[
+    "rounds",
+    "sift",
+    "sides",
+    "alone",
+    "sample",
+    "nightly",
+    "again",
+    "leaves",
+    "suspects",
+    "trace",
+    "rails",
+    "gpu paths",
+]
 Kind = Literal["node", "pair", "side", "all"]
+PartKind = Literal["rail", "gpu path"]
 
 
 class PairsError(RailyardError):
@@ -79,17 +93,26 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of every node that can carry a pair's stream alone: a rail from host memory, or a GPU with its path."""
+
+    kind: PartKind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """Rounds to measure one after another, and why they are wanted.
 
     With ``repeats`` all rounds are run that many times over, not each one: a disturbance of some seconds then hits few
-    values of one pair.
+    values of one pair. ``over`` is the part of each node that carries the step alone; None: all that the run has.
     """
 
     name: StepName
     rounds: tuple[Round, ...]
     repeats: int
     why: str
+    over: Part | None = None
 
     def pairs(self) -> Iterator[Pair]:
         """Give the pairs, round by round."""

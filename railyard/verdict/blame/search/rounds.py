@@ -4,7 +4,7 @@ A round is a matching: no node is in two pairs of it, so each pair has its nodes
 the network, where static routes collide: give the nodes in topology order, and thin the rounds by ``at_once``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from railyard.verdict.blame.search.model import Pair, Round, Step
@@ -32,16 +32,23 @@ def rounds(nodes: int, at_once: int | None = None) -> tuple[Round, ...]:
     """
     if nodes < 2:
         raise ValueError(f"{nodes} nodes have no pair")
-    modulus = nodes - 1 if nodes % 2 == 0 else nodes
-    made = []
-    for number in range(modulus):
-        # of i and its partner the lower one is looked at alone, so each pair comes once
-        pairs = [(i, j) for i in range(modulus) if i < (j := (number - i) % modulus)]
-        if nodes % 2 == 0:
-            # 2i = r modulo the odd N-1: half of r, or of r + N-1 where r is odd
-            pairs.append(((number if number % 2 == 0 else number + modulus) // 2, modulus))
-        made += _cut(tuple(pairs), at_once)
-    return tuple(made)
+    return tuple(part for number in range(count(nodes)) for part in _cut(matching(nodes, number), at_once))
+
+
+def count(nodes: int) -> int:
+    """Return how many rounds hold every pair of so many nodes once."""
+    return nodes - 1 if nodes % 2 == 0 else nodes
+
+
+def matching(nodes: int, number: int) -> Round:
+    """Return one of the ``count(nodes)`` rounds of the circle method: the pairs of i and number-i."""
+    modulus = count(nodes)
+    # of i and its partner the lower one is looked at alone, so each pair comes once
+    pairs = [(i, j) for i in range(modulus) if i < (j := (number - i) % modulus)]
+    if nodes % 2 == 0:
+        # 2i = r modulo the odd N-1: half of r, or of r + N-1 where r is odd
+        pairs.append(((number if number % 2 == 0 else number + modulus) // 2, modulus))
+    return tuple(pairs)
 
 
 def packed(pairs: Iterable[Pair], at_once: int | None = None) -> tuple[Round, ...]:
@@ -50,19 +57,69 @@ def packed(pairs: Iterable[Pair], at_once: int | None = None) -> tuple[Round, ..
     Not the fewest rounds possible, but at most twice the busiest node's number of pairs where ``at_once`` is None.
     """
     _check(at_once)
-    full: list[list[Pair]] = []
-    open_rounds: list[tuple[list[Pair], set[int]]] = []
-    for a, b in pairs:
-        at = next((at for at, (_, busy) in enumerate(open_rounds) if a not in busy and b not in busy), len(open_rounds))
-        if at == len(open_rounds):
-            open_rounds.append(([], set()))
-        chosen, busy = open_rounds[at]
-        chosen.append((a, b))
-        busy.update((a, b))
-        if len(chosen) == at_once:
-            full.append(chosen)
-            del open_rounds[at]
-    return tuple(tuple(each) for each in (*full, *(chosen for chosen, _ in open_rounds)))
+    packing = Packing(at_once)
+    for pair in pairs:
+        packing.place((pair,))
+    return packing.rounds()
+
+
+class Packing:
+    """Rounds that are filled pair by pair, each pair into the first round in which all that it needs is free.
+
+    ``needs`` says what else than its two nodes a pair needs for itself, such as a leaf's up-links (numbered from the
+    number of nodes on, so that no node has the same number). At most ``most`` rounds are made.
+    """
+
+    def __init__(
+        self, at_once: int | None = None, most: int | None = None, needs: Callable[[Pair], Sequence[int]] | None = None
+    ) -> None:
+        self._at_once, self._most, self._needs = at_once, most, needs
+        self._made: list[list[Pair]] = []
+        self._full: list[int] = []
+        #: What is busy in which rounds, as the bits of a number: the first free round is its lowest zero.
+        self._busy: dict[int, int] = {}
+        self._closed = 0
+
+    def place(self, pairs: Sequence[Pair]) -> bool:
+        """Place all these pairs, or none of them where a round too many were needed; True where they are placed."""
+        placed: list[tuple[int, Pair, tuple[int, ...]]] = []
+        for pair in pairs:
+            needs = (*pair, *(self._needs(pair) if self._needs else ()))
+            taken = self._closed
+            for need in needs:
+                taken |= self._busy.get(need, 0)
+            at = (~taken & (taken + 1)).bit_length() - 1
+            if self._most is not None and at >= self._most:
+                for one in placed:
+                    self._remove(*one)
+                return False
+            self._put(at, pair, needs)
+            placed.append((at, pair, needs))
+        return True
+
+    def rounds(self) -> tuple[Round, ...]:
+        """Return the rounds, those that are full first, in the order in which they were filled."""
+        full = set(self._full)
+        order = (*self._full, *(at for at in range(len(self._made)) if at not in full))
+        return tuple(tuple(self._made[at]) for at in order if self._made[at])
+
+    def _put(self, at: int, pair: Pair, needs: Iterable[int]) -> None:
+        while at >= len(self._made):
+            self._made.append([])
+        self._made[at].append(pair)
+        for need in needs:
+            self._busy[need] = self._busy.get(need, 0) | 1 << at
+        if len(self._made[at]) == self._at_once:
+            self._full.append(at)
+            self._closed |= 1 << at
+
+    def _remove(self, at: int, pair: Pair, needs: Iterable[int]) -> None:
+        if len(self._made[at]) == self._at_once:
+            self._full.remove(at)
+            self._closed &= ~(1 << at)
+        self._made[at].remove(pair)
+        for need in needs:
+            self._busy[need] &= ~(1 << at)
 
 
 @dataclass(frozen=True, slots=True)

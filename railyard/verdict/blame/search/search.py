@@ -8,6 +8,7 @@ from railyard.verdict.blame.search.asking import Search, ask, measure, open_rout
 from railyard.verdict.blame.search.doubts import doubts, slow_pairs, still_slow
 from railyard.verdict.blame.search.matrix import gathered, shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Value, Verdict
+from railyard.verdict.blame.search.replay import replayed
 from railyard.verdict.blame.search.rounds import packed, rounds
 from railyard.verdict.blame.search.summing import verdict
 
@@ -29,17 +30,7 @@ def advance(layout: Layout, results: Sequence[Iterable[Value]], settings: Settin
     The first step is all pairs in rounds. Nothing is kept between calls, so a stored run is judged by the same call.
     Raises PairsError for values that are not those of the step asked for, ValueError for more results than steps.
     """
-    asking = search(layout, settings)
-    step = next(asking)
-    for count, values in enumerate(results, start=1):
-        try:
-            step = asking.send(values)
-        except StopIteration as end:
-            if count < len(results):
-                raise ValueError(f"{len(results)} results, but the search ended with the {count}. of them") from None
-            found: Verdict = end.value
-            return found
-    return step
+    return replayed(search(layout, settings), results, "search")
 
 
 def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Iterable[Value], Verdict]:
@@ -111,7 +102,8 @@ def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
     values = gathered(layout, step, (yield step))
     known.steps.append(told(step))
     left = list(doubted.nodes)
-    answers = sides.judge(layout, known.seen, made, values, enough, known.settings)
+    inside = {side: sides.inside_of(layout, known.seen, side) for side in enough}
+    answers = sides.judge(layout, known.seen, made, values, inside, known.settings.side_slow)
     for side, (state, suspect) in zip(enough, answers, strict=True):
         known.sides.append((state, suspect))
         if state != "named":

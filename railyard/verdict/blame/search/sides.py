@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.alone import State
-from railyard.verdict.blame.search.matrix import Shares
-from railyard.verdict.blame.search.model import Layout, Pair, Round, Settings, Step, Suspect
+from railyard.verdict.blame.search.matrix import Levelled, Shares
+from railyard.verdict.blame.search.model import Layout, Pair, Round, Step, Suspect
 
 #: Shifts of one side against the other: enough that collisions of routes average out.
 SHIFTS = 8
@@ -71,32 +71,35 @@ def plan(made: Sequence[Bout], why: str) -> Step:
 
 def judge(
     layout: Layout,
-    seen: Shares,
+    seen: Levelled,
     made: Sequence[Bout],
     values: Mapping[Pair, Sequence[float]],
-    doubted: Sequence[str],
-    settings: Settings,
+    inside: Mapping[str, float],
+    slow_from: float,
+    apart: float = 0.0,
 ) -> tuple[tuple[State, Suspect], ...]:
     """Return each doubted side as named (slow on average and against two sides at least), cleared, or unclear.
 
-    The control is what good sides give one another, collisions of routes included: with static routes these differ from
-    one two sides to the next, so the bound is four standard errors of such means below it, if not ``side_slow``.
+    ``inside`` has the doubted sides, each with what its own pairs give of healthy. The control is what good sides give
+    one another, collisions of routes included: with static routes these differ from one two sides to the next, so the
+    bound is four standard errors of such means below it, if not ``slow_from`` or what sides differ by anyway
+    (``apart``).
     """
     means = {bout: _mean(layout, seen, bout, values) for bout in made}
-    controls = [means[bout] for bout in made if bout.one not in doubted]
+    controls = [means[bout] for bout in made if bout.one not in inside]
     control = statistics.median(controls) or 1.0
     spread = statistics.stdev(controls) / control if len(controls) > 1 else 0.0
     answers = []
-    for side in doubted:
+    for side, own in inside.items():
         against = {bout.other: means[bout] / control for bout in made if bout.one == side}
         error = spread * math.sqrt(1 / len(against) + 1 / len(controls))
         mean = statistics.fmean(against.values())
-        slow = sum(share < 1 - settings.side_slow for share in against.values())
-        bound = 1 - max(settings.side_slow, min(_WIDEST, _ERRORS * error))
+        slow = sum(share < 1 - slow_from for share in against.values())
+        bound = 1 - max(slow_from, apart, min(_WIDEST, _ERRORS * error))
         state: State = "named" if mean < bound and slow >= 2 else "cleared"
-        if state == "cleared" and mean < 1 - settings.side_slow:
+        if state == "cleared" and mean < 1 - slow_from:
             state = "unclear"
-        answers.append((state, _side(layout, seen, side, list(against), mean, control)))
+        answers.append((state, _side(layout, seen, side, list(against), mean, control, own)))
     return tuple(answers)
 
 
@@ -164,19 +167,32 @@ def _shifts(one: Sequence[int], other: Sequence[int]) -> tuple[Round, ...]:
     return tuple(made)
 
 
-def _mean(layout: Layout, seen: Shares, bout: Bout, values: Mapping[Pair, Sequence[float]]) -> float:
+def inside_of(layout: Layout, seen: Shares, side: str) -> float:
+    """Return what the pairs on one side give of healthy: the median."""
+    members = layout.members()[side]
+    return statistics.median(seen.rows[a][b] for a in members for b in members if a < b)
+
+
+def _mean(layout: Layout, seen: Levelled, bout: Bout, values: Mapping[Pair, Sequence[float]]) -> float:
     return statistics.fmean(
         statistics.median(values[a, b]) / seen.level(layout, a, b).value for each in bout.rounds for a, b in each
     )
 
 
-def _side(layout: Layout, seen: Shares, side: str, others: Sequence[str], share: float, control: float) -> Suspect:
+def _side(
+    layout: Layout,
+    seen: Levelled,
+    side: str,
+    others: Sequence[str],
+    share: float,
+    control: float,
+    own: float,
+) -> Suspect:
     members, level = layout.members()[side], seen.far.value
-    inside = statistics.median(seen.rows[a][b] for a in members for b in members if a < b)
-    part = "its up-links" if inside >= INSIDE_GOOD else "the switch itself"
+    part = "its up-links" if own >= INSIDE_GOOD else "the switch itself"
     reason = (
         f"{side} ({len(members)} nodes at once) gives {number(share * control * level)} {layout.unit} a pair against "
-        f"{listing(others)}, where good sides give {number(control * level)} ({percent(share)}), and {percent(inside)} "
+        f"{listing(others)}, where good sides give {number(control * level)} ({percent(share)}), and {percent(own)} "
         f"of healthy among its own nodes: {part}"
     )
     return Suspect("side", members, share, control * level, reason)

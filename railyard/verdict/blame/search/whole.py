@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.alone import Measured, Question
-from railyard.verdict.blame.search.matrix import Shares
-from railyard.verdict.blame.search.model import Layout, Level, Pair, Settings, Suspect
+from railyard.verdict.blame.search.matrix import Levelled
+from railyard.verdict.blame.search.model import Layout, Level, Pair, Suspect
 
 #: Pairs of good nodes that stand for their level, and pairs between two parts that are measured alone.
 _CHECKS, _CROSSING = 3, 4
@@ -51,14 +51,14 @@ def crossings(parts: Sequence[tuple[int, ...]]) -> tuple[Crossing, ...]:
     return tuple(made)
 
 
-def checks(layout: Layout, seen: Shares, good: Sequence[int], settings: Settings) -> tuple[Check, ...]:
+def checks(layout: Layout, seen: Levelled, good: Sequence[int], slow: float) -> tuple[Check, ...]:
     """Return a few pairs of good nodes for each class of hops whose level is below what is expected."""
     expected = layout.expected
     if expected is None:
         return ()
     made = []
     for level in seen.levels:
-        if level.value < (1 - settings.slow) * expected:
+        if level.value < (1 - slow) * expected:
             of_class = ((min(a, b), max(a, b)) for at, a in enumerate(good) for b in good[at + 1 :])
             pairs = (pair for pair in of_class if seen.level(layout, *pair).hops == level.hops)
             made.append(Check(level, tuple(pair for _, pair in zip(range(_CHECKS), pairs, strict=False))))
@@ -82,11 +82,11 @@ def part(layout: Layout, found: Measured, crossing: Crossing) -> Suspect | None:
     return Suspect("side", crossing.part, share, expected, reason)
 
 
-def below_expected(layout: Layout, found: Measured, check: Check, settings: Settings) -> Suspect | None:
+def below_expected(layout: Layout, found: Measured, check: Check, slow: float) -> Suspect | None:
     """Return all pairs of a class as named where the best of a few good ones alone is below what is expected."""
     assert layout.expected is not None
     best = max(found.value(*pair) for pair in check.pairs)
-    if best >= (1 - settings.slow) * layout.expected:
+    if best >= (1 - slow) * layout.expected:
         return None
     which = {"all": "all pairs", "same side": "all pairs on one side", "across sides": "all pairs across sides"}
     reason = (

@@ -1,0 +1,116 @@
+"""Tables as text of at most a width: columns move together, then columns of words fold. Nothing is ever cut."""
+
+import re
+from collections.abc import Collection, Sequence
+
+#: What a cell says of which nothing is known.
+NOTHING = "–"
+_NARROWEST = 6
+#: A cell folds behind these, and only where that is not enough behind an underscore or a hyphen too.
+_BREAKS = re.compile(r"[^/, –]*[/, –]+|[^/, –]+")
+_MORE_BREAKS = re.compile(r"[^/, –_-]*[/, –_-]+|[^/, –_-]+")
+
+_Rows = list[list[list[str]]]  # of cells, each of lines
+
+
+def table(
+    heads: Sequence[str | tuple[str, str]],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    *,
+    right: Collection[int] = (),
+    words: Collection[int] = (),
+    optional: Collection[int] = (),
+    styles: Sequence[str | None] | None = None,
+) -> list[str]:
+    """Return the lines of a head, a rule and rows, without trailing blanks.
+
+    A head may have two forms, the second for a table that is too wide, and several lines. ``right``: columns that are
+    flush right. ``words``: columns whose cells may fold, the widest first. ``optional``: columns that a table that is
+    too wide does without, if each of their cells is ``NOTHING``. ``styles`` has, for each row, the SGR code in which
+    its last cell is written.
+    """
+    for gap, short in ((2, False), (1, False), (2, True), (1, True)):
+        shown = [head if isinstance(head, str) else head[short] for head in heads]
+        lines = [[cell.split("\n") for cell in cells] for cells in (shown, *rows)]
+        widths = _widths(lines)
+        if sum(widths) + gap * (len(widths) - 1) <= width:
+            break
+    else:
+        silent = [column for column in optional if all(row[column] == NOTHING for row in rows)]
+        if silent:
+            kept = [column for column in range(len(heads)) if column not in silent]
+            return table(
+                [heads[column] for column in kept],
+                [[row[column] for column in kept] for row in rows],
+                width,
+                right=[place for place, column in enumerate(kept) if column in right],
+                words=[place for place, column in enumerate(kept) if column in words],
+                styles=styles,
+            )
+        lines = _narrowed(lines, width - gap * (len(widths) - 1), words)
+        widths = _widths(lines)
+    row_styles = (None, *(styles or [None] * len(rows)))
+    head, *body = (_laid_out(cells, widths, gap, right, style) for cells, style in zip(lines, row_styles, strict=True))
+    rule = "─" * (sum(widths) + gap * (len(widths) - 1))
+    return [*head, rule, *(line for row in body for line in row)]
+
+
+def _widths(rows: _Rows) -> list[int]:
+    return [max(len(text) for cells in rows for text in cells[column]) for column in range(len(rows[0]))]
+
+
+def _narrowed(rows: _Rows, room: int, words: Collection[int]) -> _Rows:
+    """Return rows whose columns of words are folded until all columns together fit into ``room``, as far as they do."""
+    whole = {column: ["".join(cells[column]) for cells in rows[1:]] for column in words}
+    for breaks in (_BREAKS, _MORE_BREAKS):
+        foldable = set(words)
+        while foldable and sum(widths := _widths(rows)) > room:
+            column = max(sorted(foldable), key=lambda each: widths[each])
+            narrower = widths[column] - 1
+            lines = [rows[0][column], *(_cell_lines(cell, narrower, breaks) for cell in whole[column])]
+            if narrower < _NARROWEST or max(len(text) for cell in lines for text in cell) > narrower:
+                foldable.remove(column)
+                continue
+            rows = [[*cells[:column], own, *cells[column + 1 :]] for cells, own in zip(rows, lines, strict=True)]
+    return rows
+
+
+def _cell_lines(cell: str, wide: int, breaks: re.Pattern[str]) -> list[str]:
+    """Return a cell in lines of at most ``wide`` characters, as far as it can be broken."""
+    lines = [""]
+    for piece in breaks.findall(cell):
+        if lines[-1] and len(f"{lines[-1]}{piece}".rstrip()) > wide:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
+
+
+def _laid_out(
+    cells: Sequence[Sequence[str]], widths: Sequence[int], gap: int, right: Collection[int], style: str | None
+) -> list[str]:
+    """Return one row on as many lines as its tallest cell, the last cell in its style."""
+    lines = []
+    for index in range(max(map(len, cells))):
+        texts = [cell[index] if index < len(cell) else "" for cell in cells]
+        aligned = [
+            text.rjust(wide) if column in right else text.ljust(wide)
+            for column, (text, wide) in enumerate(zip(texts, widths, strict=True))
+        ]
+        if style and texts[-1]:
+            aligned[-1] = aligned[-1].replace(texts[-1], f"\x1b[{style}m{texts[-1]}\x1b[0m").rstrip()
+        lines.append((" " * gap).join(aligned).rstrip())
+    return lines
+
+
+def blocks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Return the places of the columns, as many in each block as there is room for, one at least."""
+    blocks: list[list[int]] = []
+    used = 0
+    for place, size in enumerate(widths):
+        if not blocks or used + size > room:
+            blocks.append([])
+            used = 0
+        blocks[-1].append(place)
+        used += size
+    return blocks

@@ -1,0 +1,388 @@
+"""`railyard pairs run`, `collect` and `coverage`: a sample of the pairs of nodes, in one allocation or in groups."""
+
+import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from railyard.base.errors import InputError, SetupError
+from railyard.base.wording import counted, percent
+from railyard.cli.pair_sample import duration
+from railyard.cli.say import say
+
+if TYPE_CHECKING:
+    from railyard.cluster.rolling.follow import Seen
+    from railyard.cluster.rolling.kept import KeptRun
+    from railyard.cluster.rolling.run import Rolling
+    from railyard.results.record.form import Record
+    from railyard.site.site import Site
+    from railyard.verdict.pair_coverage import Covered, Night
+
+_DAYS_REMEMBERED = 7
+#: Partners of other leaves that each node has in a night.
+_NIGHTLY = 4
+
+
+_system = click.option("--system", "name", required=True, metavar="NAME[:FABRIC]", help="The system, and its fabric.")
+
+
+@click.command(name="run")
+@_system
+@click.option("--stack", help="The stack whose railyard-pairs measures; else the first that can.")
+@click.option("--rails", type=click.IntRange(1), help="Over so many rails; else over all of the fabric.")
+@click.option(
+    "--budget",
+    "budget_s",
+    metavar="TIME",
+    callback=duration,
+    help="How long it may measure, such as 15min; each group so long.",
+)
+@click.option("--sample", type=click.IntRange(1), metavar="K", help="In groups: so many rounds of each group at most.")
+@click.option("--nightly", is_flag=True, help="Random partners, those first that were met least in the last 7 days.")
+@click.option("--all", "every", is_flag=True, help="All pairs of nodes in one allocation (AllPairs).")
+@click.option("--rolling", is_flag=True, help="In groups of nodes, a job each, as their nodes come free.")
+@click.option("--group", type=click.IntRange(2), default=16, show_default=True, help="Nodes of a group.")
+@click.option("--at-most", type=click.IntRange(1), default=20, show_default=True, help="Groups that run at once.")
+@click.option("--nodes", "asked", metavar="N[1-99]", help="In groups: these nodes; else all that can run a job.")
+@click.option("--seed", type=int, help="In groups: draw them as a run with this number did; else by the day.")
+@click.option("--no-confirm", is_flag=True, help="In groups: do not measure suspects again with good partners.")
+@click.option("--dry-run", is_flag=True, help="In groups: print the groups and the first job's script; submit nothing.")
+def run_command(name: str, rolling: bool, every: bool, **options: Any) -> int:
+    """Measure a sample of the pairs of nodes of a system.
+
+    \b
+    Examples:
+      railyard pairs run --system mycluster:ndr --budget 15min
+      railyard pairs run --system mycluster:ndr --rolling --nodes n[1-512]
+
+    The verdict says who is slow and what was covered. The sample runs in one allocation (the check SampledPairs),
+    or with --rolling in one job per group of nodes, as the nodes come free. Ctrl-C leaves the jobs of groups: `railyard
+    pairs collect` merges what they measure, and ends them with --cancel.
+
+    Exit code: 0 nobody is slow, 1 somebody is or a group failed, 2 it could not be done, 130 Ctrl-C.
+    """
+    wanted = _Wanted(name=name, **options)
+    if not rolling:
+        return _in_one_allocation(wanted, every)
+    if every:
+        raise click.UsageError("--all is of one allocation: nodes of two groups never meet")
+    return _in_groups(wanted)
+
+
+@click.command(name="collect")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option("--wait", is_flag=True, help="Follow the jobs until all groups are over.")
+@click.option("--confirm", is_flag=True, help="Measure suspects again with good partners, in jobs of their own.")
+@click.option("--cancel", is_flag=True, help="End the jobs that wait or run, and take what there is.")
+@click.option("--now", is_flag=True, help="Judge and store what there is, though groups wait or run.")
+@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
+def collect_command(runs: tuple[str, ...], **options: Any) -> int:
+    """Merge what the groups of a run measured.
+
+    \b
+    Examples:
+      railyard pairs collect 20261124T060000Z-ab12
+      railyard pairs collect 20261124T060000Z-ab12 --cancel
+
+    The verdict says who is slow, what was covered, and what became of each group. RUN is the id that `railyard
+    pairs run --rolling` printed, or its folder. Several runs of one system are judged as one. A run is stored once
+    all of its groups are over.
+
+    Exit code: 0 nobody is slow, 1 somebody is, a group failed, or groups are not over, 2 wrong input.
+    """
+    if len(runs) > 1 and (options["confirm"] or options["cancel"] or options["wait"]):
+        raise click.UsageError("--confirm, --cancel and --wait are of one run; several are only judged")
+    return _collect(runs, **options)
+
+
+@click.command(name="coverage")
+@_system
+@click.option("--days", type=click.IntRange(1), default=7, show_default=True, help="So many days back.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def coverage_command(name: str, days: int, as_json: bool) -> int:
+    """Show what runs of the last days covered.
+
+    \b
+    Examples:
+      railyard pairs coverage --system mycluster:ndr
+      railyard pairs coverage --system mycluster:ndr --days 30 --json
+
+    That is: which pairs of nodes, pairs of leaf switches, up-links and nodes they measured.
+
+    Exit code: 0, or 1 where a node was not measured at all.
+    """
+    site, fabric = _site_of(name)
+    nights, problems = _nights(site, fabric, days)
+    for problem in problems:
+        _said(f"railyard: {problem}")
+    found = _covered(site, fabric, nights)
+    if as_json:
+        click.echo(json.dumps(_coverage_json(found, days), ensure_ascii=False, indent=1))
+    else:
+        click.echo(_coverage_text(found, days), nl=False)
+    return 1 if found.never or problems else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The options of `railyard pairs run`, but for those that say where it runs."""
+
+    name: str
+    stack: str | None
+    rails: int | None
+    budget_s: float | None
+    sample: int | None
+    nightly: bool
+    group: int
+    at_most: int
+    asked: str | None
+    seed: int | None
+    no_confirm: bool
+    dry_run: bool
+
+
+def _in_one_allocation(wanted: _Wanted, every: bool) -> int:
+    """Run the check by ReFrame, as `railyard run` does."""
+    from railyard.cli.main import main
+    from railyard.cluster.rolling.plan import Wanted, place_of
+
+    only = {"--sample": wanted.sample, "--nodes": wanted.asked, "--dry-run": wanted.dry_run or None}
+    given = next((option for option, value in only.items() if value is not None), None)
+    if given is not None:
+        raise click.UsageError(f"{given} is of --rolling")
+    if every and (wanted.nightly or wanted.budget_s is not None):
+        raise click.UsageError("--all has no budget and no nights: it measures every pair")
+    site, fabric = _site_of(wanted.name)
+    place = place_of(site, Wanted(fabric=fabric, stack=wanted.stack, rails=wanted.rails))
+    check = "AllPairs" if every else "SampledPairs"
+    words = ["--system", f"{site.system.system}:{place.fabric}", "--extended", "-n", f"{check}%rails={place.rails}$"]
+    words += ["-p", place.stack, "-P", "policy=default"]
+    if wanted.budget_s is not None:
+        words += ["-S", f"{check}.budget={wanted.budget_s:.0f}s"]
+    if wanted.nightly:
+        words += ["-S", f"{check}.nightly={_NIGHTLY}"]
+    return main(["run", *words])
+
+
+def _in_groups(wanted: _Wanted) -> int:
+    from railyard.cluster.rolling import plan
+    from railyard.cluster.rolling.kept import SAMPLE, runs_in
+    from railyard.cluster.rolling.run import rolling
+    from railyard.provision.testbed.lifecycle import terminated_as_interrupted
+    from railyard.results.run_folder import new_run_id
+    from railyard.verdict.pair_coverage import leaf_pairs
+
+    site, fabric = _site_of(wanted.name)
+    why_not = plan.why_not_in_groups(site)
+    if why_not is not None:
+        raise SetupError(f"pairs --rolling: found that {why_not}, expected Slurm, PBS, LSF or Flux and their nodes")
+    now = datetime.now(timezone.utc)
+    asked = plan.Wanted(
+        fabric=fabric, stack=wanted.stack, rails=wanted.rails, nodes=wanted.asked, group=wanted.group,
+        at_most=wanted.at_most, sample=wanted.sample, budget_s=wanted.budget_s,
+        seed=now.toordinal() if wanted.seed is None else wanted.seed,
+    )  # fmt: skip
+    with terminated_as_interrupted(), _bed(site):
+        place = plan.place_of(site, asked)
+        leaf_of = plan.leaves_of(site, place)
+        nodes = plan.nodes_of(site, wanted.asked, leaf_of, datetime.now())
+        used = leaf_pairs(_nights(site, place.fabric, _DAYS_REMEMBERED)[0], leaf_of) if wanted.nightly else None
+        run = plan.planned(site, asked, place, nodes, new_run_id(now), now, used)
+        for node, why in run.left_out.items():
+            _said(f"not tested: {node} is {why}")
+        if not leaf_of:
+            _said("the leaf switch of no node is known: groups are drawn at random, and no leaf is judged")
+        if wanted.dry_run:
+            click.echo(plan.shown(site, run, place, wanted.sample), nl=False)
+            return 0
+        _, seconds = plan.written(site, run, place, wanted.sample)
+        folder = runs_in(site.home) / run.id
+        made = rolling(site, run, folder, wanted.group, _said)
+        run = made.submitted(run, run.step(SAMPLE), seconds)
+        groups = run.step(SAMPLE).groups
+        _said(
+            f"run {run.id}: {counted(sum(len(one.nodes) for one in groups), 'node')} in "
+            f"{counted(len(groups), 'group')}, at most {run.at_most} at once; files in {folder}"
+        )
+        return _ended(made, _followed(made, run, not wanted.no_confirm), _words())
+
+
+def _followed(made: "Rolling", run: "KeptRun", confirm: bool) -> "Seen":
+    try:
+        seen = made.followed(run)
+        return made.confirmed(seen) if confirm else seen
+    except KeyboardInterrupt:
+        _said(f"left: its jobs go on. railyard pairs collect {run.id} merges what they measure; --cancel ends them")
+        raise
+
+
+def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now: bool, as_json: bool) -> int:
+    from railyard.base.paths import find_home
+    from railyard.cluster.rolling.collect import why_not_together
+    from railyard.cluster.rolling.kept import folder_of, read
+    from railyard.cluster.rolling.run import rolling
+    from railyard.provision.testbed.lifecycle import terminated_as_interrupted
+    from railyard.site.site import site_at
+
+    home = find_home()
+    folders = [folder_of(home, name) for name in names]
+    kept = [read(folder) for folder in folders]
+    why_not_together(list(zip(names, kept, strict=True)))
+    site = site_at(home, kept[0].system)
+    with terminated_as_interrupted(), _bed(site):
+        every = [
+            rolling(site, run, folder, max(len(one.nodes) for one in run.steps[0].groups), _said)
+            for run, folder in zip(kept, folders, strict=True)
+        ]
+        made, run = every[0], kept[0]
+        if cancel:
+            made.scheduler().cancel(run)
+            _said(f"the jobs of {run.id} are ended")
+        if len(every) > 1:
+            return _merged(every, kept, as_json)
+        seen = _followed(made, run, confirm) if wait or (confirm and not cancel) else made.looked_at(run)
+        open_ = [one for one in seen.parts if not one.is_over]
+        if cancel and open_:
+            seen = made.looked_at(run)
+        elif open_ and not now:
+            for one in open_:
+                click.echo(f"{one.name}: {one.words}")
+            click.echo(f"{counted(len(open_), 'group')} of {len(seen.parts)} not over: --wait, --now or --cancel")
+            return 1
+        return _ended(made, seen, _words(), as_json)
+
+
+def _merged(every: Sequence["Rolling"], kept: Sequence["KeptRun"], as_json: bool) -> int:
+    """Judge several runs of one system as one; nothing is stored, since each is stored by itself."""
+    from railyard.cluster.rolling.run import merged_text
+
+    seen = [made.looked_at(run) for made, run in zip(every, kept, strict=True)]
+    text, sick = merged_text(every, seen)
+    click.echo(json.dumps({"verdict": text, "sick": sick}, ensure_ascii=False, indent=1) if as_json else text)
+    return 1 if sick else 0
+
+
+def _ended(made: "Rolling", seen: "Seen", words: Sequence[str], as_json: bool = False) -> int:
+    """Store a run that is over, say what it came to, and return the exit code."""
+    for one in seen.parts:
+        if one.words:
+            _said(f"{one.name}: {one.words}")
+    record, _ = made.stored(seen, words)
+    if as_json:
+        click.echo(json.dumps(record.to_json(), ensure_ascii=False, indent=1))
+    else:
+        say(_text(record))
+    _said(f"stored as {record.run}: railyard report {record.run}")
+    return 1 if record.fails else 0
+
+
+def _text(record: "Record") -> str:
+    look = f"\nlook at {record.verdict.next}" if record.verdict.next else ""
+    return f"{record.state}: {record.verdict.text}{look}"
+
+
+def _nights(site: "Site", fabric: str | None, days: int) -> tuple[tuple["Night", ...], tuple[str, ...]]:
+    from railyard.verdict.pair_coverage import lately
+
+    return lately(site.home, site.system.system, fabric, days)
+
+
+def _covered(site: "Site", fabric: str | None, nights: Sequence["Night"]) -> "Covered":
+    from railyard.cluster.rolling import plan
+    from railyard.verdict.pair_coverage import covered
+
+    system = site.system
+    place = plan.place_of(site, plan.Wanted(fabric=fabric))
+    leaf_of = plan.leaves_of(site, place)
+    nodes = tuple(dict.fromkeys((*system.nodes.names, *(node for night in nights for node in night.nodes))))
+    if len(nodes) < 2:
+        raise InputError(
+            f"systems/{system.system}.yaml", "no names of nodes, and no run of pairs in these days",
+            "names of nodes, or a stored run of SampledPairs or AllPairs",
+        )  # fmt: skip
+    rails = [rail.name for rail in system.fabrics[place.fabric].rails]
+    return covered(nights, nodes, leaf_of, rails, system.fabrics[place.fabric].up_links)
+
+
+def _coverage_text(found: "Covered", days: int) -> str:
+    lines = [
+        f"{night.time[:16]}Z  {night.kind:9}  {len(night.nodes):>6,} nodes  {len(night.pairs):>9,} pairs  {night.run}"
+        for night in found.nights
+    ]
+    lines.append(f"{counted(len(found.nights), 'run')} in {counted(days, 'day')}, together:")
+    for of, share in _shares(found):
+        if share.share is None:
+            lines.append(f"  {of}: not known, {share.basis}")
+        else:
+            lines.append(f"  {of}: {share.used:,.0f} of {share.all:,} ({percent(share.share)}), {share.basis}")
+    if found.never:
+        from railyard.base.hostlist import named
+
+        lines.append(f"  never measured: {named(found.never)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _shares(found: "Covered") -> list[tuple[str, Any]]:
+    one = found.coverage
+    return [("nodes", one.nodes), ("pairs", one.pairs), ("pairs of leaves", one.leaf_pairs), ("up-links", one.up_links)]
+
+
+def _coverage_json(found: "Covered", days: int) -> dict[str, Any]:
+    return {
+        "format": 1,
+        "days": days,
+        "runs": [
+            {
+                "run": night.run,
+                "time": night.time,
+                "kind": night.kind,
+                "nodes": len(night.nodes),
+                "pairs": len(night.pairs),
+            }
+            for night in found.nights
+        ],
+        "covered": [
+            {"of": of, "used": share.used, "all": share.all, "basis": share.basis} for of, share in _shares(found)
+        ],
+        "last": dict(sorted(found.last.items())),
+        "never": list(found.never),
+    }
+
+
+def _site_of(name: str) -> tuple["Site", str | None]:
+    from railyard.base.errors import did_you_mean
+    from railyard.base.paths import find_home
+    from railyard.site.site import site_at
+
+    system, _, fabric = name.partition(":")
+    site = site_at(find_home(), system)
+    if fabric and fabric not in site.system.fabrics:
+        known = did_you_mean(fabric, site.system.fabrics)
+        raise SetupError(f'pairs --system: found the fabric "{fabric}", expected one of {system}; {known}')
+    return site, fabric or None
+
+
+def _bed(site: "Site") -> AbstractContextManager[object]:
+    """Hold the virtual cluster up where the system is on it."""
+    from railyard.provision.testbed.lifecycle import provided
+
+    stack = ExitStack()
+    stack.enter_context(provided(site.home, site.system, _said))
+    return stack
+
+
+def _said(sentence: str) -> None:
+    say(sentence, err=True)
+
+
+def _words() -> list[str]:
+    import sys
+
+    return ["railyard", *sys.argv[1:]]
+
+
+COMMANDS = (run_command, collect_command, coverage_command)

@@ -1,0 +1,72 @@
+"""The site's own drain command for each node of a sick list, as lines of a shell script that a person reads first.
+
+Nothing is run here. A part that is no node's (a pair, a switch, a leaf, an up-link) drains nobody: its nodes may be
+good, and a line says so.
+"""
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from railyard.base.clean_text import one_line
+from railyard.base.errors import InputError
+from railyard.base.hostlist import label
+from railyard.base.wording import counted
+from railyard.cluster.gate.model import short
+from railyard.cluster.gate.site_commands import filled
+from railyard.results.sick.form import SickPart
+from railyard.site.systems.model import System
+
+#: More than this share of a system's nodes is worth a second look before it is drained.
+_MANY = 0.05
+
+
+def drain_lines(system: System, parts: Iterable[SickPart]) -> list[str]:
+    """Return a comment and a command for each sick node, and a comment for each part that drains nobody.
+
+    Raises InputError where the system's file has no drain command.
+    """
+    if not system.gate.drain:
+        raise InputError(
+            f"systems/{system.system}.yaml", "nothing", "the site's own command, such as "
+            "[scontrol, update, NodeName={node}, State=DRAIN, Reason={reason}]", field="gate.drain",
+        )  # fmt: skip
+    of_node: dict[str, list[SickPart]] = {}
+    spared: list[str] = []
+    for part in parts:
+        why = why_not(part)
+        if why is None and part.node is not None:
+            of_node.setdefault(label(part.node), []).append(part)
+        else:
+            spared.append(f"# {one_line(part.name)}: drains nobody: {why}")
+    lines = _head(system, len(of_node))
+    for those in of_node.values():
+        lines += [*(f"# {one_line(f'{part.name}: {part.evidence}')}" for part in those), _command(system, those)]
+    return [*lines, *spared]
+
+
+def why_not(part: SickPart) -> str | None:
+    """Return why a part drains no node; None where it drains its own."""
+    if part.passed is not None:
+        return f"it passed since ({part.passed.time})"
+    if part.confidence == "open":
+        return "the verdicts cannot tell yet who is at fault"
+    if part.kind == "pair":
+        return "a pair is slow, and both its nodes may be good with all others"
+    if part.node is None or part.kind not in ("node", "rail", "gpu"):
+        return f"{'an' if part.kind == 'up-link' else 'a'} {part.kind} is no node: the nodes behind it may be good"
+    return None
+
+
+def _head(system: System, nodes: int) -> list[str]:
+    lines = [f"# {system.system}: {counted(nodes, 'node')} to drain; nothing was run: read the reasons first"]
+    if nodes > max(1, _MANY * system.nodes.number):
+        of = f"{nodes} of {system.nodes.number} nodes"
+        lines.append(f"# {of}: so many rarely fail at once; look for a cause that they share")
+    return lines
+
+
+def _command(system: System, parts: Sequence[SickPart]) -> str:
+    newest = parts[0]
+    more = f" (+{len(parts) - 1} more)" if len(parts) > 1 else ""
+    reason = short(f"railyard: {newest.name}: {newest.evidence}{more}")
+    return shlex.join(filled(system.gate.drain, newest.node or "", reason))

@@ -1,0 +1,83 @@
+"""Follows the jobs of a run in groups until all are over, or until it is left: how they are, and what they left."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from railyard.base.wording import listing
+from railyard.cluster.rolling.collect import Part, incomplete, part_of, summary
+from railyard.cluster.rolling.kept import KeptRun, KeptStep
+from railyard.cluster.rolling.under_scheduler import Scheduler, waiting
+from railyard.job.batch import State
+from railyard.job.node_files import SEEN_WITHIN_S
+
+#: Seconds between two looks.
+LOOK_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A run as it is now, and what became of its groups."""
+
+    run: KeptRun
+    parts: tuple[Part, ...]
+
+    def of_step(self, name: str) -> tuple[Part, ...]:
+        """Return the groups of one step."""
+        return tuple(one for one in self.parts if one.step == name)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return all(one.is_over for one in self.parts)
+
+
+def look(run: KeptRun, folder: Path, scheduler: Scheduler) -> tuple[Seen, Mapping[str, Mapping[int, State]]]:
+    """Return how a run is now, and the states of its jobs by step and group."""
+    states, parts = {}, []
+    for step in run.steps:
+        found = states[step.name] = scheduler.states(step)
+        parts += [_part(run, folder, step, number, found, scheduler) for number in range(1, len(step.groups) + 1)]
+    return Seen(run, tuple(parts)), states
+
+
+def settled(run: KeptRun, folder: Path, scheduler: Scheduler) -> Seen:
+    """Return how a run is now, once no file of a job that has ended can still be on its way."""
+    begun = time.monotonic()
+    while True:
+        seen, _ = look(run, folder, scheduler)
+        if not incomplete(seen.parts) or time.monotonic() - begun >= SEEN_WITHIN_S:
+            return seen
+        time.sleep(min(LOOK_S, 1.0))
+
+
+def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str], None]) -> Seen:
+    """Return how a run is when all its groups are over; ``echo`` is told what changes.
+
+    Groups that wait for a node that was drained go on without it.
+    """
+    said = ""
+    while True:
+        seen, states = look(run, folder, scheduler)
+        why = listing([*waiting({n: state for of_step in states.values() for n, state in of_step.items()})][:3])
+        words = summary(seen.of_step(run.steps[-1].name)) + (f" ({why})" if why else "")
+        if words != said:
+            echo(words)
+            said = words
+        if seen.is_over:
+            return settled(run, folder, scheduler) if incomplete(seen.parts) else seen
+        for step in run.steps:
+            run = scheduler.without_unfit(run, step, states[step.name], echo)
+        time.sleep(LOOK_S)
+
+
+def _part(
+    run: KeptRun, folder: Path, step: KeptStep, number: int, states: Mapping[int, State], scheduler: Scheduler
+) -> Part:
+    state, now = states.get(number), time.time()
+    part = part_of(folder, run, step, number, state, now)
+    if part.kind != "lost" or not step.groups[number - 1].job:
+        return part
+    ended = scheduler.ended_words(step.groups[number - 1])
+    return part_of(folder, run, step, number, state, now, ended) if ended else part

@@ -1,0 +1,164 @@
+"""The job of a group of nodes: reader and pairs in one launch, all that it leaves in a folder of its own.
+
+Under Slurm the groups of a step are the tasks of one array, so that they share one script; elsewhere each has its own.
+"""
+
+import math
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from railyard.base.hostlist import label
+from railyard.base.paths import packaged_text
+from railyard.cluster.rolling.kept import SAMPLE, KeptRun, KeptStep
+from railyard.job import environment, launcher_identity, node_facts, node_pair_steps, output_bound
+from railyard.job.batch import Asked, Batch, batch_of
+from railyard.job.counters.node import IDLE, reader_script
+from railyard.job.launch import (
+    OWN_LAUNCHERS,
+    SRUN,
+    Launch,
+    Ranks,
+    device_name,
+    exported,
+    plan_launch,
+    runs_as_root,
+)
+from railyard.job.probe_job import lists_nodes, step_words
+from railyard.parsers import pairs as parser
+from railyard.provision.installed import installed
+from railyard.site.site import Site
+from railyard.site.systems.jobs import is_slurm
+from railyard.verdict.blame.search.model import Round
+
+SCRIPT, GROUP, READER = "job.sh", "group.sh", "reader.sh"
+#: In a group's folder.
+PAIRS, HOSTS, BEGUN, END = "pairs.txt", "hosts.txt", "begun", "end"
+OUTPUT, ERRORS, COUNTERS, LINKED, LAUNCHER = "pairs.out", "pairs.err", "counters", "linked.txt", "launcher.txt"
+_NAME = "railyard-pairs"
+#: Slurm's variable of how many nodes a job has.
+_COUNT = "SLURM_JOB_NUM_NODES"
+#: A group's time, in seconds: so much besides, so many times what its rounds take on healthy nodes (a rail at a tenth
+#: of its rate holds its rounds up), and so much at least.
+_AROUND_S, _TIMES, _LEAST_S = 120, 10, 300
+#: So long before its time is over the launch is ended, so that the job can still write its end.
+_BEFORE_END_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """How the groups of a run are launched on a system. ``program`` is railyard-pairs."""
+
+    site: Site
+    run: KeptRun
+    folder: Path
+    program: str
+    devices: tuple[str, ...]
+
+    @property
+    def batch(self) -> Batch:
+        """The scheduler's way."""
+        return batch_of(self.site.system.scheduler)
+
+    def launch(self, nodes: Sequence[str] = ()) -> Launch:
+        """Return how a group is launched: on these nodes, or on whichever the job has."""
+        run, ranks = self.run, Ranks(len(nodes), 1, launcher=_launcher(self.site))
+        root = runs_as_root(self.site.system)
+        return plan_launch(self.site, run.fabric, run.stack, self.devices, tuple(nodes), ranks, root)
+
+    def over(self, rail: str) -> "Jobs":
+        """Return how groups are launched over one rail alone."""
+        return replace(self, devices=(rail,))
+
+    def files(self) -> dict[str, str]:
+        """Return what all jobs of the run need, in its folder: name and text."""
+        idle_ms = self.site.system.fabrics[self.run.fabric].proof.idle_ms
+        return {
+            GROUP: packaged_text(f"cluster/rolling/{GROUP}"),
+            READER: reader_script(),
+            node_facts.SCRIPT: node_facts.node_script(),
+            **environment.scripts(self.run.stack),
+            **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
+        }
+
+    def array_script(self, step: KeptStep, seconds: int) -> str:
+        """Return the script of an array over all groups of a step. Raises KeyError where there are no arrays."""
+        array = self.batch.array
+        if array is None:
+            raise KeyError(self.site.system.scheduler)
+        asked = self._asked(str(self.folder / step.name), (), seconds)
+        head = array.directives(asked, len(step.groups), min(self.run.at_most, len(step.groups)))
+        return self._script(head, f'"${array.variable}"', (), seconds, called(step))
+
+    def script(self, step: KeptStep, number: int, seconds: int, after: str | None) -> str:
+        """Return the script of one group's job, which begins when another has ended."""
+        nodes = step.groups[number - 1].nodes
+        folder = str(self.folder / step.folder(number))
+        head = self.batch.directives(self._asked(folder, nodes, seconds, after))
+        return self._script(head, ".", nodes, seconds, called(step))
+
+    def _asked(self, folder: str, nodes: tuple[str, ...], seconds: int, after: str | None = None) -> Asked:
+        return Asked(_NAME, nodes, seconds, folder, tuple(self.site.system.job_options), after)
+
+    def _script(self, head: Iterable[str], group: str, nodes: Sequence[str], seconds: int, name: str) -> str:
+        launch, run = self.launch(nodes), self.run
+        folder, system = shlex.quote(str(self.folder)), self.site.system
+        modules = installed(self.site, run.stack).modules
+        reader = ["sh", f"{self.folder}/{READER}", COUNTERS, run.tag, ",".join(launch.meant), ",".join(launch.watched)]
+        program = [self.program, name, node_pair_steps.ROUNDS, *run.words]
+        marks = [run.tag, run.system, run.railyard]
+        words = " ".join([shlex.join(marks), self._front(launch, seconds), shlex.join([*reader, "--", *program])])
+        own = launch.program if _launcher(self.site) in OWN_LAUNCHERS else None
+        lines = [
+            "#!/bin/bash -l",
+            *head,
+            *(f"module load {shlex.quote(module)}" for module in modules),
+            *(f"export {name}={value}" for name, value in exported(launch.env).items()),
+            output_bound.line(),
+            f"cd {group} || exit",
+            f"mkdir -p {COUNTERS}",
+            f"LC_ALL=C ldd {shlex.quote(self.program)} > {LINKED} 2>&1 || :",
+            *([launcher_identity.line(own, LAUNCHER)] if own is not None else []),
+            f"{lists_nodes(system.scheduler)} | sh {folder}/{GROUP} {words}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _front(self, launch: Launch, seconds: int) -> str:
+        """Return the words that start one process on each node of the job, as a shell's script has them."""
+        limit_s = seconds - _BEFORE_END_S
+        if _launcher(self.site) in SRUN:
+            # A task of an array was submitted with one node, and srun of Slurm 22.05 takes its number of processes from
+            # that: "can't run 1 processes on 4 nodes", whatever the task was given since.
+            own = f'--nodes="${_COUNT}" --ntasks="${_COUNT}" --ntasks-per-node=1'
+            return " ".join([f"timeout -k 5 {limit_s} srun {own}", shlex.join(launch.options)]).strip()
+        return shlex.join(step_words(_launcher(self.site), self.run.stack, launch, limit_s))
+
+
+def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
+    """Return how the groups of a run are launched. Raises RailyardError where the stack or its program is not there."""
+    used = site.system.fabrics[run.fabric].used(run.rails, run.policy)
+    program = installed(site, run.stack).executable("pairs")
+    return Jobs(site, run, folder, program, tuple(device_name(rail) for rail in used))
+
+
+def called(step: KeptStep) -> str:
+    """Return what railyard-pairs is to call a step."""
+    return parser.SAMPLE if step.name == SAMPLE else parser.ONE_RAIL if step.over else parser.ALONE
+
+
+def seconds_of(rounds: int, round_s: float, nodes: int) -> int:
+    """Return how long the job of a group of so many nodes may take, in seconds."""
+    measured_s = node_pair_steps.launch_seconds(nodes) + _TIMES * rounds * round_s
+    return max(_LEAST_S, math.ceil(_AROUND_S + measured_s))
+
+
+def pairs_text(nodes: Sequence[str], rounds: Iterable[Round], repeats: int = 1) -> str:
+    """Return the pairs of rounds by names, as the job of a group reads them: a line a round."""
+    names = [label(node) for node in nodes]
+    return repeats * "".join(" ".join(f"{names[a]}/{names[b]}" for a, b in each) + "\n" for each in rounds)
+
+
+def _launcher(site: Site) -> str:
+    """Return what starts a group: srun under Slurm, whatever starts the system's own jobs."""
+    return "srun" if is_slurm(site.system.scheduler) else site.system.launcher

@@ -1,0 +1,147 @@
+"""What is kept of pairs of nodes that are tested in groups: who was to be tested how, and the job of each group.
+
+``run.json`` in the run's folder is written before a job is submitted, and again whenever something of it changes; what
+the groups leave lies beside it, a folder a group. So a run can be left, looked at again from anywhere, and merged.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from railyard.base.errors import InputError, SetupError
+from railyard.base.json_codec import FormError, decode, encode
+from railyard.base.paths import state_folder
+from railyard.base.whole_file import write_whole
+
+# History of the format: 1 the first.
+FORMAT = 1
+FILE = "run.json"
+#: The first step, of which each node is in one group; later ones measure suspects again.
+SAMPLE = "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptGroup:
+    """One group: its nodes in topology order, and the scheduler's number of its job; empty: none was submitted.
+
+    ``why`` says why it has none, or has one no more.
+    """
+
+    nodes: tuple[str, ...]
+    job: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStep:
+    """Groups that are measured side by side, and why.
+
+    ``array``: the number of the array that their jobs are, if they are one. ``over``: the one rail that they are
+    measured over; empty: all of the run.
+    """
+
+    name: str
+    groups: tuple[KeptGroup, ...]
+    why: str = ""
+    over: str = ""
+    array: str = ""
+
+    def folder(self, number: int) -> str:
+        """Return where a group leaves its files, below the run's folder; groups are numbered from 1."""
+        return f"{self.name}/{number}"
+
+    def with_group(self, number: int, group: KeptGroup) -> "KeptStep":
+        """Return the step with another group in place of one."""
+        return replace(self, groups=(*self.groups[: number - 1], group, *self.groups[number:]))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run in groups.
+
+    ``words`` are what railyard-pairs is told behind its file of rounds. ``tag`` marks all that its jobs write.
+    ``submitted`` is when, in seconds since 1970 by the clock of the machine that submitted. ``left_out`` has the nodes
+    that are in no group, or were taken out of theirs, with the reason. ``leaves``: each node's leaf switch, where it is
+    known. ``at_most`` groups run at once. ``budget_s``: how long a group may measure. ``seed`` chose the groups.
+    """
+
+    id: str
+    railyard: str
+    system: str
+    fabric: str
+    stack: str
+    rails: int
+    policy: str
+    size: int
+    words: tuple[str, ...]
+    tag: str
+    submitted: float
+    at_most: int
+    budget_s: float
+    seed: int
+    steps: tuple[KeptStep, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    leaves: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+    extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+
+    def step(self, name: str) -> KeptStep:
+        """Return the step of that name. Raises KeyError where there is none."""
+        found = next((one for one in self.steps if one.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    @property
+    def where(self) -> str:
+        """The system and what of it is tested, as options of the command name it."""
+        return f"{self.system}:{self.fabric}, {self.stack}, {self.rails} rail{'' if self.rails == 1 else 's'}"
+
+    def with_step(self, step: KeptStep) -> "KeptRun":
+        """Return the run with a step in place of that of its name, or behind all others."""
+        if all(one.name != step.name for one in self.steps):
+            return replace(self, steps=(*self.steps, step))
+        return replace(self, steps=tuple(step if one.name == step.name else one for one in self.steps))
+
+    def without(self, node: str, why: str) -> "KeptRun":
+        """Return the run with a node that is tested no more."""
+        return replace(self, left_out={**self.left_out, node: why})
+
+
+def folder_of(home: Path, name: str) -> Path:
+    """Return the folder of a run by its id, or the folder that is named. Raises InputError where there is none."""
+    found = next((path for path in (Path(name), runs_in(home) / name) if (path / FILE).is_file()), None)
+    if found is None:
+        known = sorted(path.parent.name for path in runs_in(home).glob(f"*/{FILE}"))[-3:]
+        those = f"; the last ones are {', '.join(known)}" if known else "; there is none here"
+        raise InputError(name, "no run in groups", f"the id or the folder of one{those}")
+    return found
+
+
+def runs_in(home: Path) -> Path:
+    """Return the folder of all runs in groups of a site. Nodes must see it: it lies beside the site's results."""
+    return state_folder(home) / "rolling"
+
+
+def keep(folder: Path, run: KeptRun) -> None:
+    """Write what is kept, whole or not at all. Raises SetupError where the folder cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / FILE, f"{json.dumps(encode(run), ensure_ascii=False, indent=1)}\n")
+    except OSError as error:
+        raise SetupError(f"pairs: {folder} cannot be written ({error.strerror}), where the jobs write too") from None
+
+
+def read(folder: Path) -> KeptRun:
+    """Return what is kept of a run. Raises InputError for a file that is damaged or of another form."""
+    file, action = folder / FILE, "start the run again: railyard pairs run --rolling"
+    try:
+        run = decode(KeptRun, json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, FormError) as error:
+        raise InputError(
+            str(file), f"no whole run ({error})", "what `railyard pairs run` wrote", action=action
+        ) from None
+    if run.format != FORMAT:
+        raise InputError(str(file), f"format {run.format}", f"format {FORMAT}", action=action)
+    return run

@@ -1,0 +1,272 @@
+"""What a run in groups is to be: which nodes of a system can be tested, their groups, and the pairs of each group."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from railyard import __version__
+from railyard.base.errors import SetupError, did_you_mean
+from railyard.base.hostlist import expanded, label
+from railyard.base.wording import listing
+from railyard.cluster.rolling.groups import Candidate, Used, group_rounds, groups
+from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
+from railyard.cluster.rolling.kept import SAMPLE, KeptGroup, KeptRun, KeptStep, keep, runs_in
+from railyard.job import node_pair_steps, slurm
+from railyard.parsers.slurm import queue
+from railyard.site import topology
+from railyard.site.matrix import tool_reason
+from railyard.site.policies import DEFAULT, policy_of
+from railyard.site.site import Site
+from railyard.site.sizes import largest_allowed
+from railyard.site.systems.jobs import FAMILIES, is_slurm
+from railyard.stacks import ask
+from railyard.verdict.blame.search.model import Round
+
+_TOOL = "pairs"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person asks for; None leaves it open. ``nodes`` are names as Slurm writes them.
+
+    ``group`` nodes are in a group, ``at_most`` groups run at once, ``sample`` rounds are measured in each at most,
+    within ``budget_s`` seconds a group.
+    """
+
+    fabric: str | None = None
+    stack: str | None = None
+    rails: int | None = None
+    nodes: str | None = None
+    group: int = 16
+    at_most: int = 20
+    sample: int | None = None
+    budget_s: float | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Over what pairs are measured: a fabric, a stack and its rails, and what the program is told.
+
+    ``rate_mb_s`` is what a pair gives at most, one way; None where that is not known.
+    """
+
+    fabric: str
+    stack: str
+    rails: int
+    policy: str
+    words: tuple[str, ...]
+    rate_mb_s: float | None
+
+    def round_s(self, nodes: int) -> float:
+        """Return how long a round of so many nodes lasts, in seconds: an estimate."""
+        return node_pair_steps.round_seconds(self.words, self.rate_mb_s, nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The nodes that can be tested, in topology order, and those that cannot, each with the reason."""
+
+    candidates: tuple[Candidate, ...]
+    left_out: Mapping[str, str]
+
+
+def place_of(site: Site, wanted: Wanted) -> Place:
+    """Return over what a system's pairs are measured: where nothing is said, its first fabric and all its rails.
+
+    Raises SetupError for a fabric, stack or number of rails that is not there, or a stack that cannot use it.
+    """
+    system = site.system
+    fabric = wanted.fabric or next(iter(system.fabrics))
+    if fabric not in system.fabrics:
+        found = did_you_mean(fabric, system.fabrics)
+        raise SetupError(f'pairs --system: found the fabric "{fabric}", expected one of {system.system}; {found}')
+    counts = system.fabrics[fabric].counts
+    rails = wanted.rails or counts[-1]
+    if rails not in counts:
+        known = listing([str(count) for count in counts])
+        raise SetupError(f"pairs --rails: found {rails}, expected {known} of {fabric}")
+    stack = _stack(site, fabric, rails, wanted.stack)
+    policy = policy_of(system, fabric, stack, rails, DEFAULT)
+    limit = system.fabrics[fabric].limit(rails, 1, policy=policy)
+    rate = None if limit is None else limit.value_mb_s
+    size = largest_allowed(node_pair_steps.SIZE_BYTES, system.measure, 2, rails)
+    words = node_pair_steps.words(size, node_pair_steps.WINDOW, node_pair_steps.EXCHANGES, rate)
+    return Place(fabric, stack, rails, policy, tuple(words), rate)
+
+
+def leaves_of(site: Site, place: Place) -> topology.Leaves:
+    """Return each node's leaf switch, as the system's file says or as it was measured; {} where nobody knows."""
+    fabric = site.system.fabrics[place.fabric]
+    devices = [rail.device for rail in fabric.used(place.rails, place.policy)]
+    return topology.leaves(site.home, site.system.system, place.fabric, fabric.leaf_switches, devices)
+
+
+def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datetime) -> Nodes:
+    """Return which of a system's nodes, or of those asked for, can be tested, and when they come free.
+
+    Slurm says both; elsewhere all names of the system's file count as free. Raises SetupError where no names are known,
+    or for a name that the system does not have.
+    """
+    system = site.system
+    states = slurm.nodes_of(system, site.home)
+    names = tuple(node.name for node in states) or system.nodes.names
+    if asked is not None:
+        names = _named(asked, names, system.system)
+    if not names:
+        raise SetupError(
+            f"pairs: found no names of nodes, neither from Slurm nor in systems/{system.system}.yaml; name --nodes"
+        )
+    wanted = {label(name) for name in names}
+    left_out = {node.name: node.why for node in states if node.unfit is not None and label(node.name) in wanted}
+    gone = {label(node) for node in left_out}
+    busy = _busy(site, now)
+    order = {leaf: place for place, leaf in enumerate(dict.fromkeys(leaf_of.values()))}
+    there = [
+        Candidate(name, leaf_of.get(label(name), ""), busy.get(label(name), 0.0))
+        for name in names
+        if label(name) not in gone
+    ]
+    # Nodes of a leaf follow one another; those of no known leaf come last.
+    there.sort(key=lambda one: order.get(one.leaf, len(order)))
+    return Nodes(tuple(there), left_out)
+
+
+def planned(
+    site: Site, wanted: Wanted, place: Place, nodes: Nodes, id: str, now: datetime, used: Used | None = None
+) -> KeptRun:  # fmt: skip
+    """Return the run in groups, not yet submitted. ``now`` has a zone.
+
+    Raises SetupError for fewer than two nodes, or a budget in which no round can be measured.
+    """
+    made = groups(nodes.candidates, wanted.group, wanted.seed, used)
+    largest = max(map(len, made))
+    budget_s = wanted.budget_s
+    if budget_s is not None and rounds_within(budget_s, place, largest) < 1:
+        least = node_pair_steps.launch_seconds(largest) + place.round_s(largest)
+        raise SetupError(
+            f"pairs --budget: found {budget_s:g} s, expected {least:.0f} s at least: the launch over {largest} nodes "
+            f"and one round"
+        )
+    system = site.system.system
+    return KeptRun(
+        id=id,
+        railyard=__version__,
+        system=system,
+        fabric=place.fabric,
+        stack=place.stack,
+        rails=place.rails,
+        policy=place.policy,
+        size=int(place.words[0]),
+        words=place.words,
+        tag=id,
+        submitted=now.timestamp(),
+        at_most=wanted.at_most,
+        budget_s=budget_s or 0.0,
+        seed=wanted.seed,
+        steps=(KeptStep(SAMPLE, tuple(KeptGroup(group) for group in made), "every node in one group"),),
+        left_out=dict(nodes.left_out),
+        leaves={one.name: one.leaf for one in nodes.candidates if one.leaf},
+    )
+
+
+def rounds_within(budget_s: float, place: Place, nodes: int) -> int:
+    """Return how many rounds of so many nodes fit into a budget behind their launch."""
+    return int((budget_s - node_pair_steps.launch_seconds(nodes)) / place.round_s(nodes))
+
+
+def written(site: Site, run: KeptRun, place: Place, sample: int | None) -> tuple[Jobs, int]:
+    """Write what the jobs of a run's first step read, and return how they are launched and how long each may take.
+
+    Raises SetupError where the folder cannot be written, RailyardError where the stack or its program is not there.
+    """
+    folder = runs_in(site.home) / run.id
+    made, step = jobs(site, run, folder), run.step(SAMPLE)
+    rounds = _rounds(run, place, sample)
+    keep(folder, run)
+    pairs = {f"{step.folder(n)}/{PAIRS}": pairs_text(step.groups[n - 1].nodes, own) for n, own in rounds.items()}
+    write_files(folder, {**made.files(), **pairs})
+    return made, _seconds(run, place, rounds)
+
+
+def shown(site: Site, run: KeptRun, place: Place, sample: int | None) -> str:
+    """Return the groups of a run and the script of its first job, as nothing is submitted."""
+    made, step = jobs(site, run, runs_in(site.home) / "RUN"), run.step(SAMPLE)
+    seconds = _seconds(run, place, _rounds(run, place, sample))
+    lines = [f"# group {number}: {' '.join(group.nodes)}" for number, group in enumerate(step.groups, start=1)]
+    is_array = made.batch.array is not None
+    script = made.array_script(step, seconds) if is_array else made.script(step, 1, seconds, None)
+    return "".join(f"{line}\n" for line in lines) + script
+
+
+def _rounds(run: KeptRun, place: Place, sample: int | None) -> dict[int, tuple[Round, ...]]:
+    """Return the rounds of each group of the sample by its number."""
+    found = {}
+    for number, group in enumerate(run.step(SAMPLE).groups, start=1):
+        within = rounds_within(run.budget_s, place, len(group.nodes)) if run.budget_s else None
+        most = [limit for limit in (sample, within) if limit is not None]
+        found[number] = group_rounds(len(group.nodes), min(most, default=None))
+    return found
+
+
+def _seconds(run: KeptRun, place: Place, rounds: Mapping[int, tuple[Round, ...]]) -> int:
+    groups = run.step(SAMPLE).groups
+    counts = {number: len(groups[number - 1].nodes) for number in rounds}
+    return max(seconds_of(len(own), place.round_s(counts[number]), counts[number]) for number, own in rounds.items())
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files into a run's folder. Raises SetupError where one cannot be written; the folder is removed then."""
+    try:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise SetupError(f"pairs: {folder} cannot be written ({error.strerror}), where the jobs write too") from None
+
+
+def why_not_in_groups(site: Site) -> str | None:
+    """Return why the pairs of a system cannot be tested in groups, or None: there must be a scheduler of many nodes."""
+    system = site.system
+    if system.provider not in ("nodes", "testbed") or system.scheduler not in FAMILIES:
+        return f"{system.system} has {system.provider} under the scheduler {system.scheduler}"
+    return None
+
+
+def _stack(site: Site, fabric: str, rails: int, asked: str | None) -> str:
+    system = site.system
+    if asked is not None and asked not in system.stacks:
+        found = did_you_mean(asked, system.stacks)
+        raise SetupError(f'pairs --stack: found "{asked}", expected one of {system.system}; {found}')
+    kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
+    for name in [asked] if asked else system.stacks:
+        why_not = tool_reason(system, name, _TOOL) or ask.why_not(name, kind, rails, None, knobs)
+        if why_not is None:
+            return name
+    raise SetupError(
+        f"pairs: found no stack of {system.system} that drives {rails} of the rails of {fabric} ({kind}) and has "
+        f"railyard-pairs{f' (asked for was {asked})' if asked else ''}, expected one; railyard stacks compile makes it"
+    )
+
+
+def _named(asked: str, known: Sequence[str], system: str) -> tuple[str, ...]:
+    try:
+        names = tuple(dict.fromkeys(expanded(asked)))
+    except ValueError as error:
+        raise SetupError(f"pairs --nodes: found {asked!r} ({error}), expected names such as n[1-8],n12") from None
+    there = {label(name): name for name in known}
+    lost = next((name for name in names if there and label(name) not in there), None)
+    if lost is not None:
+        raise SetupError(f'pairs --nodes: found "{lost}", expected nodes of {system}; {did_you_mean(lost, known)}')
+    return tuple(there.get(label(name), name) for name in names)
+
+
+def _busy(site: Site, now: datetime) -> Mapping[str, float | None]:
+    """Return in how many seconds nodes that are busy come free; none where Slurm does not say it."""
+    if not is_slurm(site.system.scheduler):
+        return {}
+    words = [*slurm.way_in(site.system, site.home), "squeue", *queue.WORDS]
+    return queue.free_in(slurm.answer(words)[0], now.replace(tzinfo=None))

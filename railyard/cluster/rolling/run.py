@@ -1,0 +1,154 @@
+"""A run in groups from its submission to its verdict: followed, its suspects measured again, judged, stored."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from railyard.base.hostlist import label
+from railyard.base.wording import counted, listing
+from railyard.benchmarks.node_pairs import merged
+from railyard.cluster.rolling import collect, judge
+from railyard.cluster.rolling import follow as following
+from railyard.cluster.rolling.follow import Seen
+from railyard.cluster.rolling.groups import groups_of_step
+from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
+from railyard.cluster.rolling.judge import Together, together
+from railyard.cluster.rolling.kept import KeptGroup, KeptRun, KeptStep, keep
+from railyard.cluster.rolling.plan import Place, Wanted, place_of, write_files
+from railyard.cluster.rolling.under_scheduler import Scheduler
+from railyard.job import slurm
+from railyard.parsers.parsed import Table
+from railyard.results.record.form import Record
+from railyard.site.site import Site
+from railyard.site.topology import Leaves
+from railyard.verdict.blame.screening.model import Budget
+from railyard.verdict.blame.search.model import PairsError, Step
+from railyard.verdict.node_pairs import least_of
+from railyard.verdict.screened_pairs import Reached, Sampled, reached
+
+#: Steps behind the sample, at most, as within one allocation.
+MOST_STEPS = 12
+Echo = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling:
+    """A run in groups: where it is kept, over what it measures, and how its jobs are launched and asked about."""
+
+    site: Site
+    folder: Path
+    place: Place
+    jobs: Jobs
+    group: int
+    echo: Echo
+
+    def scheduler(self, over: str = "") -> Scheduler:
+        """Return the scheduler of its jobs, of those over one rail alone where that is named."""
+        made = self.jobs.over(over) if over else self.jobs
+        return Scheduler(made, slurm.way_in(self.site.system, self.site.home))
+
+    def submitted(self, run: KeptRun, step: KeptStep, seconds: int) -> KeptRun:
+        """Return the run with a step whose jobs are submitted."""
+        return self.scheduler(step.over).submit(run, step, seconds, self.echo)
+
+    def followed(self, run: KeptRun) -> Seen:
+        """Return the run when all its groups are over."""
+        return following.follow(run, self.folder, self.scheduler(), self.echo)
+
+    def looked_at(self, run: KeptRun) -> Seen:
+        """Return the run as it is now."""
+        return following.settled(run, self.folder, self.scheduler())
+
+    def confirmed(self, seen: Seen) -> Seen:
+        """Return the run once its suspects were measured again with good partners, in jobs of their own."""
+        for number in range(1, MOST_STEPS + 1):
+            step = self.open_step(seen)
+            if step is None:
+                break
+            nodes = together(seen.run, seen.parts).hosts
+            self.echo(f"step {number} of the suspects: {step.why}")
+            seen = self.followed(self._confirming(seen.run, step, nodes, number))
+            if not seen.of_step(f"confirm-{number}") or not any(
+                one.table is not None for one in seen.of_step(f"confirm-{number}")
+            ):
+                break  # a step of which nothing came back cannot be followed by another
+        return seen
+
+    def open_step(self, seen: Seen) -> Step | None:
+        """Return the step that a run's suspects ask for; None where there is none, or no sample."""
+        found = together(seen.run, seen.parts)
+        if not found.tables:
+            return None
+        try:
+            return self.reached(found.tables, self.how(seen), seen.run, judge.leaves_of(seen.run)).open_step
+        except (ValueError, PairsError) as error:
+            self.echo(f"the suspects cannot be measured again: {error}")
+            return None
+
+    def reached(self, tables: Sequence[Table], how: Sampled, run: KeptRun, leaf_of: Leaves) -> Reached:
+        """Return what the sample and the later steps of a run come to. Raises ValueError and PairsError."""
+        rails, up_links = self.jobs.devices, self.site.system.fabrics[run.fabric].up_links
+        least = least_of(self.site, judge.test_of(run), run.size)
+        return reached(tables, how, leaf_of, least, rails if len(rails) > 1 else (), up_links)
+
+    def how(self, seen: Seen) -> Sampled:
+        """Return how the sample of a run was made."""
+        size = max((len(group.nodes) for group in seen.run.steps[0].groups), default=2)
+        return judge.sampled(seen.run, seen.parts, self.place.round_s(size), time.time())
+
+    def stored(self, seen: Seen, words: Sequence[str]) -> tuple[Record, Together]:
+        """Return the record of a run, which is stored among all others, and what it was made from."""
+        found = together(seen.run, seen.parts)
+        now = datetime.now(timezone.utc)
+        made, left = judge.judged(self.site, seen.run, self.jobs, found, self.how(seen), now.date())
+        return judge.store(self.site, seen.run, made, left, words, now.timestamp()), found
+
+    def _confirming(self, run: KeptRun, step: Step, hosts: Sequence[str], number: int) -> KeptRun:
+        names = {label(node): node for group in run.steps[0].groups for node in group.nodes}
+        made = groups_of_step(step.rounds, self.group)
+        groups, files, seconds = [], {}, 0
+        name = f"confirm-{number}"
+        for place, (nodes, rounds) in enumerate(made, start=1):
+            own = tuple(names.get(label(hosts[node]), hosts[node]) for node in nodes)
+            place_of_node = {node: index for index, node in enumerate(nodes)}
+            within = tuple(tuple((place_of_node[a], place_of_node[b]) for a, b in each) for each in rounds)
+            files[f"{name}/{place}/{PAIRS}"] = pairs_text(own, within, step.repeats)
+            groups.append(KeptGroup(own))
+            seconds = max(seconds, seconds_of(len(rounds) * step.repeats, self.place.round_s(len(own)), len(own)))
+        write_files(self.folder, files)
+        kept = KeptStep(name, tuple(groups), step.why, "" if step.over is None else step.over.name)
+        keep(self.folder, run.with_step(kept))
+        self.echo(f"{counted(len(groups), 'job')} of {counted(sum(len(one.nodes) for one in groups), 'node')}")
+        return self.submitted(run.with_step(kept), kept, seconds)
+
+
+def rolling(site: Site, run: KeptRun, folder: Path, group: int, echo: Echo) -> Rolling:
+    """Return a run in groups that is kept in a folder. Raises RailyardError where its stack is not there any more."""
+    place = place_of(site, Wanted(fabric=run.fabric, stack=run.stack, rails=run.rails))
+    return Rolling(site, folder, replace(place, words=run.words), jobs(site, run, folder), group, echo)
+
+
+def merged_text(every: Sequence[Rolling], seen: Sequence[Seen]) -> tuple[str, bool]:
+    """Return what the samples of several runs say together, and whether somebody may be slow.
+
+    Nobody is named by that alone: suspects are measured again within one run.
+    """
+    found = [together(one.run, one.parts) for one in seen]
+    hosts = tuple(dict.fromkeys(host for one in found for host in one.hosts))
+    tables = [one.tables[0] for one in found if one.tables]
+    lost = [f"{one.run.id}, {part.name}: {part.words}" for one in seen for part in one.parts if part.words]
+    names = listing([one.run.id for one in seen])
+    if not tables:
+        return "; ".join([f"{names} together: no group was measured", *lost]), True
+    there = {label(host) for host in hosts}
+    gone = {node: why for one in seen for node, why in collect.absent(one.run, one.parts).items()}
+    first, table = every[0], merged(tables, hosts)
+    rounds, round_s = int(str(table.context["rounds"])), first.place.round_s(first.group)
+    absent = tuple((node, why) for node, why in gone.items() if label(node) not in there)
+    how = Sampled("rolling", Budget(rounds * round_s, round_s), False, absent=absent)
+    leaf_of = {label(node): leaf for one in seen for node, leaf in one.run.leaves.items()}
+    came = first.reached([table], how, seen[0].run, leaf_of)
+    said = "; ".join([f"{names} together", came.screened.sentence, *lost])
+    return said, bool(came.screened.named or came.screened.unclear or came.open_step)

@@ -1,0 +1,210 @@
+"""Submits the jobs of a run in groups, says how they are, takes out nodes that were drained, and ends them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from railyard.base.errors import SetupError
+from railyard.base.hostlist import label
+from railyard.base.wording import listing
+from railyard.cluster.rolling.job import SCRIPT, Jobs
+from railyard.cluster.rolling.kept import KeptGroup, KeptRun, KeptStep, keep
+from railyard.job import slurm
+from railyard.job.batch import State
+from railyard.parsers.slurm import jobs as slurm_jobs
+from railyard.parsers.slurm.nodes import NodeState
+from railyard.site.systems.jobs import is_slurm
+
+Echo = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """The scheduler of a run's jobs. ``before`` leads to where its clients find their server."""
+
+    jobs: Jobs
+    before: tuple[str, ...] = ()
+
+    def submit(self, run: KeptRun, step: KeptStep, seconds: int, echo: Echo) -> KeptRun:
+        """Return the run with a step whose groups have jobs; ``run.json`` has each as soon as it is there.
+
+        Raises SetupError where the scheduler refuses; what was submitted until then is ended.
+        """
+        if self.jobs.batch.array is not None:
+            found = self._array(run, step, seconds, echo)
+            if found is not None:
+                return found
+        return self._chains(run, step, seconds)
+
+    def states(self, step: KeptStep) -> Mapping[int, State]:
+        """Return how the jobs of a step are, by the number of the group; those that the scheduler does not know lack.
+
+        Of a chain nobody is asked of a job before the one before it has ended.
+        """
+        batch = self.jobs.batch
+        if step.array and batch.array is not None:
+            return batch.array.states(self._ask(batch.ask(step.array)))
+        found: dict[int, State] = {}
+        for number, group in enumerate(step.groups, start=1):
+            before = found.get(number - self.jobs.run.at_most)
+            if group.job and (before is None or before.phase == "ended"):
+                state = batch.state(self._ask(batch.ask(group.job)))
+            else:
+                state = State("waits", before.word) if group.job and before is not None else None
+            if state is not None:
+                found[number] = state
+        return found
+
+    def ended_words(self, group: KeptGroup) -> str:
+        """Return what Slurm says of a job that it ended, as a sentence; empty where it says nothing of that."""
+        if not is_slurm(self.jobs.site.system.scheduler):
+            return ""
+        record = slurm_jobs.parse_job(self._ask(self.jobs.batch.ask(group.job))) or slurm.accounted(group.job)
+        if record is None:
+            return ""
+        nodes = slurm.nodes_of(self.jobs.site.system, self.jobs.site.home) if record.state == "NODE_FAIL" else ()
+        there = {label(node) for node in group.nodes}
+        found = slurm_jobs.ended(record, (node for node in nodes if label(node.name) in there))
+        return "" if found is None else found.sentence
+
+    def without_unfit(self, run: KeptRun, step: KeptStep, states: Mapping[int, State], echo: Echo) -> KeptRun:
+        """Return the run in which groups that wait have only nodes that a job can have; the others are told.
+
+        A group that is left with one node is ended. Only where nodes can be asked about and a task can be given others.
+        """
+        nodes = self.unfit() if step.array else {}
+        for number, state in states.items():
+            group = run.step(step.name).groups[number - 1]
+            gone = [node for node in group.nodes if label(node) in nodes]
+            if state.phase == "waits" and gone:
+                run = self._without(run, step.name, number, {node: nodes[label(node)] for node in gone}, echo)
+        return run
+
+    def unfit(self) -> Mapping[str, NodeState]:
+        """Return the nodes that no job can have, by their first label; none where the scheduler does not say."""
+        states = slurm.nodes_of(self.jobs.site.system, self.jobs.site.home)
+        return {label(node.name): node for node in states if node.unfit is not None}
+
+    def cancel(self, run: KeptRun) -> None:
+        """End all jobs of a run; of a chain the last first, since the end of each would let the next begin."""
+        for step in reversed(run.steps):
+            if step.array:
+                self._ask(self.jobs.batch.cancel(step.array))
+                continue
+            for group in reversed(step.groups):
+                if group.job:
+                    self._ask(self.jobs.batch.cancel(group.job))
+
+    def _array(self, run: KeptRun, step: KeptStep, seconds: int, echo: Echo) -> KeptRun | None:
+        """Return the run with a step whose groups are the tasks of one array; None where there can be no such array."""
+        batch, array = self.jobs.batch, self.jobs.batch.array
+        assert array is not None  # submit has looked
+        script = self.jobs.folder / step.name / SCRIPT
+        script.write_text(self.jobs.array_script(step, seconds), encoding="utf-8")
+        number, why = self._submitted(str(script))
+        if number is None:
+            # Its first words are the same for whatever keeps a job away; what an array alone is refused for is this.
+            if "array" in why:
+                echo(f"no array of {len(step.groups)} tasks ({why}): a job a group instead, each behind another")
+                return None
+            raise SetupError(f"pairs: the jobs were refused; {why}")
+        step = replace(step, array=number)
+        run = run.with_step(step)
+        keep(self.jobs.folder, run)
+        begun = False
+        try:
+            for place, group in enumerate(step.groups, start=1):
+                task = array.task(number, place)
+                complaint = self._refused(array.give(task, group.nodes))
+                if complaint and place == 1:
+                    echo(f"a task of an array is not given its nodes ({complaint}): a job a group instead")
+                    self._ask(batch.cancel(number))
+                    return None
+                if complaint:
+                    self._ask(batch.cancel(task))
+                job, why = ("", f"the scheduler refused its nodes: {complaint}") if complaint else (task, "")
+                step = step.with_group(place, replace(group, job=job, why=why))
+            # In their order, which decides who is first at the scheduler.
+            for group in step.groups:
+                if group.job:
+                    self._ask(array.release(group.job))
+            begun = True
+        finally:
+            if not begun:
+                self._ask(batch.cancel(number))
+        run = run.with_step(step)
+        keep(self.jobs.folder, run)
+        return run
+
+    def _chains(self, run: KeptRun, step: KeptStep, seconds: int) -> KeptRun:
+        """Return the run with a step whose groups have a job each; as many are first as may run at once."""
+        step = replace(step, array="")
+        done = False
+        try:
+            for number, group in enumerate(step.groups, start=1):
+                before = number - run.at_most
+                after = step.groups[before - 1].job if before > 0 else None
+                script = self.jobs.folder / step.folder(number) / SCRIPT
+                script.write_text(self.jobs.script(step, number, seconds, after), encoding="utf-8")
+                job, why = self._submitted(str(script))
+                if job is None:
+                    raise SetupError(f"pairs: the job of group {number} was refused; {why}")
+                step = step.with_group(number, replace(group, job=job))
+                run = run.with_step(step)
+                keep(self.jobs.folder, run)
+            done = True
+        finally:
+            if not done:
+                self.cancel(run.with_step(step))
+        return run
+
+    def _without(self, run: KeptRun, name: str, number: int, gone: Mapping[str, NodeState], echo: Echo) -> KeptRun:
+        array = self.jobs.batch.array
+        assert array is not None  # there are no nodes to take out otherwise
+        step = run.step(name)
+        group = step.groups[number - 1]
+        kept = tuple(node for node in group.nodes if node not in gone)
+        words = listing([each.words for each in gone.values()])
+        if self._refused(array.hold(group.job)) is not None:
+            return run  # it has begun meanwhile, or ended
+        if len(kept) < 2:
+            self._ask(self.jobs.batch.cancel(group.job))
+            left = KeptGroup(group.nodes, "", f"{words}, so that {listing(kept) or 'nobody'} is left")
+            echo(f"group {number} is not tested: {left.why}")
+            run = run.with_step(step.with_group(number, left))
+            for node in kept:
+                run = run.without(node, f"its group was left with one node: {words}")
+        else:
+            complaint = self._refused(array.give(group.job, kept))
+            if complaint:
+                echo(f"group {number} waits for nodes that no job can have: {words} ({complaint})")
+                self._ask(array.release(group.job))
+                return run
+            self._ask(array.release(group.job))
+            echo(f"group {number} goes on without {listing(list(gone))}: {words}")
+            run = run.with_step(step.with_group(number, replace(group, nodes=kept)))
+        for node, state in gone.items():
+            run = run.without(node, state.why)
+        keep(self.jobs.folder, run)
+        return run
+
+    def _submitted(self, script: str) -> tuple[str | None, str]:
+        """Return the number of a job, or None and what the program said."""
+        words = self.jobs.batch.submit(script)
+        out, complaint = self._answer(words)
+        found = self.jobs.batch.number.search(out)
+        program = "bsub" if words[0] == "sh" else words[0]
+        return (found[1], "") if found else (None, f"{program} said: {complaint or out.strip() or 'nothing'}")
+
+    def _answer(self, words: list[str]) -> tuple[str, str]:
+        return slurm.answer([*self.before, *words])
+
+    def _refused(self, words: list[str]) -> str | None:
+        return slurm.refused([*self.before, *words])
+
+    def _ask(self, words: list[str]) -> str:
+        return self._answer(words)[0]
+
+
+def waiting(states: Mapping[int, State]) -> Iterator[str]:
+    """Yield why groups wait, in the scheduler's words, each once."""
+    yield from dict.fromkeys(state.reason for state in states.values() if state.phase == "waits" and state.reason)

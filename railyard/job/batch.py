@@ -1,0 +1,244 @@
+"""How a family of schedulers is given a job of ours and asked about it: directives, commands, and their answers.
+
+A job has whole nodes by their names. Many jobs at once, of which only so many may run, are an array of Slurm, whose
+tasks are each given their nodes before they may begin; elsewhere they are chains, in which each job begins when the one
+before it has ended. Why no array there: all parts of an array of PBS have the resources of the array, and qalter takes
+no single one that waits; the same holds for LSF, and Flux has no arrays.
+
+Sources: sbatch(1) and scontrol(1) of Slurm 22.05; qsub(1B), qalter(1B), pbs_resources(7B) and qstat(1B) of PBS 2022.1;
+qsub(1) of Torque 6.1; bsub(1), bjobs(1) and bkill(1) of IBM Spectrum LSF 10.1; flux-batch(1), flux-jobs(1) and
+flux-cancel(1) of flux-core 0.71. Of these only Slurm's was run.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.job.probe_job import whole_nodes
+from railyard.parsers.slurm.jobs import parse_job
+from railyard.parsers.slurm.nodes import record_fields
+from railyard.site.systems.jobs import FAMILIES
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a job asks for: its nodes by name, each whole, one process on each; how long it may take, in seconds.
+
+    ``folder`` is where it runs and leaves ``job.out`` and ``job.err``. ``own`` are the options of the system's file.
+    ``after`` is a job that must have ended before it begins.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    seconds: int
+    folder: str
+    own: tuple[str, ...] = ()
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a job is: ``word`` is the scheduler's own, ``reason`` why it waits, as far as the scheduler says it."""
+
+    phase: Literal["waits", "runs", "ended"]
+    word: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """How one array stands for many jobs. Its tasks are numbered from 1.
+
+    ``directives`` gives the lines of the head of a script that all tasks run; of what is asked for, no nodes, since
+    ``give`` has the words that tell a held task its own. The numbers are of tasks, and of those that run at once. Then
+    ``release`` lets a task begin, and ``hold`` stops one that waits. ``task`` is a task's name,
+    ``variable`` the shell's by which a task knows its number. ``states`` reads what ``Batch.ask`` gives of all
+    tasks.
+    """
+
+    directives: Callable[[Asked, int, int], list[str]]
+    variable: str
+    task: Callable[[str, int], str]
+    give: Callable[[str, Sequence[str]], list[str]]
+    release: Callable[[str], list[str]]
+    hold: Callable[[str], list[str]]
+    states: Callable[[str], Mapping[int, State]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One family's way.
+
+    ``directives`` gives the lines of the script's head. ``submit`` gives the words that submit a script, ``number``
+    matches the job's number in their output. ``ask`` gives the words that ask about a job and ``state`` reads their
+    output, None where it says nothing of it. ``cancel`` gives the words that end it. ``array`` is None where the parts
+    of an array cannot be given nodes of their own.
+    """
+
+    directives: Callable[[Asked], list[str]]
+    submit: Callable[[str], list[str]]
+    number: re.Pattern[str]
+    ask: Callable[[str], list[str]]
+    state: Callable[[str], State | None]
+    cancel: Callable[[str], list[str]]
+    array: Array | None = None
+
+
+def batch_of(scheduler: str) -> Batch:
+    """Return the way of a scheduler of ReFrame. Raises KeyError for one that no job of ours can be given to."""
+    return _WAYS.get(scheduler) or _WAYS[FAMILIES[scheduler]]
+
+
+def _slurm(asked: Asked) -> list[str]:
+    nodes = (f"--nodes={len(asked.nodes)}", f"--nodelist={','.join(asked.nodes)}", "--ntasks-per-node=1")
+    after = () if asked.after is None else (f"--dependency=afterany:{asked.after}",)
+    return _of_slurm(asked, (*nodes, *_SLURM_ALWAYS, *after), "")
+
+
+def _slurm_array(asked: Asked, tasks: int, at_once: int) -> list[str]:
+    # The fewest nodes that a task can have: Slurm 22.05 gives a task more processes with more nodes, not fewer.
+    own = (f"--array=1-{tasks}%{at_once}", "--hold", "--nodes=1", "--ntasks-per-node=1")
+    return _of_slurm(asked, (*own, *_SLURM_ALWAYS), "-%a")
+
+
+#: The job has its nodes for itself, and never runs twice: output and counters might be of two runs.
+_SLURM_ALWAYS = ("--exclusive", "--no-requeue")
+
+
+def _of_slurm(asked: Asked, words: Sequence[str], mark: str) -> list[str]:
+    options = (
+        *(each for each in asked.own if each != "--exclusive"), f"--job-name={asked.name}", *words,
+        f"--time={math.ceil(asked.seconds / 60)}", f"--output=job{mark}.out", f"--error=job{mark}.err",
+        f"--chdir={asked.folder}",
+    )  # fmt: skip
+    return [f"#SBATCH {option}" for option in options]
+
+
+def _pbs(scheduler: str) -> Callable[[Asked], list[str]]:
+    def directives(asked: Asked) -> list[str]:
+        minutes, folder = math.ceil(asked.seconds / 60), asked.folder
+        time = f"-l walltime={minutes // 60}:{minutes % 60:02}:00"
+        kept = [each for each in asked.own if not each.startswith("-l place=")]
+        after = () if asked.after is None else (f"-W depend=afterany:{asked.after}",)
+        words = (*kept, f"-N {asked.name}", *whole_nodes(scheduler, asked.nodes), time, *after)
+        outputs = (f"-o {folder}/job.out", f"-e {folder}/job.err")
+        return [*(f"#PBS {option}" for option in (*words, *outputs)), f"cd {folder}"]
+
+    return directives
+
+
+def _lsf(asked: Asked) -> list[str]:
+    after = () if asked.after is None else (f'-w "ended({asked.after})"',)
+    own = (f"-J {asked.name}", *whole_nodes("lsf", asked.nodes), f"-W {math.ceil(asked.seconds / 60)}", *after)
+    outputs = ("-o job.out", "-e job.err", f"-cwd {asked.folder}")
+    return [f"#BSUB {option}" for option in (*(each for each in asked.own if each != "-x"), *own, *outputs)]
+
+
+def _flux(asked: Asked) -> list[str]:
+    after = () if asked.after is None else (f"--dependency=afterany:{asked.after}",)
+    nodes = whole_nodes("flux-batch", asked.nodes)
+    words = (f"--job-name={asked.name}", *nodes, f"--time-limit={asked.seconds}s", *after)
+    kept = (each for each in asked.own if each != "--exclusive")
+    outputs = ("--output=job.out", "--error=job.err", f"--cwd={asked.folder}")
+    return [f"#flux: {option}" for option in (*kept, *words, *outputs)]
+
+
+def _state_of_slurm(text: str) -> State | None:
+    found = parse_job(text)
+    if found is None:
+        return None
+    phase: Literal["waits", "runs", "ended"] = "ended" if found.is_final else "runs"
+    return State("waits" if found.state == "PENDING" else phase, found.state, found.reason)
+
+
+def _states_of_slurm(text: str) -> Mapping[int, State]:
+    """Return the tasks of ``scontrol -o show job ARRAY``; tasks that were given no nodes yet share a line."""
+    found = {}
+    for line in text.splitlines():
+        # The only task of an array has "1%1" until it begins.
+        number = record_fields(line).get("ArrayTaskId", "").partition("%")[0]
+        state = _state_of_slurm(line)
+        if number.isdigit() and state is not None:
+            found[int(number)] = state
+    return found
+
+
+def _give_of_slurm(task: str, nodes: Sequence[str]) -> list[str]:
+    # In this order: Slurm 22.05 refuses a list of more nodes than the task's number of them, and leaves its number of
+    # processes as it was where a task is to have fewer nodes than before; it then waits for ever (BadConstraints).
+    count = len(nodes)
+    words = (f"NumNodes={count}-{count}", f"NumTasks={count}", f"ReqNodeList={','.join(nodes)}")
+    return ["scontrol", "update", f"JobId={task}", *words]
+
+
+_PBS_STATE = re.compile(r"^\s*job_state = (\w)", re.MULTILINE)
+_PBS_REASON = re.compile(r"^\s*comment = (.+)", re.MULTILINE)
+
+
+def _state_of_pbs(text: str) -> State | None:
+    found, why = _PBS_STATE.search(text), _PBS_REASON.search(text)
+    if found is None:
+        return None
+    word = found[1]
+    return State("waits" if word in "QHW" else "ended" if word in "CFX" else "runs", word, why[1] if why else None)
+
+
+def _state_by(waits: Sequence[str], ended: Sequence[str]) -> Callable[[str], State | None]:
+    def state(text: str) -> State | None:
+        word = text.strip()
+        if not word:
+            return None
+        return State("waits" if word in waits else "ended" if word in ended else "runs", word)
+
+    return state
+
+
+_PBS = Batch(
+    _pbs("pbs"),
+    lambda script: ["qsub", script],
+    re.compile(r"\A\s*(\d\S*)"),
+    lambda job: ["qstat", "-f", job],
+    _state_of_pbs,
+    lambda job: ["qdel", job],
+)
+#: A family, or a scheduler that is unlike its family.
+_WAYS: Mapping[str, Batch] = {
+    "slurm": Batch(
+        _slurm,
+        lambda script: ["sbatch", "--parsable", script],
+        re.compile(r"\A\s*(\d+)"),
+        lambda job: ["scontrol", "-o", "show", "job", job],
+        _state_of_slurm,
+        lambda job: ["scancel", job],
+        Array(
+            _slurm_array,
+            "SLURM_ARRAY_TASK_ID",
+            lambda job, number: f"{job}_{number}",
+            _give_of_slurm,
+            lambda task: ["scontrol", "release", task],
+            lambda task: ["scontrol", "hold", task],
+            _states_of_slurm,
+        ),
+    ),
+    "pbs": _PBS,
+    "torque": Batch(_pbs("torque"), _PBS.submit, _PBS.number, _PBS.ask, _PBS.state, _PBS.cancel),
+    "lsf": Batch(
+        _lsf,
+        # bsub reads directives from its standard input alone
+        lambda script: ["sh", "-c", 'exec bsub <"$1"', "bsub", script],
+        re.compile(r"^Job <(\d+)> is submitted", re.MULTILINE),
+        lambda job: ["bjobs", "-noheader", "-o", "stat", job],
+        _state_by(("PEND", "PSUSP"), ("DONE", "EXIT")),
+        lambda job: ["bkill", job],
+    ),
+    "flux": Batch(
+        _flux,
+        lambda script: ["flux", "batch", script],
+        re.compile(r"\A\s*(\S+)"),
+        lambda job: ["flux", "jobs", "-n", "-o", "{status}", job],
+        _state_by(("PENDING", "DEPEND", "PRIORITY", "SCHED"), ("COMPLETED", "FAILED", "CANCELED", "TIMEOUT")),
+        lambda job: ["flux", "cancel", job],
+    ),
+}

@@ -1,0 +1,352 @@
+"""What all nodes of a launch answer, as a file a node: where they write it, and what is read, checked for completeness.
+
+Through one launcher's output the answers of thousands of nodes come line by line, mixed, and cut: srun of Slurm 22.05
+hands on 1,024 bytes at once (MAX_MSG_LEN in slurmd/slurmstepd/io.c), and one node that hangs holds back all others.
+So each node writes a file of its own (``node_files.sh``, package data beside this module), which gets its name when its
+end is written. A node that does not see the folder answers through the launcher, as before.
+
+Up to ``FLAT`` nodes the files lie in one folder, beyond that in folders of about ``PER_FOLDER`` files: each file that
+is made holds its folder's lock on the metadata server of a parallel file system, for which all nodes wait at once.
+Sites ask their users to spread files "in the 100s or more" over folders (NASA's and MARCC's Lustre best practices).
+"""
+
+import math
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+from railyard.base.hostlist import expanded, label
+from railyard.base.paths import packaged_text
+
+T = TypeVar("T")
+
+SCRIPT = "node_files.sh"
+#: The file that holds the tag, and how many nodes were asked: whoever reads it there sees the folder.
+ASKED = "asked"
+FORMAT = "1"
+#: So many files lie in one folder at most.
+FLAT = 512
+#: How many files a folder has where there are several.
+PER_FOLDER = 256
+#: A file server may show a file of another host so much later (attribute caches of NFS live for 60 s at most, nfs(5)).
+#: So long a file is waited for whose node said that it wrote it.
+SEEN_WITHIN_S = 60.0
+#: How long files are waited for after a launch that failed: some of its nodes have none.
+LATE_S = 1.0
+#: Of a node's answer at most so much is read.
+MOST_BYTES = 8 << 20
+_LOOK_S = 0.2
+#: Folders of askings that were not removed (their files were cut, or the command was killed) stay so long.
+_KEPT_S = 86_400
+
+_DONE, _BEGUN = ".out", ".part"
+_KEEP = "keep"
+_HEAD = re.compile(
+    r"railyard-file (?P<format>\S+) (?P<tag>\S+) (?P<node>\S+) (?P<rank>\S+) (?P<tasks>\S+) (?P<nodes>\S+)\n"
+)
+_END = re.compile(rb"\nrailyard-file end (?P<code>[0-9]{1,3}) (?P<bytes>[0-9]{1,12})\n\Z")
+_NONE = re.compile(r"^(?:\s*\d+: ?)?railyard-file none (?P<node>\S+) (?P<why>unseen|closed)$", re.MULTILINE)
+
+
+class Unwritable(OSError):
+    """No folder could be made for the answers."""
+
+
+#: A file is cut; a node began and did not end; nothing is there of it.
+Kind = Literal["cut", "began", "silent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Where so many nodes write their answers: a new folder, and the tag that its files begin with."""
+
+    folder: Path
+    tag: str
+    count: int
+
+    @property
+    def folders(self) -> int:
+        """Into how many folders the files are spread; 0: they lie in the folder itself."""
+        return 0 if self.count <= FLAT else math.ceil(self.count / PER_FOLDER)
+
+    def words(self, command: Sequence[str], script: str | None = None) -> list[str]:
+        """Return the words that one process on each node is started with.
+
+        ``script`` is a path of ``node_files.sh`` that the nodes see; None: its text is among the words, so that nodes
+        need see nothing.
+        """
+        front = ["sh", script] if script is not None else ["sh", "-c", script_text(), SCRIPT]
+        return [*front, str(self.folder), self.tag, str(self.folders), "--", *command]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFile:
+    """The whole answer of one process: its node as the scheduler calls it, its exit code, and what it printed.
+
+    ``rank`` is None where no launcher told it. ``nodes`` are all nodes of the step, where this file says them.
+    """
+
+    node: str
+    code: int
+    text: str
+    rank: int | None = None
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A node without a whole answer: ``what`` was found, in words that follow its name, and what to do."""
+
+    node: str
+    kind: Kind
+    what: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered(Generic[T]):
+    """What was made of each whole answer, by node in the order of ranks, and the nodes that have none.
+
+    ``count`` is how many were asked, 0 where nothing says it.
+    """
+
+    answers: tuple[tuple[str, T], ...]
+    faults: tuple[Fault, ...] = ()
+    count: int = 0
+
+    @property
+    def values(self) -> tuple[T, ...]:
+        """What was made of the answers alone."""
+        return tuple(value for _, value in self.answers)
+
+
+def script_text() -> str:
+    """Return the text of the script."""
+    return packaged_text(f"job/scripts/{SCRIPT}")
+
+
+def prepared(folder: Path, tag: str, count: int) -> Asking:
+    """Return where so many nodes answer: a folder that is made here. Raises OSError where it cannot be written."""
+    asking = Asking(folder, tag, count)
+    folder.mkdir(parents=True)
+    for number in range(asking.folders):
+        (folder / str(number)).mkdir()
+    (folder / ASKED).write_text(f"{tag}\n{count}\n", encoding="utf-8")
+    return asking
+
+
+@contextmanager
+def asked(parent: Path, count: int) -> Iterator[Asking]:
+    """Give where so many nodes answer, a new folder in ``parent``; it is removed, unless ``keep`` was called.
+
+    Raises Unwritable where it cannot be made.
+    """
+    _sweep(parent)
+    tag = f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}-{os.getpid()}"
+    try:
+        asking = prepared(parent / tag, tag, count)
+    except OSError as error:
+        raise Unwritable(error.errno, error.strerror) from error
+    try:
+        yield asking
+    finally:
+        if not (asking.folder / _KEEP).exists():
+            shutil.rmtree(asking.folder, ignore_errors=True)
+
+
+def keep(asking: Asking) -> None:
+    """Have the files of an asking stay for a day: a sentence names one of them."""
+    with suppress(OSError):
+        (asking.folder / _KEEP).touch()
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what askings of days ago left."""
+    with suppress(OSError):
+        for entry in list(os.scandir(parent)):
+            if entry.is_dir() and time.time() - entry.stat().st_mtime > _KEPT_S:
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def by_launcher(printed: str) -> dict[str, str]:
+    """Return the nodes that did not write a file, by what a launcher printed: ``unseen`` or ``closed`` for each."""
+    return {found["node"]: found["why"] for found in _NONE.finditer(printed)}
+
+
+def parse(content: bytes, tag: str | None) -> NodeFile | str:
+    """Return the answer that a file holds, or what is wrong with the file, in words that follow its name.
+
+    ``tag`` None: of whatever asking it is. Never raises for what a file holds.
+    """
+    line, _, _ = content.partition(b"\n")
+    head = _HEAD.fullmatch(f"{line[:100_000].decode('utf-8', errors='replace')}\n")
+    if head is None:
+        return f"found {len(content):,} bytes without the first line of an answer" if content else "found an empty file"
+    if head["format"] != FORMAT:
+        return f"found format {head['format']}, expected {FORMAT}: script and library are of different versions"
+    if tag is not None and head["tag"] != tag:
+        return f"found the tag {head['tag']}, expected {tag}: it is of another asking"
+    end = _END.search(content[-64:])
+    if end is None:
+        return f"found {len(content):,} bytes without an end: its end is cut"
+    above = len(content) - len(end[0]) + 1
+    if above != int(end["bytes"]):
+        return f"found {above:,} bytes before its end, expected {int(end['bytes']):,}: a part of it is lost"
+    body = content[len(line) + 1 : above - 1]
+    if b"\0" in content:
+        return "found NUL bytes: a part of it was never written"
+    return NodeFile(
+        head["node"],
+        int(end["code"]),
+        body.decode("utf-8", errors="replace"),
+        int(head["rank"]) if head["rank"].isdigit() else None,
+        _names(head["nodes"]),
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    try:
+        return () if text == "-" else tuple(expanded(text))
+    except ValueError:
+        return ()
+
+
+def gather(
+    asking: Asking, take: Callable[[NodeFile], T], *, ended_well: bool, elsewhere: Iterable[str] = ()
+) -> Gathered[T]:
+    """Return what ``take`` makes of each node's answer, once all are there or the time is over.
+
+    ``ended_well``: the launch ended with 0, so that each file was written. It is waited for as long as a file server
+    may hide it. ``elsewhere`` are nodes that answered through the launcher. A node is silent if the step's own list of
+    nodes has it, and nothing is there of it.
+    """
+    here = set(map(label, elsewhere))
+    reader = _Reader(asking.folder, asking.tag, take)
+    begun = time.monotonic()
+    while True:
+        _look_again(asking)
+        reader.look()
+        waited_s = time.monotonic() - begun
+        if len(reader.taken) + len(here) >= asking.count or waited_s >= (SEEN_WITHIN_S if ended_well else LATE_S):
+            break
+        if not ended_well and not reader.taken and not reader.open:
+            break  # nothing was started
+        time.sleep(_LOOK_S)
+    return reader.gathered(here, asking.count)
+
+
+def read_folder(folder: Path, take: Callable[[NodeFile], T]) -> Gathered[T]:
+    """Return what ``take`` makes of each answer in a folder, of whatever asking it is."""
+    try:
+        tag, count = (folder / ASKED).read_text(encoding="utf-8").split()
+    except (OSError, ValueError):
+        tag, count = None, "0"
+    reader = _Reader(folder, tag, take)
+    reader.look()
+    return reader.gathered(set(), int(count) if count.isdigit() else 0)
+
+
+def has_answers(folder: Path) -> bool:
+    """Return whether a folder is one that nodes wrote answers to."""
+    return (folder / ASKED).is_file()
+
+
+def _look_again(asking: Asking) -> None:
+    """Have NFS show what other hosts made in the folders: it asks its server where a file is made in one."""
+    for folder in [asking.folder, *(asking.folder / str(number) for number in range(asking.folders))]:
+        with suppress(OSError):
+            look = folder / f".look-{os.getpid()}"
+            look.touch()
+            look.unlink()
+
+
+@dataclass(slots=True)
+class _Reader(Generic[T]):
+    """Reads each file of a folder, and of the folders in it, once it is whole.
+
+    ``open`` are files that are not whole, with what is wrong; ``taken`` what was made of the others, by path.
+    """
+
+    folder: Path
+    tag: str | None
+    take: Callable[[NodeFile], T]
+    taken: dict[str, tuple[int | None, str, T]] = field(default_factory=dict)
+    open: dict[str, Fault] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
+
+    def look(self) -> None:
+        """Read what was not whole at the last look."""
+        self.open.clear()
+        for entry in files(self.folder):
+            name = Path(entry.name)
+            if name.suffix == _BEGUN:
+                self.open[entry.path] = _began(_node_of(name.stem), entry)
+            elif name.suffix == _DONE and entry.path not in self.taken:
+                self._read(entry.path, _node_of(name.stem))
+
+    def _read(self, path: str, node: str) -> None:
+        try:
+            with open(path, "rb") as file:
+                content = file.read(MOST_BYTES + 1)
+            long = f"found more than {MOST_BYTES >> 20} MiB"
+            answer = long if len(content) > MOST_BYTES else parse(content, self.tag)
+        except OSError as error:
+            answer = f"found nothing that can be read ({error.strerror})"
+        if isinstance(answer, str):
+            what, fix = (
+                f"its answer {path} is not whole: {answer}",
+                "see whether the file system is full, and ask again",
+            )
+            self.open[path] = Fault(node, "cut", what, fix)
+            return
+        self.nodes = self.nodes or answer.nodes
+        self.taken[path] = (answer.rank, answer.node, self.take(answer))
+
+    def gathered(self, elsewhere: set[str], count: int) -> Gathered[T]:
+        """Return the answers and the nodes without one."""
+        last = len(self.taken)
+        found = sorted(self.taken.values(), key=lambda each: last if each[0] is None else each[0])
+        known = {label(node) for _, node, _ in found} | {label(fault.node) for fault in self.open.values()} | elsewhere
+        faults = list(self.open.values())
+        fix = "see whether it is up, and whether a job starts there"
+        faults += [Fault(node, "silent", "it did not answer", fix) for node in self.nodes if label(node) not in known]
+        return Gathered(tuple((node, value) for _, node, value in found), tuple(faults), count)
+
+
+def files(folder: Path, within: Collection[str] | None = None) -> Iterator["os.DirEntry[str]"]:
+    """Yield the files of a folder and of the folders in it, as they are listed now, in the order of their names.
+
+    ``within``: of the folders in it only these, and the folders in those; None: all of them, and none in them.
+    """
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.is_dir(follow_symlinks=False):
+            yield entry
+        elif within is None:
+            yield from files(Path(entry.path), ())
+        elif entry.name in within:
+            yield from files(Path(entry.path))
+
+
+def _node_of(stem: str) -> str:
+    """Return the node of a file's name without its last suffix: ``n1.3`` is of n1, ``n1.cluster.p71`` of n1.cluster."""
+    return stem.rpartition(".")[0] or stem
+
+
+def _began(node: str, entry: "os.DirEntry[str]") -> Fault:
+    try:
+        size = f"{entry.stat().st_size:,} bytes"
+    except OSError:
+        size = "what is there cannot be read"
+    what = f"it began to answer and did not end ({entry.path}: {size})"
+    return Fault(node, "began", what, "see what hangs there: its step was ended, or its file system is full")

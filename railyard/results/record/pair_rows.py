@@ -1,0 +1,188 @@
+"""The rows of pairs beside the records: ``pairs-….tsv.gz``, a row a measured pair, whole or not at all.
+
+Format 1: three lines of heading (``# railyard pair rows 1``, how many nodes and rows, the names of the columns), then
+the rows with tabs, and ``# end``. Nodes are numbers: places in the record's ``pairs.nodes`` from 0, so that a file has
+no names. ``step`` is the place in ``pairs.rows.steps``. Bandwidths are MB/s (10^6 B/s) from first to second and back,
+latency us of half a round trip; an empty field is what gave no result. The file's name has the beginning of its
+SHA-256, and the record all of it: a file that is missing, cut or another is told by that.
+"""
+
+import gzip
+import hashlib
+import io
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from railyard.base.errors import InputError, SetupError
+from railyard.base.whole_file import write_whole
+from railyard.base.wording import counted
+from railyard.results.record.pairs import PairRows
+
+FORMAT = 1
+#: Of the files beside a run's records.
+PATTERN = "pairs-*.tsv.gz"
+COLUMNS = ("step", "round", "first", "second", "forward", "backward", "latency")
+_NAME = re.compile(r"pairs-[0-9a-f]{16}\.tsv\.gz")
+_TITLE = f"# railyard pair rows {FORMAT}"
+_COUNTS = re.compile(r"# ([0-9]{1,9}) nodes, ([0-9]{1,12}) rows\Z")
+#: Unpacked, so that a file that somebody made cannot fill the memory: 1.5 million rows of 40 B are 60 MB.
+_MOST_BYTES = 256 * 2**20
+
+
+class Row(NamedTuple):
+    """One measured pair: the place of its step, its round from 1, the places of its nodes, and its values."""
+
+    step: int
+    round: int
+    first: int
+    second: int
+    forward: float | None
+    backward: float | None
+    latency: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The rows as they are written: the file's content, and what the record has of it."""
+
+    told: PairRows
+    content: bytes
+
+
+def packed(nodes: int, rows: Iterable[Row], steps: Sequence[str]) -> Packed:
+    """Return the file of these rows. The same rows make the same bytes."""
+    lines = ["\t".join(map(_cell, row)) for row in rows]
+    text = "\n".join([_TITLE, f"# {nodes} nodes, {len(lines)} rows", "\t".join(COLUMNS), *lines, "# end", ""])
+    content = gzip.compress(text.encode(), compresslevel=6, mtime=0)
+    digest = hashlib.sha256(content).hexdigest()
+    return Packed(PairRows(f"pairs-{digest[:16]}.tsv.gz", digest, len(lines), tuple(steps)), content)
+
+
+def write(folder: Path, file: Packed) -> None:
+    """Write the file beside a run's records. Raises SetupError where that cannot be; nothing of it is left then."""
+    path = folder / file.told.file
+    try:
+        write_whole(path, file.content)
+    except OSError as error:
+        raise SetupError(
+            f"{path}: the rows of pairs could not be written ({error.strerror}); free some space or choose another "
+            "folder, then run the test again"
+        ) from error
+
+
+def why_not(folder: Path, told: PairRows) -> str | None:
+    """Return why the file that a record names is not the one that was written; None where it is, byte for byte."""
+    try:
+        content_of(folder, told)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def read(folder: Path, told: PairRows) -> tuple[Row, ...]:
+    """Return the rows of a file. Raises InputError where it is missing, cut, another, or not of this form."""
+    return parse(content_of(folder, told), str(folder / told.file), told.rows)
+
+
+def content_of(folder: Path, told: PairRows) -> bytes:
+    """Return a file as it was written, byte for byte. Raises InputError where it is missing, cut or another."""
+    # A name from a record is a file beside it, and no way out of the folder.
+    if not _NAME.fullmatch(told.file):
+        raise _refusal(str(folder), f"a record that names {told.file[:60]!r}")
+    path = folder / told.file
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        found = "no such file" if isinstance(error, FileNotFoundError) else f"no readable file ({error.strerror})"
+        raise _refusal(str(path), found) from None
+    if (wrong := _unlike(content, told)) is not None:
+        raise _refusal(str(path), wrong)
+    return content
+
+
+def put(folder: Path, told: PairRows, content: bytes | None, source: str) -> str | None:
+    """Write a file that came from elsewhere, where it is what its record says and not there yet; else return why not.
+
+    ``content`` None: ``source`` has no such file. Raises OSError.
+    """
+    why = why_unlike(content, told, source)
+    if content is None or why is not None:
+        return None if _NAME.fullmatch(told.file) and why_not(folder, told) is None else why
+    if why_not(folder, told) is not None:
+        write_whole(folder / told.file, content)
+    return None
+
+
+def why_unlike(content: bytes | None, told: PairRows, source: str) -> str | None:
+    """Return why what a source has for a file is not what was written; ``content`` None: it has none."""
+    if not _NAME.fullmatch(told.file):
+        return str(_refusal(source, f"a record that names {told.file[:60]!r}"))
+    wrong = "no such file" if content is None else _unlike(content, told)
+    return None if wrong is None else str(_refusal(f"{source}: {told.file}", wrong))
+
+
+def parse(content: bytes, file: str, expected: int) -> tuple[Row, ...]:
+    """Return the rows of a file's bytes. Raises InputError naming ``file`` for what is not of this form."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
+            text = unpacked.read(_MOST_BYTES + 1).decode("ascii")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise _refusal(file, f"no whole gzip text ({error})") from None
+    if len(text) > _MOST_BYTES:
+        raise _refusal(file, f"more than {_MOST_BYTES:,} bytes when unpacked")
+    lines = text.split("\n")
+    counts = _COUNTS.match(lines[1]) if len(lines) > 4 and lines[0] == _TITLE else None
+    if counts is None or lines[2] != "\t".join(COLUMNS) or lines[-2:] != ["# end", ""]:
+        raise _refusal(file, "another form")
+    nodes, rows = int(counts[1]), lines[3:-2]
+    if not len(rows) == int(counts[2]) == expected:
+        raise _refusal(file, f"{counted(len(rows), 'row')}, where {expected} were written")
+    try:
+        found = tuple(_row(line) for line in rows)
+    except ValueError as error:
+        raise _refusal(file, f"a row that is none ({error})") from None
+    if any(not 0 <= row.first < nodes or not 0 <= row.second < nodes for row in found):
+        raise _refusal(file, "a node that is none of the record's")
+    return found
+
+
+def _unlike(content: bytes, told: PairRows) -> str | None:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest == told.sha256:
+        return None
+    return f"a file with the SHA-256 {digest[:16]}…" if _ends(content) else "a file that is cut"
+
+
+def _ends(content: bytes) -> bool:
+    """Return whether gzip's end is there."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacker.decompress(content, _MOST_BYTES)
+    except zlib.error:
+        return False
+    return unpacker.eof
+
+
+def _refusal(where: str, found: str) -> InputError:
+    return InputError(
+        where,
+        found,
+        "the rows of pairs that its record names",
+        action="copy the file from where the run was made; until then nothing that rests on these rows is a pass",
+    )
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _row(line: str) -> Row:
+    cells = line.split("\t")
+    if len(cells) != len(COLUMNS):
+        raise ValueError(f"{len(cells)} fields, expected {len(COLUMNS)}")
+    values = (float(cell) if cell else None for cell in cells[4:])
+    return Row(*map(int, cells[:4]), *values)

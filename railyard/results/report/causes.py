@@ -1,0 +1,110 @@
+"""Failures grouped by their cause: a suspect that several tests name is one entry, with what to type next."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from railyard.base.clean_text import one_line
+from railyard.base.wording import listing
+from railyard.results.record.form import FaultClass, Record, State, Suspect
+from railyard.results.report.summary import suspect_name
+
+#: What is said in place of a name where no suspect was named.
+_UNNAMED: Mapping[FaultClass | None, str] = MappingProxyType(
+    {
+        "fabric": "The network, no part of it named",
+        "node": "A node, none named",
+        "set-up": "The set-up",
+        "scheduler": "The scheduler",
+        "disturbed": "Other work on the nodes",
+        "not-proven": "The path of the bytes, not proven",
+        "reference": "The reference",
+        None: "No cause named",
+    }
+)
+_MOST_NAMES = 4
+# Figures and sizes differ from test to test where the cause is one: 76.6 MB/s at 4 MiB, 80.1 MB/s at 1536 KiB.
+_FIGURE = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?(?: (?:B|KiB|MiB|GiB)\b)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What several failed (or disturbed) tests have in common.
+
+    ``indices`` are the places of its records, of which the first is told in full; ``commands`` what to type next.
+    """
+
+    anchor: str
+    heading: str
+    state: State
+    suspects: tuple[Suspect, ...]
+    indices: tuple[int, ...]
+    commands: tuple[str, ...]
+
+
+def causes(records: Sequence[Record]) -> tuple[Cause, ...]:
+    """Return the causes of all failed tests, then of all disturbed ones; those of the most tests first.
+
+    Tests that name the same suspects share a cause. Where none is named, those of a system and fabric do whose verdicts
+    are the same sentence but for its figures.
+    """
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, record in enumerate(records):
+        if record.fails:
+            groups.setdefault(_key(record), []).append(index)
+    disturbed_last = sorted(groups.values(), key=lambda own: (records[own[0]].state == "disturbed", -len(own)))
+    return tuple(_cause(number, own, records) for number, own in enumerate(disturbed_last, start=1))
+
+
+def commands(record: Record) -> tuple[str, ...]:
+    """Return what to type next after a test that failed or was disturbed, the first thing first.
+
+    After a replay nothing that looks at nodes; after a rehearsal what one would type first on the real cluster.
+    """
+    found = _commands(record)
+    return found[:1] if record.rehearsal is not None else found
+
+
+def _commands(record: Record) -> tuple[str, ...]:
+    of = f"--system {shlex.quote(one_line(record.system))}"
+    again = f"railyard run {of} --failed"
+    if record.replayed is not None:
+        return (f"railyard references {of}",)
+    if record.state == "disturbed":
+        return (again,)
+    kinds = {suspect.kind for suspect in record.verdict.suspects}
+    if kinds - {"stack"}:
+        return (f"railyard doctor {of} --nodes", again)
+    if kinds or record.verdict.class_ == "set-up":
+        return (f"railyard run {of} --failed --dry-run", again)
+    if record.verdict.class_ == "scheduler":
+        return (f"railyard doctor {of} --job", again)
+    if record.verdict.class_ == "reference":
+        return (f"railyard lint {of}", again)
+    return (f"railyard doctor {of} --nodes", again)
+
+
+def _key(record: Record) -> tuple[object, ...]:
+    suspects = tuple(sorted({(one.kind, one.node or "", one.rail or "") for one in record.verdict.suspects}))
+    if suspects:
+        return record.system, record.state, suspects
+    verdict = record.verdict
+    said = _FIGURE.sub("#", verdict.sentence)
+    return record.system, record.state, record.fabric, verdict.rule, verdict.class_, said
+
+
+def _cause(number: int, own: Sequence[int], records: Sequence[Record]) -> Cause:
+    first = records[own[0]]
+    return Cause(f"cause-{number}", _heading(first), first.state, first.verdict.suspects, tuple(own), commands(first))
+
+
+def _heading(record: Record) -> str:
+    names = list(dict.fromkeys(suspect_name(one) for one in record.verdict.suspects))
+    if not names:
+        kind = "disturbed" if record.state == "disturbed" else record.verdict.class_
+        return _UNNAMED[kind]
+    more = len(names) - _MOST_NAMES
+    told = listing(names) if more <= 0 else listing([*names[:_MOST_NAMES], f"{more} more"])
+    return told[:1].upper() + told[1:]

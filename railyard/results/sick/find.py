@@ -1,0 +1,226 @@
+"""From the suspects of stored verdicts to sick parts: each once, since when, and whether it passed since. Pure.
+
+A suspect counts where its test failed (an expected failure among these). One that was disturbed blames nobody; a replay
+and a rehearsal measure nothing; a suspect of kind ``stack`` is a setting and no part.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from railyard.base.hostlist import label
+from railyard.base.wording import counted
+from railyard.results.record.form import Record, State, Suspect
+from railyard.results.record.pairs import PairsRecord
+from railyard.results.report.summary import suspect_name
+from railyard.results.sick.form import Kind, Seen, SickList, SickPart, Sure
+from railyard.results.store.verify import is_of_the_future
+
+#: A test in one of these states may blame parts.
+_BLAMING: tuple[State, ...] = ("fail", "xfail")
+#: The surest first.
+_SURE: tuple[Sure, ...] = ("shown", "likely", "named", "open")
+_FIRST_PORT = ":1"
+#: The check that looks at every rail of a fabric, and sends nothing.
+_FABRIC_STATE = "fabric/state"
+_KINDS: dict[str, Kind] = {
+    "node": "node", "rail": "rail", "gpu": "gpu", "pair": "pair", "switch": "switch", "leaf": "leaf",
+    "up-link": "up-link",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What makes two suspects one part."""
+
+    system: str
+    kind: Kind
+    nodes: tuple[str, ...]
+    rail: str | None
+    part: str | None
+
+
+#: All tests that blame a part, the newest first, each with what it says of it.
+_Seen = list[tuple[Record, Suspect]]
+
+
+def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) -> SickList:
+    """Return the sick parts that these records blame; ``run``: of these only what that run blames.
+
+    A record that a wrong clock dated after ``now`` is left out, since it would hide what passed later.
+    """
+    left_out: Counter[str] = Counter()
+    measured = sorted(_measured(records, now, left_out), key=lambda one: (one.time, one.run), reverse=True)
+    blamed: dict[_Key, _Seen] = {}
+    for record in measured:
+        if record.state in _BLAMING:
+            for suspect in record.verdict.suspects:
+                key = _key_of(record, suspect)
+                if key is None:
+                    left_out["a setting of a stack, which is no part: see its test's page"] += 1
+                else:
+                    blamed.setdefault(key, []).append((record, suspect))
+        elif record.state == "disturbed":
+            left_out["of a disturbed test, which blames nobody"] += len(record.verdict.suspects)
+    passes = _Passes(measured)
+    parts = [_part(key, found, passes) for key, found in blamed.items()]
+    chosen = [part for part in parts if run is None or run in part.runs]
+    sentences = tuple(f"{counted(count, 'suspect')} left out: {why}" for why, count in left_out.items() if count)
+    tests = sum(1 for one in measured if run is None or one.run == run)
+    return SickList(f"{now:%Y-%m-%dT%H:%M:%SZ}", tests, tuple(chosen), sentences)
+
+
+def _measured(records: Iterable[Record], now: datetime, left_out: Counter[str]) -> Iterator[Record]:
+    for record in records:
+        if record.no_measurement is not None:
+            left_out["of a replay or a rehearsal, which measured nothing"] += len(record.verdict.suspects)
+        elif is_of_the_future(record, now):
+            left_out["of a test that is dated after today: a clock was wrong"] += len(record.verdict.suspects)
+        else:
+            yield record
+
+
+def _key_of(record: Record, suspect: Suspect) -> _Key | None:
+    kind = _KINDS.get(suspect.kind)
+    if kind is None:
+        return None
+    nodes = tuple(sorted(map(label, nodes_of(record, suspect))))
+    part = suspect.part
+    if kind == "leaf" and part is not None:
+        nodes = ()  # a leaf has a name: which of its nodes a test had does not matter
+    # A card's first port has two names.
+    rail = None if suspect.rail is None else suspect.rail.removesuffix(_FIRST_PORT)
+    return _Key(record.system, kind, nodes, rail, part)
+
+
+def nodes_of(record: Record, suspect: Suspect) -> tuple[str, ...]:
+    """Return the nodes that a suspect concerns: its node, the two of a pair, those of a leaf; () of a switch.
+
+    A pair is stored as ``a-b``, whose names may hold a ``-`` themselves: which it is, the test's own nodes say.
+    """
+    if suspect.nodes:
+        return suspect.nodes
+    if suspect.kind == "pair":
+        if suspect.node is None:
+            return record.nodes if len(record.nodes) == 2 else ()
+        return _pair(suspect.node, record.nodes)
+    return () if suspect.node is None else (suspect.node,)
+
+
+def _pair(name: str, known: Sequence[str]) -> tuple[str, ...]:
+    labels = {label(node) for node in known}
+    ways = [(name[:at], name[at + 1 :]) for at, sign in enumerate(name) if sign == "-"]
+    both = [way for way in ways if label(way[0]) in labels and label(way[1]) in labels]
+    found = both or [way for way in ways if len(ways) == 1]
+    return found[0] if found else (name,)
+
+
+def _part(key: _Key, seen: _Seen, passes: "_Passes") -> SickPart:
+    record, suspect = seen[0]
+    nodes = nodes_of(record, suspect)
+    passed = passes.since(key, seen)
+    words: set[Sure] = {each.confidence or "named" for _, each in seen}
+    is_own = key.kind in ("node", "rail", "gpu")
+    between = f" between {nodes[0]} and {nodes[1]}" if key.kind == "pair" and not suspect.node and nodes else ""
+    return SickPart(
+        system=key.system,
+        kind=key.kind,
+        name=f"{suspect_name(suspect)}{between}",
+        evidence=suspect.reason,
+        sentence=record.verdict.sentence,
+        confidence=min(words, key=_SURE.index),
+        state="sick" if passed is None else "passed since",
+        first=_as_seen(seen[-1][0]),
+        last=_as_seen(record),
+        node=nodes[0] if is_own and nodes else None,
+        nodes=nodes,
+        rail=suspect.rail,
+        part=suspect.part,
+        class_=record.verdict.class_,
+        look_at=record.verdict.next,
+        runs=tuple(dict.fromkeys(each.run for each, _ in seen)),
+        tests=tuple(dict.fromkeys(each.case for each, _ in seen)),
+        passed=passed,
+    )
+
+
+def _as_seen(record: Record) -> Seen:
+    return Seen(record.run, record.case, record.time)
+
+
+#: What must be alike in two tests for the second to show that what failed in the first is well. Another stack may do.
+_Alike = tuple[str, str, str, int, str | None]
+
+
+def _alike(record: Record) -> _Alike:
+    return record.system, record.benchmark, record.fabric, record.rails, record.policy
+
+
+class _Passes:
+    """The tests that passed, the newest first."""
+
+    def __init__(self, newest_first: Iterable[Record]) -> None:
+        self._by: dict[_Alike, list[Record]] = {}
+        for record in newest_first:
+            if record.state == "pass":
+                self._by.setdefault(_alike(record), []).append(record)
+
+    def since(self, key: _Key, seen: _Seen) -> Seen | None:
+        """Return the newest test like one that blames a part, which passed over it after it was blamed last."""
+        last = seen[0][0].time
+        found: list[Record] = []
+        for alike in dict.fromkeys(_alike(record) for record, _ in seen):
+            later = itertools.takewhile(lambda record: record.time > last, self._by.get(alike, ()))
+            found += itertools.islice((record for record in later if _covers(record, key)), 1)
+        return _as_seen(max(found, key=lambda one: one.time)) if found else None
+
+
+def _covers(record: Record, key: _Key) -> bool:
+    """Return whether a test that passed shows that a part is well: its nodes took part, and its rail carried bytes.
+
+    A leaf, an up-link, a switch or a GPU is never shown to be well by a test that merely passed: who took which way, or
+    which GPU, no record says.
+    """
+    if key.kind not in ("node", "rail", "pair") or not key.nodes:
+        return False
+    if not set(key.nodes) <= {label(node) for node in record.nodes}:
+        return False
+    if record.pairs is not None and not _measured_in(record.pairs, key.nodes):
+        return False
+    return key.rail is None or record.benchmark == _FABRIC_STATE or _carried(record, key.nodes, key.rail)
+
+
+def _measured_in(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
+    """Return whether a run of pairs has a value of a node, or of a pair; a sample need not have measured either.
+
+    Of a pair whose rows lie in a file the record knows it where both nodes met all others, and of the worst pairs.
+    """
+    places = {label(node): place for place, node in enumerate(pairs.nodes)}
+    if not set(nodes) <= places.keys():
+        return False
+    first, *others = (places[node] for node in nodes)
+    if pairs.values:
+        row = pairs.values[first]
+        return all(row[other] is not None for other in others) if others else any(value is not None for value in row)
+    if pairs.summary is None:
+        return False
+    met = [pairs.summary.node_pairs[place] for place in (first, *others)]
+    if not others:
+        return met[0] > 0
+    shown = {frozenset((label(one.first), label(one.second))) for one in (*pairs.again, *pairs.summary.worst_pairs)}
+    return min(met) == len(pairs.nodes) - 1 or frozenset(nodes) in shown
+
+
+def _carried(record: Record, nodes: Sequence[str], rail: str) -> bool:
+    path = record.path_proof
+    if path is None or path.state != "proven":
+        return False
+    moved = {
+        label(each.node)
+        for each in path.each_node()
+        for one in each.rails
+        if one.device.removesuffix(_FIRST_PORT) == rail and one.meant and (one.share or 0) > 0
+    }
+    return set(nodes) <= moved

@@ -1,0 +1,148 @@
+"""A sample of the pairs of nodes, put to ``blame.screening``: what to measure next, and whom all of it names.
+
+Outputs of railyard-pairs, as in ``blame.node_pairs``: the first is of the sample, each later one of the step that
+``next_step`` asked for. One that was planned elsewhere (a nightly one, groups of nodes) is judged by the same call.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from railyard.base.hostlist import label
+from railyard.base.wording import counted, listing
+from railyard.benchmarks.node_pairs import hosts_of, is_sample, pairs_of
+from railyard.parsers.pairs import ALONE, ONE_RAIL, SAMPLE
+from railyard.parsers.parsed import Table
+from railyard.results.record.form import Confidence, Suspect
+from railyard.site.topology import Leaves
+from railyard.verdict.blame.node_pairs import rounds_text, values_of
+from railyard.verdict.blame.screening import screen
+from railyard.verdict.blame.screening.model import Budget, Network, Results, Screened, Settings
+from railyard.verdict.blame.screening.model import Suspect as Found
+from railyard.verdict.blame.search.model import Layout, PairsError, Round, Step
+from railyard.verdict.blame.suspects import Findings
+
+_NOBODY: Mapping[int, str] = {}
+_USUAL = Settings()
+
+
+def network_of(
+    hosts: Sequence[str],
+    leaf_of: Leaves,
+    expected_mb_s: float | None,
+    rails: Sequence[str] = (),
+    up_links: int | None = None,
+) -> Network:
+    """Return the nodes in their order with what is known of them; a node of no known leaf switch has none.
+
+    Raises ValueError for fewer than two nodes, or a node twice.
+    """
+    sides = tuple(leaf_of.get(label(host), "") for host in hosts) if leaf_of else ()
+    return Network(Layout(tuple(hosts), sides, expected=expected_mb_s), tuple(rails), up_links=up_links)
+
+
+def hosts_of_sample(tables: Sequence[Table]) -> tuple[str, ...]:
+    """Return the hosts of a sample in the order of the ranks. Raises ValueError where there is no sample first."""
+    if not tables or not is_sample(tables[0]):
+        raise ValueError("no sample of pairs first")
+    return hosts_of(tables[0])
+
+
+def as_measured(table: Table, network: Network) -> Step:
+    """Return a sample as the step that it was, by the rounds of its rows.
+
+    Raises ValueError for a row without numbers.
+    """
+    places = {host: place for place, host in enumerate(network.layout.nodes)}
+    rounds: dict[int, list[tuple[int, int]]] = {}
+    for pair in pairs_of(table):
+        first, second = sorted((places[pair.first], places[pair.second]))
+        rounds.setdefault(pair.round, []).append((first, second))
+    made: tuple[Round, ...] = tuple(map(tuple, rounds.values()))
+    return Step("sample", made, 1, "the pairs that were measured")
+
+
+def first_step(network: Network, budget: Budget, settings: Settings = _USUAL) -> Step | Screened:
+    """Return what to measure first. Raises BudgetError for a budget that has no room for it."""
+    return screen.advance(network, budget, (), settings)
+
+
+def next_step(
+    tables: Sequence[Table],
+    network: Network,
+    budget: Budget,
+    settings: Settings = _USUAL,
+    *,
+    planned_here: bool = True,
+    absent: Mapping[int, str] = _NOBODY,
+    not_made: int = 0,
+) -> Step | Screened:
+    """Return what to measure next, or the verdict, from the tables of the sample and of each step made so far.
+
+    Of ``not_made`` steps behind these nothing was measured, nor will be.
+
+    ``planned_here``: the sample is what ``first_step`` asked for, as long as its pairs are those; any other sample is
+    taken as it was measured. Raises ValueError where there is no sample first, PairsError where a table is not of its
+    step, BudgetError for a budget that has no room.
+    """
+    hosts_of_sample(tables)
+    results = [Results(values_of(table, network.layout)) for table in tables] + [Results()] * not_made
+    if planned_here:
+        try:
+            return screen.advance(network, budget, results, settings, absent=absent)
+        except PairsError:
+            if len(tables) > 1:
+                raise
+    return screen.advance(network, budget, results, settings, as_measured(tables[0], network), absent)
+
+
+def step_text(step: Step) -> str:
+    """Return a step's rounds as railyard-pairs reads them, below two lines that say how it is launched.
+
+    ``# name sample``: what the program is to call it; ``# over mlx5_0:1``: over that rail alone.
+    """
+    name = SAMPLE if step.name in ("sample", "nightly") else ALONE if step.over is None else ONE_RAIL
+    over = "" if step.over is None else f"# over {step.over.name}\n"
+    return f"# name {name}\n{over}{rounds_text(step.rounds, step.repeats)}"
+
+
+def findings(reached: Screened, network: Network, rail: str | None) -> Findings:
+    """Return who is slow by a screening.
+
+    ``rail`` is the one of a run over one rail: a node's fault is then that rail's. Whoever could not be told comes
+    last, and is no more than open.
+    """
+    named = [_suspect(one, network, rail, "shown") for one in reached.named]
+    open_ = [_suspect(one, network, rail, "open") for one in reached.unclear]
+    return Findings((*named, *open_), reached.sentence)
+
+
+def _suspect(found: Found, network: Network, rail: str | None, confidence: Confidence) -> Suspect:
+    nodes, why = network.layout.nodes, found.reason
+    of = tuple(nodes[member] for member in found.members)
+    if found.kind == "node":
+        return Suspect("node" if rail is None else "rail", why, of[0], rail, confidence=confidence)
+    if found.kind == "rail":
+        return Suspect("rail", why, of[0], found.part, confidence=confidence)
+    if found.kind == "gpu path":
+        return Suspect("gpu", why, of[0], part=found.part, confidence=confidence)
+    if found.kind == "pair":
+        return Suspect("pair", why, network.layout.pair(*found.members[:2]), rail, confidence=confidence)
+    if found.kind == "leaf":
+        return Suspect("leaf", why, None, rail, listing(found.leaves), of, confidence)
+    if found.kind == "up-link":
+        number = f" {found.part}" if found.part else ""
+        return Suspect("up-link", why, None, rail, f"{listing(found.leaves)}{number}", of, confidence)
+    return Suspect("switch", why, None, rail, nodes=of, confidence=confidence)
+
+
+def words_of(named: Iterable[Found], network: Network) -> list[str]:
+    """Return the named in words, shortest first thing a person looks for: ``node n17``, ``rail mlx5_0:1 of n17``."""
+    nodes = network.layout.nodes
+    said = []
+    for one in named:
+        of = listing([nodes[member] for member in one.members[:2]]) if one.kind in ("node", "pair") else ""
+        if one.kind in ("rail", "gpu path"):
+            of = f"{one.part} of {nodes[one.members[0]]}"
+        elif one.leaves:
+            of = listing(one.leaves)
+        said.append(f"{one.kind} {of or counted(len(one.members), 'node')}")
+    return said

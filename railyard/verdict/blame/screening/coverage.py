@@ -1,0 +1,125 @@
+"""What a sample exercised: nodes, pairs, pairs of leaves, up-links, and rails of nodes."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from railyard.verdict.blame.screening.leaves import Floats, Ints, Leaves, leaves_of
+from railyard.verdict.blame.screening.model import Coverage, Network, NotMeasured, Share
+from railyard.verdict.blame.screening.values import Rows
+from railyard.verdict.blame.search.model import Pair
+
+_NOBODY: Mapping[int, str] = {}
+_NOT_KNOWN = "nobody said which node stands at which leaf switch"
+
+
+def coverage(network: Network, leaves: Leaves, rows: Rows, gone: Mapping[int, str]) -> Coverage:
+    """Return what the rows with a result exercised. ``gone`` has the nodes that were absent, each with the reason."""
+    count = len(leaves.of)
+    tried = np.zeros(count, dtype=bool)
+    tried[rows.a], tried[rows.b] = True, True
+    used = rows.of(rows.value > 0)
+    there = np.zeros(count, dtype=bool)
+    there[used.a], there[used.b] = True, True
+    keys = np.unique(used.a * count + used.b)
+    partners = np.bincount(keys // count, minlength=count) + np.bincount(keys % count, minlength=count)
+    missing = [
+        NotMeasured(leaves.layout.nodes[node], gone.get(node, "no value of it came back"))
+        for node in range(count)
+        if node in gone or not tried[node]
+    ]
+    nodes = int(there.sum())
+    rails = len(network.rails)
+    return Coverage(
+        Share(nodes, count, "nodes with a result"),
+        Share(len(keys), count * (count - 1) // 2, "pairs with a result"),
+        _leaf_pairs(leaves, used),
+        up_links(network, leaves, used),
+        Share(nodes * rails, count * rails, "each value is over all rails at once; counters prove what each carried")
+        if rails
+        else Share(0, None, "nobody said how many rails a node has"),
+        float(np.median(partners[there])) if nodes else 0.0,
+        tuple(missing),
+    )
+
+
+def covered(network: Network, pairs: Iterable[Pair], gone: Mapping[int, str] = _NOBODY) -> Coverage:
+    """Return what these pairs exercised, which all gave results: of a run, or of several runs together."""
+    leaves = leaves_of(network.layout)
+    return coverage(network, leaves, rows_of_pairs(pairs), gone)
+
+
+def rows_of_pairs(pairs: Iterable[Pair]) -> Rows:
+    """Return pairs as rows of one round, each with a result."""
+    ends = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
+    nothing = np.zeros(len(ends), dtype=np.int64)
+    return Rows(ends[:, 0], ends[:, 1], np.ones(len(ends)), nothing, nothing)
+
+
+def up_links(network: Network, leaves: Leaves, rows: Rows) -> Share:
+    """Return the up-links that carried one of these rows; an expected number where routes are not known."""
+    if not leaves.known:
+        return Share(0, None, _NOT_KNOWN)
+    if len(leaves.names) < 2:
+        return Share(0, 0, "all nodes are at one leaf")
+    planes = len(network.rails) if network.planes else 1
+    if network.routes:
+        used = up_link_uses(network, leaves, rows) > 0
+        return Share(int(used.sum()) * planes, used.size * planes, "by the routes that the site gave")
+    number = up_links_of(network, leaves)
+    flows = flows_of(leaves, rows)
+    expected = number * (1 - (1 - 1 / number) ** flows)
+    given = f"{network.up_links} up-links a leaf"
+    basis = given if network.up_links else "as many up-links as a leaf has nodes (nobody said how many)"
+    return Share(
+        float(expected.sum()) * planes,
+        int(number.sum()) * planes,
+        f"expected, where routes are static and spread at random over {basis}",
+    )
+
+
+def up_links_of(network: Network, leaves: Leaves) -> Floats:
+    """Return how many up-links each leaf has, as many as nodes where nobody said."""
+    number: Floats = np.array([float(network.up_links or len(nodes)) for nodes in leaves.members])
+    return number
+
+
+def flows_of(leaves: Leaves, rows: Rows) -> Ints:
+    """Return how many different static routes of each leaf carried a row: out to a node, or in from a leaf to a node.
+
+    A row has both directions, and each takes an up-link of both leaves.
+    """
+    far = leaves.far(rows.a, rows.b)
+    count, number = len(leaves.of), len(leaves.names)
+    a, b = rows.a[far], rows.b[far]
+    counts = np.zeros(number, dtype=np.int64)
+    for source, target in ((a, b), (b, a)):
+        # a route is that from a leaf to a node: it takes an up-link of that leaf, and one of the node's leaf
+        routes = np.unique(leaves.of[source] * count + target)
+        for leaf in (routes // count, leaves.of[routes % count]):
+            counts += np.bincount(leaf, minlength=number)
+    return counts
+
+
+def up_link_uses(network: Network, leaves: Leaves, rows: Rows) -> Ints:
+    """Return how many rows each up-link carried: a row a leaf, a column an up-link."""
+    table = np.array(network.routes)
+    number = int(table.max()) + 1
+    uses = np.zeros(len(leaves.names) * number, dtype=np.int64)
+    far = leaves.far(rows.a, rows.b)
+    a, b = rows.a[far], rows.b[far]
+    for source, target in ((a, b), (b, a)):
+        up = table[leaves.of[source], target]
+        for node in (source, target):
+            uses += np.bincount(leaves.of[node] * number + up, minlength=len(uses))
+    return uses.reshape(len(leaves.names), number)
+
+
+def _leaf_pairs(leaves: Leaves, rows: Rows) -> Share:
+    if not leaves.known:
+        return Share(0, None, _NOT_KNOWN)
+    number = len(leaves.names)
+    one, other = leaves.of[rows.a], leaves.of[rows.b]
+    apart = one != other
+    keys = np.unique(np.minimum(one, other)[apart] * number + np.maximum(one, other)[apart])
+    return Share(len(keys), number * (number - 1) // 2, "pairs of leaves with a result between them")

@@ -1,0 +1,62 @@
+"""Who stands at which leaf switch, as arrays: what plans and values of a sample are counted by."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from railyard.verdict.blame.search.model import Layout, Pair
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """The leaf of each node, by number; one leaf of all nodes where none is known.
+
+    ``layout`` is the network's, in which each node at no known leaf has a leaf of its own; ``loose`` are these nodes.
+    """
+
+    layout: Layout
+    names: tuple[str, ...]
+    of: Ints
+    members: tuple[Ints, ...]
+    known: bool
+    loose: tuple[int, ...]
+
+    def far(self, a: Ints, b: Ints) -> Bools:
+        """Return which of these pairs are of two leaves."""
+        apart: Bools = self.of[a] != self.of[b]
+        return apart
+
+    def needs(self, pair: Pair) -> tuple[int, ...]:
+        """Return what a pair across leaves has for itself besides its nodes: the up-links of both leaves."""
+        one, other = (int(self.of[node]) for node in pair)
+        return () if one == other else (len(self.of) + one, len(self.of) + other)
+
+
+def leaves_of(layout: Layout) -> Leaves:
+    """Return the leaves of a layout. A node whose leaf is "" gets one of its own; where all are, none is known."""
+    loose = tuple(node for node, side in enumerate(layout.sides) if not side)
+    if len(loose) == len(layout.sides):
+        bare = replace(layout, sides=())
+        every = np.arange(len(layout.nodes))
+        return Leaves(bare, ("",), np.zeros(len(every), dtype=np.int64), (every,), False, ())
+    if loose:
+        sides = tuple(side or f"no known leaf ({layout.nodes[node]})" for node, side in enumerate(layout.sides))
+        layout = replace(layout, sides=sides)
+    members = layout.members()
+    of = np.zeros(len(layout.nodes), dtype=np.int64)
+    for number, nodes in enumerate(members.values()):
+        of[list(nodes)] = number
+    return Leaves(layout, tuple(members), of, tuple(np.array(nodes) for nodes in members.values()), True, loose)
+
+
+def present(leaves: Leaves, gone: Iterable[int]) -> tuple[Ints, ...]:
+    """Return the members of each leaf without the nodes that are gone."""
+    there = np.ones(len(leaves.of), dtype=bool)
+    there[list(gone)] = False
+    return tuple(nodes[there[nodes]] for nodes in leaves.members)

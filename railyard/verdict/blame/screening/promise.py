@@ -1,0 +1,269 @@
+"""What a screening would have found: for each class of fault the probability that its steps would have named one.
+
+Nothing is assumed of the noise: a fault is put into the values that were really measured (each multiplied by what the
+fault leaves), and the same bounds are asked. What a suspect's own measurements say is drawn from the scatter of the
+sample's healthy pairs.
+"""
+
+import math
+import random
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from railyard.base.numbers import quantile
+from railyard.verdict.blame.screening.coverage import flows_of, up_link_uses, up_links_of
+from railyard.verdict.blame.screening.doubts import Seen, keeps_apart, leaf_bound
+from railyard.verdict.blame.screening.leaves import Bools, Floats, Leaves
+from railyard.verdict.blame.screening.model import FaultKind, Network, Promise, Settings
+from railyard.verdict.blame.screening.suspects import upper_of
+from railyard.verdict.blame.search.alone import bound_of
+from railyard.verdict.blame.search.doubts import NEIGHBOURS
+from railyard.verdict.blame.search.model import Pair
+
+#: Suspects that are drawn for each probability, and values that they are drawn from.
+_DRAWS, _VALUES = 1500, 20_000
+#: A leaf with half of its up-links gives its nodes at once half of healthy where routes are kept apart, and 0.6 to 0.7
+#: of what other leaves give where routes collide already (simulated fat trees, docs/howto/pairs.md). The
+#: larger ones count.
+HALF_A_LEAF, HALF_A_LEAF_COLLIDED = 0.55, 0.7
+#: Pairs of one leaf that are asked about: more of them are likely one fault.
+OF_A_LEAF = 3
+#: Pairs up to so much above a share count as being as slow.
+_ABOUT = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What the steps after the sample were, or would have been: enough for one suspect more, or not.
+
+    ``sifted`` has the pairs that were slow once, each with its share of what its nodes can give and whether there was
+    room to measure it again. ``asked`` has by kind how slow each suspect was, and whether there was room for it;
+    ``would_fit`` whether one could have been measured where none was asked about.
+    """
+
+    repeats: int
+    part_repeats: int
+    neighbours: int
+    leaf_rounds: int
+    sifted: Sequence[tuple[float, Pair, bool]]
+    asked: Mapping[str, Sequence[tuple[float, bool]]]
+    would_fit: Mapping[str, bool]
+
+    def room(self, kind: str, share: float) -> float:
+        """Return how probable it is that there was room for one suspect more: the slowest ones come first."""
+        before = [fits for own, fits in self.asked.get(kind, ()) if own <= share * _ABOUT]
+        if not self.asked.get(kind):
+            return float(self.would_fit[kind])
+        return (sum(before) + 1) / (len(before) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noise:
+    """How probable it is that a suspect of a share is called slow, and that a good pair is not, by its repeats."""
+
+    values: Sequence[float]
+    settings: Settings
+
+    def slow(self, share: float, repeats: int) -> float:
+        """Return the probability that a pair at this share is called slow."""
+        bound, control, uppers = self._drawn(repeats)
+        return sum(share * upper < bound * control for upper in uppers) / len(uppers)
+
+    def good(self, repeats: int) -> float:
+        """Return the probability that a good pair is called good."""
+        return 1 - self.slow(1.0, repeats)
+
+    def _drawn(self, repeats: int) -> tuple[float, float, list[float]]:
+        draw = random.Random(repeats)
+        lists = [draw.choices(self.values, k=repeats) for _ in range(_DRAWS)]
+        uppers = [quantile(sorted(each), upper_of(repeats)) for each in lists]
+        return bound_of(lists, self.settings.slow), statistics.median(uppers), uppers
+
+
+def promises(network: Network, leaves: Leaves, found: Seen, made: Made, settings: Settings) -> tuple[Promise, ...]:
+    """Return the promises of a screening, from what its sample saw and what its budget left for suspects."""
+    far = leaves.far(found.rows.a, found.rows.b)
+    near_noise, far_noise = (_Noise(_scatter(found, which), settings) for which in (~far, far))
+    if not len(near_noise.values):
+        near_noise = far_noise
+    if not len(far_noise.values):
+        far_noise = near_noise
+    if not len(near_noise.values):
+        return ()
+    return (
+        *(_node(leaves, found, near_noise, made, share) for share in (0.9, 0.75, 0.5)),
+        *_parts(network, leaves, found, near_noise, made),
+        _pair(leaves, found, far_noise, made),
+        _leaf(leaves, found, made, settings),
+        *(_up_link(network, leaves, found, far_noise, made, share) for share in (0.5, 0.0)),
+    )
+
+
+def _scatter(found: Seen, which: Bools) -> list[float]:
+    """Return values of healthy pairs as shares of their level: of clean rows without nodes in doubt."""
+    rows = found.rows
+    kept = which & found.clean & (found.speed[rows.a] == 1) & (found.speed[rows.b] == 1) & (found.share > 0)
+    if found.leaves:
+        kept &= rows.crowd <= 1
+    chosen = found.share[kept]
+    step = max(1, len(chosen) // _VALUES)
+    values: list[float] = chosen[::step].tolist()
+    return values
+
+
+def _doubted_nodes(leaves: Leaves, found: Seen, share: float) -> float:
+    """Return the share of all nodes that would have been in doubt, had each been so slow."""
+    at_home = ~np.isnan(found.home)
+    seen = np.where(at_home, found.home * share < found.bounds.home, found.away * share < found.bounds.away)
+    return float(seen.sum()) / len(leaves.of)
+
+
+def _named_node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> float:
+    two_partners = noise.slow(share, made.repeats) ** 2 * noise.good(made.repeats)
+    return _doubted_nodes(leaves, found, share) * two_partners * made.room("node", share)
+
+
+def _node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
+    values = int(np.median(_values_of_nodes(leaves, found)))
+    basis = (
+        f"each node's best of {values} values (median) put to {100 * share:.0f} %, then {made.repeats} measurements "
+        f"with each of two good partners{_capacity(made.room('node', share))}"
+    )
+    return Promise("node", share, _named_node(leaves, found, noise, made, share), basis)
+
+
+def _parts(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> list[Promise]:
+    listed: list[tuple[FaultKind, int, str, tuple[float, ...]]] = [
+        ("rail", len(network.rails), "rails", (0.5, 0.0)),
+        ("gpu path", len(network.gpus), "GPU paths", (0.5,)),
+    ]
+    made_of = []
+    for kind, count, plural, shares in listed:
+        for share in shares:
+            if count == 1 and kind == "rail":
+                continue  # its fault is the node's
+            if not count:
+                made_of.append(Promise(kind, share, None, f"nobody said which {plural} a node has"))
+                continue
+            over_all = (count - 1 + share) / count
+            probability = _named_node(leaves, found, noise, made, over_all)
+            if count > 1:
+                alone = noise.slow(share, made.part_repeats) ** 2
+                rails = len(network.rails) if kind == "gpu path" else 0  # all of them have to be good
+                probability *= alone * noise.good(made.part_repeats) ** (1 + 3 * rails) * made.room(kind, over_all)
+            basis = (
+                f"a node at {100 * over_all:.1f} % over all {count} {plural}, the least that one of them can cause, "
+                f"then each alone{_capacity(made.room(kind, over_all))}"
+            )
+            made_of.append(Promise(kind, share, probability, basis))
+    return made_of
+
+
+def _pair(leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> Promise:
+    rows, share, count = found.rows, 0.5, len(leaves.of)
+    kept = found.clean & (found.speed[rows.a] == 1) & (found.speed[rows.b] == 1)
+    measured = len(np.unique(rows.a[kept] * count + rows.b[kept]))
+    far = leaves.far(rows.a, rows.b)[kept]
+    bound = np.where(far, found.bounds.far, found.bounds.near)
+    taken = float((found.share[kept] * share < bound).mean()) if kept.any() else 0.0
+    taken *= _measured_again(leaves, made, share) ** 2
+    pairs = count * (count - 1) // 2
+    again = noise.slow(share, made.repeats) * noise.good(made.repeats) ** (2 * made.neighbours + 3)
+    room = made.room("pair", share)
+    basis = (
+        f"{measured:,} of {pairs:,} pairs were measured where hardly a pair collides, and a slow one would have been "
+        f"measured {made.repeats} times, with {made.neighbours} neighbours of each node{_capacity(room)}"
+    )
+    return Promise("pair", share, measured / pairs * taken * again * room, basis)
+
+
+def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promise:
+    if not leaves.known:
+        return Promise("leaf", 0.5, None, "nobody said which node stands at which leaf switch")
+    if not found.bounds.leaf:
+        return Promise("leaf", 0.5, None, "fewer than three leaves of more than three nodes met others as a whole")
+    met = ~np.isnan(found.usual)
+    enough = np.array([len(nodes) > NEIGHBOURS for nodes in leaves.members])
+    left = HALF_A_LEAF if keeps_apart(found) else HALF_A_LEAF_COLLIDED
+    doubted = float((met & enough & (found.usual * left < found.bounds.leaf)).sum()) / len(leaves.names)
+    bound = min(1 - settings.leaf_slow, leaf_bound(found))
+    error = max(_leaf_spread(found) / math.sqrt(made.leaf_rounds), 1e-6)
+    confirmed = 0.5 * math.erfc((left - bound) / error / math.sqrt(2))
+    bouts = int(np.median((~np.isnan(found.bouts)).sum(axis=0)))
+    room = made.room("leaf", left)
+    basis = (
+        f"{bouts} times (median) each leaf met another as a whole, its mean put to {100 * left:.0f} %, then "
+        f"{made.leaf_rounds} times against good leaves{_capacity(room)}"
+    )
+    return Promise("leaf", 0.5, doubted * confirmed * room, basis)
+
+
+def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
+    if not leaves.known or len(leaves.names) < 2:
+        why = "all nodes are at one leaf" if leaves.known else "nobody said which node stands at which leaf switch"
+        return Promise("up-link", share, None, why)
+    planes = len(network.rails) if network.planes and network.rails else 1
+    over_all = (planes - 1 + share) / planes
+    rows = found.rows.of(found.clean)
+    values = found.share[found.clean & leaves.far(found.rows.a, found.rows.b)]
+    taken = float((values * over_all < found.bounds.far).mean()) if len(values) else 0.0
+    if network.routes:
+        covered = float((1 - (1 - taken) ** up_link_uses(network, leaves, rows)).mean())
+        how = "by the routes that the site gave"
+    else:
+        number = up_links_of(network, leaves)
+        covered = float(np.average(1 - (1 - taken / number) ** flows_of(leaves, rows), weights=number))
+        how = "by the model that routes are static and spread at random"
+    slow, good = noise.slow(over_all, made.repeats), noise.good(made.repeats)
+    once = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3) * made.room("pair", over_all)
+    once *= _measured_again(leaves, made, over_all)
+    # some pairs of a leaf are asked about: each is a chance of its own
+    chances = min(OF_A_LEAF, max(1.0, float(np.median(flows_of(leaves, rows) / up_links_of(network, leaves)))))
+    named = 1 - (1 - once) ** chances
+    basis = (
+        f"{100 * covered:.1f} % of the up-links carried a value alone that would have been slow, {how}; then "
+        f"{made.neighbours} neighbours to the same node{_capacity(made.room('pair', over_all))}"
+    )
+    return Promise("up-link", share, covered * named, basis)
+
+
+def _measured_again(leaves: Leaves, made: Made, share: float) -> float:
+    """Return how probable it is that there was room to measure a pair of this share again: over all leaves.
+
+    The slowest pairs of a leaf come first, so that those count that are as slow or slower.
+    """
+    number = len(leaves.names)
+    tried, placed = np.zeros(number), np.zeros(number)
+    for own, pair, again in made.sifted:
+        if own <= share * _ABOUT:
+            for node in pair:
+                tried[leaves.of[node]] += 1
+                placed[leaves.of[node]] += again
+    return float(((placed + 1) / (tried + 1)).mean())
+
+
+def _leaf_spread(found: Seen) -> float:
+    """Return the relative standard deviation of one leaf's mean in one bout, from leaves in no doubt."""
+    good = [leaf for leaf in range(found.bouts.shape[1]) if leaf not in found.leaves]
+    values = found.bouts[:, good]
+    values = values[~np.isnan(values)]
+    return float(values.std() / values.mean()) if len(values) > 1 and values.mean() > 0 else 0.0
+
+
+def _values_of_nodes(leaves: Leaves, found: Seen) -> Floats:
+    rows = found.rows.of(found.clean)
+    near = ~leaves.far(rows.a, rows.b)
+    count = len(leaves.of)
+    home = np.bincount(rows.a[near], minlength=count) + np.bincount(rows.b[near], minlength=count)
+    away = np.bincount(rows.a[~near], minlength=count) + np.bincount(rows.b[~near], minlength=count)
+    values: Floats = np.where(home > 0, home, away).astype(np.float64)
+    return values
+
+
+def _capacity(asked: float) -> str:
+    if asked >= 1:
+        return ""
+    return "; the budget had no room for it" if asked <= 0 else f"; the budget had room for {100 * asked:.0f} % of them"

@@ -1,0 +1,160 @@
+"""The values of a sample as arrays: what was measured, how crowded it was, and what healthy pairs give."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from railyard.verdict.blame.screening.leaves import Bools, Floats, Ints, Leaves
+from railyard.verdict.blame.search.matrix import bandwidth, named
+from railyard.verdict.blame.search.model import Layout, Level, PairsError, Step, Value
+from railyard.verdict.blame.search.robust import healthy
+
+#: A class of hops has a level of its own from so many values on.
+_ENOUGH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Values in the order of their rounds: both nodes, the value (0.0: no result), the round, and how crowded it was.
+
+    ``crowd`` is the number of flows that the busier of the two leaves sent at once across leaves, 0 for a pair at one
+    leaf; where leaves are not known, the pairs of the round.
+    """
+
+    a: Ints
+    b: Ints
+    value: Floats
+    round: Ints
+    crowd: Ints
+
+    def of(self, kept: Bools) -> "Rows":
+        """Return some of the rows."""
+        return Rows(self.a[kept], self.b[kept], self.value[kept], self.round[kept], self.crowd[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """What healthy pairs give: at one leaf and across leaves, the same one where none are known."""
+
+    near: Level
+    far: Level
+    levels: tuple[Level, ...]
+
+    def level(self, layout: Layout, a: int, b: int) -> Level:
+        """Return the level that the pair is held against."""
+        return self.far if layout.far(a, b) else self.near
+
+
+def rows_of(leaves: Leaves, step: Step, values: Iterable[Value], gone: Iterable[int], before: int = 0) -> Rows:
+    """Return a step's values without those of nodes that are gone; rounds are numbered from ``before`` on.
+
+    Raises PairsError for a value that is no bandwidth, or a pair that was not asked for.
+    """
+    count = len(leaves.of)
+    lengths = [len(each) for each in step.rounds]
+    asked = np.array([pair for each in step.rounds for pair in each], dtype=np.int64).reshape(-1, 2)
+    number = np.repeat(np.arange(len(lengths)), lengths)
+    keys = asked[:, 0] * count + asked[:, 1]
+    order = np.argsort(keys, kind="stable")
+    given = list(values)
+    a, b, value = _columns(leaves.layout, given)
+    inside = (a >= 0) & (a < count) & (b >= 0) & (b < count)
+    given_keys = np.where(inside, a * count + b, -1)
+    found, known = _places(keys, order, given_keys)
+    if not known.all():
+        one, other = (int(column[np.flatnonzero(~known)[0]]) for column in (a, b))
+        raise PairsError(f"step {step.name}: a value of {named(leaves.layout, one, other)}, which was not asked for")
+    crowd = _crowd(leaves, asked[:, 0], asked[:, 1], number)
+    rows = Rows(a, b, value, number[found] + before, crowd[found])
+    away = np.zeros(count, dtype=bool)
+    away[list(gone)] = True
+    rows = rows.of(~(away[a] | away[b]))
+    in_order = np.argsort(rows.round, kind="stable")
+    return Rows(*(getattr(rows, name)[in_order] for name in ("a", "b", "value", "round", "crowd")))
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of several steps, one after another."""
+    return Rows(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("a", "b", "value", "round", "crowd"))
+    )
+
+
+def levels_of(leaves: Leaves, rows: Rows) -> Levels | None:
+    """Return the level of each class of hops; None where no pair gave a result.
+
+    Across leaves it is read off the least crowded values, of which hardly any share an up-link.
+    """
+    if not (rows.value > 0).any():
+        return None
+    if not leaves.known:
+        level = Level("all", *_healthy(rows.value), len(rows.value))
+        return Levels(level, level, (level,))
+    far = leaves.far(rows.a, rows.b)
+    alone = far & (rows.crowd == 1)
+    chosen = alone if alone.sum() >= _ENOUGH and (rows.value[alone] > 0).any() else far
+    made = []
+    if (~far).any():
+        made.append(Level("same side", *_healthy(rows.value[~far]), int((~far).sum())))
+    if far.any():
+        made.append(Level("across sides", *_healthy(rows.value[chosen]), int(far.sum())))
+    best = max(made, key=lambda level: level.value)
+    by_hops = {level.hops: level if level.value > 0 else best for level in made}
+    return Levels(by_hops.get("same side", best), by_hops.get("across sides", best), tuple(made))
+
+
+def relative(leaves: Leaves, levels: Levels, rows: Rows) -> Floats:
+    """Return each value as a share of the level of its class."""
+    level = np.where(leaves.far(rows.a, rows.b), levels.far.value, levels.near.value)
+    shares: Floats = rows.value / level
+    return shares
+
+
+def _places(keys: Ints, order: Ints, given: Ints) -> tuple[Ints, Bools]:
+    """Return for each key that is given the place where it was asked for, and whether it was.
+
+    Of a pair that was asked for several times the values are taken in their order, again from the first one on where
+    there are more of them.
+    """
+    if not len(keys):
+        return np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=bool)
+    rising = keys[order]
+    first, after = np.searchsorted(rising, given, "left"), np.searchsorted(rising, given, "right")
+    by_key = np.argsort(given, kind="stable")
+    sorted_keys = given[by_key]
+    rank = np.zeros(len(given), dtype=np.int64)
+    rank[by_key] = np.arange(len(given)) - np.searchsorted(sorted_keys, sorted_keys, "left")
+    times = after - first
+    place = np.minimum(first + rank % np.maximum(times, 1), len(keys) - 1)
+    return order[place], times > 0
+
+
+def _columns(layout: Layout, given: Sequence[Value]) -> tuple[Ints, Ints, Floats]:
+    if not given:
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, np.zeros(0)
+    a, b, values = zip(*given, strict=True)
+    value = np.array(values, dtype=np.float64)
+    wrong = np.flatnonzero(~((value >= 0) & (value < np.inf)))
+    for place in wrong.tolist():
+        value[place] = bandwidth(layout, int(a[place]), int(b[place]), values[place])
+    return np.array(a, dtype=np.int64), np.array(b, dtype=np.int64), value
+
+
+def _crowd(leaves: Leaves, a: Ints, b: Ints, number: Ints) -> Ints:
+    if not len(a):
+        return np.zeros(0, dtype=np.int64)
+    if not leaves.known:
+        size: Ints = np.bincount(number)[number]
+        return size
+    far = leaves.far(a, b)
+    counts = np.zeros((int(number[-1]) + 1) * len(leaves.names), dtype=np.int64)
+    ends = [number * len(leaves.names) + leaves.of[node] for node in (a, b)]
+    for end in ends:
+        counts += np.bincount(end[far], minlength=len(counts))
+    return np.where(far, np.maximum(counts[ends[0]], counts[ends[1]]), 0)
+
+
+def _healthy(values: Floats) -> tuple[float, float]:
+    return healthy(np.sort(values).tolist())

@@ -1,0 +1,171 @@
+"""A run of a sample of all pairs with what its screening found: whom it names, what it covered, what it promises."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from railyard.base.wording import listing
+from railyard.parsers.parsed import Table
+from railyard.results.record.pairs import Exercised, NodesNotMeasured, PairsSample, PromiseRecord
+from railyard.site.topology import Leaves
+from railyard.verdict.assess import Assessment
+from railyard.verdict.blame import node_pair_sample
+from railyard.verdict.blame.screening.model import Budget, BudgetError, Coverage, Network, Screened, Share
+from railyard.verdict.blame.search.model import PairsError, Step
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.findings import with_remark, with_suspects
+from railyard.verdict.path.ports import look_at
+from railyard.verdict.rules.model import failed
+
+#: More steps than a screening has.
+_MOST_STEPS = 20
+#: So many of the named stand in a sentence; all are suspects of the record.
+_TOLD = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """How a sample was made: ``kind`` in one word, its budget, when (UTC, as records have it), and who was not there.
+
+    ``planned_here``: by the screening itself (``node_pair_sample.next_step``). ``absent`` has nodes with the reason;
+    they are no hosts of the tables.
+    """
+
+    kind: str
+    budget: Budget
+    planned_here: bool = True
+    began: str | None = None
+    ended: str | None = None
+    absent: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a screening came: the step that is to be made next, None where there is none, and the verdict so far."""
+
+    network: Network
+    screened: Screened
+    open_step: Step | None = None
+
+    @property
+    def not_measured(self) -> str:
+        """What was not measured any more, as a sentence; empty where nothing is open."""
+        if self.open_step is None:
+            return ""
+        nobody = "" if self.screened.named else ", so nobody is blamed"
+        return f"{self.open_step.why}: that was not measured{nobody}"
+
+
+def reached(
+    tables: Sequence[Table],
+    sampled: Sampled,
+    leaf_of: Leaves,
+    expected_mb_s: float | None,
+    rails: Sequence[str] = (),
+    up_links: int | None = None,
+) -> Reached:
+    """Return what the tables of a sample and its later steps come to.
+
+    ``rails`` are the names of those that each value is over. Where a step is still to be made, the verdict is that
+    without it: it names whom the steps before it have shown. Raises ValueError and PairsError for tables that are none
+    of these steps.
+    """
+    hosts = node_pair_sample.hosts_of_sample(tables)
+    nodes = (*hosts, *(node for node, _ in sampled.absent))
+    network = node_pair_sample.network_of(nodes, leaf_of, expected_mb_s, rails, up_links)
+    absent = {len(hosts) + place: why for place, (_, why) in enumerate(sampled.absent)}
+    open_step: Step | None = None
+    for not_made in range(_MOST_STEPS):
+        found = node_pair_sample.next_step(
+            tables, network, sampled.budget, planned_here=sampled.planned_here, absent=absent, not_made=not_made
+        )  # fmt: skip
+        if isinstance(found, Screened):
+            return Reached(network, found, open_step)
+        open_step = open_step or found
+    raise PairsError(f"the screening asks on after {_MOST_STEPS} steps of which nothing was measured")
+
+
+def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_links: int | None = None) -> Assessment:
+    """Return the assessment of a sample with what its screening says; as it is where there is no whole sample.
+
+    Whoever is named fails the run, also where the references are met: it was measured again with good partners.
+    """
+    meant = found.case.launch.meant
+    try:
+        came = reached(
+            found.pair_tables, sampled, leaf_of, _expected(found), meant if len(meant) > 1 else (), up_links
+        )  # fmt: skip
+    except (ValueError, PairsError, BudgetError) as error:
+        return with_remark(found, f"the sample was not judged: {error}") if found.pair_tables else found
+    findings = node_pair_sample.findings(came.screened, came.network, meant[0] if len(meant) == 1 else None)
+    if came.open_step is not None:
+        findings = replace(findings, sentence=f"{came.not_measured}; {findings.sentence}")
+    found = replace(found, sample=record_of(came.screened, sampled))
+    if found.verdict.misses_reference:
+        return with_suspects(found, findings)
+    if not came.screened.named or found.verdict.fails:
+        return with_remark(found, findings.sentence)
+    return _failed(found, findings, came)
+
+
+def record_of(screened: Screened, sampled: Sampled) -> PairsSample:
+    """Return what a screening covered and promises, as a record has it."""
+    reasons: dict[str, list[str]] = {}
+    for one in screened.coverage.not_measured:
+        reasons.setdefault(one.reason, []).append(one.node)
+    return PairsSample(
+        kind=sampled.kind,
+        covered=tuple(_covered(screened.coverage)),
+        promises=tuple(PromiseRecord(one.kind, one.share, one.probability, one.basis) for one in screened.promises),
+        not_measured=tuple(NodesNotMeasured(tuple(nodes), reason) for reason, nodes in reasons.items()),
+        not_looked_at=screened.not_looked_at,
+        partners=screened.coverage.partners,
+        rounds=screened.rounds,
+        rounds_allowed=screened.rounds_allowed,
+        measurements=screened.measurements,
+        budget_s=sampled.budget.seconds,
+        began=sampled.began,
+        ended=sampled.ended,
+        sentence=screened.sentence,
+    )
+
+
+def _covered(coverage: Coverage) -> list[Exercised]:
+    shares: list[tuple[str, Share]] = [
+        ("nodes", coverage.nodes),
+        ("pairs", coverage.pairs),
+        ("leaf_pairs", coverage.leaf_pairs),
+        ("up_links", coverage.up_links),
+        ("rails", coverage.rails),
+    ]
+    return [Exercised(of, share.used, share.all, share.basis) for of, share in shares]
+
+
+def _failed(found: Assessment, findings: Findings, came: Reached) -> Assessment:
+    """Return the assessment of a run that met its references, and of which a screening names somebody."""
+    judged, named = found.verdict, came.screened.named
+    next_look = look_at(listing(node_pair_sample.words_of(named[:_TOLD], came.network)))
+    more = f"; {len(named) - _TOLD} more are named" if len(named) > _TOLD else ""
+    sentence = "; ".join(one.reason for one in named[:_TOLD]) + more
+    own = failed(5, sentence, "fabric", next_look)
+    rest = "; ".join(
+        filter(None, [came.not_measured, came.screened.sentence.removeprefix(sentence).removeprefix("; ")])
+    )
+    said = replace(
+        judged,
+        state="fail",
+        sentence=sentence,
+        rule=5,
+        fault="fabric",
+        rules=tuple(own if rule.rule == 5 else rule for rule in judged.rules),
+        suspects=findings.suspects,
+        look_at=next_look,
+        remarks=(rest, f"the references alone are met: {judged.sentence}", *judged.remarks),
+    )
+    return replace(found, inputs=replace(found.inputs, suspects=findings.suspects), verdict=said)
+
+
+def _expected(found: Assessment) -> float | None:
+    from railyard.verdict.node_pairs import least_of
+
+    size = found.pair_tables[0].context.get("size") if found.pair_tables else None
+    return least_of(found.case.site, found.case.test, size) if isinstance(size, int) else None

@@ -1,0 +1,87 @@
+"""How schedulers are given many jobs of which few may run at once: an array of Slurm, chains elsewhere."""
+
+import pytest
+
+from railyard.job.batch import Asked, batch_of
+
+ASKED = Asked("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", ("--account=abc", "--exclusive"))
+#: What ``scontrol -o show job`` of Slurm 22.05 said of an array of four of which the last was given no nodes yet: cut
+#: to the fields that are read. The third had its node drained.
+STATES = """\
+JobId=1 ArrayJobId=1 ArrayTaskId=4-9%2 ArrayTaskThrottle=2 JobState=PENDING Reason=JobHeldUser
+JobId=4 ArrayJobId=1 ArrayTaskId=3 ArrayTaskThrottle=2 JobState=PENDING Reason=ReqNodeNotAvail,_UnavailableNodes:n2 \
+Dependency=(null) StartTime=2026-11-24T04:55:18 ReqNodeList=n2,n4,n5
+JobId=3 ArrayJobId=1 ArrayTaskId=2 ArrayTaskThrottle=2 JobState=RUNNING Reason=None NodeList=n[6-7]
+JobId=2 ArrayJobId=1 ArrayTaskId=1 ArrayTaskThrottle=2 JobState=COMPLETED Reason=None ExitCode=0:0 NodeList=n[1,3]
+"""
+
+
+def test_an_array_of_slurm_is_held_and_asks_for_no_nodes() -> None:
+    array = batch_of("slurm-nodb").array
+    assert array is not None
+    assert array.directives(ASKED, 20, 4) == [
+        "#SBATCH --account=abc",
+        "#SBATCH --job-name=railyard-pairs",
+        "#SBATCH --array=1-20%4",
+        "#SBATCH --hold",
+        "#SBATCH --nodes=1",
+        "#SBATCH --ntasks-per-node=1",
+        "#SBATCH --exclusive",
+        "#SBATCH --no-requeue",
+        "#SBATCH --time=10",
+        "#SBATCH --output=job-%a.out",
+        "#SBATCH --error=job-%a.err",
+        "#SBATCH --chdir=/site/RUN",
+    ]
+
+
+def test_a_task_is_given_its_nodes_by_number_processes_and_names() -> None:
+    array = batch_of("slurm").array
+    assert array is not None
+    task = array.task("7", 3)
+    assert array.give(task, ("n1", "n4", "n5")) == [
+        "scontrol", "update", "JobId=7_3", "NumNodes=3-3", "NumTasks=3", "ReqNodeList=n1,n4,n5",
+    ]  # fmt: skip
+    assert array.release(task) == ["scontrol", "release", "7_3"]
+    assert array.hold(task) == ["scontrol", "hold", "7_3"]
+
+
+def test_the_tasks_of_an_array_are_told_apart_and_those_without_nodes_left_out() -> None:
+    array = batch_of("slurm").array
+    assert array is not None
+    states = array.states(STATES)
+    assert {number: (state.phase, state.word, state.reason) for number, state in states.items()} == {
+        1: ("ended", "COMPLETED", None),
+        2: ("runs", "RUNNING", None),
+        3: ("waits", "PENDING", "ReqNodeNotAvail,_UnavailableNodes:n2"),
+    }
+
+
+def test_the_only_task_of_an_array_is_told_before_it_begins() -> None:
+    array = batch_of("slurm").array
+    assert array is not None
+    line = "JobId=45 ArrayJobId=45 ArrayTaskId=1%1 ArrayTaskThrottle=1 JobState=PENDING Reason=Priority\n"
+    assert {number: state.phase for number, state in array.states(line).items()} == {1: "waits"}
+
+
+#: The option by which each scheduler begins a job when another has ended, however that ended.
+AFTER = {
+    "slurm": "#SBATCH --dependency=afterany:41",
+    "pbs": "#PBS -W depend=afterany:41",
+    "torque": "#PBS -W depend=afterany:41",
+    "lsf": '#BSUB -w "ended(41)"',
+    "flux-batch": "#flux: --dependency=afterany:41",
+}
+
+
+@pytest.mark.parametrize("scheduler", AFTER)
+def test_a_job_of_a_chain_begins_when_the_one_before_it_has_ended(scheduler: str) -> None:
+    first = batch_of(scheduler).directives(ASKED)
+    second = batch_of(scheduler).directives(Asked("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", after="41"))
+    assert AFTER[scheduler] in second
+    assert not any("41" in line for line in first)
+
+
+@pytest.mark.parametrize("scheduler", ["pbs", "torque", "lsf", "flux-batch"])
+def test_other_schedulers_have_no_array_whose_parts_are_given_nodes(scheduler: str) -> None:
+    assert batch_of(scheduler).array is None

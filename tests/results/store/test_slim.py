@@ -1,0 +1,33 @@
+"""Records read without what each of many nodes has: the rest is the same, and what is left out can be had."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from railyard.results.record.form import NodesAlike, PathProofRecord, Record
+from railyard.results.record.pairs import PairsRecord
+from railyard.results.store import query
+
+Made = Callable[..., Record]
+Stored = Callable[..., Path]
+MATRIX = PairsRecord(("vn1", "vn2"), 4 << 20, ((None, 47.0), (46.0, None)))
+COLUMNS = NodesAlike(("vn1", "vn2"), ("hsn0",), (True,), ((1, 2),), ((3, 4),))
+
+
+def test_slim_records_lack_pairs_and_columns_alone_and_whole_gives_them(home: Path, made: Made, stored: Stored) -> None:
+    record = made(pairs=MATRIX, path_proof=PathProofRecord("proven", "all on hsn0", 10, alike=(COLUMNS,)))
+    stored(record)
+    (slim,) = query.records(home, slim=True).records
+    assert (slim.pairs, slim.path_proof) == (None, PathProofRecord("proven", "all on hsn0", 10))
+    assert slim.figures == record.figures
+    assert query.whole(home, [slim]) == (record,)
+    assert query.records(home).records == (record,)
+
+
+def test_a_record_of_few_nodes_keeps_its_path(home: Path, made: Made, stored: Stored) -> None:
+    stored(made())
+    (slim,) = query.records(home, slim=True).records
+    assert slim == made()
+
+
+def test_a_record_that_is_gone_since_stays_slim(home: Path, made: Made) -> None:
+    assert query.whole(home, [made(run="r9")]) == (made(run="r9"),)
