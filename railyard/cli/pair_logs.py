@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from railyard.verdict.blame.gpu_pairs import Recorded
 
 
-def next_words(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -> list[str]:
-    """Return which pairs to measure alone next: both nodes, and the GPU or "all". Raises InputError."""
+def next_text(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -> str:
+    """Return which pairs to measure alone next, one a line: both nodes, and the GPU or "all".
+
+    Raises InputError for logs of no pair, and UsageError where no log is named.
+    """
     from railyard.verdict.blame.gpu_pairs_next import judged_again, next_pairs
 
+    if not given and not at_once:
+        raise click.UsageError("name logs of nccl-tests between two nodes each")
     recorded, early = _recorded(given, at_once, None)
-    return [ask.word for ask in next_pairs(judged_again(recorded, early, leaf_of))]
+    return "".join(f"{ask.word}\n" for ask in next_pairs(judged_again(recorded, early, leaf_of)))
 
 
 def slow_groups(output: Path, expected_mb_s: float) -> list[str]:
@@ -83,7 +88,9 @@ def _recorded(
     recorded = gpu_pairs.recorded(((shown[file], _text(file)) for file in files), _pattern(name_pattern))
     if not recorded.tests:
         why = recorded.not_used[0].why if recorded.not_used else "no file"
-        raise InputError(", ".join(map(str, given[:3])), why, "logs of nccl-tests or rccl-tests between two nodes each")
+        raise InputError(
+            ", ".join(map(str, [*given, *at_once][:3])), why, "logs of nccl-tests or rccl-tests between two nodes each"
+        )
     return recorded, frozenset(shown[file] for file in early)
 
 

@@ -94,9 +94,7 @@ def next_command(
     repeats: int,
     expected: float | None,
     switches: Path | None,
-    at_once: tuple[Path, ...],
-    first: Path | None,
-    **sample: Any,
+    **others: Any,
 ) -> int:
     """Print the rounds to measure next.
 
@@ -111,22 +109,30 @@ def next_command(
     printed is one pair: both nodes, and the GPU or "all". Nothing is printed once the verdict is reached.
     """
     _refuse_others(context, tool)
-    if tool == _NCCL:
-        if not outputs and not at_once:
-            raise click.UsageError("name logs of nccl-tests between two nodes each")
-        for word in pair_logs.next_words(outputs, at_once, _leaves(switches)):
-            click.echo(word)
-        return 0
-    asked = Sample(**sample)
+    at_once, first = others.pop("at_once"), others.pop("first")
+    sample = Sample(**others)
+    words: dict[str, Callable[[], str]] = {
+        _OF_PAIRS: lambda: _next_of_pairs(outputs, _leaves(switches), repeats, expected, sample, first),
+        _NCCL: lambda: pair_logs.next_text(outputs, at_once, _leaves(switches)),
+    }
+    click.echo(words[tool](), nl=False)
+    return 0
+
+
+def _next_of_pairs(
+    outputs: tuple[Path, ...],
+    leaf_of: Leaves,
+    repeats: int,
+    expected: float | None,
+    asked: Sample,
+    first: Path | None,
+) -> str:
     if not (asked.sample or outputs) or (first is not None and (outputs or not asked.sample)):
         raise click.UsageError("name outputs, or with --sample the nodes of a job: --first FILE")
     if asked.sample:
-        click.echo(next_of_sample(_tables(outputs), first, asked, expected, _leaves(switches)), nl=False)
-        return 0
-    found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
-    if isinstance(found, Step):
-        click.echo(rounds_text(found.rounds, found.repeats), nl=False)
-    return 0
+        return next_of_sample(_tables(outputs), first, asked, expected, leaf_of)
+    found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
+    return rounds_text(found.rounds, found.repeats) if isinstance(found, Step) else ""
 
 
 @command.command(name="rails")
