@@ -93,10 +93,11 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *(() if evidence.played is not None or evidence.rehearsed else assessor.idle(case, tables, readings)),
         *assessor.otherwise(case.benchmark, tables),
     )
+    strangers = _strangers(read, readings)
     not_meant = identity.why_not_meant(case, evidence, parsed.tables)
     other = None if not_meant is not None else assessor.not_meant(case, parsed.nccl)
     job = replace(
-        _job(case, evidence, tables, readings, _strangers(read, readings), failures, unread),
+        _job(case, evidence, tables, readings, strangers, failures, unread),
         not_meant=not_meant or (other.sentence if other is not None else None),
         look_at_way="" if other is None else other.look_at,
         rails_unlike=rail_setup.why_unlike(case, evidence.facts),
@@ -156,7 +157,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *_beside_hops(case),
         *case.remarks,
         *evidence.changed,
-        *identity.remarks(case, evidence, readings),
+        *identity.remarks(case, evidence, readings if strangers else case.launch.nodes),
         *rail_setup.remarks(case, evidence.facts),
     )
     # HPC Challenge's output begins with HPL's

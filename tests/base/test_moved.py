@@ -56,7 +56,7 @@ def test_what_the_shipped_checks_imported_is_found(tmp_path: Path) -> None:
 def test_the_sentence_names_the_line_and_the_new_address(tmp_path: Path) -> None:
     lines = "import railyard\nfrom railyard.launch import Launch\nfrom railyard.stacks import NIC_PER_RANK\n"
     policy = "NIC_PER_RANK from railyard.stacks, which is in railyard.stacks.model now"
-    end = "; change that line, the old address goes with the next release"
+    end = "; change that line: the next release removes the old address"
     assert imported(tmp_path, lines + "from railyard.systems import Fabric, load_systems")[:2] == (
         0,
         [
@@ -103,8 +103,8 @@ def test_a_sites_own_check_is_found_and_told(tmp_path: Path, capsys: pytest.Capt
     file.write_text("from railyard.idlerails import *\n", encoding="utf-8")
     assert needs(file.parent) == ()
     assert capsys.readouterr().err == (
-        f"railyard: {file}:1 imports railyard.idlerails, which is railyard.results.idle_rails now; change that line, "
-        "the old address goes with the next release\n"
+        f"railyard: {file}:1 imports railyard.idlerails, which is railyard.results.idle_rails now; change that line: "
+        "the next release removes the old address\n"
     )
     del sys.modules["railyard.idlerails"]
 

@@ -106,8 +106,12 @@ class VirtualSite:
 
     def environment(self) -> dict[str, str]:
         """Return the variables of a command in this site; ReFrame gets none of the test's own settings."""
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(("RFM_", "RAILYARD_RUN"))}
-        return {**kept, "RAILYARD_HOME": str(self.folder), "COLUMNS": "200"}
+        kept = {
+            name: text
+            for name, text in os.environ.items()
+            if name != "COLUMNS" and not name.startswith(("RFM_", "RAILYARD_RUN"))
+        }
+        return {**kept, "RAILYARD_HOME": str(self.folder)}
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
         """Start a command in a process group of its own, as a shell does."""

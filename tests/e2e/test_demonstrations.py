@@ -173,7 +173,8 @@ def test_a_stack_told_one_interface_fails_although_it_works(stack: str, site: Vi
     state, sentence = rule(record, 4)
     assert state == "fail"
     assert re.fullmatch(
-        r"rail hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB: idle second rail \(bound 5\.0 % of the rail's due, idle-share\)",
+        r"rail hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB: idle second rail \(bound 5\.0 % "
+        r"of what the rail should carry, idle-share\)",
         sentence,
     )
     assert suspects(record) == {("stack", None, None)}

@@ -90,6 +90,7 @@ NOT_RUN = {
     r"\S*railyard export sick\b": "needs measured runs: tests/cli/commands/test_export_sick.py",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
     r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
+    r"railyard pairs (run|collect|coverage)\b": "needs nodes: tests/e2e/test_sampled_pairs.py, tests/cluster/rolling",
     r"railyard pairs judge --tool nccl": "needs logs of GPUs: tests/cli/commands/test_pairs.py",
     r"for i in ": "ten runs on a cluster",
     r"railyard-venv/": "the wheel: tests/e2e/test_wheel.py",
@@ -145,7 +146,7 @@ def test_the_commands_that_are_shown_do_what_they_say(
     (tmp_path / "nccl.log").write_text(output("all_reduce", CLASS_CURVE, twelve), encoding="utf-8")
     for name in [name for name in os.environ if name.startswith("RAILYARD_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("COLUMNS", "100")  # as wide as the pages' outputs
+    monkeypatch.delenv("COLUMNS", raising=False)  # the pages show what a file would have
     monkeypatch.chdir(tmp_path)
     ended: dict[str, int] = {}
     said: dict[str, str] = {}
@@ -158,6 +159,7 @@ def test_the_commands_that_are_shown_do_what_they_say(
         done = subprocess.run(
             [sys.executable, "-m", "railyard", *words],
             capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+            env=dict(os.environ),  # readline, which pytest loads, sets COLUMNS behind Python's back
         )  # fmt: skip
         assert "Traceback" not in done.stderr, done.stderr
         ended[command], said[command] = done.returncode, done.stdout + done.stderr

@@ -28,7 +28,7 @@ fabrics:
     rails:
       - {device: mlx5_0, port: 1, counters: mlx5}
 stacks:
-  openmpi: {modules: [openmpi], benchmarks: {osu: /opt/osu}}
+  openmpi: {prefix: /opt/openmpi, benchmarks: {osu: /opt/osu}}
 """
 
 

@@ -64,7 +64,7 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     assert "#SBATCH --ntasks=7168\n#SBATCH --ntasks-per-node=128\n" in hpl.out  # 56 nodes of two sockets of 64 cores
     nothing = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "NoSuch")
     assert nothing.code == 2, nothing.said
-    assert "nothing was selected: no check fits these options; `railyard matrix` says what there is" in nothing.err
+    assert '-n NoSuch: found no check "NoSuch", expected the class of a check; ' in nothing.err
     (site.folder / "osu_bw.out").write_text(OUTPUT, encoding="utf-8")
     judged = call(site, "judge", "osu_bw.out", "--system", "hdrsys", "--fabric", "hdr", "--stack", "openmpi")
     assert judged.code == 0, judged.said

@@ -543,7 +543,7 @@ def healthy_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return site(tmp_path_factory.mktemp("healthy"), {"healthy.py": HEALTHY}, bases=GUARDED, ours=True)
 
 
-NOTHING = "nothing was selected: no check fits these options; `railyard matrix` says what there is"
+NOTHING = "nothing was selected: no check fits these options; type: railyard matrix --why"
 
 
 def refusal(site: Site, *options: str) -> list[str]:
@@ -844,7 +844,10 @@ UNJUDGED = "found an option that switches verdicts off, expected every test to b
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("-n", "Unhealthy"), NOTHING),
+        (
+            ("-n", "Unhealthy"),
+            '-n Unhealthy: found no check "Unhealthy", expected the class of a check; did you mean "Healthy"?',
+        ),
         (("-S", "nosuch=3"), f"-S nosuch: found no check that has 'nosuch', {IGNORED}"),
         (("--skip-sanity-check",), f"--skip-sanity-check: {UNJUDGED}"),
         (("--skip-performance-check",), f"--skip-performance-check: {UNJUDGED}"),

@@ -59,7 +59,7 @@ def test_an_installed_application_is_measured_and_its_path_proven(site: VirtualS
     [
         (
             "unlicensed",
-            "solver got no licence, which is no fault of the network: Error: cannot connect to",
+            "solver got no licence, which is not a fault of the network: Error: cannot connect to",
         ),
         ("dies", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
         ("silent", "solver printed no line like success: Calculation complete"),

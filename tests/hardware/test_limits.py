@@ -100,7 +100,7 @@ def test_the_terms_say_how_the_number_came() -> None:
     assert wide is not None
     assert wide.terms == (
         "ib-edr 12500.0 MB/s x 4096/4122 payload (infiniband, MTU 4096) x 2 directions = 24842.3 MB/s "
-        "(the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP x 2 directions a card)"
+        "(the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP x 2 directions per card)"
     )
     shared = limit(LINKS["ib-sdr"], SLOTS["pci-x-133"], directions=2)
     assert shared is not None
@@ -236,18 +236,18 @@ def test_published_pairs_of_gpus_are_above_the_day_one_floor_from_their_memory()
     floor = day_one_floor(LINKS["ib-edr"], bound, 1, True, from_device=True)
     assert isinstance(floor, LinkFloor) and "from the memory of GPUs" in floor.source
     assert floor.value_mb_s < 9319 < 0.85 * 12421
-    sentence = "not judged: no day-one floor has a source for both ways from the memory of GPUs"
+    sentence = "not judged: there is no source for a day-one floor both ways from the memory of GPUs"
     assert day_one_floor(LINKS["ib-edr"], bound, 2, True, from_device=True) == sentence
 
 
 @pytest.mark.parametrize(
     ("link", "streaming", "sentence"),
     [
-        ("ib-edr", False, "not judged: a ping-pong takes no streaming floor"),
-        ("roce-400", True, "not judged: no day-one floor has a source for RoCEv2 on Ethernet 400G"),
-        ("eth-10", True, "not judged: no day-one floor has a source for Ethernet 10G"),
-        ("efa-100", True, "not judged: no day-one floor has a source for EFA (one card of c5n, p3dn, p4d, p5)"),
-        ("aries", True, "not judged: no limit known for aries"),
+        ("ib-edr", False, "not judged: a streaming floor does not apply to a ping-pong"),
+        ("roce-400", True, "not judged: there is no source for a day-one floor of RoCEv2 on Ethernet 400G"),
+        ("eth-10", True, "not judged: there is no source for a day-one floor of Ethernet 10G"),
+        ("efa-100", True, "not judged: there is no source for a day-one floor of EFA (one card of c5n, p3dn, p4d, p5)"),
+        ("aries", True, "not judged: no limit is known for aries"),
     ],
 )
 def test_what_is_not_judged_says_so(link: str, streaming: bool, sentence: str) -> None:
@@ -312,7 +312,7 @@ def test_a_ping_pong_over_rdma_has_a_day_one_latency_that_tcp_does_not_reach(nam
     [("eth-100", "Ethernet 100G"), ("efa-100", "EFA (one card of c5n, p3dn, p4d, p5)"), ("aries", "Cray Aries (XC)")],
 )
 def test_other_links_have_none_and_say_so(name: str, generation: str) -> None:
-    assert day_one_latency(LINKS[name]) == f"not judged: no day-one latency has a source for {generation}"
+    assert day_one_latency(LINKS[name]) == f"not judged: there is no source for a day-one latency of {generation}"
 
 
 @pytest.mark.parametrize(

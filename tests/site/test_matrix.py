@@ -93,7 +93,7 @@ def test_a_stack_that_cannot_drive_the_rails_says_why(virtual: Site) -> None:
     assert why_not(system, "hsn", "mpich", 4, UNIBAND) is None
     opa = changed(virtual, fabrics={"hsn": hsn.model_copy(update={"kind": "slingshot"})})
     assert why_not(opa, "hsn", "intelmpi", 1, UNIBAND) == (
-        "intelmpi on slingshot: Intel MPI brings no cxi provider and its guide (OFI Providers Support) names none: use "
+        "intelmpi on slingshot: Intel MPI has no cxi provider, and its guide (OFI Providers Support) names none: use "
         "craympich, openmpi or mpich."
     )
 
@@ -102,7 +102,8 @@ def test_a_stack_that_cannot_be_told_the_fabrics_class_says_why(virtual: Site) -
     roce = virtual.system.fabrics["hsn"].model_copy(update={"kind": "roce", "traffic_class": 104})
     system = changed(virtual, fabrics={"hsn": roce}, stacks={"mvapich2": virtual.system.stacks["mpich"]})
     assert why_not(system, "hsn", "mvapich2", 1, UNIBAND) == (
-        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (a service level it has)"
+        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (only for a service "
+        "level)"
     )
     assert "rails1" not in environment_features(system, "hsn", "mvapich2")
 
@@ -316,8 +317,8 @@ def test_features_and_reasons_agree_where_nodes_have_gpus(with_gpus: System) -> 
     ("fabric", "stack", "reason"),
     [
         ("ndr", "mpich", "made states no device_buffers for mpich: cuda or rocm, where library and benchmarks have it"),
-        ("eth", "openmpi", "openmpi on tcp: TCP reaches no memory of GPUs: each message is copied through the host's, "
-         "which the tests of host buffers measure"),
+        ("eth", "openmpi", "openmpi on tcp: TCP does not reach the memory of GPUs: each message is copied through "
+         "host memory, and the tests of host buffers measure that"),
     ],
 )  # fmt: skip
 def test_a_stack_without_messages_from_gpus_says_why(with_gpus: System, fabric: str, stack: str, reason: str) -> None:

@@ -156,7 +156,7 @@ def test_a_policy_is_switched_off_by_its_name(qdr: System) -> None:
         for c in matrix(qdr, (RATE,))
         if (c.test.stack, c.test.rails) == ("mvapich2", 2)
     }
-    assert cells["nic-per-rank", True] == "the source has striping and round robin alone"
+    assert cells["nic-per-rank", True] == "the source has only striping and round robin"
     assert cells["striping", False] is None
 
 

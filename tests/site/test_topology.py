@@ -156,8 +156,8 @@ def test_ranges_stand_for_names(written: str, names: list[str]) -> None:
     [
         ("n[3-1]", "'3-1' does not rise, or is more than 10000 names"),
         ("n[1-99999]", "'1-99999' does not rise, or is more than 10000 names"),
-        ("n[1-2-3]", "'1-2-3' is no number and no range of two"),
-        ("n[1,,2]", "'' is no number and no range of two"),
+        ("n[1-2-3]", "'1-2-3' is neither a number nor a range of two"),
+        ("n[1,,2]", "'' is neither a number nor a range of two"),
     ],
 )
 def test_a_range_that_is_none_is_a_sentence(written: str, said: str) -> None:

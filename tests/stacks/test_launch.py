@@ -63,7 +63,7 @@ NOT_LAUNCHED = [
         {"stack": "craympich", "remote": ask.Remote("/x")},
         "craympich: PALS starts ranks through its own daemons and takes no remote agent",
     ),
-    ({"stack": "openmpi", "major": 3}, "openmpi: the oldest major version known here is 4, 3 was asked for"),
+    ({"stack": "openmpi", "major": 3}, "openmpi: the oldest known major version is 4, 3 was asked for"),
 ]
 
 

@@ -341,7 +341,8 @@ def test_an_idle_second_rail_fails_although_the_rate_would_do(assessed: Assess) 
         "fail",
         4,
         "set-up",
-        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
+        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % "
+        "of what the rail should carry, idle-share)",
     )
     assert found.verdict.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
 
@@ -444,7 +445,7 @@ def test_a_report_only_system_with_a_known_limit_is_reported(assessed: Assess, v
         "report-only",
         None,
         None,
-        "report-only (delivered yesterday): not judged: no day-one floor has a source for shaped-400",
+        "report-only (delivered yesterday): not judged: there is no source for a day-one floor of shaped-400",
     )
     assert said(assessed(site=site, rates={M: 47.5, 4 * M: 52.0}))[:2] == ("fail", 3)
 

@@ -206,7 +206,7 @@ def test_a_site_with_references_has_the_same_floor_for_what_no_entry_names(tmp_p
         (node("vn2", HEALTHY[:7]), 1, "nvbandwidth on vn2 made 7 copies, expected 8 with 8 GPUs"),
         (node("vn2", (*HEALTHY[:7], 65.0)), 3, "65000"),
         ("", 1, "nvbandwidth gave no result on vn2"),
-        (node("vn2", HEALTHY, "device_to_host_memcpy_ce"), 1, "the nodes ran unlike tests"),
+        (node("vn2", HEALTHY, "device_to_host_memcpy_ce"), 1, "the nodes ran different tests"),
     ],
     ids=["a GPU is gone", "faster than its slot", "a node is silent", "another test"],
 )

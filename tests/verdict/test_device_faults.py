@@ -103,7 +103,8 @@ def test_a_second_rail_that_idles_on_both_nodes_is_the_stacks(pair: Pair) -> Non
     }
     proof = pair.judged(one)
     assert proof.sentence == (
-        "rail mlx5_1:1 of vn1 sent 0.0 kB of 190.0 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)"
+        "rail mlx5_1:1 of vn1 sent 0.0 kB of 190.0 MB: idle second rail (bound 5.0 % "
+        "of what the rail should carry, idle-share)"
     )
     assert blamed(proof) == {("stack", None, None)}
 

@@ -174,7 +174,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             marks=pytest.mark.fault(
                 "output",
                 "bandwidth and message rate in each other's column",
-                "and 2.040 messages a second contradict each other",
+                "and 2.040 messages per second contradict each other",
             ),
             id="rates",
         ),
@@ -185,7 +185,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             marks=pytest.mark.fault(
                 "output",
                 "the banner of IMB 3.2 (MiB/s) over rows of 2021 (MB/s)",
-                "0.5557 MB/s at 16 B and 32966 messages a second contradict",
+                "0.5557 MB/s at 16 B and 32966 messages per second contradict",
             ),
             id="banner",
         ),

@@ -555,7 +555,7 @@ def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) 
     if state == "fail":
         assert verdict.rules[2].sentence == (
             "impossible: latency 0.3900 us at 0 B between nodes is below 0.4 us "
-            "(lowest entry of the published tables; margin is this project's)"
+            "(lowest value of the published tables; the margin is this project's)"
         )
 
 

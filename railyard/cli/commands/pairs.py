@@ -102,7 +102,7 @@ def next_command(
     Examples:
       railyard pairs next all.out step2.out
       railyard pairs next --sample --first nodes.txt --budget 15min
-      railyard pairs next --tool nccl --at-once rounds/ alone/
+      railyard pairs next --tool nccl logs/
 
     OUTPUT is what railyard-pairs printed: first that of all rounds, or of the sample, then that of each step after it.
     What is printed is input of railyard-pairs. With --tool nccl OUTPUT is logs of nccl-tests, and a line that is
@@ -171,7 +171,8 @@ def groups_command(output: Path, expected: float) -> int:
 
     \b
     Examples:
-      railyard pairs groups NcclRails.out --expected 32000
+      railyard pairs groups nccl.log --expected 32000
+      railyard pairs groups nccl.log --expected 48000
 
     OUTPUT is what nccl-tests printed with NCCL_TESTS_SPLIT. Nothing is printed where the slowest group is fast enough.
     """

@@ -49,8 +49,8 @@ def test_without_memory_there_is_no_problem() -> None:
     with pytest.raises(RailyardError) as caught:
         stated(None, "virtual")
     assert str(caught.value) == (
-        "systems/virtual.yaml: nodes.hardware: found none, expected cores and memory of a node, of which HPL's problem "
-        "is made"
+        "systems/virtual.yaml: nodes.hardware: found none, expected cores and memory of a node, which decide HPL's "
+        "problem"
     )
 
 

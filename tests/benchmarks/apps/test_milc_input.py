@@ -29,7 +29,7 @@ def test_the_lattice_grows_with_the_nodes(nodes: int, sides: tuple[int, int, int
 def test_other_numbers_of_nodes_are_refused(nodes: int) -> None:
     with pytest.raises(RailyardError) as caught:
         lattice(4, nodes)
-    assert str(caught.value) == f"MILC with 4^4 sites a node: found {nodes} nodes, expected 1, 2, 4, 8 or 16"
+    assert str(caught.value) == f"MILC with 4^4 sites per node: found {nodes} nodes, expected 1, 2, 4, 8 or 16"
 
 
 @pytest.mark.parametrize(

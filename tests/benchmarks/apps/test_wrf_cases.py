@@ -99,8 +99,8 @@ def test_a_changed_input_ends_the_job_in_a_sentence(tmp_path: Path) -> None:
     changed = subprocess.run(["sh", "-c", job], cwd=stage, capture_output=True, text=True, check=False)
     assert (changed.returncode, changed.stdout) == (66, "")
     assert changed.stderr == (
-        f"railyard: error: files in {inputs} are not those of its SHA256SUMS "
-        "(wrfinput_d01: FAILED sha256sum: WARNING: 1 computed checksum did NOT match): fetch them anew\n"
+        f"railyard: error: files in {inputs} do not fit its SHA256SUMS "
+        "(wrfinput_d01: FAILED sha256sum: WARNING: 1 computed checksum did NOT match): fetch them again\n"
     )
 
 

@@ -221,20 +221,20 @@ def test_what_a_shape_can_use() -> None:
         ("tree", "all_gather", TWO, "double binary tree does not do all_gather"),
         (
             *("nvls", "all_reduce", Shape(node_of_words("gpus=8,nvlink=3"), 1)),
-            "NVLink 3 (A100) has no switch that reduces: NVLS is of NVLink 4 and later",
+            "NVLink 3 (A100) has no switch that reduces: NVLS needs NVLink 4 or later",
         ),
-        ("nvls", "all_reduce", TWO, "NVLS alone stays within one NVLink domain"),
+        ("nvls", "all_reduce", TWO, "NVLS by itself cannot leave an NVLink domain"),
         ("nvls-tree", "all_reduce", SLIM, "one GPU has no other to reach over NVLink"),
         (
             *("collnet-direct", "all_reduce", ONE),
-            "it is of several nodes, and all GPUs reach each other without a NIC",
+            "it needs several nodes, and here all GPUs reach each other without a NIC",
         ),
         (
             *("collnet-direct", "all_reduce", Shape(node_of_words("gpus=8,nvlink=4,nics=8,link=efa-400"), 2)),
-            "the switches of this network do not reduce (SHARP is of InfiniBand HDR and later)",
+            "the switches of this network do not reduce (SHARP needs InfiniBand HDR or later)",
         ),
-        ("pat", "all_gather", TWO, "NCCL uses PAT with one GPU a node"),
-        ("p2p", "hypercube", Shape(NDR, 3), "a hypercube needs a power of two of ranks, and there are 24"),
+        ("pat", "all_gather", TWO, "NCCL uses PAT only with one GPU per node"),
+        ("p2p", "hypercube", Shape(NDR, 3), "a hypercube needs a power of two as number of ranks, and there are 24"),
     ],
 )
 def test_why_an_algorithm_is_not_possible(algorithm: str, name: str, shape: Shape, said: str) -> None:

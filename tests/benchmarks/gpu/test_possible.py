@@ -198,7 +198,7 @@ def test_what_is_not_known_bounds_nothing() -> None:
     found = judged("all_reduce", unknown, 1000.0)
     assert found.state == "not-judged"
     assert found.sentence == (
-        "not judged: busbw 1000 GB/s of all_reduce on 2 nodes of 8 GPUs: no rate of a part that carries it is known"
+        "not judged: busbw 1000 GB/s of all_reduce on 2 nodes of 8 GPUs: no rate is known of any part that carries it"
     )
 
 
@@ -213,8 +213,8 @@ def test_several_nodes_without_a_known_network_are_not_judged_by_their_links() -
     found = judged("all_reduce", shape("gpus=8,nvlink=4", 300), 14.0)
     assert found.state == "not-judged"
     assert found.sentence == (
-        "not judged: busbw 14.00 GB/s of all_reduce on 300 nodes of 8 GPUs: what the NICs carry is not known, and what "
-        "is known allows tree (at most 514.1 GB/s, set by NVLink)"
+        "not judged: busbw 14.00 GB/s of all_reduce on 300 nodes of 8 GPUs: it is unknown what the NICs carry, and "
+        "what is known allows tree (at most 514.1 GB/s, set by NVLink)"
     )
     # Nor if a value excludes some algorithms; a value beyond everything known is still impossible.
     assert judged("all_reduce", shape("gpus=8,nvlink=4", 2), 470.0).state == "not-judged"

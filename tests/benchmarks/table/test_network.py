@@ -109,7 +109,7 @@ def test_the_recorded_run_of_network_test_is_held_to_all_but_a_reference(ran: Ru
 def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
     found = ran(NETWORK_LOAD_TEST)
     assert said(found)[0] == "report-only"
-    assert "how much congestion is too much is the site's to say, and no reference names a ceiling" in said(found)[2]
+    assert "the site decides how much congestion is too much, and no reference names a ceiling" in said(found)[2]
     assert [(figure.name, figure.value, figure.unit) for figure in found.figures] == [
         ("latency_impact", 2.1, "times"),
         ("latency_impact_99", 2.7, "times"),

@@ -347,7 +347,7 @@ def test_a_ping_pong_says_which_of_its_metrics_was_not_judged() -> None:
     rows = [(size, 1000, 1.1 + size / 11000, size / (1.1 + size / 11000)) for size in SIZES]
     found = only(Parsed((table("imb", "PingPong", columns, *rows, ranks=2),)), LINK)
     assert found.state == "pass"
-    assert "bandwidth not judged: a ping-pong takes no streaming floor" in found.remarks
+    assert "bandwidth not judged: a streaming floor does not apply to a ping-pong" in found.remarks
 
 
 def test_sums_over_several_pairs_of_nodes_are_divided() -> None:

@@ -102,7 +102,7 @@ def test_exec_becomes_the_command(bed_home: Path) -> None:
         (["degrade", "vn1", "hsn0", "slow", "fast"], 'testbed: the rate "fast" is not a number of Mbit/s: write 40, '),
         (["degrade", "vn1", "eht0", "unplugged"], 'testbed: no network has the device "eht0"; did you mean "eth0"?'),
         (["restore", "vn1", "hsn9"], 'testbed: no network has the device "hsn9"; did you mean "hsn'),
-        (["dwon"], "no such command 'dwon'"),
+        (["dwon"], 'no such command "dwon"; did you mean "down"?'),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

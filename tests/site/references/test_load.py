@@ -391,7 +391,7 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "value: 12500",
             "references/site.yaml:38: entries[2].value: found 12500 MB/s, above the physical limit of 1 rail, "
             "expected at most 12421.2 MB/s (ib-edr 12500.0 MB/s x 4096/4122 payload (infiniband, MTU 4096) "
-            "= 12421.2 MB/s (the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP a card))",
+            "= 12421.2 MB/s (the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP per card))",
         ),
         (
             "sizes: {from: 1M, to: 4M}",

@@ -712,8 +712,8 @@ def test_what_applications_need_is_read(tmp_path: Path) -> None:
         (
             "  osu: {figure",
             "  osu: {arguments: ['{agent}'], figure",
-            'applications.osu.arguments[0]: found "{agent}", expected {agent} among the words of without_mpi alone; an '
-            "MPI's launcher starts all processes, and tells them no nodes",
+            'applications.osu.arguments[0]: found "{agent}", expected {agent} only among the words of without_mpi; '
+            "an MPI's launcher starts all processes, and names no nodes to them",
         ),
         ("(?P<seconds>[0-9]+) s", "([0-9]+) s", "expected a pattern with a group (?P<seconds>…)"),
         ("cores: 64", "cores: 0", "nodes.hardware.cores: found 0, expected greater than or equal to 1"),

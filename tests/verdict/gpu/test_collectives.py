@@ -104,7 +104,7 @@ def test_what_no_algorithm_can_show_is_impossible(tmp_path: Path) -> None:
     found = run(tmp_path, "nccl/alltoall_perf", dict.fromkeys(SIZES, 837_000.0), mb=OF_A_RING)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 3)
     assert found.verdict.sentence.startswith("impossible: bandwidth 837000 MB/s at 256 MiB is ")
-    assert "sends and receives, of nccl-tests itself on 4 nodes of 4 GPUs" in found.verdict.sentence
+    assert "sends and receives by nccl-tests itself on 4 nodes of 4 GPUs" in found.verdict.sentence
 
 
 def test_nics_that_carried_less_than_any_algorithm_must_are_not_proven(tmp_path: Path) -> None:

@@ -155,7 +155,8 @@ def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone
     assert said(proof) == (
         "failed",
         "set-up",
-        "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
+        "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail (bound 5.0 % "
+        "of what the rail should carry, idle-share)",
     )
     assert proof.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
 
@@ -196,7 +197,8 @@ def test_the_partners_of_a_node_that_leaves_a_rail_out_are_not_to_blame() -> Non
         assert said(proof) == (
             "failed",
             "set-up",
-            "rail hsn1 of vn2 sent 0.2 MB of 190.0 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
+            "rail hsn1 of vn2 sent 0.2 MB of 190.0 MB: idle second rail (bound 5.0 % "
+            "of what the rail should carry, idle-share)",
         )
         assert {(one.kind, one.node, one.rail) for one in proof.suspects} == {("rail", "vn2", "hsn1")}
 
