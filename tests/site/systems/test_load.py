@@ -395,9 +395,9 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "    modules: [openmpi/4.1.6]\n",
             "    modules: [openmpi/4.1.6]\n    striping_thresholds: [1M]\n",
             "systems/site.yaml:26: stacks.openmpi.striping_thresholds[0]: found striping-1M, expected a threshold that "
-            "the stack can be given; openmpi on ib: striping-1M was asked for, and no setting moves where pml/ucx "
-            "stripes: rendezvous messages only, of 32 KiB and more: no piece is smaller than 16 KiB "
-            "(UCX_MIN_RNDV_CHUNK_SIZE). UCX estimates from the devices at start where rendezvous begins: "
+            "the stack can be given; openmpi on ib: striping-1M was asked for, and no setting changes from which size "
+            "pml/ucx stripes: only rendezvous messages of 32 KiB and more: no piece is smaller than 16 KiB "
+            "(UCX_MIN_RNDV_CHUNK_SIZE). UCX estimates at its start, from the devices, where rendezvous begins: "
             "UCX_PROTO_INFO=y prints it",
         ),
         (
