@@ -15,8 +15,9 @@ Bounded = Literal["always", "one-rank-a-node", "never"]
 
 #: How a run is assessed (``railyard.verdict.sizes``): by message sizes; as an application, whose figure also depends on
 #: processors, memory and the number of nodes, or whose rings and collectives use all ranks at once and have no message
-#: sizes; by pairs of nodes; as a collective between GPUs, by message sizes, where not only a link sets the bounds.
-AssessedBy = Literal["sizes", "application", "node_pairs", "gpus"]
+#: sizes; by pairs of nodes; as a collective between GPUs, by message sizes, where not only a link sets the bounds; as
+#: such a collective between two nodes at a time, each a step of one job.
+AssessedBy = Literal["sizes", "application", "node_pairs", "gpus", "gpu_pairs"]
 #: How we know a tool's repetitions, and with them the bytes of a run: the tool prints them; its check sets them; nobody
 #: knows them, and only the counters show the path of its runs.
 RepetitionsFrom = Literal["printed", "told", "nowhere"]
@@ -197,8 +198,9 @@ class Benchmark:
     than its key. ``doubled_in``: the file of the tool whose sizes count both directions together.
     ``grows``: its problem grows with the number of nodes; otherwise it is one problem, on any number of nodes.
     ``signature``: a report plots its bandwidth over the time of a message. ``in_gpu``: its buffers are in the memory of
-    GPUs, at least at one end, so the GPUs' slots bound it too. ``within``: what carries it within a node, between a GPU
-    and the processors or between two GPUs; empty if no such link bounds it.
+    GPUs, at least at one end, so the GPUs' slots bound it too. ``every_gpu``: all GPUs of its nodes take part, each
+    with its own rank. ``within``: what carries it within a node, between a GPU and the processors or between two GPUs;
+    empty if no such link bounds it.
     """
 
     key: str
@@ -222,6 +224,7 @@ class Benchmark:
     grows: bool = False
     signature: bool = False
     in_gpu: bool = False
+    every_gpu: bool = False
     within: Within = ""
 
     @property

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.environment import Found as Environment
+from railyard.job.gpu_pair_steps import Ended as EndedStep
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
 from railyard.parsers.slurm.jobs import Ended
@@ -78,6 +79,7 @@ class Evidence:
     ``cut`` is why the job was ended for what it printed.
     ``launcher`` is what the launcher said of itself, empty where the stack has none of its own here. ``environment`` is
     what the benchmark's own process of each node had of the variables that matter; None where it was not asked.
+    ``steps`` are those of a job whose one process starts the benchmark in many steps, in their order.
     """
 
     stdout: str
@@ -100,3 +102,4 @@ class Evidence:
     cut: str | None = None
     launcher: str = ""
     environment: tuple[Environment, ...] | None = None
+    steps: tuple[EndedStep, ...] = ()

@@ -106,17 +106,28 @@ def gpus_near(gpus: Gpus, fabric: Fabric, rails: Sequence[Rail]) -> tuple[int, .
 
 
 def limit_from_gpus(
-    gpus: Gpus, fabric: Fabric, rails: int, directions: int, one_stream: bool = False, policy: str = ""
+    gpus: Gpus,
+    fabric: Fabric,
+    rails: int,
+    directions: int,
+    one_stream: bool = False,
+    policy: str = "",
+    every_gpu: bool = False,
 ) -> limits.Limit | None:
     """Return the bound of messages from the memory of GPUs, MB/s: the rails', and of each GPU used its slot's.
 
     Several rails of one process pass the slot of one GPU; with a rail for each process each has the nearest GPU, and
-    rails with the same one share its slot. None where the link's rate is not known. Raises ValueError as ``gpus_near``
-    and ``Fabric.used`` do.
+    rails with the same one share its slot. ``every_gpu``: all GPUs of a node send, and which of them sends by which
+    rail is the library's choice. None where the link's rate is not known. Raises ValueError as ``gpus_near`` and
+    ``Fabric.used`` do.
     """
     used = fabric.used(rails, policy)
     if gpus.slot is None:
         return fabric.limit(rails, directions, one_stream, policy)
+    if every_gpu:
+        budget, terms = limits.slot_budget(SLOTS[gpus.slot], GPU_MAX_PAYLOAD, directions)
+        all_ = f"{terms}, of {gpus.per_node} GPUs"
+        return _behind(fabric.limit(rails, directions, one_stream, policy), budget * gpus.per_node, all_)
     near = gpus_near(gpus, fabric, used)
     of_gpu: dict[int, list[Rail]] = {}
     for rail, gpu in zip(used, near, strict=True):

@@ -25,6 +25,9 @@ RUN: Mapping[str, int] = {
     "pairs rails all.out step2.out": 0,
     "pairs judge all.out step2.out": 1,  # a node is slow
     "pairs judge --tool nccl logs/ --json": 0,
+    "pairs next --tool nccl logs/": 0,
+    "pairs groups nccl.log --expected 32000": 0,
+    "pairs groups nccl.log --expected 48000": 0,
     "judge osu_bw.out --link ib-edr": 0,
     "judge osu_bw.out --system dell-c6320 --fabric edr --stack hpcx": 0,
     "judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr": 0,

@@ -50,6 +50,7 @@ IMPURE = {
     "railyard.rfm.checks.osu": "the base of OSU's checks",
     "railyard.rfm.checks.imb": "the base of the Intel MPI Benchmarks' checks",
     "railyard.rfm.checks.nccl": "the base of the checks of nccl-tests and rccl-tests",
+    "railyard.rfm.checks.nccl_pairs": "the base of the check of pairs of nodes between GPUs",
     "railyard.rfm.checks.perftest": "the base of perftest's checks",
     "railyard.rfm.checks.device": "the base of the checks from the memory of GPUs",
     "railyard.rfm.checks.pairs": "the base of the checks of pairs of nodes",

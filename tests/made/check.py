@@ -41,6 +41,7 @@ class MadeCheck:
     cleared: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     more_outputs: tuple[str, ...] = ()
+    starts_steps: bool = False
     prints_threads: bool = False
     rows_on_stderr: bool = False
     threads_a_rank: int = 1

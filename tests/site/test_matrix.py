@@ -338,7 +338,7 @@ def test_a_rail_without_a_gpu_of_its_own_has_no_messages_from_gpus(with_gpus: Sy
 def test_a_system_without_gpus_misses_no_test_of_them(with_gpus: System) -> None:
     asked = needs(ROOT / "checks")
     of_gpus = {need.check for need in asked if need.feature in (DEVICE_BUFFERS, GPUS, GPU_PAIRS)}
-    assert len(of_gpus) == 12
+    assert len(of_gpus) == 14
     cells = matrix(with_gpus.model_copy(update={"gpus": None}), asked)
     assert not of_gpus & {cell.test.check for cell in cells}
     assert of_gpus <= {cell.test.check for cell in matrix(with_gpus, asked)}

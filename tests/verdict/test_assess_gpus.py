@@ -188,6 +188,10 @@ def test_the_slowest_copy_of_all_nodes_is_judged_by_the_gpus_slot(tmp_path: Path
     state, rule, text = said(on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6))))
     assert (state, rule) == ("fail", 5)
     assert "27600" in text and "over slots of GPUs of vn1 and vn2; slowest: vn2" in text
+    found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6)))
+    assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [
+        ("node", "vn2", "GPU 7 of vn2: 27600 MB/s, where the fastest copy of all nodes has 55360")
+    ]
 
 
 def test_a_site_with_references_has_the_same_floor_for_what_no_entry_names(tmp_path: Path) -> None:
@@ -207,6 +211,9 @@ def test_a_site_with_references_has_the_same_floor_for_what_no_entry_names(tmp_p
     ids=["a GPU is gone", "faster than its slot", "a node is silent", "another test"],
 )
 def test_what_no_healthy_node_gives_fails(tmp_path: Path, of_vn2: str, rule: int, why: str) -> None:
-    state, failed, text = said(on_every_node(site(tmp_path), node("vn1", HEALTHY) + of_vn2))
+    found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + of_vn2)
+    state, failed, text = said(found)
     assert (state, failed) == ("fail", rule)
     assert why in text
+    if "copies" in why:
+        assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [("node", "vn2", why)]

@@ -85,10 +85,12 @@ def stream_of_nodes(text: str) -> Parsed:
 def nvbandwidth_of_nodes(text: str) -> Parsed:
     """Return one table, one row per node, of one test of nvbandwidth: its slowest and fastest copy, MB/s (10^6 B/s).
 
-    ``copies`` is how many it made: one per GPU, or one for each pair of them. A node that ran another test than the
-    first node has no value. Raises ParseError if the text has no part of a node.
+    ``copies`` is how many it made: one per GPU, or one for each pair of them. ``gpu`` is the GPU of the slowest copy
+    between a GPU and the processors, None between two GPUs. A node that ran another test than the first node has no
+    value. Raises ParseError if the text has no part of a node.
     """
-    parsed = _of_nodes(text, "nvbandwidth", {"bandwidth": "MB/s", "fastest": "MB/s", "copies": None}, _nvbandwidth)
+    columns = {"bandwidth": "MB/s", "fastest": "MB/s", "copies": None, "gpu": None}
+    parsed = _of_nodes(text, "nvbandwidth", columns, _nvbandwidth)
     tests = [table.benchmark for part in _parts(text) for table in _tables(nvbandwidth.parse, part)]
     if len(set(tests)) > 1:
         tests_run = ", ".join(sorted(map(str, set(tests))))
@@ -192,9 +194,12 @@ def _tables(parse: Callable[[str], Parsed], part: _Part) -> tuple[Table, ...]:
 def _nvbandwidth(part: _Part) -> tuple[Cell, ...]:
     tables = _tables(nvbandwidth.parse, part)
     if len(tables) != 1 or not tables[0].complete or "bandwidth" not in tables[0].columns:
-        return None, None, None
+        return None, None, None, None
     rates = [value for value in tables[0].column("bandwidth") if isinstance(value, float)]
-    return min(rates), max(rates), len(rates)
+    # The matrix of such a test has one row, for all processors, and a column for each GPU.
+    of_gpus = tables[0].context.get("rows") == 1
+    slowest = tables[0].column("column")[rates.index(min(rates))] if of_gpus else None
+    return min(rates), max(rates), len(rates), slowest
 
 
 def _hpl(part: _Part) -> tuple[Cell, ...]:

@@ -20,16 +20,19 @@ class Part:
 
     ``split``: GPUs with the same number on all nodes are one group, and all groups run at once, so that nothing goes
     between GPUs of a node (``NCCL_TESTS_SPLIT``). ``within_node``: one node, over its own links. ``over_nics``: one
-    node, whose GPUs reach each other only over its NICs.
+    node, whose GPUs reach each other only over its NICs. ``pairs``: two nodes at a time, all pairs one after the
+    other or at once, each with its own run.
     """
 
     one_gpu: bool = False
     split: bool = False
     within_node: bool = False
     over_nics: bool = False
+    pairs: bool = False
 
 
 WHOLE, TWO_NODES, ONE_GPU, RAILS, ONE_NODE, OVER_NICS = "", "two-nodes", "one-gpu", "rails", "one-node", "over-nics"
+PAIRS = "pairs"
 PARTS: Mapping[str, Part] = MappingProxyType(
     {
         WHOLE: Part(),
@@ -38,6 +41,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         RAILS: Part(split=True),
         ONE_NODE: Part(within_node=True),
         OVER_NICS: Part(over_nics=True),
+        PAIRS: Part(pairs=True),
     }
 )
 #: Those with checks. A system needs references only for these.
@@ -78,7 +82,7 @@ ENTRIES = (
             f"nccl/{collective}_perf{f'/{part}' if part else ''}",
             _BUSBW,
             of_link=False,
-            assessed="gpus",
+            assessed="gpu_pairs" if PARTS[part].pairs else "gpus",
             printed=f"{collective}_perf",
             within_node=PARTS[part].within_node,
         )

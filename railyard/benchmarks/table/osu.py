@@ -33,6 +33,9 @@ BUFFERS = {
     ("DEVICE", "HOST"): "device-host",
 }
 _OF_BUFFERS = ("osu_latency", "osu_bw", "osu_bibw")
+#: Benchmarks with one rank per GPU, whose buffers are all in GPUs. The title and lines of osu_mbw_mr up to 5.9 do not
+#: say so (osu_mbw_mr.c), but 7.5's title does. A collective has no other buffers if its title is MPI-CUDA.
+_OF_ALL_GPUS = ("osu_mbw_mr", "osu_allreduce")
 # "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)" is in the headings of 5.3 to 7.4 (print_header of
 # osu_util.c). 7.5 prints no such line: its title has MPI-CUDA if it was given D D, and MPI if it was given H H
 # (recorded with both, on Slingshot with MPICH and Open MPI).
@@ -44,9 +47,11 @@ def _said(table: Table) -> str | None:
     """Return the benchmark that a table names, and where its buffers were, if that is not the host's memory."""
     named, context = printed_benchmark(table), table.context
     found = BUFFERS.get((str(context.get("send_buffer")), str(context.get("receive_buffer"))))
-    if "send_buffer" not in context and "device" in context and _has_title_alone(table.version):
-        found = "device"
-    return f"{named}/{found}" if found is not None and named in _OF_BUFFERS else named
+    if "send_buffer" not in context and "device" in context:
+        found = "device" if named == "osu_allreduce" or _has_title_alone(table.version) else found
+    if named in _OF_ALL_GPUS and found != "device":
+        found = None
+    return f"{named}/{found}" if found is not None and named in (*_OF_BUFFERS, *_OF_ALL_GPUS) else named
 
 
 def _has_title_alone(version: str | None) -> bool:
@@ -136,6 +141,11 @@ ENTRIES = (
         for entry in _PAIRS
         if entry.key.removeprefix("osu/") in _OF_BUFFERS
         for where in BUFFERS.values()
+    ),
+    *(
+        replace(entry, key=f"{entry.key}/device", in_gpu=True, every_gpu=True)
+        for entry in (*_PAIRS, collective("osu/osu_allreduce", "avg", "overall", least=ALLREDUCE))
+        if entry.key.removeprefix("osu/") in _OF_ALL_GPUS
     ),
     *(
         barrier(f"osu/{name}", "avg", "overall")

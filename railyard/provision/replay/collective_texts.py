@@ -26,6 +26,7 @@ class Printed:
     """What a run prints: size in bytes -> busbw in MB/s; ``hosts`` has the node of each rank, ``gpus`` is per node.
 
     ``groups``: ranks are dealt to them by their number. ``log`` has the library's lines before the table.
+    ``first_gpu``: the GPU of each node's first rank (NCCL_TESTS_DEVICE). ``first_pid``: the number of rank 0's process.
     """
 
     collective: str
@@ -38,6 +39,17 @@ class Printed:
     warm_ups: int = WARM_UPS
     checked: bool = True
     log: Sequence[str] = ()
+    first_gpu: int = 0
+    first_pid: int = 1
+
+
+def bus_of(gpu: int) -> str:
+    """Return the bus address of a GPU of a node that nobody has."""
+    return f"0000:{0x10 + 8 * gpu:02x}:00"
+
+
+def _device(rank: int, run: Printed) -> int:
+    return (run.first_gpu + rank % run.gpus) % max(run.gpus, run.first_gpu + 1)
 
 
 def nccl(made: "Made", name: str) -> str:
@@ -49,9 +61,9 @@ def nccl(made: "Made", name: str) -> str:
     return printed(Printed(collective_of(made.key) or "", rates, hosts, made.ranks_per_node, made.sentence))
 
 
-def printed(run: Printed) -> str:
-    """Return the output of one run."""
-    ranks, sizes = len(run.hosts) // run.groups, list(run.rates_mb_s)
+def before_its_end(run: Printed) -> str:
+    """Return what a run prints before its first row: where a library ends it, there is no more."""
+    sizes = list(run.rates_mb_s)
     lines = [
         "# nccl-tests version 2.17.6",
         f"# Collective test starting: {run.collective}_perf",
@@ -62,10 +74,16 @@ def printed(run: Printed) -> str:
         "# Using devices",
     ]
     lines += [
-        f"#  Rank {rank:2d} Group {rank % run.groups:2d} Pid {rank + 1} on {host} device {rank % run.gpus:2d} "
-        f"[0000:00:00] {NO_GPU}"
+        f"#  Rank {rank:2d} Group {rank % run.groups:2d} Pid {run.first_pid + rank} on {host} device "
+        f"{_device(rank, run):2d} [{bus_of(_device(rank, run))}] {NO_GPU}"
         for rank, host in enumerate(run.hosts)
     ]
+    return "\n".join([*lines, *run.log, ""])
+
+
+def printed(run: Printed) -> str:
+    """Return the output of one run."""
+    ranks = len(run.hosts) // run.groups
     redop = "sum" if run.collective in ("all_reduce", "reduce_scatter", "sendrecv") else "none"
     root = 0 if run.collective == "broadcast" else -1
     wrong = "0" if run.checked else "N/A"
@@ -78,9 +96,8 @@ def printed(run: Printed) -> str:
         half = f"{time_us:>10.{digits}f}{size / time_us / 1000:>8.2f}{value / 1000:>8.2f}"
         shown.append(round(value / 1000, 2))
         rows += f"{size:>12}{size // 4:>14}{'float':>10}{redop:>8}{root:>8}{half}{wrong:>8}{half}{in_place:>8}\n"
-    head = "\n".join([*lines, *run.log, ""])
     return (
-        f"{head}{_HEADING}{rows}# Out of bounds values : 0 OK\n"
+        f"{before_its_end(run)}{_HEADING}{rows}# Out of bounds values : 0 OK\n"
         f"# Avg bus bandwidth    : {sum(shown) / len(shown):.4f}\n#\n"
         f"# Collective test concluded: {run.collective}_perf\n"
     )

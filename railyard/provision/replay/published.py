@@ -253,7 +253,8 @@ def _limit(site: Site, test: TestId, directions: int) -> Limit | None:
     """Return the bound in MB/s that a verdict uses for a test; for messages from GPUs, their slots limit it too."""
     fabric, gpus = site.system.fabrics[test.fabric], site.system.gpus
     if gpus is not None and micro.find(test.benchmark).in_gpu:
-        return limit_from_gpus(gpus, fabric, test.rails, directions, policy=test.policy)
+        every = micro.find(test.benchmark).every_gpu
+        return limit_from_gpus(gpus, fabric, test.rails, directions, policy=test.policy, every_gpu=every)
     return fabric.limit(test.rails, directions, policy=test.policy)
 
 

@@ -81,8 +81,10 @@ def _osu_pass(made: Made, name: str) -> str:
         )
     program, _, where = name.partition("/")
     title, datatype = _OSU_TITLES.get(program) or _collective_title(program), "# Datatype: MPI_CHAR.\n"
-    head = f"\n# OSU MPI{'-CUDA' if where in _OSU_BUFFERS else ''} {title} Test v7.4\n# {made.sentence}\n"
-    head += _OSU_BUFFERS.get(where, "")
+    # Of all GPUs the title alone says where the buffers lie: that of a collective, and that of osu_mbw_mr from 7.5 on.
+    by_title = micro.find(made.key).every_gpu
+    title = f"{'-CUDA' if where in _OSU_BUFFERS else ''} {title} Test v{'7.5' if by_title else '7.4'}"
+    head = f"\n# OSU MPI{title}\n# {made.sentence}\n{'' if by_title else _OSU_BUFFERS.get(where, '')}"
     if not micro.find(made.key).payload:  # a barrier
         return f"{head}# Avg Latency(us)\n{made.times_us[0]:>17.2f}\n"
     checked = (f"{'Validation':>18}", f"{'Pass':>18}") if made.validated else ("", "")

@@ -50,6 +50,7 @@ class RuleRecord:
 class Suspect:
     """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``.
 
+    A rail without a node is that of one of the run's nodes, and which one is not known.
     ``part`` is the name of a GPU (or of its path) of ``node``, of a leaf switch, or of an up-link. ``nodes`` are all
     nodes of a leaf, and of an up-link those of its leaves. ``confidence`` is None where the verdict has no word for it.
     """

@@ -181,6 +181,7 @@ def suspect_name(suspect: Suspect) -> str:
         return f"{named} of {suspect.node}" if suspect.node else named
     if suspect.node is None:
         of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}
+        of_rail["rail"] = f"rail {suspect.rail} of one of these nodes"
         return of_rail.get(suspect.kind, f"the {suspect.kind}")
     return f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
 

@@ -8,6 +8,7 @@ from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import counted, listing
+from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
@@ -294,6 +295,10 @@ def _check_share(entry: Entry, share: Share, system: System, path: Path_, docume
         raise document.error(
             path, f"a share of the {share.of}", f"a number in {entry.unit}: only a bandwidth has such a share"
         )
+    between = [name for name in entry.benchmark if micro.tool(BENCHMARKS[name].tool).between_gpus]
+    if between:
+        expected = f"a number in {entry.unit}: the bus bandwidth of {between[0]} is no share of what a link carries"
+        raise document.error(path, f"a share of the {share.of}", expected, "take what healthy nodes show")
     if data_rate_mb_s(fabric.link) is None:
         raise document.error(
             path, f"a share of the {share.of}", f"a number: no data rate of {fabric.link.name} is known"

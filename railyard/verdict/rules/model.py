@@ -120,6 +120,14 @@ class OutputLine:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherWay:
+    """The library's own log contradicts what a run was meant to use: the sentence, and what to look at next."""
+
+    sentence: str
+    look_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class RefusedRail:
     """A rail that the counter reader would not start on: no such device, or no carrier.
 
@@ -143,7 +151,8 @@ class Job:
     ``too_long`` is why the output was read in part alone, ``cut`` why the job was ended for its length.
     ``scheduler_error`` is the scheduler's or launcher's sentence where the job did not get to run; ``unread`` the
     parser's where the output is none of the tool's. ``not_meant`` says which of launcher, library and environment
-    was another one than the run was meant to have, ``rails_unlike`` which rail is not set or wired as the file
+    was another one than the run was meant to have, ``look_at_way`` what to look at where the library's own log says
+    so; ``rails_unlike`` which rail is not set or wired as the file
     says. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``: an application, whose
     own check is of what it computed. ``ended`` is the scheduler's word on a job that did not run to its end:
     killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not run where they were told
@@ -165,6 +174,7 @@ class Job:
     scheduler_error: str | None = None
     unread: str | None = None
     not_meant: str | None = None
+    look_at_way: str = ""
     rails_unlike: str | None = None
     unplayed: str | None = None
     computes: bool = False
@@ -264,7 +274,8 @@ class Inputs:
     whose path could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show.
     ``today`` is only held against the expected failure's date.
     ``suspects`` are findings of probes made after the run. ``replayed`` says what was played in place of a measurement.
-    ``contradictions``: figures of one row that cannot all be true.
+    ``contradictions``: figures of one row that cannot all be true. ``beside``: why rule 5 fails though the references
+    hold, since parts of the run differ from one another.
     """
 
     system: str
@@ -284,6 +295,7 @@ class Inputs:
     suspects: tuple[Suspect, ...] = ()
     replayed: str | None = None
     contradictions: tuple[str, ...] = ()
+    beside: "RuleResult | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def test_nvbandwidth_of_each_node_is_its_slowest_and_fastest_copy() -> None:
     )
     parsed = nvbandwidth_of_nodes(part("vn1", text) + part("vn2", text.replace("388.97", "cut")))
     (table,) = parsed.tables
-    assert (table.benchmark, table.rows[0]) == ("device_to_device_memcpy_read_ce", (388970.0, 389450.0, 2))
+    assert (table.benchmark, table.rows[0]) == ("device_to_device_memcpy_read_ce", (388970.0, 389450.0, 2, None))
     assert table.rows[1][0] is None
     assert [failure.text.partition(":")[0] for failure in parsed.failures] == ["nvbandwidth on vn2 gave no result"]
 

@@ -56,6 +56,8 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
         four("OsuAllreduce", "osu", "osu_allreduce", smallest=4),
     ]
     assert [need for need in found if need.extended and need.tool != "netpipe"] == [
+        Need("DeviceMessageRate", "osu", "osu/osu_mbw_mr/device", 2, extended=True, feature=DEVICE_BUFFERS),
+        four("DeviceAllreduce", "osu", "osu_allreduce/device", smallest=4, extended=True, feature=DEVICE_BUFFERS),
         *(
             Need(
                 f"HostDeviceBandwidth %buffers={ends}",

@@ -474,6 +474,13 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "expected a number: no data rate of aries is known",
         ),
         (
+            "[osu/osu_bw, osu/osu_bw_persistent]",
+            "[osu/osu_bw, nccl/all_reduce_perf]",
+            "references/site.yaml:26: entries[1].floor: found a share of the limit, "
+            "expected a number in MB/s: the bus bandwidth of nccl/all_reduce_perf is no share of what a link carries; "
+            "take what healthy nodes show",
+        ),
+        (
             "kind: contract\n    floor: {of: limit, fraction: 0.97}",
             "kind: class\n    floor: 11000",
             "references/site.yaml:26: entries[1].floor: found 11000, "

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import gpu_pairs as gpu_pairs_draws
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import Judged
 from tests.made.nccl_pair_logs import End, Made, Rate, healthy, logs, names, node, slow, text
@@ -77,6 +78,25 @@ def test_planted_fault_is_named_and_no_healthy_part(
     assert named(found) == expected, what
     assert [one for one in found.blamed if one.sure == "open"] == []
     assert found.is_good == (not expected)
+
+
+@pytest.mark.parametrize("seed", [577, 1066, 1116, 1189, 2578])
+def test_no_healthy_part_is_named_beside_several_faults_at_once(seed: int) -> None:
+    said, words = gpu_pairs_draws.draw(seed)
+    assert said["sick"] and not said["false"], words
+
+
+def test_of_two_halves_that_are_slow_to_one_another_no_smaller_part_is_named() -> None:
+    """Twelve nodes: a leaf of six, a rail of six of which four are behind that leaf: GPU 2 is nobody's fault."""
+    nodes = names(12)
+    leaf, rail = ("n02", "n04", "n05", "n09", "n11", "n12"), ("n01", "n03", "n05", "n09", "n11", "n12")
+    rate = both(
+        slow(0.5, *(end for name in leaf for end in node(name)), good_together=True),
+        slow(0.1, *((name, 1) for name in rail), good_together=True),
+    )
+    found = judged(logs(nodes, rate, (8, 4, 1), seed=1116))
+    assert [one for one in found.named if not any("1" in group for group in one.gpus)] == []
+    assert {one.nodes for one in found.named} & {leaf, tuple(sorted(set(nodes) - set(leaf)))}
 
 
 @pytest.mark.parametrize("gpu", range(8))
