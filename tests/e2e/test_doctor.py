@@ -57,7 +57,7 @@ def test_planted_faults_are_named_with_their_node_and_rail(site: VirtualSite) ->
     assert (ran.code, problems(ran.out)) == (
         1,
         [
-            "problem: vn3: it did not answer; see whether it is up, and whether a job starts there",
+            "problem: vn3: it did not answer; check whether it is up, and whether a job starts there",
             "problem: vn1 hsn0 and hsn1: two rails are in one IP subnet, and either may answer for the other's address "
             "(ARP flux); give each rail a subnet of its own, or sysctl net.ipv4.conf.all.arp_ignore=1 "
             "net.ipv4.conf.all.arp_announce=2",

@@ -23,7 +23,7 @@ def test_four_nodes_that_are_alike_have_nothing(node: Node, systems: dict[str, S
 def test_a_node_that_did_not_answer_is_named(node: Node) -> None:
     there = [node("eth", name="e1.cluster.example")]
     assert sentences(between.answered(there, ("e1", "e2"))) == [
-        "e2: it did not answer; see whether it is up, and whether a job starts there"
+        "e2: it did not answer; check whether it is up, and whether a job starts there"
     ]
 
 

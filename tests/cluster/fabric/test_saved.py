@@ -95,7 +95,7 @@ def test_answers_of_nodes_are_read_a_file_a_node_and_one_that_is_cut_is_said(tmp
         (asking.folder / f"{node}.{rank}.out").write_text(above + end, encoding="utf-8")
     read = read_folder(tmp_path)
     assert [(port.node, port.device) for port in read.own] == [("vn1", "mlx5_0")]
-    cut = f"not judged: vn2: its answer {asking.folder}/vn2.1.out is not whole: found "
+    cut = f"not judged: vn2: its answer {asking.folder}/vn2.1.out is incomplete: found "
     assert [note[: len(cut)] for note in read.notes][:1] == [cut]
     assert read.notes[1:] == (
         "not judged: vn3: its answer (exit code 0): found no such line, expected a line that `railyard fabric --own` "

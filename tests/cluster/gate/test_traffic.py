@@ -315,7 +315,7 @@ def test_a_gate_that_began_or_said_nothing_is_undecided_with_what_is_there_of_it
     (kept,) = (site.home / ".railyard/answers").iterdir()
     assert found.code == 3
     assert found.out.splitlines()[1:] == [
-        f"n2: undecided: it began to answer and did not end ({kept}/n2.1.part: 20 bytes)",
+        f"n2: undecided: it began to answer and did not finish ({kept}/n2.1.part: 20 bytes)",
         "n3: undecided: no answer; its gate ended with 127; srun said: no python",
     ]
     assert found.out.startswith("n1: fit: ")
