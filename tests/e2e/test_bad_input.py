@@ -205,7 +205,7 @@ EDITS: Mapping[str, Edit] = {
     ),
     "per-cent": Edit(
         REF, "{high: 1}", "{high: 5}",
-        f"{REF}:19: entries[1].tolerance.high: found 5.0, expected a fraction from 0 to 1; 5 per cent is 0.05",
+        f"{REF}:19: entries[1].tolerance.high: found 5.0, expected a fraction from 0 to 1; 5 percent is 0.05",
     ),
     "sizes-fall": Edit(
         REF, "{1: 120, 1K: 250}", "{1K: 250, 1: 120}",
@@ -348,7 +348,7 @@ def test_modules_that_nothing_would_load_stop_a_run(home: Path, capsys: pytest.C
     path.write_text(text, encoding="utf-8")
     assert main(["run", "--system", "site"]) == 2
     assert capsys.readouterr().err == (
-        "railyard: systems/site.yaml: stacks.mpich.modules: found 1 module (mpich/4) and no modules_system, so that "
+        "railyard: systems/site.yaml: stacks.mpich.modules: found 1 module (mpich/4) and no modules_system, so "
         "nothing loads them; write modules_system (lmod, envmod or spack) into the system's file\n"
     )
     assert not (home / ".railyard" / "runs").exists()
