@@ -218,7 +218,7 @@ def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
             raise document.error((*here, field), show(given), expected, "leave it out")
         if given != own:
             action = "correct link, or leave this out: limits are computed from the link"
-            raise document.error((*here, field), show(given), f"{own}, as {link.name} has", action)
+            raise document.error((*here, field), show(given), f"{own}, the {field} of {link.name}", action)
     if state.mtu is not None and fabric.mtu is not None and state.mtu != fabric.mtu:
         expected = f"{fabric.mtu}, the fabric's own mtu"
         raise document.error((*here, "mtu"), str(state.mtu), expected, "leave it out here")

@@ -123,8 +123,8 @@ def test_a_job_that_does_not_begin_is_cancelled_and_decides_nothing(
     pending = "echo 'JobId=7 JobState=PENDING Reason=Priority ExitCode=0:0 NodeList=(null)'\n"
     site = made(sbatch="echo 7\nexec sleep 30\n", scontrol=pending, scancel='echo "$@" >"$HERE/cancelled"\n')
     assert sentences(site) == [
-        "remark: job on hdr: job 7 had not begun after 0.5 s and was cancelled (Priority); ask again when nodes are "
-        "free: nothing is known of jobs yet"
+        "remark: job on hdr: job 7 had not begun after 0.5 s and was cancelled (Priority); try again when nodes are "
+        "free: jobs are not checked yet"
     ]
     assert (tmp_path / "cancelled").read_text(encoding="utf-8") == "7\n"
 

@@ -118,8 +118,8 @@ def test_one_node_that_hangs_does_not_hide_what_the_others_said(bed: Bed, monkey
     assert names(answer) == ["n1", "n2", "n3"]
     assert said(answer) == [
         "problem: n4: it did not answer; check whether it is up, and whether a job starts there",
-        "problem: the step: it did not end within 120 s and was ended; what nodes had written by then is judged; see "
-        "which node hangs: it is named here, or by squeue",
+        "problem: the step: it did not end within 120 s and was stopped; answers written by then are judged; find "
+        "the node that hangs: it is named here, or squeue shows it",
     ]
 
 

@@ -69,12 +69,12 @@ def test_without_a_state_the_link_says_all(tmp_path: Path, link: str, words: tup
     [
         (
             *("{speed: QDR}", "ib", "ib-edr"),
-            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "QDR", expected EDR, which ib-edr has; correct link, '
-            "or leave this out: limits are computed from the link",
+            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "QDR", expected EDR, the speed of ib-edr; correct '
+            "link, or leave this out: limits are computed from the link",
         ),
         (
             *("{width: 1}", "ib", "ib-edr"),
-            "made.yaml:11: fabrics.hsn.fabric_state.width: found 1, expected 4, which ib-edr has; correct link, or "
+            "made.yaml:11: fabrics.hsn.fabric_state.width: found 1, expected 4, the width of ib-edr; correct link, or "
             "leave this out: limits are computed from the link",
         ),
         (
