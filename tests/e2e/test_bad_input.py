@@ -201,7 +201,7 @@ EDITS: Mapping[str, Edit] = {
     "negative-tolerance": Edit(
         REF, "{high: 1}", "{high: -0.1}",
         f"{REF}:19: entries[1].tolerance.high: found -0.1, expected a fraction from 0 to 1, without a sign; "
-        "low is what a value may fall, high what it may rise",
+        "low is how far a value may fall, high how far it may rise",
     ),
     "per-cent": Edit(
         REF, "{high: 1}", "{high: 5}",
@@ -380,7 +380,7 @@ def test_two_systems_of_one_name(home: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr() == (
         "",
         'railyard: systems/zwei.yaml:1: system: found the system "site" for the second time, '
-        f"expected one file a system ({SYS} has that name); rename one\n",
+        f"expected one file per system ({SYS} has that name); rename one\n",
     )
 
 
