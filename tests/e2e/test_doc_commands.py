@@ -63,13 +63,14 @@ RUN = {
 #: Beginning of any other command -> why it is not run here, and where it is run.
 NOT_RUN = {
     r"\S*python -m pytest\b": "tests of the clone, which are run anyhow",
+    r"git clone ": "a network: .ci/run begins in a clone",
     r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/clone/test_packaging.py holds its recipes",
     r"make (browser|screenshots)\b": "installs a browser: tests/clone/test_packaging.py, tests/e2e/test_screenshots.py",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r"sh ci/nightly\.sh": "an hour of rehearsals: tests/clone/test_nightly.py holds what it runs",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
     r"\S*railyard run --system virtual:hsn -p intelmpi": "the virtual cluster: tests/e2e/test_nic_per_rank.py",
-    r"\S*railyard run --system virtual:hsn -p mpich": "the virtual cluster: tests/e2e/test_virtual.py",
+    r"\S*railyard run --system virtual:hsn -p (mpich|openmpi)": "the virtual cluster: tests/e2e/test_virtual.py",
     r"railyard run --extended -n (Hpcc|Gpcnet)": "needs them installed: tests/rfm/checks/test_measured.py",
     r".*/reframe .*virtual:hsn": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard run -n 'rails=2'": "the virtual cluster: tests/e2e/test_virtual.py",
