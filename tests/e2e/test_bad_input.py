@@ -214,7 +214,8 @@ EDITS: Mapping[str, Edit] = {
     "nan": Edit(REF, "floor: 400", "floor: .nan", f"{REF}:9: entries[0].floor: found nan, expected a finite number"),
     "other-system": Edit(
         REF, "system: site", "system: sight",
-        f'{REF}:1: system: found "sight", expected "site", the name of the file; these references belong to another system',
+        f'{REF}:1: system: found "sight", expected "site", the name of the file; '
+        "these references belong to another system",
     ),
     # text that a shell would interpret
     "device-option": Edit(
