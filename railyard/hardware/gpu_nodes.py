@@ -229,7 +229,7 @@ def _gpu_link(words: _Words) -> GpuLink | None:
     if (generation := words.one_of("nvlink", NVLINK_GENERATIONS)) is not None:
         link = GPU_LINKS[f"nvlink-{generation}"]
         if number is not None and number > link.links:
-            raise words.wrong(f'nvlinks "{number}"', f"at most {link.links}, all that a GPU of NVLink {generation} has")
+            raise words.wrong(f'nvlinks "{number}"', f"at most {link.links}, the number of NVLink {generation} per GPU")
         return link if number is None else link.with_links(number)
     if (gpu := words.one_of("xgmi", XGMI_GPUS)) is not None:
         return GPU_LINKS[f"xgmi-{gpu}"]

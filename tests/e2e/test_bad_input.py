@@ -201,11 +201,11 @@ EDITS: Mapping[str, Edit] = {
     "negative-tolerance": Edit(
         REF, "{high: 1}", "{high: -0.1}",
         f"{REF}:19: entries[1].tolerance.high: found -0.1, expected a fraction from 0 to 1, without a sign; "
-        "low is what a value may fall, high what it may rise",
+        "low is how far a value may fall, high how far it may rise",
     ),
     "per-cent": Edit(
         REF, "{high: 1}", "{high: 5}",
-        f"{REF}:19: entries[1].tolerance.high: found 5.0, expected a fraction from 0 to 1; 5 per cent is 0.05",
+        f"{REF}:19: entries[1].tolerance.high: found 5.0, expected a fraction from 0 to 1; 5 percent is 0.05",
     ),
     "sizes-fall": Edit(
         REF, "{1: 120, 1K: 250}", "{1K: 250, 1: 120}",
@@ -214,7 +214,8 @@ EDITS: Mapping[str, Edit] = {
     "nan": Edit(REF, "floor: 400", "floor: .nan", f"{REF}:9: entries[0].floor: found nan, expected a finite number"),
     "other-system": Edit(
         REF, "system: site", "system: sight",
-        f'{REF}:1: system: found "sight", expected "site", the name of the file; these are another system\'s',
+        f'{REF}:1: system: found "sight", expected "site", the name of the file; '
+        "these references belong to another system",
     ),
     # text that a shell would interpret
     "device-option": Edit(
@@ -348,7 +349,7 @@ def test_modules_that_nothing_would_load_stop_a_run(home: Path, capsys: pytest.C
     path.write_text(text, encoding="utf-8")
     assert main(["run", "--system", "site"]) == 2
     assert capsys.readouterr().err == (
-        "railyard: systems/site.yaml: stacks.mpich.modules: found 1 module (mpich/4) and no modules_system, so that "
+        "railyard: systems/site.yaml: stacks.mpich.modules: found 1 module (mpich/4) and no modules_system, so "
         "nothing loads them; write modules_system (lmod, envmod or spack) into the system's file\n"
     )
     assert not (home / ".railyard" / "runs").exists()
@@ -380,7 +381,7 @@ def test_two_systems_of_one_name(home: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr() == (
         "",
         'railyard: systems/zwei.yaml:1: system: found the system "site" for the second time, '
-        f"expected one file a system ({SYS} has that name); rename one\n",
+        f"expected one file per system ({SYS} has that name); rename one\n",
     )
 
 

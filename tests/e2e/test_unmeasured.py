@@ -42,7 +42,7 @@ def test_a_reference_that_names_another_system_is_refused(site: VirtualSite) -> 
     assert (ran.code, ran.out, ran.records) == (2, "", ())
     assert ran.err == (
         'railyard: references/virtual.yaml:5: system: found "edrsys", expected "virtual", the name of the file; '
-        "these are another system's\n"
+        "these references belong to another system\n"
     )
 
 

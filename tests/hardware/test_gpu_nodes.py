@@ -81,7 +81,7 @@ REFUSED = (
     ("gpus=8,nvlinks=8", "found nvlinks without nvlink, expected the generation too, such as nvlink=4"),
     (
         "gpus=8,nvlink=4,nvlinks=20",
-        'found nvlinks "20", expected at most 18, all that a GPU of NVLink 4 has',
+        'found nvlinks "20", expected at most 18, the number of NVLink 4 per GPU',
     ),
     ("gpus=8,nics=8", "found nics alone, expected their link too, such as link=ib-ndr"),
     ("gpus=8,link=ib-ndr", "found link alone, expected nics too: how many"),

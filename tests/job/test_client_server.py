@@ -62,7 +62,7 @@ def test_every_way_of_a_stack_without_mpi_has_words_for_each_of_its_tools() -> N
             words = " ".join(word for end in both_ends(tool, kind, "x", ()) for word in end)
             assert set(re.findall(r"\{([a-z_]+)\}", words)) <= set(BLANKS)
         else:
-            with pytest.raises(RailyardError, match=f"^{tool} on {kind}: found no words of its client and server"):
+            with pytest.raises(RailyardError, match=f"^{tool} on {kind}: found no words for its client and server"):
                 both_ends(tool, kind, "x", ())
 
 

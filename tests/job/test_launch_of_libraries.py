@@ -74,7 +74,7 @@ def test_modules_of_the_mpi_are_loaded_too(tmp_path: Path) -> None:
     [
         (
             *("    mpi: openmpi\n", ""),
-            "stacks.nccl: found no mpi, expected the MPI that its tests are built with: openmpi; add mpi: openmpi",
+            "stacks.nccl: found no mpi, expected the MPI with which its tests are built: openmpi; add mpi: openmpi",
         ),
         (
             *("mpi: openmpi", "mpi: mpich"),

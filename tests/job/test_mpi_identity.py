@@ -67,8 +67,8 @@ def test_the_standard_that_imb_prints_is_held_against_the_header() -> None:
     assert why_other(text, Meant("mpich", "5.0.2", "5.0")) is None
     assert why_other(text, Meant("mpich")) is None
     assert why_other(text, OPENMPI) == (
-        'line 9 of the output is "# MPI Version           : 5.0": another library ran than the stack\'s own, whose '
-        "header states MPI 3.1"
+        'line 9 of the output is "# MPI Version           : 5.0": the stack\'s own library did not run: its header '
+        "states MPI 3.1"
     )
 
 

@@ -168,7 +168,7 @@ def test_the_survey_says_which_network_for_how_many_nodes() -> None:
             "    fabric: edr\n".replace("    ", "  - "),
             "  - fabric: [edr, eth]\n",
             "systems/site.yaml:15: prices[1]: found a second price of eth for the same numbers of nodes and rails, "
-            "expected one price (line 10 has it); separate them by nodes or rails",
+            "expected one price (line 10 has one already); separate them by nodes or rails",
         ),
     ],
 )

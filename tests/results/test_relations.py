@@ -223,7 +223,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             f"{{form: crossover, of: {LA}, to: {LB}, between: {{from: 8K, to: 16K}}}}",
             [record("edr", {K: 1.0}, "osu/osu_latency"), record("fdr", {K: 1.5}, "osu/osu_latency")],
             "fail",
-            "no common size from 16 KiB, so that the crossing between 8 KiB and 16 KiB cannot be seen",
+            "no common size from 16 KiB, so the crossing between 8 KiB and 16 KiB cannot be seen",
         ),
         # Both ends of "between" belong to the sides that lead there.
         (
@@ -245,21 +245,21 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
             [record("edr", {M: 101.0}), record("fdr", {M: 100.0})],
             "pass",
-            "BW-E and BW-F do not differ by more than 2.00%: at worst 101.0 against 100.0 MB/s at 1 MiB, "
-            "1.00% apart; 1 run a side cannot tell smaller ones",
+            "BW-E and BW-F do not differ by more than 2.00%: at worst 101.0 against 100.0 MB/s at 1 MiB, 1.00% "
+            "apart; 1 run per side cannot show smaller ones",
         ),
         (
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
             [record("edr", {M: 103.0}), record("fdr", {M: 100.0})],
             "fail",
-            "BW-E and BW-F differ by more than 2.00%: at worst 103.0 against 100.0 MB/s at 1 MiB, 3.00% "
-            "apart; 1 run a side cannot tell smaller ones",
+            "BW-E and BW-F differ by more than 2.00%: at worst 103.0 against 100.0 MB/s at 1 MiB, 3.00% apart; 1 run "
+            "per side cannot show smaller ones",
         ),
         (
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
             [record(f, {M: v}) for f in ("edr", "fdr") for v in (100.0, 103.0, 106.0)],
             "not-judged",
-            "not judged: cannot tell 2.00% apart, the repeats themselves spread by 5.83%",
+            "not judged: a difference of 2.00% cannot be seen, the repeats themselves spread by 5.83%",
         ),
         (
             f"{{form: spread, of: {A}, high: 0.05}}",
@@ -302,13 +302,13 @@ WRF = "wrf/wrf/conus12km-v3/4-nodes over {} with hpcx"
         ("form: ahead", (1319, 1279), "fail", "{A} is not ahead of {B}: 1319 against 1279 s"),
         (
             *("form: same, within: 0.073", (1852, 1727), "pass"),
-            "{A} and {B} do not differ by more than 7.30%: 1852 against 1727 s, 7.24% apart; 1 run a side cannot tell "
-            "smaller ones",
+            "{A} and {B} do not differ by more than 7.30%: 1852 against 1727 s, 7.24% apart; 1 run per side cannot "
+            "show smaller ones",
         ),
         (
             *("form: same, within: 0.072", (1852, 1727), "fail"),
-            "{A} and {B} differ by more than 7.20%: 1852 against 1727 s, 7.24% apart; 1 run a side cannot tell smaller "
-            "ones",
+            "{A} and {B} differ by more than 7.20%: 1852 against 1727 s, 7.24% apart; 1 run per side cannot show "
+            "smaller ones",
         ),
         ("form: ratio, high: 1", (1279, 1319), "pass", "{A} is 0.97 times {B}, expected at most 1"),
     ],
@@ -407,10 +407,10 @@ NAME = "osu/osu_bw over edr with hpcx"
         ),
         (FALL, (10, 20, 18, 17), "pass", "falls from 16 KiB: 18.00 MB/s at 16 KiB is 10.0% below the 20.00 MB/s at 8"),
         (FALL, (10, 20, 18, 19), "fail", "does not fall from 16 KiB: 19.00 MB/s at 32 KiB is 5.0% below the 20.00"),
-        (FALL, (10, 20), "fail", "has no message size from 16 KiB behind another one, where it is to fall"),
-        (PEAK, (10, 20, 30, 25), "pass", "has its peak, 30.00 MB/s at 16 KiB; asked is a peak from 16 KiB"),
-        (PEAK, (10, 40, 30, 25), "fail", "has its peak, 40.00 MB/s at 8 KiB; asked is a peak from 16 KiB"),
-        (PEAK, (10, 20), "fail", "has its peak, 20.00 MB/s at 8 KiB; asked is a peak from 16 KiB"),
+        (FALL, (10, 20), "fail", "has no message size from 16 KiB after another one, where it should fall"),
+        (PEAK, (10, 20, 30, 25), "pass", "has its peak, 30.00 MB/s at 16 KiB; expected a peak from 16 KiB"),
+        (PEAK, (10, 40, 30, 25), "fail", "has its peak, 40.00 MB/s at 8 KiB; expected a peak from 16 KiB"),
+        (PEAK, (10, 20), "fail", "has its peak, 20.00 MB/s at 8 KiB; expected a peak from 16 KiB"),
     ],
 )
 def test_the_shape_of_one_curve(
@@ -437,16 +437,15 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
         ),
         (
             "{form: ratio, of: edr-bw, to: fdr-bw}",
-            "relations[0]: found no low or high, expected it in a relation of the form ratio",
+            "relations[0]: found no low or high, expected one in a relation of the form ratio",
         ),
         (
             "{form: ahead, of: edr-bw}",
-            "relations[0]: found no to, expected it in a relation of the form ahead",
+            "relations[0]: found no to, expected one in a relation of the form ahead",
         ),
         (
             "{form: ahead, of: edr-bw, to: fdr-bw, within: 0.1}",
-            "relations[0].within: found the field within, expected of by, to, where alone in the form ahead; "
-            "leave it out",
+            "relations[0].within: found the field within, expected only by, to, where in the form ahead; leave it out",
         ),
         (
             "{form: ahead, of: edr-bv, to: fdr-bw}",
@@ -484,24 +483,24 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
         ),
         (
             f"{{form: crossover, of: {A}, to: {B}, between: {{from: 8K}}}}",
-            "relations[0].between: found an open end, expected both from and to: between them the curves cross",
+            "relations[0].between: found an open end, expected both from and to: the curves cross between them",
         ),
         (
             f"{{form: dip, of: {LA}, by: 0.1, margin_reason: a graph}}",
-            "relations[0].of: found latency, expected a metric of which more is better in the form dip",
+            "relations[0].of: found latency, expected a metric for which more is better in the form dip",
         ),
         (
             f"{{form: fall, of: {A}, by: 0.1}}",
-            "relations[0]: found no margin_reason, expected it in a relation of the form fall",
+            "relations[0]: found no margin_reason, expected one in a relation of the form fall",
         ),
         (
             f"{{form: fall, of: {A}, by: 1.5, margin_reason: a graph}}",
-            "relations[0].by: found 1.5, expected a fraction above 0 and below 1: by how much a fall is below the best "
-            "before it",
+            "relations[0].by: found 1.5, expected a fraction above 0 and below 1: how far a fall is below the best "
+            "value before it",
         ),
         (
             f"{{form: peak, of: {A}, to: {B}, between: {{from: 8K}}}}",
-            "relations[0].to: found the field to, expected of between alone in the form peak; leave it out",
+            "relations[0].to: found the field to, expected only between in the form peak; leave it out",
         ),
         (
             f"{{form: faster, of: {A}, to: {B}}}",
@@ -552,8 +551,8 @@ def test_no_relation_is_judged_of_a_rehearsal(tmp_path: Path) -> None:
         ),
         (
             *("EDR is about FDR", f"{{form: same, of: {A}, to: {B}, within: 0.1}}"),
-            'found a margin without a reason, expected a margin_reason, since it says "about"; say why the margin is '
-            "what it is",
+            'found a margin without a reason, expected a margin_reason, since it says "about"; say why the margin '
+            "has this value",
         ),
     ],
 )

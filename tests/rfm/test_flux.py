@@ -99,5 +99,5 @@ def test_a_systems_file_has_its_words() -> None:
         "--setattr=bank=abc", "--queue=pbatch", "--requires=gpu|-slow", "--exclusive",
     )  # fmt: skip
     assert why_not("flux-batch", settings(qos="high")) == (
-        "qos", "a setting that the scheduler flux-batch has an option for: account, partition, constraint, exclusive",
+        "qos", "a setting for which the scheduler flux-batch has an option: account, partition, constraint, exclusive",
     )  # fmt: skip

@@ -147,7 +147,7 @@ def test_the_library_of_a_run_is_compared_as_far_as_both_are_named(
 def test_a_value_that_the_table_does_not_know_is_refused_and_never_compared(name: str, text: str) -> None:
     why = why_unreadable(name, text)
     condition = CONDITIONS[name]
-    assert why == f'{name}: found "{text}", expected {condition.expected}; what these words cannot say belongs in note'
+    assert why == f'{name}: found "{text}", expected {condition.expected}; put into note what these words cannot say'
     assert read(name, text) == ()
     assert unlike(name, text, Seen({"turbo": "on", "smt": "on", "governor": "powersave", "kernel": "6.1.0"})) == ()
 

@@ -46,8 +46,8 @@ def changed(site: Site, **changes: Any) -> System:
 
 
 REASONS = [
-    ("eth", "mpich", 2, UNIBAND, "eth has 1 rail a node (eth0)"),
-    ("hsn", "mpich", 4, UNIBAND, "hsn has 2 rails a node (hsn0, hsn1)"),
+    ("eth", "mpich", 2, UNIBAND, "eth has 1 rail per node (eth0)"),
+    ("hsn", "mpich", 4, UNIBAND, "hsn has 2 rails per node (hsn0, hsn1)"),
     ("hsn", "mpich", 1, Need("Big", "imb", "imb/Alltoall", 8), "needs 8 nodes, virtual has 4"),
     (
         *("hsn", "openmpi", 1, UNIBAND),
@@ -111,7 +111,7 @@ def test_a_stack_that_cannot_be_told_the_fabrics_class_says_why(virtual: Site) -
 def test_a_check_of_some_kinds_of_fabric_runs_over_those_alone(virtual: Site) -> None:
     need = Need("Bandwidth", "imb", "fabtests/fi_rdm_tagged_bw", 2, kinds=("slingshot", "efa"))
     assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
-        "fabtests/fi_rdm_tagged_bw is measured over fabrics of kind slingshot and efa alone, not tcp"
+        "fabtests/fi_rdm_tagged_bw is measured only over fabrics of kind slingshot and efa, not tcp"
     )
     slingshot = virtual.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})
     system = changed(virtual, fabrics={"hsn": slingshot})
@@ -123,12 +123,12 @@ def test_a_check_of_some_kinds_of_fabric_runs_over_those_alone(virtual: Site) ->
 def test_a_rank_on_every_core_needs_to_know_how_many_and_nodes_of_ones_own(virtual: Site) -> None:
     need = Need("OsuCores", "imb", "imb/Uniband", 2, every_core=True)
     assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
-        "a rank on every core of a node needs nodes of their own, and those of virtual share a host's"
+        "a rank on every core needs nodes with their own cores; those of virtual share one host's"
     )
     real = changed(virtual, provider="nodes")
     unknown = real.model_copy(update={"nodes": virtual.system.nodes.model_copy(update={"hardware": None})})
     assert why_not(unknown, "hsn", "mpich", 1, need) == (
-        "virtual does not say how many cores a node has (nodes: hardware: cores)"
+        "virtual does not state the number of cores per node (nodes: hardware: cores)"
     )
     stated = {"hardware": NodeHardware.model_validate({"cores": 112, "memory": "500G"})}
     known = real.model_copy(update={"nodes": virtual.system.nodes.model_copy(update=stated)})
@@ -146,7 +146,7 @@ def test_a_single_host_stands_in_for_any_number_of_nodes(virtual: Site) -> None:
 
 def test_the_first_reason_is_the_systems_own(virtual: Site) -> None:
     """Missing rails come before a missing tool, and that comes before what the stack cannot do."""
-    assert why_not(virtual.system, "eth", "openmpi", 2, ALLREDUCE) == "eth has 1 rail a node (eth0)"
+    assert why_not(virtual.system, "eth", "openmpi", 2, ALLREDUCE) == "eth has 1 rail per node (eth0)"
 
 
 def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None:
@@ -217,7 +217,7 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
     }
     reasons = {(c.test.fabric, c.test.stack, c.test.rails, c.test.check): c.reason for c in cells if not c.named}
     absent = {stack: entry.absent for stack, entry in virtual.system.stacks.items()}
-    assert reasons["eth", "mpich", 2, "ImbUniband"] == "eth has 1 rail a node (eth0)"
+    assert reasons["eth", "mpich", 2, "ImbUniband"] == "eth has 1 rail per node (eth0)"
     assert reasons["hsn", "openmpi", 1, "ImbUniband"] == absent["openmpi"]["imb"]
     assert reasons["hsn", "intelmpi", 2, "NetpipeStream"] == absent["intelmpi"]["netpipe"]
     assert reasons["eth", "mpich", 1, "OsuLatency"] == absent["mpich"]["osu"]
@@ -316,7 +316,7 @@ def test_features_and_reasons_agree_where_nodes_have_gpus(with_gpus: System) -> 
 @pytest.mark.parametrize(
     ("fabric", "stack", "reason"),
     [
-        ("ndr", "mpich", "made states no device_buffers for mpich: cuda or rocm, where library and benchmarks have it"),
+        ("ndr", "mpich", "made states no device_buffers for mpich: set it if library and benchmarks use cuda or rocm"),
         ("eth", "openmpi", "openmpi on tcp: TCP does not reach the memory of GPUs: each message is copied through "
          "host memory, and the tests of host buffers measure that"),
     ],

@@ -97,8 +97,8 @@ def test_what_is_asked_of_an_environment(asked: tuple[Any, ...], terms: list[str
 
 
 ONE_PAIR = (
-    "with a NIC per rank its one pair of ranks uses one of 2 rails: that is judged with at least a pair a rail "
-    "(osu_mbw_mr, IMB's Uniband)"
+    "with a NIC per rank its one pair of ranks uses 1 of 2 rails: this policy is judged with at least one pair per "
+    "rail (osu_mbw_mr, IMB's Uniband)"
 )
 
 
@@ -108,8 +108,8 @@ def test_a_nic_per_rank_is_never_judged_by_one_pair(qdr: System) -> None:
     assert why_not(*key, RATE, "nic-per-rank") is None
     assert why_not(*key, BANDWIDTH, "round-robin") is None
     assert pairs_reason("nic-per-rank", 4, 2) == (
-        "with a NIC per rank its 2 pairs of ranks use 2 of 4 rails: that is judged with at least a pair a rail "
-        "(osu_mbw_mr, IMB's Uniband)"
+        "with a NIC per rank its 2 pairs of ranks use 2 of 4 rails: this policy is judged with at least one pair per "
+        "rail (osu_mbw_mr, IMB's Uniband)"
     )
 
 

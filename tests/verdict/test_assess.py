@@ -275,7 +275,7 @@ def test_a_node_without_counters_fails(assessed: Assess, counters_text: Callable
     [
         (
             lambda text: text.replace("1a2b3c4d-17", "99999999-1"),
-            "path not proven: the counters of vn2 cannot be used: the file is of another run (99999999-1, expected "
+            "path not proven: the counters of vn2 cannot be used: the file is from another run (99999999-1, expected "
             "1a2b3c4d-17)",
         ),
         (

@@ -150,8 +150,8 @@ def test_a_legacy_counter_that_got_full_is_no_proof(tmp_path: Path) -> None:
     proof = pair.judged({"vn1": {pair.counter("vn1", 0, "counters/port_xmit_data"): 2**32 - 1}}, plan)
     assert (proof.state, blamed(proof)) == ("not-proven", set())
     assert proof.sentence == (
-        "path not proven: rail mlx4_0:1 of vn1 has a full counter of bytes sent: it stands at its maximum and counts "
-        "no more"
+        "path not proven: rail mlx4_0:1 of vn1 has a full counter of bytes sent: it is at its maximum and no longer "
+        "counts"
     )
 
 

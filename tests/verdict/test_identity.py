@@ -39,7 +39,7 @@ def test_what_was_meant_passes_without_a_word(assessed: Assess, had: Callable[..
 @pytest.mark.fault(
     "stack",
     "mpirun of Open MPI started a benchmark of MPICH",
-    'the launcher /usr/bin/mpirun says "mpirun.openmpi (OpenRTE) 4.1.4": it is that of Open MPI, expected that of ',
+    'the launcher /usr/bin/mpirun says "mpirun.openmpi (OpenRTE) 4.1.4": it belongs to Open MPI, expected the ',
 )
 def test_another_librarys_launcher_is_named_before_the_error_that_comes_of_it(assessed: Assess, said: str) -> None:
     found = assessed(

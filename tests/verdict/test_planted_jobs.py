@@ -136,7 +136,7 @@ def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        fault("earlier-run", "session", "counters that an earlier run left", "the file is of another run (9",
+        fault("earlier-run", "session", "counters that an earlier run left", "the file is from another run (9",
               "1a2b3c4d-17", "99999999-1"),
         fault("other-version", "session", "a counter reader of another version", "the file has format 2, expected 1",
               "railyard-counters 1 ", "railyard-counters 2 "),

@@ -198,9 +198,9 @@ def test_an_output_that_was_read_in_part_fails_and_says_so(run: Run, said: str) 
     assert late.sentence == "the job exited 1, expected 0" and late.remarks == (why,)
 
 
-@pytest.mark.fault("output", "a benchmark that is ended for what it prints", "a job prints at most 1 GiB")
+@pytest.mark.fault("output", "a benchmark that is ended for what it prints", "a job may print at most 1 GiB")
 def test_a_job_that_was_ended_for_its_length_says_that_and_not_its_exit_code(run: Run, said: str) -> None:
-    cut = "the job's output was cut at 1,073,741,824 bytes: a job prints at most 1 GiB (printed-most)"
+    cut = "the job's output was cut at 1,073,741,824 bytes: a job may print at most 1 GiB (printed-most)"
     long = "the job's output has 1,073,741,824 bytes, at most 33,554,432 are judged"
     for code in (153, 0, None):
         verdict = run(WHOLE, cut=cut, too_long=long, exit_code=code, timed_out=code is None).verdict

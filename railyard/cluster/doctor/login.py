@@ -57,7 +57,7 @@ def findings(login: Login, system: System) -> Iterator[Finding]:
     """Yield what is wrong on the login host."""
     yield from _python(login)
     if login.state is not None:
-        yield problem(WHERE, login.state, "results are kept there: give yourself the right to write, or move the site")
+        yield problem(WHERE, login.state, "results are kept there: get write permission, or move the site")
     if login.file_clock_s is not None and abs(login.file_clock_s) > _FILE_CLOCK_SLACK_S:
         direction = "ahead of" if login.file_clock_s > 0 else "behind"
         yield problem(
@@ -86,7 +86,7 @@ def _python(login: Login) -> Iterator[Finding]:
         yield problem(
             WHERE,
             f"found ReFrame {login.reframe}, expected 4.10.4 or a later 4.10",
-            "make venv: the guards against silent passes rest on that version's behaviour",
+            "make venv: the guards against silent passes depend on that version's behaviour",
         )
 
 

@@ -47,7 +47,7 @@ def test_without_write_the_file_is_printed_and_nothing_is_written(
     assert "system: hdrsys\n" in answer.out
     assert [line.split(" (")[0] for line in answer.err.splitlines()] == [
         "look at: mlx5_1:1",
-        "look at: Spack is to build benchmarks and is not on the search path: railyard spack bootstrap fetches it",
+        "look at: Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it",
         "look at: mlx5_2:1 has no link",
         "look at: eno2 has no link",
     ]
@@ -106,7 +106,7 @@ def test_json_says_the_same_to_programs(home: Path, capsys: pytest.CaptureFixtur
     assert main(["detect", "--root", HDR, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["missing"] == [
-        "Spack is to build benchmarks and is not on the search path: railyard spack bootstrap fetches it"
+        "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it"
     ]
     assert (told["format"], told["name"], told["host"], told["numa_nodes"]) == (1, "hdrsys", "node017", 2)
     assert [(fabric["name"], fabric["link"], len(fabric["rails"])) for fabric in told["fabrics"]] == [

@@ -27,7 +27,7 @@ def test_the_silent_ones_are_named(expected: Expected) -> None:
     readings = own("vn1", "vn3.site")
     report = with_silent(expected, readings, judge(expected, readings), 4)
     assert verdict_sentence(expected, report) == (
-        "the fabric: found 2 nodes that showed a rail, not vn2, vn4, expected 4 nodes; look at the job's output for "
+        "the fabric: found 2 nodes that showed a rail, not vn2, vn4, expected 4 nodes; read in the job's output "
         "what the others printed"
     )
 

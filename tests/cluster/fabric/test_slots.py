@@ -35,17 +35,17 @@ def test_a_slot_as_the_file_has_it_is_none(expected: Expected) -> None:
         (
             {"width": 8},
             "vn1 mlx5_0: found PCIe Gen3 x8 (0000:3b:00.0), 7202 MB/s at most, expected PCIe Gen3 x16; put it into a "
-            "slot with all lanes wired, or reseat it and its riser; look at bifurcation in the BIOS",
+            "slot with all lanes wired, or reseat it and its riser; check bifurcation in the BIOS",
         ),
         (
             {"speed": "5 GT/s"},
-            "vn1 mlx5_0: found PCIe Gen2 x16 (0000:3b:00.0), 7314 MB/s at most, expected PCIe Gen3 x16; look at the "
+            "vn1 mlx5_0: found PCIe Gen2 x16 (0000:3b:00.0), 7314 MB/s at most, expected PCIe Gen3 x16; check the "
             "slot's speed in the BIOS, reseat the card and its riser, and update its firmware",
         ),
         (
             {"width": 8, "max_width": 8},
             "vn1 mlx5_0: found PCIe Gen3 x8 (0000:3b:00.0), 7202 MB/s at most, expected PCIe Gen3 x16; the card itself "
-            "says that it can do PCIe Gen3 x8: is it another card than the file has?",
+            "supports only PCIe Gen3 x8: is it another card than in the file?",
         ),
         (
             {"speed": "Unknown", "width": 0},
@@ -60,7 +60,7 @@ def test_a_slot_as_the_file_has_it_is_none(expected: Expected) -> None:
         (
             {"speed": "16.0 GT/s PCIe"},
             "vn1 mlx5_0: found PCIe Gen4 x16, expected PCIe Gen3 x16; better than the file says: correct slot in "
-            "systems/made.yaml, by which limits are computed",
+            "systems/made.yaml; limits are computed from it",
         ),
     ],
 )
@@ -278,7 +278,7 @@ def test_a_device_that_is_no_pci_device_has_no_slot(tmp_path: Path) -> None:
         (
             *("newnic", "remark"),
             "vn1 mlx5_0: found the driver newnic, expected mlx5_core (counters: mlx5); no table has this driver: link "
-            "and slot are judged, counters by their standard names alone",
+            "and slot are judged, counters only by their standard names",
         ),
     ],
 )

@@ -97,7 +97,7 @@ def test_a_fault_is_its_own_fabrics_alone(folder: Path, judged: Callable[[str], 
     )
     assert judged("edr").findings == ()
     assert [sentence.partition(";")[0] for sentence in sentences(judged("fdr"))] == [
-        "the fabric: found no subnet manager that answers, asked from mlx4_0_2, expected a subnet manager that governs "
+        "the fabric: found no subnet manager that answers, asked from mlx4_0_2, expected a subnet manager in charge "
         "(MASTER)",
         "vn2 mlx4_0 port 2: found SymbolErrorCounter 77 since they were cleared, expected at most 10",
     ]

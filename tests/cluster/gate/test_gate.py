@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
 NOT_SENT = "loopback, memory, pair (no --traffic)"
-FIRST = "counters (no gate of this boot to compare with)"
+FIRST = "counters (no earlier gate since this boot to compare with)"
 
 
 def test_a_node_that_is_well_is_fit_and_says_what_was_not_checked(site: Site) -> None:
@@ -131,7 +131,7 @@ def test_ethernet_has_no_loopback_and_no_slot_that_its_file_does_not_name(site: 
     assert found.out == (
         f"n1: fit: links; not checked: slot of eth1 (the system's file names no slot), {FIRST}, "
         "tx_errors, rx_crc_errors, rx_frame_errors, tx_carrier_errors of eth1 (the kernel shows none), "
-        "loopback of eth1 (no loopback over TCP: the kernel shortens the way), memory (gate.memory_mb_s is not set), "
+        "loopback of eth1 (no loopback over TCP: the kernel takes a shortcut), memory (gate.memory_mb_s is not set), "
         "pair (no --neighbour)\n"
     )
     (site.tree.root / "sys/class/net/eth1/speed").write_text("1000\n")
@@ -272,13 +272,13 @@ def test_a_gate_whose_time_is_over_is_undecided_and_ends_what_it_started(site: S
     waiting = once_hung(number, "SIGALRM")
     found = site.gate()
     waiting.join()
-    assert (found.code, found.out, found.err) == (3, "n1: undecided: its time of 50 s was over\n", "")
+    assert (found.code, found.out, found.err) == (3, "n1: undecided: its time of 50 s is over\n", "")
     ended(number)
     assert not log.exists()
 
 
 def test_the_timer_of_a_gate_ends_it() -> None:
-    with pytest.raises(ending.Stopped, match=r"^its time of 0\.01 s was over$"), ending.bounded(0.01):
+    with pytest.raises(ending.Stopped, match=r"^its time of 0\.01 s is over$"), ending.bounded(0.01):
         time.sleep(PATIENCE_S)
 
 
@@ -403,7 +403,7 @@ def test_a_folder_that_cannot_be_written_is_a_mistake_of_the_set_up(site: Site) 
     found = site.gate("--state", str(site.home / "file/below"))
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith(f"railyard: gate: {site.home}/file/below/n1.lock cannot be written (")
-    assert found.err.endswith("; name a folder that this user may write: --state DIR\n")
+    assert found.err.endswith(": name a folder that this user may write to: --state DIR\n")
 
 
 @pytest.mark.parametrize(

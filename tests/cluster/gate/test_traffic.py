@@ -208,7 +208,7 @@ def test_nothing_is_sent_over_what_is_faulty_or_beside_another_benchmark(bench: 
     bench.site.port("mlx5_1", rate="100 Gb/sec (2X HDR)")
     found = bench.site.gate("--traffic", "--verbose")
     assert found.code == 1
-    assert "  not checked: loopback: not measured after what was found" in found.out.splitlines()
+    assert "  not checked: loopback: not measured because of the faults above" in found.out.splitlines()
     bench.site.port("mlx5_1", rate="200 Gb/sec (4X HDR)")
     write(bench.site.tree.root / "proc/4711", {"comm": "osu_bw"})
     beside = bench.site.gate("--traffic")
@@ -224,7 +224,7 @@ def test_a_pair_is_measured_in_the_job_of_both_nodes_against_the_floor_of_the_li
 ) -> None:
     bench.says(neighbours=["n2"])
     outside = bench.site.gate("--traffic", "--neighbour", "n2")
-    assert "pair (not in a job of Slurm's that has both nodes)" in outside.out
+    assert "pair (not in a Slurm job with both nodes)" in outside.out
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
     found = bench.site.gate("--traffic", "--neighbour", "n2")
     assert (found.code, found.err) == (0, "")
@@ -283,8 +283,8 @@ def test_gates_of_many_nodes_are_a_line_each_and_silence_is_undecided(
     assert found.code == 1
     assert found.out.splitlines() == [
         "n1: unfit: mlx5_0 port 1: found Down (LinkUp), expected Active",
-        "n2: fit: links, slots; not checked: counters (no gate of this boot to compare with), loopback, memory, pair "
-        "(no --traffic)",
+        "n2: fit: links, slots; not checked: counters (no earlier gate since this boot to compare with), loopback, "
+        "memory, pair (no --traffic)",
         "n3: undecided: no answer; srun said: srun: error: n3: task 2: Killed",
     ]
     (call,) = (site.programs / "srun").parent.glob("srun")
@@ -315,7 +315,7 @@ def test_a_gate_that_began_or_said_nothing_is_undecided_with_what_is_there_of_it
     (kept,) = (site.home / ".railyard/answers").iterdir()
     assert found.code == 3
     assert found.out.splitlines()[1:] == [
-        f"n2: undecided: it began to answer and did not end ({kept}/n2.1.part: 20 bytes)",
+        f"n2: undecided: it began to answer and did not finish ({kept}/n2.1.part: 20 bytes)",
         "n3: undecided: no answer; its gate ended with 127; srun said: no python",
     ]
     assert found.out.startswith("n1: fit: ")
@@ -333,8 +333,8 @@ def test_where_no_answers_can_be_kept_nodes_answer_through_srun_and_that_is_said
     found = site.gate("--nodes", "n2")
     assert (found.code, found.out.startswith("n2: fit: links, slots")) == (0, True)
     assert found.err == (
-        f"railyard: gate: {site.home}/.railyard/answers cannot be written (Not a directory): all nodes answer through "
-        "srun\n"
+        f"railyard: gate: {site.home}/.railyard/answers cannot be written (Not a directory), so all nodes answer "
+        "through srun\n"
     )
 
 
@@ -351,6 +351,6 @@ def test_a_scheduler_that_starts_no_step_here_is_a_sentence(site: Site) -> None:
     found = site.gate("--nodes", "n1", system="eth")
     assert (found.code, found.out) == (2, "")
     assert found.err == (
-        "railyard: gate: no step is started here under the scheduler local; inside a job of yours run on every node: "
+        "railyard: gate: with the scheduler local no step is started here; inside your own job, run on every node: "
         "railyard gate --system eth\n"
     )

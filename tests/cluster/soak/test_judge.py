@@ -51,18 +51,18 @@ def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
         (
             {3: {"rx_crc_errors": 1}},
             "problem",
-            "vn1 hsn0: errors grew, an hour: rx_crc_errors 60; change the cable or transceiver, then the port",
+            "vn1 hsn0: errors per hour grew: rx_crc_errors 60; change the cable or transceiver, then the port",
         ),
         (
             {5: {"rx_dropped": 3}},
             "remark",
-            "vn1 hsn0: errors grew, an hour: rx_dropped 180; a signal of load: compare the rails with one another",
+            "vn1 hsn0: errors per hour grew: rx_dropped 180; a signal of load: compare the rails with each other",
         ),
         (
             {3: {"tx_bytes": -400_000_000, "rx_bytes": -300_000_000}},
             "problem",
-            "vn1 hsn0: it stalled both ways from 20 s on: 7.0 MB/s at worst, usually 47.0 MB/s; see what else happened "
-            "then: the node's log, the switch's, another job",
+            "vn1 hsn0: it stalled both ways from 20 s on: 7.0 MB/s at worst, usually 47.0 MB/s; check what else "
+            "happened then: the logs of node and switch, other jobs",
         ),
     ],
 )
@@ -116,7 +116,7 @@ def test_partners_of_a_rail_that_is_sick_are_not_blamed() -> None:
 
 def test_a_stream_that_stalls_between_two_rails_that_are_well_is_named_once() -> None:
     assert ring({"tx_bytes": SLOW}, {"rx_bytes": SLOW}, {}) == [
-        "vn1 hsn0: what it sends vn2 stalled from 20 s on, and nothing else of the two rails"
+        "vn1 hsn0: what it sends vn2 stalled from 20 s on, and nothing else on the two rails stalled"
     ]
     assert ring({"tx_bytes": SLOW}, {}, {}) == [], "what was sent and not received is no stall of the stream"
 

@@ -206,12 +206,12 @@ def test_every_rail_of_every_node_is_loaded_once_and_of_three_nodes_one_twice(si
 @pytest.mark.parametrize(
     ("nodes", "fabric", "stack", "sentence"),
     [
-        (("n1",), None, None, "soak: found n1, expected two nodes or more, since each rail is loaded between two"),
+        (("n1",), None, None, "soak: found n1, expected two nodes or more, since load goes between two nodes"),
         (
             ("n1", "n2"),
             "ib",
             "verbs",
-            "soak: found no stack of made that drives ib (ib) and has osu or imb (asked for was verbs), expected one; "
+            "soak: found no stack of made that can use ib (ib) and has osu or imb (you asked for verbs), expected one; "
             "install it, or name another fabric (--system NAME:FABRIC)",
         ),
         (
@@ -267,12 +267,12 @@ def test_the_counters_of_a_driver_become_bytes_errors_and_signals() -> None:
     assert dict(first.errors) == {"symbol_error": 360.0, "port_xmit_wait (signal)": 36_000.0}
     assert (second.changes, second.first_change_s) == (2, 20.0)
     said = [(each.weight, each.sentence.partition(";")[0]) for each in findings([first, second], ())]
-    signal = "errors grew, an hour: port_xmit_wait (signal) 3.6e+04"
+    signal = "errors per hour grew: port_xmit_wait (signal) 3.6e+04"
     assert said == [
-        ("problem", "n1 mlx5_0:1: errors grew, an hour: symbol_error 360"),
+        ("problem", "n1 mlx5_0:1: errors per hour grew: symbol_error 360"),
         ("remark", f"n1 mlx5_0:1: {signal}"),
         ("problem", "n2 mlx5_0:1: its link went up or down 2 times, first seen after 20 s"),
-        ("problem", "n2 mlx5_0:1: errors grew, an hour: link_downed 120, symbol_error 360"),
+        ("problem", "n2 mlx5_0:1: errors per hour grew: link_downed 120, symbol_error 360"),
         ("remark", f"n2 mlx5_0:1: {signal}"),
     ]
 
@@ -484,7 +484,7 @@ def test_a_soak_is_a_job_whose_readings_are_judged(bed: Path, home: Path, capsys
     assert [line.split()[:2] for line in said.out.splitlines()[3:7]] == [
         ["n1", "mlx5_0:1"], ["n1", "mlx5_1:1"], ["n2", "mlx5_0:1"], ["n2", "mlx5_1:1"],
     ]  # fmt: skip
-    assert "job 7: 2 nodes, 2 rails a node; its files are in " in said.err
+    assert "job 7: 2 nodes, 2 rails per node; its files are in " in said.err
     (file,) = (home / ".railyard/soaks").glob("*.jsonl")
     readings, streams = read(file)
     assert (len(readings), streams[0]) == (3, ("n1", "n2", "mlx5_0:1"))

@@ -38,13 +38,13 @@ def test_a_whole_file_gives_deltas_for_each_device() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "the file is empty or none of the counter reader's"),
-        ("hello world\n", "the file is empty or none of the counter reader's"),
+        ("", "the file is empty, or not from the counter reader"),
+        ("hello world\n", "the file is empty, or not from the counter reader"),
         (
             WHOLE.replace("counters 1", "counters 2"),
             "the file has format 2, expected 1: reader and library are of different versions",
         ),
-        (WHOLE.replace("run1", "run0"), "the file is of another run (run0, expected run1)"),
+        (WHOLE.replace("run1", "run0"), "the file is from another run (run0, expected run1)"),
         (HEAD + BEFORE, "the file has no end: the run was killed before the counters were read again"),
         (WHOLE[:-1], "the file has no end: the run was killed before the counters were read again"),
         (WHOLE.replace("after at", "r at"), 'the file is garbled at "r at 12.50": two processes wrote it'),
@@ -109,7 +109,7 @@ def test_a_driver_row_gives_unit_width_and_names(monkeypatch: pytest.MonkeyPatch
     assert device.tx.delta_bytes == 80
     assert device.rx == Direction(28, 4 * 4294967295, full=True)
     assert device.rx.delta_bytes is None
-    assert device.trouble == "has a full counter of bytes received: it stands at its maximum and counts no more"
+    assert device.trouble == "has a full counter of bytes received: it is at its maximum and no longer counts"
     assert (device.carrier_before, device.carrier_after) == (True, False)
 
 

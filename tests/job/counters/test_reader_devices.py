@@ -215,7 +215,7 @@ def test_a_legacy_counter_at_its_maximum_is_full(tree: Tree) -> None:
     port = tree.port("mlx4_0", counters=IB, driver="mlx4_core")
     changes = {port / "counters/port_xmit_data": 2**32 - 1}
     found = device(tree.run("mlx4_0:1", changes, drivers={"mlx4_0:1": "mlx4"}), "mlx4_0:1")
-    assert found.trouble == "has a full counter of bytes sent: it stands at its maximum and counts no more"
+    assert found.trouble == "has a full counter of bytes sent: it is at its maximum and no longer counts"
 
 
 def test_a_wide_counter_goes_on_there(tree: Tree) -> None:
@@ -228,7 +228,7 @@ def test_a_wide_counter_goes_on_there(tree: Tree) -> None:
 def test_a_card_of_another_driver_than_the_file_says_is_not_counted(tree: Tree) -> None:
     tree.port("mlx5_0", counters=IB, driver="mlx5_core")
     found = device(tree.run("mlx5_0:1", drivers={"mlx5_0:1": "hfi1"}), "mlx5_0:1")
-    assert found.trouble == "is driven by mlx5_core, and the system's file says counters: hfi1"
+    assert found.trouble == "is driven by mlx5_core, but the system's file says counters: hfi1"
 
 
 def test_the_second_reading_waits_for_the_lifespan_of_the_counters(tree: Tree) -> None:

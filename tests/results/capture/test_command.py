@@ -189,7 +189,7 @@ def slow_home(site: Path, made_runs: tuple[Record, ...], monkeypatch: pytest.Mon
 
 WEAK = (
     "left out: osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found 4842 MB/s, 40.1 % of what the link "
-    "gives for messages of 4 MiB: no slow run would fail it, expected at least 6032 MB/s (50.0 %, reference-share); "
+    "gives for messages of 4 MiB: no slow run would fail, expected at least 6032 MB/s (50.0 %, reference-share); "
     "find what makes it slow and run it again, or say why it may be in below_link (share and reason) of "
     "references/site.yaml\n"
 )

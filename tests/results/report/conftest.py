@@ -33,7 +33,7 @@ STRIPING = {"openmpi": 65536, "mpich": 16384}
 NO_IMB = "The packaged IMB binary needs libmpi.so.12 and does not run under Open MPI (libmpi.so.40)."
 NO_NETPIPE = "Debian's NPmpich2 hangs at its end once in three runs."
 NO_STRIPES = "Intel MPI 2021.18 over OFI tcp takes two interfaces and silently uses one."
-NO_SECOND = "eth has 1 rail a node (eth0)"
+NO_SECOND = "eth has 1 rail per node (eth0)"
 IMB = ("imb/PingPong", "imb/Uniband", "imb/Biband", "imb/Allreduce")
 NETPIPE = ("netpipe/pingpong", "netpipe/stream", "netpipe/bidirectional")
 

@@ -65,7 +65,7 @@ def test_the_matrix_has_states_in_words_and_the_reason_of_each_hole(
     text = Page(html_report(faulty_run, cells=all_cells)).text
     assert "1 fail netpipe/stream 2 pass netpipe/pingpong , netpipe/bidirectional 4 more cannot run here" in text
     assert "does not run Intel MPI 2021.18 over OFI tcp takes two interfaces and silently uses one." in text
-    assert "Nothing runs on eth, 2 rails: eth has 1 rail a node (eth0)" in text
+    assert "Nothing runs on eth, 2 rails: eth has 1 rail per node (eth0)" in text
     assert (
         "The packaged IMB binary needs libmpi.so.12 and does not run under Open MPI (libmpi.so.40). hsn, 1 rail, "
         "openmpi: 4 benchmarks; hsn, 2 rails, openmpi: 4 benchmarks" in text

@@ -34,7 +34,7 @@ def test_a_cell_counts_its_states_and_takes_the_colour_of_the_worst(
 def test_a_place_where_no_stack_runs_anything_for_one_reason_is_a_line_not_a_row(
     healthy_run: list[Record], all_cells: list[Cell]
 ) -> None:
-    assert matrix(healthy_run, all_cells).idle == (("eth, 2 rails", ("eth has 1 rail a node (eth0)",)),)
+    assert matrix(healthy_run, all_cells).idle == (("eth, 2 rails", ("eth has 1 rail per node (eth0)",)),)
 
 
 def test_a_cell_in_which_nothing_runs_for_one_reason_says_it(faulty_run: list[Record], all_cells: list[Cell]) -> None:

@@ -106,7 +106,7 @@ def test_a_job_that_prints_without_end_is_ended_at_its_limit_under_every_schedul
     assert left.cut() is None, "8 KiB are no cut output where a job may print more"
     monkeypatch.setattr(output_bound, "most_bytes", lambda: 8192)
     why = plan(virtual).runner.evidence(MadeCheck(), left, plan(virtual).launch, Placing(None)).cut
-    assert why == f"{said} 8,192 bytes: a job prints at most 1 GiB (printed-most), and was ended for more"
+    assert why == f"{said} 8,192 bytes: a job may print at most 1 GiB (printed-most), so it was ended"
 
 
 def test_a_job_of_a_testbed_bounds_each_file_of_its_processes_and_one_of_a_scheduler_none(virtual: Site) -> None:

@@ -94,7 +94,7 @@ def test_a_system_with_gpus_has_them_with_the_library_alone(tmp_path: Path) -> N
     reasons = Counter(cell.reason for cell in cells if cell.test.stack == "openmpi")
     assert set(reasons) == {
         "nccl does not measure openmpi but another library: its stack is nccl or rccl",
-        "no network carries a pair within a node: it is measured once, with ndr and one rail",
+        "a pair within a node uses no network: it is measured once, with ndr and one rail",
     }
 
 

@@ -60,17 +60,16 @@ def test_a_check_that_is_told_nothing_keeps_its_own() -> None:
 @pytest.mark.parametrize(
     ("takes", "names", "sentence"),
     [
-        (Takes(), ("num_nodes",), "-S num_nodes: found 16, expected the 2 that it always has"),
+        (Takes(), ("num_nodes",), "-S num_nodes: found 16, expected 2, which it always has"),
         (
             Takes(swept=True),
             ("num_nodes",),
-            "-S num_nodes: found 16, expected none: it has a test for each of several numbers, which -P nodes=… "
-            "chooses",
+            "-S num_nodes: found 16, expected none: it has a test for each of several numbers, choose with -P nodes=…",
         ),
         (
             Takes(),
             ("ranks_per_node",),
-            "-S ranks_per_node: found 1, expected none: its ranks a node are always its own",
+            "-S ranks_per_node: found 1, expected none: its number of ranks per node is fixed",
         ),
         (
             COLLECTIVE,

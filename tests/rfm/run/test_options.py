@@ -93,14 +93,14 @@ def promised(*checks: str) -> list[TestId]:
         (
             ("-S", "num_nodes=16"),
             ("OsuLatency", "Hpl"),
-            "-S num_nodes=16: OsuLatency does not take it, expected the 2 that it always has; Hpl and OsuAllreduce can "
-            "be given it",
+            "-S num_nodes=16: OsuLatency does not take it, expected 2, which it always has; Hpl and OsuAllreduce "
+            "can be given it",
         ),
         (
             ("-S", "OsuLatency.ranks_per_node=2"),
             ("OsuLatency",),
-            "-S OsuLatency.ranks_per_node=2: OsuLatency does not take it, expected none: its ranks a node are always "
-            "its own; no check can be given it",
+            "-S OsuLatency.ranks_per_node=2: OsuLatency does not take it, expected none: its number of ranks per "
+            "node is fixed; no check can be given it",
         ),
         (("-S", "num_nodes=16"), ("Hpl", "OsuAllreduce"), None),
         (("-S", "Hpl.num_nodes=16", "-S", "full=1"), ("OsuLatency", "Hpl"), None),

@@ -44,7 +44,7 @@ def loaded(folder: Path, entry: dict[str, str], asked: str, head: str = "") -> R
         pytest.param(
             ETH,
             "floor: 0.0906, sizes: {from: 1M}",
-            marks=pytest.mark.fault("reference", "a floor 1,000 times too low", "no slow run would fail it"),
+            marks=pytest.mark.fault("reference", "a floor 1,000 times too low", "no slow run would fail"),
             id="floor-a-thousandth",
         ),
         pytest.param(
@@ -109,9 +109,9 @@ def test_a_reference_near_its_link_or_with_a_reason_is_taken(
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (f"value: 12000, tolerance: {{low: 0.05}}, {WHY % 0.3}", "found a share beside a number that is 99.5 %"),
+        (f"value: 12000, tolerance: {{low: 0.05}}, {WHY % 0.3}", "found a share for a number that is 99.5 %"),
         (f"{LOW}, {WHY % 0.6}", "found 0.6, expected a share above 0 and below 0.5"),
-        (f"{LOW}, {WHY % 20}", "20 per cent is 0.2"),
+        (f"{LOW}, {WHY % 20}", "20 percent is 0.2"),
         (f"{LOW}, below_link: {{share: 0.2}}", "below_link.reason: found nothing, expected the field"),
     ],
 )

@@ -89,9 +89,9 @@ REFUSED = (
     ("busbw: {16G: 480.5}, ", "", "found neither busbw nor peak nor mean, expected one of busbw"),
     ("busbw: {16G: 480.5}", "busbw: {16G: 480.5}, peak: 1", "found busbw and peak, expected one of busbw"),
     ("busbw: {16G: 480.5}", "busbw: {}", "found no size, expected at least one size with its busbw"),
-    ("published", "threshold", "found a threshold without whose, expected whose of each threshold"),
-    ("nodes: 2", "whose: Azure, nodes: 2", "found whose of a published number, expected whose of each threshold"),
-    ("published", "bad-case", "found a bad-case without reason, expected the reason of each bad-case"),
+    ("published", "threshold", "found a threshold without whose, expected whose in each threshold"),
+    ("nodes: 2", "whose: Azure, nodes: 2", "found whose in a published number, expected whose in each threshold"),
+    ("published", "bad-case", "found a bad-case without reason, expected a reason in each bad-case"),
     (
         "480.5",
         "837.76",

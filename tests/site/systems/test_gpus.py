@@ -112,7 +112,7 @@ def test_a_gpu_has_the_nics_that_name_it(tmp_path: Path) -> None:
         ("{per_node: 8, kind: X, nvlink: 4}", []),
         (
             "{per_node: 8, kind: X}",
-            ["gpus: none of nvlink, xgmi and slot is stated, so nothing bounds what GPUs of a node exchange"],
+            ["gpus: none of nvlink, xgmi and slot is stated, so nothing bounds what the GPUs of a node exchange"],
         ),
         (
             "{per_node: 4, kind: X, nvlink: 4, nearest: {mlx5_0: [0, 3]}}",
@@ -133,7 +133,7 @@ REFUSED = (
     ),
     (
         "{per_node: 8, kind: X, nvlink: 4, nvlinks: 19}",
-        "gpus.nvlinks: found 19, expected at most 18, all that a GPU of NVLink 4 has",
+        "gpus.nvlinks: found 19, expected at most 18, the number of NVLink 4 per GPU",
     ),
     ("{per_node: 8, kind: X, nvlinks: 8}", "gpus.nvlinks: found 8, expected nvlink, its generation"),
     (
@@ -162,7 +162,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, gpus: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("gpus", "memory", "said"),
     [
-        ("", "cuda", "found cuda, expected the GPUs of the nodes too (gpus:)"),
+        ("", "cuda", "found cuda, expected also the GPUs of the nodes (gpus:)"),
         (
             "gpus: {per_node: 8, kind: X, nvlink: 4}\n",
             "rocm",

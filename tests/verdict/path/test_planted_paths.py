@@ -186,7 +186,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "software RDMA under the card's name",
-                "is driven by rxe, and the system's file says counters: mlx5",
+                "is driven by rxe, but the system's file says counters: mlx5",
             ),
             id="software",
         ),
