@@ -1,10 +1,10 @@
 #!/bin/sh
-# Downloads every Python package that the locks name, stacks included, into wheelhouse/: `make wheelhouse`.
+# Downloads all Python packages that the locks name, including the stacks', into wheelhouse/: `make wheelhouse`.
 #
 # Carry the clone with wheelhouse/ to a machine without network, and type there
 #   PIP_NO_INDEX=1 PIP_FIND_LINKS="$PWD/wheelhouse" make venv stacks
-# The hashes of the locks hold there too. The other machine must have the same processor family and a Python of the same
-# version as this .venv, since some packages are compiled.
+# The hashes of the locks are checked there too. The other machine must have the same processor family, and Python in
+# the same version as this .venv, since some packages are compiled.
 set -eu
 cd "$(dirname "$0")/.."
 

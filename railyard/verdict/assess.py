@@ -92,8 +92,9 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *(() if evidence.played is not None or evidence.rehearsed else assessor.idle(case, tables, readings)),
         *assessor.otherwise(case.benchmark, tables),
     )
+    strangers = _strangers(read, readings)
     job = replace(
-        _job(case, evidence, tables, readings, _strangers(read, readings), failures, unread),
+        _job(case, evidence, tables, readings, strangers, failures, unread),
         not_meant=identity.why_not_meant(case, evidence, parsed.tables) or assessor.not_meant(case, parsed.nccl),
         rails_unlike=rail_setup.why_unlike(case, evidence.facts),
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
@@ -143,7 +144,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *_beside_hops(case),
         *case.remarks,
         *evidence.changed,
-        *identity.remarks(case, evidence, readings),
+        *identity.remarks(case, evidence, readings if strangers else case.launch.nodes),
         *rail_setup.remarks(case, evidence.facts),
     )
     # HPC Challenge's output begins with HPL's

@@ -45,7 +45,7 @@ def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> st
 def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[str, ...]:
     """Return what is said beside a verdict: nodes whose benchmark was not seen, variables that nobody planned.
 
-    ``answered`` are the nodes that the job ran on: of any other one rule 1 says more.
+    ``answered`` are the nodes that the job is taken to have run on: of any other one rule 1 says more.
     """
     if evidence.environment is None or not environment.planned(case.launch) or evidence.exit_code != 0:
         return ()

@@ -111,7 +111,8 @@ MISTAKES: Mapping[str, str] = {
     "judge osu_bw.out --link ib-edr --rails two": '--rails: found "two", expected a whole number (see: railyard judge',
     "judge osu_bw.out --link ib-edr --sizes 4K": '--sizes: found "4K", expected bytes: 1,4,16, or the smallest and ',
     "parse --tool osuu osu_bw.out": '--tool: found "osuu", expected a tool with a parser; did you mean "osu"?',
-    "schema system": 'KIND: found "system", expected systems, references, classes or results; did you mean "systems"?',
+    "schema system": 'KIND: found "system", expected systems, references, classes, results or sick; did you mean '
+    '"systems"?',
     "ci generate --executor slrum": '--executor: found "slrum", expected shell, jacamar or slurm; did you mean '
     '"slurm"? (see: railyard ci generate --help)',
     "gate --system mycluster --node 'x y'": '--node: found "x y", expected the name of a node (see: railyard gate',

@@ -1,7 +1,7 @@
-"""Each kind of bad input, through the real command line: one clear sentence, exit 2, nothing started and nothing lost.
+"""Each kind of bad input, on the real command line: one clear sentence, exit 2, nothing started and nothing lost.
 
-The sentences of the models are held case by case in tests/site/ and tests/base/test_strict_yaml.py;
-here a person's files and options go in at the front. What ends before a process is started runs in this process.
+tests/site/ and tests/base/test_strict_yaml.py test the sentences of the models case by case; here a person's files and
+options go through the command line. Cases that end before a process is started run in this process.
 """
 
 import json
@@ -122,7 +122,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def benchmark(home: Path, more: str) -> None:
-    """Write the benchmark: the recorded output, and what a shell prints besides."""
+    """Write the benchmark: it prints the recorded output, and the text of a shell."""
     shutil.copy(RECORDED, home / "recorded.out")
     program = home / "recorded.sh"
     program.write_text(f"#!/bin/sh\n{more}\ncat '{home}/recorded.out'\n", encoding="utf-8")
@@ -137,7 +137,7 @@ def ran(words: Sequence[str]) -> tuple[int, str, str]:
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of the healthy site's files, and the whole of what is to be said."""
+    """One change in the healthy site's files, and the whole expected message."""
 
     file: str
     old: str
@@ -216,7 +216,7 @@ EDITS: Mapping[str, Edit] = {
         REF, "system: site", "system: sight",
         f'{REF}:1: system: found "sight", expected "site", the name of the file; these are another system\'s',
     ),
-    # what a shell would read
+    # text that a shell would interpret
     "device-option": Edit(
         SYS, "device: lo", "device: --help", f'{DEVICE} "--help", expected {NAME}; a program would read it as an option'
     ),
@@ -482,7 +482,7 @@ exit $code
     )
     states = {record.case: record.state for record in read_records(kept / "records.jsonl").records}
     assert states.pop("First %rails=1 @site:hsn+mpich") == "pass"
-    assert set(states.values()) <= {"fail"}  # the second one's record where there was still room for it
+    assert set(states.values()) <= {"fail"}  # the second one's record if there was still room for it
 
 
 NO_NAMESPACES = """\

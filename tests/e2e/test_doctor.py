@@ -1,4 +1,4 @@
-"""`railyard doctor --nodes` and `railyard detect` on the virtual cluster for real, healthy and not."""
+"""`railyard doctor --nodes` and `railyard detect` on the real virtual cluster, healthy and with faults."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The check FabricState through ReFrame, on this host with a made tree of sysfs: its record, state and sentence."""
+"""The check FabricState through ReFrame, on this host with a synthetic sysfs: its record, state and sentence."""
 
 import os
 import shutil
@@ -28,13 +28,13 @@ fabrics:
     rails:
       - {device: mlx5_0, port: 1, counters: mlx5}
 stacks:
-  openmpi: {modules: [openmpi], benchmarks: {osu: /opt/osu}}
+  openmpi: {prefix: /opt/openmpi, benchmarks: {osu: /opt/osu}}
 """
 
 
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
-    """Make a site whose one system is this host, with a card of which sysfs shows an active EDR port and no slot."""
+    """Make a site whose only system is this host, with a card for which sysfs shows an active EDR port and no slot."""
     clone = HERE.parents[1]
     shutil.copy(clone / "reframe_settings.py", tmp_path)
     for name in ("systems", "references", "checks/microbench", "sys/class/infiniband/mlx5_0/ports/1"):

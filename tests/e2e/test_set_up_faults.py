@@ -1,4 +1,4 @@
-"""What is set otherwise than it was meant, on the virtual cluster for real: a variable, an MTU, two networks."""
+"""Wrong settings on the real virtual cluster: a variable, an MTU, two networks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""OSU built by the real Spack for two stacks, on the virtual cluster: 24 cells in one `reframe -r`, each proven."""
+"""OSU, built by the real Spack for two stacks, on the virtual cluster: 24 cells in one `reframe -r`, each proven."""
 
 import shutil
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
 def why_not_built() -> str | None:
-    """Return why there are no benchmarks of Spack's here and none can be built, or None."""
+    """Return why Spack's benchmarks are not here and cannot be built, or None."""
     try:
         missing = [request.stack for request in requests(CLONE, "virtual") if ready(request) is None]
     except RailyardError as error:

@@ -1,4 +1,4 @@
-"""The words of a client and a server: each tool on each kind of fabric, and what starts them."""
+"""The words of a client and a server, for each tool on each kind of fabric, and what starts them."""
 
 import re
 from pathlib import Path
@@ -109,6 +109,6 @@ def test_an_application_is_told_one_device_or_none() -> None:
     with pytest.raises(RailyardError) as raised:
         client_server.first_words(4, ("hsn0", "hsn1"), "ssh", "/opt/app", (), tag="made-1")
     assert str(raised.value) == (
-        "/opt/app: found 2 rails (hsn0, hsn1), expected one: an application that starts its own processes is told one "
-        "address a node"
+        "/opt/app: found 2 rails (hsn0, hsn1), expected one: an application that starts its own processes is given "
+        "one address per node"
     )

@@ -1,4 +1,4 @@
-"""How the tests of a library that is no MPI (NCCL) are started: by the MPI that its entry names, with both told."""
+"""How the tests of a library that is not an MPI (NCCL) start: with the MPI that its entry names; both get settings."""
 
 from pathlib import Path
 from typing import Any

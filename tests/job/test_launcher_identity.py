@@ -1,4 +1,4 @@
-"""Whose launcher starts a run, by genuine answers to ``--version``."""
+"""Which MPI's launcher starts a run, from genuine answers to ``--version``."""
 
 import subprocess
 from pathlib import Path

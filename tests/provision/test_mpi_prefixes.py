@@ -1,4 +1,4 @@
-"""The prefixes of the MPI stacks: whole or not there, from hashed locks; those of this clone are asked who they are."""
+"""The prefixes of the MPI stacks: complete or not there, from hashed locks; those of this clone must name their MPI."""
 
 import fcntl
 import hashlib
@@ -68,7 +68,7 @@ def test_a_prefix_is_made_once_and_made_anew_when_its_lock_changes(home: Path) -
     assert said == [f"stacks: making mpich in {home}/.stacks/mpich (MPICH, the wheel mpich)"]
 
     write_lock(home, "2.0")
-    assert why_missing(home, "mpich") == ("made from another lock, or other files of the system, than the present ones")
+    assert why_missing(home, "mpich") == ("made from another lock or other system files than the present ones")
     assert program_says(home) == "1.0\n"
     assert install(home, "mpich", said.append)
     assert program_says(home) == "2.0\n"
@@ -130,7 +130,7 @@ def test_a_folder_that_is_not_ours_is_left_alone(home: Path) -> None:
 def test_a_lost_library_is_seen(home: Path) -> None:
     install(home, "mpich", lambda line: None)
     (home / ".stacks/mpich/lib/libmpi.so.12").unlink()
-    assert why_missing(home, "mpich") == "lib/libmpi.so.12 is not there any more"
+    assert why_missing(home, "mpich") == "lib/libmpi.so.12 is missing"
 
 
 def test_the_second_of_two_waits_and_finds_it_done(home: Path) -> None:
@@ -163,7 +163,7 @@ def test_no_lock_is_a_sentence(home: Path) -> None:
         why_missing(home, "mpich")
     assert str(caught.value) == (
         f"{lock}: cannot be read (No such file or directory), expected the lock of the stack mpich; "
-        "put it back from Railyard's own, or install Railyard again"
+        "restore it from Railyard's own copy, or install Railyard again"
     )
 
 
@@ -191,7 +191,7 @@ def test_a_library_that_cannot_answer_is_a_sentence(home: Path) -> None:
     with pytest.raises(SetupError) as caught:
         library_version(library)
     assert str(caught.value) == (
-        f"{library}: MPI_Get_library_version could not be asked (OSError: {library}: file too short); "
+        f"{library}: MPI_Get_library_version could not be called (OSError: {library}: file too short); "
         f"remove {home}/.stacks/mpich and type: railyard stacks install"
     )
 
@@ -280,7 +280,7 @@ def test_intels_benchmark_runs_under_both(stack: str) -> None:
 
 
 def test_openmpi_starts_the_systems_own_daemon_on_other_nodes(tmp_path: Path) -> None:
-    """A symbolic link in place of the script would seek <prefix>/bin/orted there, which is none."""
+    """With a symbolic link in place of the script, it would look for <prefix>/bin/orted there, which does not exist."""
     prefix, agent, log = installed("openmpi"), tmp_path / "agent", tmp_path / "log"
     agent.write_text(f'#!/bin/sh\necho "$*" >>{log}\nexit 1\n', encoding="utf-8")
     agent.chmod(0o755)

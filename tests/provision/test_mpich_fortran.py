@@ -1,4 +1,4 @@
-"""MPICH's Fortran layer over the wheel's libmpi: there with both of the system's files or not at all; it computes."""
+"""MPICH's Fortran layer over the wheel's libmpi: there only with both of the system's files; and it works."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A rehearsal is named wherever its records are shown, and is nowhere taken for a measurement."""
+"""A rehearsal is named wherever its records are shown, and never counts as a measurement."""
 
 import csv
 import io

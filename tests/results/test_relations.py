@@ -1,4 +1,4 @@
-"""Relations between the curves of a run: each form held and broken, and what is said where a side is missing."""
+"""Relations between the curves of a run: each form kept and broken, and the sentence if a side is missing."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ relations:
 """
 RATIO = "{form: ratio, of: edr-bw, to: fdr-bw, low: 1.87, high: 2.07}"
 A, B = "{fabric: edr, stack: hpcx, benchmark: osu/osu_bw}", "{fabric: fdr, stack: hpcx, benchmark: osu/osu_bw}"
-#: How the table below names sides, which sentences write out.
+#: Short names of sides in the table below; sentences write them out.
 SHORT = {
     f"osu/{benchmark} over {fabric} with hpcx": f"{name}-{fabric[0].upper()}"
     for benchmark, name in (("osu_bw", "BW"), ("osu_latency", "LAT"))
@@ -60,7 +60,7 @@ def references(folder: Path, relation: str, says: str = "it is so") -> Reference
     (folder / "systems").mkdir(exist_ok=True)
     (folder / "references").mkdir(exist_ok=True)
     (folder / "systems" / "site.yaml").write_text(SITE, encoding="utf-8")
-    # the flow mapping of a case becomes the relation's own lines
+    # a case's flow mapping becomes the relation's own lines
     lines = "\n    ".join(part.strip() for part in _parts(relation[1:-1]))
     (folder / "references" / "site.yaml").write_text(
         TABLE.replace("RELATION", lines).replace("it is so", says), encoding="utf-8"
@@ -69,7 +69,7 @@ def references(folder: Path, relation: str, says: str = "it is so") -> Reference
 
 
 def _parts(text: str) -> list[str]:
-    """Split at the commas that stand in no braces."""
+    """Split at the commas outside of braces."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "{") - (letter == "}")
@@ -148,7 +148,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="disturbed", rule=5)], "not-judged"),
             "not judged: side BW-F was disturbed",
         ),
-        # A failed reference leaves a curve to compare.
+        # A failed reference still leaves a curve to compare.
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="fail", rule=5)], "pass"),
             "BW-E is 1.98 times BW-F at 1 MiB, expected at least 1.87 and at most 2.07",
@@ -169,7 +169,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             "fail",
             "LAT-E is not ahead of LAT-F at 1 of 2 sizes, at worst 1.000 against 0.9000 us at 8 B",
         ),
-        # A tie is no lead, unless by says that it will do.
+        # A tie is not a lead, unless "by" allows it.
         (
             f"{{form: ahead, of: {A}, to: {B}}}",
             [record("edr", {M: 100.0}), record("fdr", {M: 100.0})],
@@ -225,7 +225,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             "fail",
             "no common size from 16 KiB, so that the crossing between 8 KiB and 16 KiB cannot be seen",
         ),
-        # Both ends of between belong to the sides that are ahead there.
+        # Both ends of "between" belong to the sides that lead there.
         (
             f"{{form: crossover, of: {LA}, to: {LB}, between: {{from: 8K, to: 16K}}}}",
             [
@@ -400,7 +400,7 @@ NAME = "osu/osu_bw over edr with hpcx"
         (DIP, (20, 18, 19, 30), "pass", "dips: 18.00 MB/s at 8 KiB is 10.0% below the 20.00 MB/s at 4 KiB"),
         (DIP, (10, 20, 25, 30), "fail", "does not dip from 8 KiB to 16 KiB: 25.00 MB/s at 16 KiB is 25.0% above"),
         (DIP, (10, 20, 19.7, 30), "fail", "does not dip from 8 KiB to 16 KiB: 19.70 MB/s at 16 KiB is 1.5% below the"),
-        # lower for good is no dip, and lower outside the range is none there
+        # a drop that stays is not a dip, and one outside the range does not count
         (DIP, (10, 20, 18, 19), "fail", "falls and does not come back: 18.00 MB/s at 16 KiB is 10.0% below the 20.00"),
         (
             DIP,

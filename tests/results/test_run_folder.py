@@ -1,4 +1,4 @@
-"""Where a test's record and output go."""
+"""Where a test's record and output are written."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sweeps put together from stored records, as text and as the command prints them."""
+"""Sweeps from stored records, as text and in the command's output."""
 
 import dataclasses
 from pathlib import Path
@@ -12,7 +12,7 @@ from railyard.results.sweeps import sweeps, text
 
 
 def record(nodes: int, rate: float | None, *, rails: int = 1, kernel: str = "FT", run: str = "r1") -> Record:
-    """One point; a rate of None is a run that failed."""
+    """One point; a rate of None means a failed run."""
     curve = () if rate is None else (CurveRecord("op_rate", "Mop/s", (0,), (rate,)),)
     return Record(
         run=run,

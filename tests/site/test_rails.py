@@ -1,4 +1,4 @@
-"""Any number of rails, and any rail alone: which tests there are, and by what they are judged."""
+"""Any number of rails, and any rail alone: which tests there are, and which references judge them."""
 
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ def test_an_application_runs_over_no_rail_but_the_first_alone(tmp_path: Path) ->
 
 
 def test_an_application_has_no_test_of_its_own_with_a_nic_per_rank(tmp_path: Path) -> None:
-    """ReFrame makes none, so that a run of all tests must not miss it."""
+    """ReFrame makes no such test, so a run of all tests must not miss it."""
     system = site(tmp_path)
     there = policies(system, "edr", "openmpi", 2)
     assert there[0] != "nic-per-rank" and "nic-per-rank" in there

@@ -1,4 +1,4 @@
-"""The numbers of nodes and ranks that a system's file asks for: which tests they make, and what is refused."""
+"""The numbers of nodes and ranks in a system's file: which tests they give, and what is refused."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Faults planted in the output of a healthy run, each with a healthy output near it: live, and by `railyard judge`."""
+"""Faults planted in a healthy run's output, each beside a similar healthy output: live, and by `railyard judge`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -24,13 +24,13 @@ Run = Callable[..., Assessment]
 
 
 def table(rates: Mapping[int, float]) -> str:
-    """Return one table of such rates."""
+    """Return one table of these rates."""
     text = imb_output("imb/Uniband", rates, 1)
     return text[text.index("# Benchmarking") : text.index(END)]
 
 
 def three(first: str, *others: str) -> str:
-    """Return an output of IMB with these tables, healthy ones up to three."""
+    """Return an output of IMB with these tables, filled up to three with healthy ones."""
     tables = [first, *others, TABLE, TABLE, TABLE][: max(3, 1 + len(others))]
     return HEAD + "\n".join(tables) + END
 
@@ -44,7 +44,7 @@ def row(size: int) -> str:
 
 @pytest.fixture
 def run(virtual: Site) -> Run:
-    """Return a function that assesses a run of three passes over all sizes which printed this."""
+    """Return a function that assesses a run of three passes over all sizes that printed this."""
 
     def live(output: str, stderr: str = "", **evidence: Any) -> Assessment:
         case = case_of(

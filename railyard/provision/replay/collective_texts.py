@@ -1,4 +1,4 @@
-"""A collective between GPUs as nccl-tests 2.17 prints it: every figure made of the bus bandwidth at each size."""
+"""A collective between GPUs as nccl-tests 2.17 prints it: every figure is from the bus bandwidth at each size."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from railyard.benchmarks.table.nccl import collective_of
 if TYPE_CHECKING:
     from railyard.provision.replay.texts import Made
 
-#: nccl-tests' own iterations, and what it prints of a GPU that nobody had.
+#: nccl-tests' own iterations, and the name of a GPU that does not exist.
 ITERATIONS, WARM_UPS, NO_GPU = 20, 5, "no real GPU"
 _HALF = f"{'time':>10}{'algbw':>8}{'busbw':>8}{'#wrong':>8}"
 _UNITS = f"{'(us)':>10}{'(GB/s)':>8}{'(GB/s)':>8}{'':>8}"
@@ -23,9 +23,9 @@ _HEADING = (
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a run prints: size in bytes -> busbw in MB/s; ``hosts`` has the node of each rank, ``gpus`` are a node's.
+    """What a run prints: size in bytes -> busbw in MB/s; ``hosts`` has the node of each rank, ``gpus`` is per node.
 
-    ``groups``: ranks are dealt to them by their number. ``log`` has lines of the library's, before the table.
+    ``groups``: ranks are dealt to them by their number. ``log`` has the library's lines before the table.
     """
 
     collective: str
@@ -41,7 +41,7 @@ class Printed:
 
 
 def nccl(made: "Made", name: str) -> str:
-    """Return the output of one of nccl-tests over all ranks; ``made`` has its bus bandwidths as those of its rows."""
+    """Return the output of one of nccl-tests over all ranks; the rows of ``made`` have the bus bandwidths."""
     nodes = made.ranks // made.ranks_per_node
     digits = len(str(nodes))
     hosts = [f"node{rank // made.ranks_per_node + 1:0{digits}d}" for rank in range(made.ranks)]
@@ -73,7 +73,7 @@ def printed(run: Printed) -> str:
     rows, shown = "", []
     for size, value in run.rates_mb_s.items():
         time_us = busbw(run.collective, size, 1.0, ranks) / value
-        # As nccl-tests rounds a time, so that no column runs into its neighbour.
+        # Rounded as nccl-tests rounds a time, so no column runs into the next.
         digits = 0 if time_us >= 10000 else 1 if time_us >= 100 else 2
         half = f"{time_us:>10.{digits}f}{size / time_us / 1000:>8.2f}{value / 1000:>8.2f}"
         shown.append(round(value / 1000, 2))

@@ -1,4 +1,4 @@
-"""`railyard matrix`: the whole product as lines or JSON, with a reason for all that does not run."""
+"""`railyard matrix`: the whole product as lines or JSON, with a reason for each cell that does not run."""
 
 import json
 import re
@@ -142,7 +142,7 @@ def test_the_virtual_cluster_is_printed_unless_another_is_named(
 def test_json_has_every_cell_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["matrix", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)
-    # of every check, and of each rail policy that a stack has not got one without a check
+    # one for every check, and one without a check for each rail policy that a stack lacks
     checked = [cell for cell in cells if cell["check"]]
     assert sum(cell["reason"] is None and not cell["extended"] for cell in checked) == 33
     assert all(cell["reason"] for cell in cells if not cell["check"])

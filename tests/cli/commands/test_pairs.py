@@ -1,4 +1,4 @@
-"""`railyard pairs`: the next step, the rails, and the verdict, from files; and what is no such file."""
+"""`railyard pairs`: the next step, the rails, and the verdict, from files; and files of another kind."""
 
 import json
 import re
@@ -13,7 +13,7 @@ TEXT = (Path(__file__).parents[2] / "parsers/made/pairs-four-nodes.txt").read_te
 
 
 def slow(text: str) -> str:
-    """Return the output with n2 at 10 MB/s with everybody."""
+    """Return the output in which n2 has 10 MB/s with every node."""
     lines = [
         " ".join([*line.split()[:3], "10.00", "10.00", "30.00"])
         if line[:1].isdigit() and "1" in line.split()[1:3]
@@ -31,7 +31,7 @@ def first(tmp_path: Path) -> Path:
 
 
 def alone(rounds: str, rates: dict[str, str]) -> str:
-    """Return what the program prints of these rounds of one pair each."""
+    """Return what the program prints for these rounds of one pair each."""
     pairs = rounds.split()
     heading = (
         "\n".join(TEXT.splitlines()[:7]).replace("1 pairs:", "1 alone:").replace("3 rounds", f"{len(pairs)} rounds")
@@ -99,7 +99,7 @@ def test_no_file_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.fixture
 def sick(tmp_path: Path) -> Path:
-    """Return a folder with the logs of every pair of six nodes with eight GPUs each, of which n03 is slow."""
+    """Return a folder with the logs of every pair of six nodes with eight GPUs each; n03 is slow."""
     folder = tmp_path / "logs"
     folder.mkdir()
     for one in nccl_pair_logs.logs(NODES, nccl_pair_logs.slow(0.6, *nccl_pair_logs.node("n03")), (8,)):

@@ -1,4 +1,4 @@
-"""`railyard detect` as it is typed: what is printed, written, refused, and that a new cluster goes on from there."""
+"""`railyard detect` on the command line: what it prints, writes and refuses, and the next steps of a new cluster."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from railyard.cluster.detect.source import parse_listing
 ROOT = Path(__file__).resolve().parents[3]
 TREES = ROOT / "tests" / "trees"
 HDR = str(TREES / "dual-rail-hdr.tree")
-#: Made: what OSU prints where one rail of HDR is well, and where it gives half.
+#: Synthetic: what OSU prints if one rail of HDR is healthy, and if it gives half.
 OUTPUT = """\
 # OSU MPI Bandwidth Test v7.4
 # Datatype: MPI_CHAR.

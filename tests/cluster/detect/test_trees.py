@@ -1,4 +1,4 @@
-"""What each kind of node is read as: the trees in tests/trees, whose second line says whether they are recorded."""
+"""What is read from each kind of node: the trees in tests/trees. Their second line says whether they are recorded."""
 
 from pathlib import Path
 
@@ -158,7 +158,7 @@ def test_a_node_without_rdma_scheduler_or_mpi_still_gives_a_file() -> None:
     loaded = system(of)
     assert list(loaded.fabrics) == ["bond"]
     bond = loaded.fabrics["bond"]
-    # The kernel says 20 Gbit/s of the bond, of which a stream has one port's 10.
+    # The kernel says 20 Gbit/s for the bond; a stream gets the 10 of one port.
     assert (bond.kind, bond.link.name, bond.link.data_rate_gbit_s) == ("tcp", "eth-10", 10.0)
     assert rails(loaded, "bond") == [("bond0", None, None, 1, "netdev")]
     assert [rail.bonded_ports for rail in bond.rails] == [2]
@@ -220,7 +220,7 @@ def test_whatever_file_of_a_tree_is_missing_or_strange_there_is_an_answer(name: 
 
 def test_a_node_of_the_virtual_cluster_has_rails_of_unknown_rate() -> None:
     tree = listing("virtual-node")
-    # What a veth prints, whatever its rate.
+    # A veth prints this at any rate.
     tree.files |= {f"/sys/class/net/{name}/speed": "10000" for name in ("eth0", "hsn0", "hsn1")}
     of = detect(tree)
     loaded = system(of)
@@ -389,7 +389,7 @@ def test_the_hardware_is_a_guess_outside_a_job_alone() -> None:
 
 
 def test_hardware_that_was_not_read_is_to_be_stated() -> None:
-    of = found("slurm-node")  # recorded before it was asked for
+    of = found("slurm-node")  # recorded before Railyard read this file
     assert system(of).nodes.hardware is None
     lines = text(of).split("\n")
     at = lines.index("  # hardware: {cores: 64, memory: 256G}")

@@ -1,4 +1,4 @@
-"""What only shows between nodes, each rule from both its sides; and findings of many nodes put together."""
+"""Rules that compare nodes, each with a bad and a good case; and findings of many nodes put together."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""Counters held against a known number of bytes, from both sides."""
+"""Counters compared with a known number of bytes: good and bad cases."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`railyard doctor` as it is typed: what it prints and its exit code, from what nodes printed."""
+"""`railyard doctor` on the command line: what it prints and its exit code, from what nodes printed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Doctor's own job, sent by made commands of Slurm: what it finds where one refuses, waits, fails or says nothing."""
+"""Doctor's own job, with stand-ins for Slurm's commands: what it finds if one refuses, waits, fails or says nothing."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from tests.cluster.doctor.conftest import SYSTEMS
 
-#: Runs the script as Slurm would, its output into the file that --output names, and prints the job's number.
+#: Runs the script as Slurm would, with its output in the file of --output, and prints the job's number.
 SBATCH = """\
 for word; do
     case $word in --output=*) output=${word#*=} ;; esac
@@ -23,7 +23,7 @@ printf '%s\\n' "$@" >"$HERE/sbatch.words"
 echo 7
 sh "$word" >"$output" 2>&1
 """
-#: One line a node, in place of the command's own.
+#: One line per node, in place of the command's own.
 SRUN = """\
 for word; do :; done
 for node in n1 n2; do sh -c "$(printf '%s' "$word" | sed "s/\\$(uname -n)/$node/")"; done
@@ -35,7 +35,7 @@ Made = Callable[..., Site]
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """Return a function that gives a site whose Slurm is these commands: a name and a script each."""
+    """Return a function that returns a site whose Slurm is these commands: a name and a script each."""
 
     def make(old: str = "", new: str = "", system: str = "hdr", **commands: str) -> Site:
         for name, text in {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "scancel": "", **commands}.items():

@@ -1,4 +1,4 @@
-"""Each rule of the login host from both its sides."""
+"""Each rule of the login host, with a bad and a good case."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each rule of a node and of its rails from both sides: a healthy node has nothing, one fault gives one sentence."""
+"""Each rule of a node and its rails: a healthy node has no finding, and one fault gives one sentence."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ def test_a_healthy_node_has_nothing(node: Node, systems: dict[str, System], name
 
 
 CABLE = "look at its cable, and at the port of the switch that it goes to"
-#: system, text of the block, what stands there in its place, weight, sentence
+#: system, text of the block, what replaces it, weight, sentence
 FAULTS = [
     ("hdr", "begin 1", "begin 2", "problem", "n1: its answer has format 2, expected 1; run the doctor.sh of this "
      "installation"),
@@ -104,7 +104,7 @@ def test_no_device_file_at_all(node: Node, systems: dict[str, System]) -> None:
     ]
 
 
-#: What is wrong where there is RDMA is nothing where there is none, or where it cannot matter.
+#: A fault of RDMA is no finding if there is no RDMA, or if it cannot matter.
 HARMLESS = [
     ("eth", "memlock_kb unlimited", "memlock_kb 64"),
     (

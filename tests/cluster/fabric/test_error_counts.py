@@ -1,4 +1,4 @@
-"""Error counters: too many since they were cleared, grown between two readings, full, or somebody else's fault."""
+"""Error counters: too many errors since clearing, growth between two readings, full counters, another part's fault."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Links of a made fabric: each fault is one finding at the node's end, and its neighbours are not blamed."""
+"""Links of a synthetic fabric: each fault gives one finding at the node's end, and its neighbours are not blamed."""
 
 from collections.abc import Callable
 from dataclasses import replace

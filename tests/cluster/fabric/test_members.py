@@ -1,4 +1,4 @@
-"""Who is missing on the subnet, who is unknown, and how far nodes are apart."""
+"""Nodes that are missing on the subnet, unknown nodes, and how far nodes are apart."""
 
 from collections.abc import Callable
 from dataclasses import replace

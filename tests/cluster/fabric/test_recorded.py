@@ -1,4 +1,4 @@
-"""Outputs that real diagnostics printed against a simulated fabric with faults: each is named, and nobody else."""
+"""Outputs of real diagnostics on a simulated fabric with faults: each fault is named, and nobody else."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""RoCE: GIDs, MTU, flow control; and what is to be alike on all nodes: the odd one is named."""
+"""RoCE: GIDs, MTU, flow control; and values that must be the same on all nodes: the odd node is named."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ def roce(made: System) -> Expected:
 
 
 def cards(**changes: Any) -> tuple[Card, ...]:
-    """Return a card on each of four nodes, alike but for the last, which is changed."""
+    """Return a card on each of four nodes; all are alike, but the last one is changed."""
     alike = [Card(f"vn{n}", "mlx5_0", "mlx5_core", "16.35.2000", "MT_0000000008", gids=GIDS) for n in range(1, 5)]
     return (*alike[:3], replace(alike[3], **changes))
 

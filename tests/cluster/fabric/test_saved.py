@@ -1,4 +1,4 @@
-"""Folders of saved outputs: what each file gives, what a tool that failed is, and sentences for what is no output."""
+"""Folders of saved outputs: what each file gives, what a failed tool gives, and sentences for files of another kind."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A job of which some nodes said nothing is no pass, and a fabric of which nobody said anything is none either."""
+"""A job in which some nodes said nothing is not a pass. Nor is a fabric about which nobody said anything."""
 
 from railyard.cluster.fabric.judge import judge, with_silent
 from railyard.cluster.fabric.model import Expected, Readings

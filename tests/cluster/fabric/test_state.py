@@ -1,4 +1,4 @@
-"""`fabric_state` of a system's file: read strictly, and refused where it contradicts the fabric itself."""
+"""`fabric_state` of a system's file: it is read strictly, and refused if it contradicts the fabric itself."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Readings of counters, and what a soak says of them: each rule from both its sides."""
+"""Readings of counters, and what a soak says about them: each rule with a bad and a good case."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ STEP = 470_000_000
 
 
 def readings(changes: Mapping[int, Mapping[str, int]] | None = None, count: int = 7) -> list[Reading]:
-    """Return readings every 10 s of a rail that sends and receives; ``changes`` are added from one on."""
+    """Return readings every 10 s of a rail that sends and receives; ``changes`` are added from one reading on."""
     found = []
     for number in range(count):
         counters = {
@@ -92,7 +92,7 @@ SLOW = -400_000_000
 
 
 def ring(*changes: Mapping[str, int]) -> list[str]:
-    """Return what is said of three nodes in a ring, each changed from its fourth reading on."""
+    """Return the findings for three nodes in a ring, each changed from its fourth reading on."""
     each = [readings({3: more}) for more in changes]
     together = [
         Reading(
@@ -134,7 +134,7 @@ def test_one_reading_says_nothing() -> None:
 
 
 def test_readings_of_one_second_have_no_rate_between_them_and_lose_no_counter() -> None:
-    """A busy node is read late and the next time at once: a job's clock counts whole seconds."""
+    """A busy node is read late, and then again at once: a job's clock counts whole seconds."""
     first, *others, last = readings({6: {"rx_crc_errors": 3}})
     at_once = [Reading(0.0, others[0].values), *others, Reading(50.0, last.values)]
     (rail,) = soaked([first, *at_once])

@@ -1,4 +1,4 @@
-"""A soak under a scheduler: its job as text, what nodes write as readings, and the command with schedulers of ours."""
+"""A soak under a scheduler: its job as text, the readings that nodes write, and the command with fake schedulers."""
 
 import json
 import os
@@ -174,7 +174,7 @@ def test_the_jobs_script_of_other_schedulers_has_their_words(home: Path, schedul
         assert f"timeout -k 5 3780 {words} sh soak.sh . " in reader
         assert load.startswith(f"exec timeout -k 5 $LEFT {words} ")
     else:
-        # Other steps run beside: none is bound.
+        # Other steps run at the same time: none is bound.
         assert "timeout -k 5 3780 mpirun " in reader and " sh soak.sh . " in reader
         assert load.startswith("exec timeout -k 5 $LEFT mpirun ")
         for line in (reader, load):
@@ -240,7 +240,7 @@ def test_names_of_nodes_are_read_as_slurm_writes_them() -> None:
 
 
 def texts(node: str, flaps: bool = False, count: int = 4) -> str:
-    """Return what a node wrote: 1 GB/s both ways, in words of 4 bytes, and one more symbol error each time."""
+    """Return what a node wrote: 1 GB/s in both directions, in words of 4 bytes, and one more symbol error each time."""
     lines = []
     for number in range(count):
         words = 10**9 * 10 * number // 4
@@ -328,7 +328,7 @@ def test_a_node_reads_its_rails_at_the_times_that_were_asked_for(tmp_path: Path)
     devices = ["mlx5_0:1", "eth0", "cxi0", "gone"]
     subprocess.run([*words, *devices], cwd=tmp_path, env=env, check=True)
     read_there = parse((tmp_path / "n9.readings").read_text(encoding="utf-8"))
-    # At 100, 108, 116 and 120 s, which are long over.
+    # At 100, 108, 116 and 120 s, which have long passed.
     assert [values for _, values in read_there] == 4 * [
         {
             "mlx5_0:1": {"port_xmit_data": 100, "port_rcv_data": 200, "hw/out_of_sequence": 3, "carrier_changes": 2},
@@ -386,7 +386,7 @@ def test_what_nodes_write_is_read_on_and_given_once_all_have_it(site: Site, tmp_
 
 # --- the command
 
-#: Slurm's programs: sbatch starts the job on this machine, where srun gives each node of its list a process.
+#: Slurm's programs: sbatch starts the job on this machine, and srun starts a process for each node of its list.
 PROGRAMS = {
     "sbatch": """\
     [ -z "$REFUSED" ] || { echo "sbatch: error: $REFUSED" >&2; exit 1; }
@@ -410,7 +410,7 @@ PROGRAMS = {
 }
 
 
-#: Of other schedulers: the commands that submit, tell and cancel; the job runs on this machine.
+#: For other schedulers: the commands that submit, show and cancel; the job runs on this machine.
 OTHERS = {
     "pbs": {
         "qsub": 'cd "$(dirname "$1")" && start "$1" && echo 7.server',
@@ -455,9 +455,9 @@ step() {
 
 @pytest.fixture
 def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of Slurm's programs, which stand first on PATH."""
+    """Return the folder of Slurm's programs, which is first on PATH."""
     monkeypatch.setattr(under_scheduler, "_LOOK_S", 0.05)
-    monkeypatch.setattr(soak_job, "_LEAD_S", 0)  # its loads measure nothing
+    monkeypatch.setattr(soak_job, "_LEAD_S", 0)  # its loads do not measure
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, text in PROGRAMS.items():
@@ -472,7 +472,7 @@ def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 SOAK = ("soak", "--system", "made:ib", "--nodes", "n[1-2]", "--every", "1")
-#: Two seconds, and the last line: a busy machine makes readings late, and so their span another, and leaves none out.
+#: Two seconds, and the last line: a busy machine makes readings late and changes their span, but leaves none out.
 TWO_SECONDS = ("--minutes", "0.03")
 ENDED = r"4 rails, 3 readings in \d+ s: 0 problems, 0 remarks"
 

@@ -1,4 +1,4 @@
-"""A rehearsal on disk, and the site as it is read while one stands."""
+"""A rehearsal on disk, and how the site is read while one is up."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Each failure of Spack becomes one sentence, word for word, from what the real Spack printed."""
+"""Each failure of Spack becomes one exact sentence, from what the real Spack printed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a build must have given: every executable, linked to the stack's own MPI."""
+"""What a build must have: every executable, linked to the stack's own MPI."""
 
 import json
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_executables_that_show_no_library_prove_nothing(site: MadeSite) -> None:
 
 @pytest.fixture
 def verbs(site: MadeSite) -> MadeSite:
-    """The made site with an environment without MPI."""
+    """The synthetic site with an environment without MPI."""
     site.write("spack_envs/verbs/spack.yaml", "spack:\n  include: [../common]\n  specs: [perftest]\n  view: false\n")
     external = '  rdma-core: {externals: [{spec: rdma-core@44.0, prefix: "{home}/rdma"}]}\n'
     site.edit("systems/spack/made.yaml", "packages:\n", f"packages:\n{external}")

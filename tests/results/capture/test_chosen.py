@@ -1,4 +1,4 @@
-"""Which records serve as a reference: each reason that one does not, beside the nearest one that does."""
+"""Which records serve as a reference: each reason why one does not, beside the nearest one that does."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -94,7 +94,7 @@ def test_what_is_left_out_is_named_by_reason(made_run: Run) -> None:
 
 def test_a_job_is_the_schedulers_or_the_run(made_run: Run) -> None:
     assert job_of(made_run(0)) == "20261101T000000Z-aa00 100"
-    # a process id of the local scheduler is no allocation
+    # a process id of the local scheduler is not an allocation
     assert job_of(made_run(0, scheduler="local")) == "20261101T000000Z-aa00"
     assert job_of(made_run(0, job_id=None)) == "20261101T000000Z-aa00"
 

@@ -1,4 +1,4 @@
-"""Two sides test by test: a planted slower rail with its size range, no difference at the noise, and what is unlike."""
+"""Two sides, test by test: a planted slower rail with its sizes, no difference within noise, and unlike tests."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ def test_one_run_a_side_cannot_tell(repeats: Repeats) -> None:
 
 
 def moved(*shares: float) -> PathProofRecord:
-    """A proof of two nodes, whose rails had these shares; the management network's is none."""
+    """A proof of two nodes whose rails had these shares; the management network had none."""
     rails = tuple(RailTraffic(f"hsn{number}", True, 10, 10, share) for number, share in enumerate(shares))
     nodes = tuple(NodeTraffic(node, (*rails, RailTraffic("eth0", False, 1, 1))) for node in ("vn1", "vn2"))
     return PathProofRecord("proven", "", None, nodes)
@@ -75,7 +75,7 @@ def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ..
 
 
 def test_the_repeats_of_one_run_are_repeats_of_one_test(repeats: Repeats) -> None:
-    """ReFrame numbers them (--repeat): their names differ, the test is one."""
+    """ReFrame numbers them (--repeat): their names differ, but the test is the same."""
     a, b = (
         [
             dataclasses.replace(one, case=one.case.replace(" @", f" %.repeat_no={number} @"))
@@ -90,7 +90,7 @@ def test_the_repeats_of_one_run_are_repeats_of_one_test(repeats: Repeats) -> Non
 def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_played_again_is_none(
     figure: Callable[..., tuple[Record, ...]],
 ) -> None:
-    """HPL over EDR and FDR as its replay has it: 0.33 % apart, in repeats that spread by 1 %."""
+    """HPL over EDR and FDR as in its replay: 0.33 % apart, in repeats that spread by 1 %."""
 
     def played(value: float, factors: Sequence[float], fabric: str) -> list[Record]:
         made = figure([value * each for each in factors], benchmark="hpl/hpl", fabric=fabric, system="dell")

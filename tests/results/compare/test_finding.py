@@ -1,4 +1,4 @@
-"""What a shift is said to be, word for word."""
+"""The words for a shift."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_the_sentence(a: tuple[float, ...], b: tuple[float, ...], better: str | 
 
 
 def test_the_published_hpl_of_edr_and_fdr_cannot_be_told_apart() -> None:
-    """One value a side, 0.33 % apart: the source calls that less than a variation that it does not print."""
+    """One value per side, 0.33 % apart: the source calls this less than a variation that it does not print."""
     fdr, edr = [1000.0], [1003.3]
     alone = finding(shift(fdr, edr), "Gflop/s", "higher")
     assert (alone.kind, alone.sentence) == (

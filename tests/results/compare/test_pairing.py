@@ -1,4 +1,4 @@
-"""Which tests stand against which: alike in all but what is compared, and refused by name where they are not."""
+"""Which tests are compared: alike in everything else, or refused by name."""
 
 import dataclasses
 from collections.abc import Callable

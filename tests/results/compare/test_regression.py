@@ -1,4 +1,4 @@
-"""The gate: a regression fails it, and so does a comparison in which nothing could be held against the bound."""
+"""The gate: a regression fails it, and so does a comparison in which nothing could be compared with the bound."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What differed around two sets of results, and whether the fabric alone can be blamed."""
+"""What else differed between two sets of results, and whether only the fabric can be blamed."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A series judged: what changed in words, what came with it, whether nodes were swapped, and what cannot be told."""
+"""A series, judged: what changed in words, what changed with it, whether nodes were swapped, and what is unclear."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which rail of which node a change is told to belong to: by the path, by the shares, and by who was suspected."""
+"""To which rail of which node a change belongs: from the path, from the shares, and from the suspects."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ Made = Callable[..., tuple[Record, ...]]
 
 
 def proof(shares: Mapping[str, Mapping[str, float]]) -> PathProofRecord:
-    """A path of these shares, node by node; a management network beside them that carried next to nothing."""
+    """A path with these shares, node by node, and a management network that carried almost nothing."""
     nodes = tuple(
         NodeTraffic(node, (*(RailTraffic(rail, True, 1, 1, share) for rail, share in rails.items()),
                            RailTraffic("eth0", False, 1, 1)))

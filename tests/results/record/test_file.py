@@ -1,4 +1,4 @@
-"""A record survives its file: whole lines only, four sentences for what cannot be read, nothing infinite."""
+"""A record stays the same in its file: only whole lines, four sentences for what cannot be read, nothing infinite."""
 
 import dataclasses
 import fcntl

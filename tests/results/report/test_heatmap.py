@@ -1,4 +1,4 @@
-"""The heat map of all pairs: colours by the bound, the worst named, and not lost where nodes share a field."""
+"""The heat map of all pairs: colours by the bound, the worst pair named, and not lost if nodes share a field."""
 
 import re
 import xml.etree.ElementTree as ElementTree

@@ -1,4 +1,4 @@
-"""The page: self-contained, well-formed, escaped, with everything that the records hold."""
+"""The page: self-contained, well-formed, escaped, with everything in the records."""
 
 import dataclasses
 import re
@@ -124,7 +124,7 @@ def test_it_can_be_read_without_seeing_it(faulty_run: list[Record]) -> None:
     drawings = [one for one in page.having("svg") if one.get("aria-hidden") != "true"]
     assert len([one for one in drawings if "class" not in one]) == 1 + sum(len(record.curves) for record in faulty_run)
     assert all(one["role"] == "img" for one in drawings)
-    # each drawing says in its title what it shows; the last title is the page's own
+    # each drawing's title says what it shows; the last title is the page's own
     assert len(list(page.having("title"))) == len(drawings) + 1
     levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3", "h4")]
     assert levels[0] == 1
@@ -226,7 +226,7 @@ def test_drawings_share_their_grids(healthy_run: list[Record]) -> None:
 
 
 def over_a_year(records: list[Record], runs: int) -> list[Record]:
-    """The same tests in many runs, of which the third had a failure."""
+    """The same tests in many runs; the third run had a failure."""
     found = []
     for index in range(runs):
         for number, record in enumerate(records):
@@ -306,7 +306,7 @@ def test_nodes_and_their_cards_are_listed_once(healthy_run: list[Record]) -> Non
 
 
 def test_a_node_whose_processor_has_no_name_is_listed_without_it(healthy_run: list[Record]) -> None:
-    """The kernel gives Arm's processors none."""
+    """The kernel gives Arm processors no model name."""
     records = [dataclasses.replace(healthy_run[0], hardware=(NodeGroup(("vn1",), {"smt": "off"}, {}),))]
     assert "vn1 smt off" in Page(html_report(records)).text
 

@@ -1,4 +1,4 @@
-"""JUnit XML: valid, and no state but a pass is told as one."""
+"""JUnit XML: it is valid, and only a pass is reported as a pass."""
 
 import xml.etree.ElementTree as ElementTree
 

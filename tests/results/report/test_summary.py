@@ -1,4 +1,4 @@
-"""The overall verdict never calls a run passed in which something failed, was lost, or nothing was judged."""
+"""The overall verdict is never a pass if something failed or was lost, or if nothing was judged."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Charts of sweeps over numbers of nodes: what is drawn, and the numbers beside it."""
+"""Charts of sweeps over numbers of nodes: the drawing, and the numbers beside it."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -37,7 +37,7 @@ def test_the_page_has_it() -> None:
 
 
 def test_linear_is_drawn_from_the_smallest_number_of_nodes() -> None:
-    """A sweep that is linear lies on the line."""
+    """A linear sweep is on the line."""
     (chart,) = sweep_charts([record(1, 400.0), record(2, 800.0), record(4, 1600.0)])
     measured, linear = re.findall(r'class="many m[01]" d="([^"]+)"', chart.drawing)
     assert measured == linear

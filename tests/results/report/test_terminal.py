@@ -1,4 +1,4 @@
-"""The report for a terminal: nothing cut at any width, every failure with its sentence, the counts last."""
+"""The report for a terminal: nothing is cut at any width, every failure has its sentence, the counts come last."""
 
 import re
 

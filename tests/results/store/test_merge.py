@@ -1,4 +1,4 @@
-"""Results of another site: each line once, byte for byte, a run whole or not at all, and no path out of the store."""
+"""Results of another site: each line once, byte for byte, a run completely or not at all, no path out of the store."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Faults that are planted in stored results: each is named where they are read, and what is whole beside it is kept."""
+"""Faults planted in stored results: each is named when the results are read, and sound records beside it are kept."""
 
 import json
 import shutil
@@ -191,7 +191,7 @@ def test_a_run_that_cannot_be_read_hides_no_other(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "open", stale)
-        for _ in range(2):  # the index does not take it for read
+        for _ in range(2):  # the index does not count it as read
             asked = query.records(home)
             assert [record.run for record in asked.records] == ["r1"]
             expected = f"{folder / FILE_NAME}: found no readable file (Stale file handle), expected records of a run; "

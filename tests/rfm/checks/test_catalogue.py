@@ -1,4 +1,4 @@
-"""The checks of a site as the matrix needs them, and the sentence for a file that cannot be imported."""
+"""A site's checks in the form that the matrix needs, and the sentence for a file that cannot be imported."""
 
 from dataclasses import replace
 from pathlib import Path

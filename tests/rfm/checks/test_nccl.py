@@ -1,4 +1,4 @@
-"""What nccl-tests is told: sizes, iterations, groups, and on which systems its checks run."""
+"""Settings of nccl-tests: sizes, iterations, groups, and on which systems its checks run."""
 
 from collections import Counter
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_a_system_with_gpus_has_them_with_the_library_alone(tmp_path: Path) -> N
     assert daily == every | {("NcclOneNode", 1)}
     reasons = Counter(cell.reason for cell in cells if cell.test.stack == "openmpi")
     assert set(reasons) == {
-        "nccl measures another library than openmpi: its stack is nccl or rccl",
+        "nccl does not measure openmpi but another library: its stack is nccl or rccl",
         "no network carries a pair within a node: it is measured once, with ndr and one rail",
     }
 

@@ -1,4 +1,4 @@
-"""The nodes and ranks that a check is told: they win over what it has by itself, or its set-up says why not."""
+"""The nodes and ranks that are set for a check: they override its own numbers, or its set-up says why not."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ COLLECTIVE = Takes(nodes=4, fewest=2, ranks=True)
 
 
 class Told(MadeCheck):
-    """A check whose class has what -S set."""
+    """A check whose class has the values of -S."""
 
     num_nodes = 16
     ranks_per_node = 28

@@ -1,4 +1,4 @@
-"""ReFrame's options are read as it reads them, and those that select what the system lacks are refused."""
+"""ReFrame's options are read as ReFrame reads them, and those that select what the system lacks are refused."""
 
 import re
 from collections.abc import Sequence
@@ -164,7 +164,7 @@ def test_a_variable_that_changes_none_of_the_chosen_checks_is_refused(
 
 @pytest.fixture(scope="module")
 def catalogue() -> tuple[Need, ...]:
-    """What the checks of the clone ask for and take."""
+    """The requirements and options of the clone's checks."""
     from railyard.rfm.checks.catalogue import needs
 
     return needs(Path(__file__).parents[3] / "checks")

@@ -1,4 +1,4 @@
-"""Claims of a source: what may hold one, and each way in which a list of them is wrong."""
+"""Claims of a source: what can prove one, and each way in which a list of claims can be wrong."""
 
 from pathlib import Path
 

@@ -56,7 +56,7 @@ TODAY = date(2026, 11, 23)
 NEEDS = [
     need("OsuBandwidth", "osu/osu_bw"),
     need("OsuLatency", "osu/osu_latency"),
-    need("OsuInit", "osu/osu_init"),  # reported alone, so nothing lacks
+    need("OsuInit", "osu/osu_init"),  # only reported, so nothing is missing
 ]
 
 
@@ -246,13 +246,13 @@ def test_references_for_what_spack_builds_where_it_is_asked_for_are_used(tmp_pat
     assert {unused, lost} <= {one.what for one in findings(read, NEEDS, TODAY)}
     found = [one.what for one in findings(read, NEEDS, TODAY, with_spack)]
     assert not {unused, lost} & set(found)
-    # What it leaves open is looked at there too, and nothing is said twice.
+    # What it leaves open is checked there too, and nothing is reported twice.
     assert len([what for what in found if "no reference bounds" in what]) == 2
     assert len(found) == len(set(found))
 
 
 def test_nothing_is_remarked_of_the_own_files(capsys: pytest.CaptureFixture[str]) -> None:
-    """A change of a file that leaves sizes of a system without a bound is seen here, and in a site's CI."""
+    """If a changed file leaves sizes of a system without a bound, this test and a site's CI notice it."""
     assert main(["lint"]) == 0
     told = capsys.readouterr().out
     assert told.splitlines()[:-1] == []
@@ -271,7 +271,7 @@ def test_an_expected_failure_that_has_expired_is_a_remark(tmp_path: Path) -> Non
     assert said not in [each.what for each in findings(references(tmp_path, TABLE + KNOWN), NEEDS, date(2026, 11, 22))]
 
 
-#: What no rail policy of one FDR rail gives, and claims that it holds.
+#: Relations with a side that no test of these systems gives, and claims that depend on them.
 LOST = """\
   - id: striped
     says: two put bandwidths
@@ -335,5 +335,5 @@ numbers:
         "102.0 % is believed, expected a possible value; or kind: bad-case\n"
     )
     assert "1 file refused" in answer.out
-    # One system alone is not held up by it.
+    # It does not fail the lint of one system alone.
     assert main(["lint", "--system", "site"]) == 0

@@ -196,7 +196,7 @@ def test_a_curve_has_a_bound_at_each_size_by_regime(tmp_path: Path) -> None:
     (band,) = bands(references(tmp_path), "osu/osu_latency", "latency")
     assert band.required_sizes == (1, 8, 4096, 64 * KIB, MIB)
     assert band.bound_at(1) == Bound(close(0.4), close(0.88), 0.80)
-    # 4096 is within a factor 2 of the switch at 8192: the wide tolerance holds.
+    # 4096 is within a factor 2 of the switch at 8192: the wide tolerance applies.
     assert band.bound_at(4096) == Bound(None, close(4.125), 2.75)
     assert band.bound_at(64 * KIB) == Bound(None, close(10.8), 9.0)
     assert band.bound_at(MIB) == Bound(None, close(94.5), 90.0)
@@ -391,7 +391,7 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "value: 12500",
             "references/site.yaml:38: entries[2].value: found 12500 MB/s, above the physical limit of 1 rail, "
             "expected at most 12421.2 MB/s (ib-edr 12500.0 MB/s x 4096/4122 payload (infiniband, MTU 4096) "
-            "= 12421.2 MB/s (the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP a card))",
+            "= 12421.2 MB/s (the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP per card))",
         ),
         (
             "sizes: {from: 1M, to: 4M}",
@@ -613,7 +613,7 @@ def test_the_virtual_cluster_is_judged_by_its_shaped_rate(cell: tuple[str, str, 
 
 
 def floor_at(bands: Sequence[Band], size: int) -> float | None:
-    """Return the highest floor at a size, where no band has a ceiling or a target of its own."""
+    """Return the highest floor at a size at which no band has its own ceiling or target."""
     bounds = [bound for band in bands if (bound := band.bound_at(size)) is not None]
     assert all(bound.high is None and bound.target is None for bound in bounds)
     return max((bound.low for bound in bounds if bound.low is not None), default=None)
@@ -630,7 +630,7 @@ def test_every_cell_of_the_virtual_matrix_has_its_floor() -> None:
         for fabric in system.fabrics
         for stack, entry in system.stacks.items()
         for rails in system.fabrics[fabric].counts
-        # Clients and servers without MPI, and all pairs of nodes, have tests of their own; a processor shared has none.
+        # Clients and servers without MPI, and all pairs of nodes, have their own tests; a shared processor has none.
         if not STACKS[stack].pair
         for tool in entry.benchmarks
         if tool not in ("pairs", "sharing")
@@ -648,7 +648,7 @@ def test_the_allreduce_is_bounded_by_the_rate_and_small_sizes_are_not_asserted(
 ) -> None:
     test = TestId(fabric, "mpich", rails, "imb/Allreduce", policy=policy)
     bands = virtual().bands(test, metric_like("latency", 1, streaming=False), None)
-    # From 256 KiB to 1 MiB one ceiling holds, that of 1 MiB; larger ones, over two rails alone, have that of 4 MiB.
+    # From 256 KiB to 1 MiB the ceiling of 1 MiB applies; larger sizes, which only two rails have, have that of 4 MiB.
     ceiling, large = (Bound(None, close(2 * 4 * size / rate_mb_s, within=4), None) for size in (MIB, 4 * MIB))
     sizes = (64 * KIB, 256 * KIB - 1, 256 * KIB, MIB, 2 * MIB, 4 * MIB)
     held = [[None, None, ceiling, ceiling, None, None], [None, None, None, None, large, large]]

@@ -1,4 +1,4 @@
-"""Faults that are planted in a reference file: each is refused, or named by lint, and the healthy file is taken."""
+"""Faults planted in a reference file: each is refused, or named by lint, and the healthy file is accepted."""
 
 from datetime import date
 from pathlib import Path

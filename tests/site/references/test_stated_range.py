@@ -1,4 +1,4 @@
-"""A range in the references: both ends hold, each with its margin, and what is refused."""
+"""A range in the references: both ends apply, each with its margin; and what is refused."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""references/classes/*.yaml: all of them possible and with a source, and the sentence for each thing that is wrong."""
+"""references/classes/*.yaml: all are possible and have a source, and there is a sentence for each mistake."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_every_class_of_the_project_loads(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "collective", "nodes", "size", "value"),
     [
-        # What the table of public numbers has: first those of NVIDIA's cluster-readiness-engine.
+        # The table of public numbers: first those of NVIDIA's cluster-readiness-engine.
         ("h100-efa3200", "all_reduce", 2, 16 << 30, 487.87),
         ("h100-efa3200", "all_gather", 2, 16 << 30, 338.57),
         ("h100-efa3200", "alltoall", 2, 16 << 30, 79.11),

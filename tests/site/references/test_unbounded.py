@@ -1,4 +1,4 @@
-"""Sizes that a file says are unbounded: lint leaves them alone, and finds every gap that a change opens beside them."""
+"""Sizes that a file calls unbounded: lint accepts them, and finds every new gap beside them."""
 
 from datetime import date
 from pathlib import Path
@@ -26,7 +26,7 @@ fabrics:
 stacks:
   hpcx: {modules: [hpcx], benchmarks: {osu: /opt/osu}}
 """
-#: Both bandwidths hold from 1 MiB on: FDR's by the floor of its class.
+#: Both bandwidths have bounds from 1 MiB on: FDR's from the floor of its class.
 TABLE = """\
 system: site
 sources:

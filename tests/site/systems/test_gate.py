@@ -1,4 +1,4 @@
-"""The section gate of a system's file: what it says when left out, and what is refused."""
+"""The section gate of a system's file: its defaults, and what is refused."""
 
 from pathlib import Path
 

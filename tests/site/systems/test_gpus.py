@@ -1,4 +1,4 @@
-"""The part `gpus` of a system's file: what it means for physics, and what is said of each thing that is wrong in it."""
+"""The part `gpus` of a system's file: its meaning for the physics, and the sentence for each mistake in it."""
 
 from datetime import date
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_a_systems_gpus_are_the_shape_that_physics_asks_for(tmp_path: Path) -> N
     assert shape is not None and shape.ranks == 16
     found = bound("all_reduce", "ring", shape)
     assert found.limited_by == "NIC"
-    # four NICs of 50 GB/s, of which 4096/4122 is payload
+    # four NICs of 50 GB/s; 4096/4122 of this is payload
     assert found.busbw_mb_s == pytest.approx(4 * 50_000 * 4096 / 4122)
     two = gpu_node(system, "ndr", rails=2)
     assert two is not None and two.network is not None

@@ -1,4 +1,4 @@
-"""A system's scheduler settings: each becomes the scheduler's own option, and what it has none for is refused."""
+"""A system's scheduler settings: each becomes the scheduler's own option, and one without an option is refused."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""systems/*.yaml: the files of the project, and the sentence for each thing that a person can get wrong."""
+"""systems/*.yaml: the project's files, and the sentence for each mistake that a person can make."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -616,7 +616,7 @@ def test_a_system_is_frozen() -> None:
 
 
 def test_every_field_of_the_site_is_used_once() -> None:
-    """Removing any required field is an error: none is silently filled."""
+    """Removing any required field is an error: no field is silently filled."""
     data: dict[str, Any] = yaml.safe_load(SITE)
     for field in ("system", "description", "nodes", "fabrics", "stacks"):
         with pytest.raises(ValueError, match=field):
@@ -712,8 +712,8 @@ def test_what_applications_need_is_read(tmp_path: Path) -> None:
         (
             "  osu: {figure",
             "  osu: {arguments: ['{agent}'], figure",
-            'applications.osu.arguments[0]: found "{agent}", expected {agent} among the words of without_mpi alone; an '
-            "MPI's launcher starts all processes, and tells them no nodes",
+            'applications.osu.arguments[0]: found "{agent}", expected {agent} only among the words of without_mpi; '
+            "an MPI's launcher starts all processes, and names no nodes to them",
         ),
         ("(?P<seconds>[0-9]+) s", "([0-9]+) s", "expected a pattern with a group (?P<seconds>…)"),
         ("cores: 64", "cores: 0", "nodes.hardware.cores: found 0, expected greater than or equal to 1"),
@@ -753,7 +753,7 @@ def test_named_nodes_are_those_at_the_leaf_switches(tmp_path: Path, switches: st
     assert whole.fabrics["edr"].leaf_switches == {"leaf1": ("n1", "n2"), "leaf2": ("n3",)}
 
 
-#: A fabric of RoCE, which this stack can be told all three of.
+#: A fabric of RoCE; this stack can be set to all three.
 ROCE = SITE.replace("kind: ib\n    link: ib-edr", "kind: roce\n    link: roce-100").replace("mvapich2", "hpcx")
 CLASS = "gid_index: 3\n    traffic_class: 104\n    service_level: 5"
 
