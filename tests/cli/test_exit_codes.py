@@ -9,7 +9,7 @@ import pytest
 from railyard.cli.main import main
 
 NO_SYSTEM = 'systems/: found no system "{}", expected a system of that name; did you mean "{}"?'
-NO_RUN = '"nosuch": found no such run and no such folder, expected one; known: 20261114T010000Z-aa01, '
+NO_RUN = '"nosuch": found no run and no folder with this name, expected one; known: 20261114T010000Z-aa01, '
 NO_FILE = "nosuch: found no such file, expected the text output of a benchmark; check the name"
 NUMBER = "expected a number of at least 0 (see: railyard run --help)"
 FORMS = ".html, .htm, .xml, .json, .md, .csv or .txt; or name it by --format"

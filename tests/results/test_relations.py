@@ -138,7 +138,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
         ),
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="fail", rule=4)], "not-judged"),
-            "not judged: side BW-F gave no curve, it failed rule 4",
+            "not judged: side BW-F gave no curve: it failed rule 4",
         ),
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="not-tested")], "not-judged"),
@@ -351,7 +351,10 @@ def test_a_stack_that_is_left_open_is_judged_once_a_stack(tmp_path: Path) -> Non
         "{form: ahead, of: {fabric: edr, stack: hpcx, benchmark: osu/osu_bw}, to: {fabric: fdr, benchmark: osu/osu_bw}}"
     )
     (open_,) = relations.judge(references(tmp_path, named), records)
-    assert open_.sentence == "not judged: osu/osu_bw over fdr ran with hpcx and openmpi, and the relation names none"
+    assert (
+        open_.sentence
+        == "not judged: osu/osu_bw over fdr ran with hpcx and openmpi, and the relation does not name one"
+    )
 
 
 def test_rails_policy_and_system_tell_sides_apart(tmp_path: Path) -> None:

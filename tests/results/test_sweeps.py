@@ -68,7 +68,7 @@ def test_the_sweeps_as_text() -> None:
         "      1         400.0      1.00    100.0 %\n"
         "      2         600.0      1.50     75.0 %  0.333\n"
         "      4         800.0      2.00     50.0 %  0.333\n"
-        "  50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that no node shares\n"
+        "  50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that the nodes cannot share\n"
     )
 
 

@@ -71,7 +71,7 @@ def test_no_run_is_replaced_or_refused_without_a_word(home: Path, capsys: pytest
     assert capsys.readouterr() == (
         "",
         f"left out: osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found {ID} already, expected none; "
-        "--replace puts the new one in its place\n"
+        "use --replace to put the new one in its place\n"
         "railyard: found nothing to capture for site, expected at least one test with 5 good runs\n",
     )
 
@@ -161,7 +161,7 @@ def test_by_hops_there_is_an_entry_for_each_distance_that_is_known(
     assert main(["capture", "--system", "site", "--by-hops", "--quick", "--write"]) == 0
     name = "baseline-edr-hpcx-1-rail-osu-osu_bw-1-hop-bandwidth"
     told = capsys.readouterr().err.splitlines()
-    unknown = "not known (railyard fabric --keep-hops), or it ran on other than two"
+    unknown = "is unknown (railyard fabric --keep-hops), or it did not run on two nodes"
     assert [line for line in told if line.startswith("left out: 4 tests of ") and line.endswith(unknown)]
     entries = load_references(home / "references" / "site.yaml", system).entries
     (made,) = [entry for entry in entries if entry.kind == "baseline"]

@@ -71,7 +71,7 @@ def test_noise_is_taken_for_a_difference_in_one_of_twenty_comparisons_at_most() 
 
 
 def test_a_curve_of_another_length_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^a curve without a value for each of 20 sizes$"):
+    with pytest.raises(ValueError, match=r"^found a curve without a value for each of the 20 sizes$"):
         stretches(SIZES, [[1.0]], [[1.0] * 20])
 
 

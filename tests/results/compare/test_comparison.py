@@ -30,11 +30,11 @@ def test_the_same_rail_shows_no_difference_and_says_what_it_could_have_seen(repe
     (test,) = found.tests
     assert test.figures[0].finding.kind == "none"
     assert test.figures[0].finding.sentence.startswith(
-        "no difference at this noise; the smallest that could have been seen is 0."
+        "no difference at this noise; the smallest visible difference is 0."
     )
     assert test.curves[0].stretches == ()
     assert test.curves[0].sentence.startswith(
-        "no difference along the sizes at this noise; the smallest that a single size could have shown is "
+        "no difference along the sizes at this noise; the smallest visible at a single size is "
     )
 
 
@@ -56,9 +56,9 @@ def test_a_rail_that_idled_on_every_node_is_named(repeats: Repeats) -> None:
     b = [dataclasses.replace(one, path_proof=moved(0.999, 0.001)) for one in repeats("b", 3)]
     used = dataclasses.replace(b[0], path_proof=moved(0.5, 0.5))
     (test,) = compare(a, b).tests
-    assert test.idle == ("on B hsn1 idled in 3 of 3 runs, on every node: their figures are of the rest",)
+    assert test.idle == ("on B hsn1 idled in 3 of 3 runs, on every node: their figures are those of the other rails",)
     (test,) = compare([used, *b[1:]], [used] * 3).tests
-    assert test.idle == ("on A hsn1 idled in 2 of 3 runs, on every node: their figures are of the rest",)
+    assert test.idle == ("on A hsn1 idled in 2 of 3 runs, on every node: their figures are those of the other rails",)
 
 
 def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ...]]) -> None:
@@ -70,7 +70,7 @@ def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ..
     (known,) = compare(fdr, edr, noise=0.02).tests
     assert known.figures[0].finding.sentence == (
         "no difference at the stated noise of 2 %, found +0.33 % with 1 and 1 repeats; "
-        "the smallest that could have been seen is 2 %"
+        "the smallest visible difference is 2 %"
     )
 
 
@@ -106,7 +106,7 @@ def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_pl
     fdr, edr = played(100.0, (*factors, *factors), "fdr"), played(100.33, factors, "edr")
     (test,) = compare(fdr, edr).tests
     assert test.repeats == (5, 5)
-    assert test.figures[0].finding.sentence.startswith("no difference at this noise; the smallest that could have been")
+    assert test.figures[0].finding.sentence.startswith("no difference at this noise; the smallest visible difference")
 
 
 def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:
@@ -121,7 +121,7 @@ def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:
     with pytest.raises(RailyardError) as caught:
         compare(repeats("a", 4), b)
     assert str(caught.value) == (
-        "found nothing that may be compared: imb/Uniband (virtual, hsn, mpich, rails 1, single): peak is in MB/s on A "
+        "found nothing to compare: imb/Uniband (virtual, hsn, mpich, rails 1, single): peak is in MB/s on A "
         "and MiB/s on B; imb/Uniband (virtual, hsn, mpich, rails 1, single): the curve of bandwidth is in MB/s of one "
         "direction on A, MiB/s of one direction on B"
     )

@@ -21,7 +21,7 @@ GOOD = (100.0, 100.2, 99.9, 100.1)
             (100.1, 100.3, 99.8, 100.0),
             "higher",
             "none",
-            "no difference at this noise; the smallest that could have been seen is 0.40 %",
+            "no difference at this noise; the smallest visible difference is 0.40 %",
         ),
         (
             GOOD[:3],
@@ -56,7 +56,7 @@ def test_the_published_hpl_of_edr_and_fdr_cannot_be_told_apart() -> None:
     assert (known.kind, known.sentence) == (
         "none",
         "no difference at the stated noise of 2 %, found +0.33 % with 1 and 1 repeats; "
-        "the smallest that could have been seen is 2 %",
+        "the smallest visible difference is 2 %",
     )
 
 

@@ -66,7 +66,7 @@ def test_a_rail_that_was_found_slow_alone_is_named() -> None:
         Suspect("rail", "alone it is slow", "vn2", "hsn1"), Suspect("node", "both its rails", "vn1"),
     ))  # fmt: skip
     before, after = runs(EVEN, EVEN), [replace(one, verdict=slow) for one in runs(EVEN, EVEN, EVEN)]
-    named = "hsn1 of vn2 was a suspect of 3 of 3 runs after, "
+    named = "hsn1 of vn2 was a suspect in 3 of 3 runs after, "
     assert rail_words(before, after)[1:] == (f"{named}none before",)
     assert rail_words([before[0], after[0]], after)[1:] == (f"{named}1 of 2 before",)
     assert rail_words(after, after)[1:] == ()

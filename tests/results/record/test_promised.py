@@ -72,7 +72,7 @@ def test_a_run_that_was_interrupted_before_its_first_test_is_listed_as_such(fold
     with pytest.raises(KeyboardInterrupt), promised(folder, "virtual", BEGAN, TESTS):
         raise KeyboardInterrupt
     assert main(["results", "list"]) == 0
-    assert "0 tests; 3 tests promised, the run ended before the first\n" in capsys.readouterr().out
+    assert "0 tests; 3 tests promised, the run ended before the first one\n" in capsys.readouterr().out
 
 
 def test_a_run_that_runs_and_one_that_ended_are_no_problem(folder: Path, capsys: Capsys) -> None:

@@ -117,7 +117,7 @@ def test_the_record_and_its_lines_say_which_values_were_computed() -> None:
     ]
     line, last = lines_of_tests([played(peak_is_computed=True)])
     assert "  118* MB/s  " in line
-    assert last == "* computed, not published: made for a replay, and printed by no source"
+    assert last == "* computed, not published: made for a replay, no source printed it"
 
 
 def test_junit_marks_the_key_figure() -> None:

@@ -86,7 +86,7 @@ def test_a_promised_cell_without_a_record_is_no_pass(
     tmp_path: Path, healthy_run: list[Record], all_cells: list[Cell]
 ) -> None:
     folder = folder_of(tmp_path, healthy_run[:-1], all_cells)
-    assert "imb/Allreduce on eth, 1 rail, intelmpi: should have run, and left no record" in run(str(folder), expected=1)
+    assert "imb/Allreduce on eth, 1 rail, intelmpi: should have run, but left no record" in run(str(folder), expected=1)
 
 
 def test_an_empty_record_file_is_no_pass(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_promised_cell_without_a_record_is_unrun(healthy_run: list[Record], al
     first = table.rows[0].cells[0]
     assert first is not None
     assert (first.state, first.words) == ("unrun", "1 no record, 2 pass")
-    assert cell_words(table.unrun[0]) == "netpipe/pingpong on hsn, 1 rail, openmpi: should have run, and left no record"
+    assert cell_words(table.unrun[0]) == "netpipe/pingpong on hsn, 1 rail, openmpi: should have run, but left no record"
 
 
 def test_a_record_that_never_came_to_its_benchmark_is_known_by_its_check(healthy_run: list[Record]) -> None:

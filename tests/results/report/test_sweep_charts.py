@@ -25,7 +25,8 @@ def test_a_problem_is_one_chart_of_all_its_lines_beside_linear() -> None:
 def test_what_the_sweep_says_stands_below_it() -> None:
     (chart,) = sweep_charts(ONE)
     assert chart.words == (
-        "hsn, 1 rail, openmpi: 50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that no node shares."
+        "hsn, 1 rail, openmpi: 50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that the "
+        "nodes cannot share."
     )
 
 

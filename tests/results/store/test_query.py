@@ -142,7 +142,7 @@ def test_a_line_that_cannot_be_read_is_named_and_the_rest_comes(three: Path, mad
     path.write_bytes(path.read_bytes() + json.dumps(newer).encode() + b"\n" + b'{"format": 1, "ru')
     sentences = (
         f"{path}:2: format 2 is too new, this Railyard reads format 1; read it with the Railyard that wrote it",
-        f"{path}:3: the last line is cut after 17 bytes, its writer was stopped; that record is lost, "
+        f"{path}:3: the last line is cut after 17 bytes, because its writer was stopped; that record is lost, "
         "the 1 before it are kept",
     )
     found = query.records(three)
