@@ -72,7 +72,7 @@ def test_a_run_is_set_beside_its_prices(tmp_path: Path) -> None:
     assert cost_lines([eth, edr]) == (
         "What it costs\n"
         "fabric  stack  rails  nodes  price per node   MB/s  MB/s per 1000    us  us x 1000\n"
-        "─────────────────────────────────────────────────────────────────────────────────\n"
+        "──────────────────────────────────────────────────────────────────────────────────\n"
         "eth     hpcx       1    any    90.0–110 EUR    100           1000     –          –\n"
         "edr     hpcx       1  to 36         900 EUR  12000          13333  1.00      0.900\n"
         "prices of 2026-01-01"

@@ -46,7 +46,7 @@ def test_outside_of_one_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_folder_without_a_rehearsal_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(REHEARSAL_VARIABLE, str(tmp_path))
-    with pytest.raises(SetupError, match=r"rehearsal.json: found no rehearsal .*, though RAILYARD_REHEARSAL names"):
+    with pytest.raises(SetupError, match=r"rehearsal.json: found no rehearsal .*, although RAILYARD_REHEARSAL names"):
         load_system(SITE / "systems/ndr.yaml")
 
 
