@@ -80,8 +80,8 @@ def said(found: Assessment) -> tuple[str, int | None, str]:
 
 
 NOT_ASSERTED = (
-    "not judged: reported and never asserted (op_rate and runtime: processors, memory and compiler set it, and no "
-    "reference names it)"
+    "not judged: only reported, never compared with a reference (op_rate and runtime: processors, memory and "
+    "compiler set it, and no reference names it)"
 )
 
 
@@ -196,7 +196,7 @@ def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
 def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(verified="UNSUCCESSFUL"))
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith("the application's own check calls its result wrong, line 12: ")
+    assert said(found)[2].startswith("the application's own check says that its result is wrong, line 12: ")
 
 
 def multi_zone_text(processes: int = 4, threads: int | None = 8, verified: str = "SUCCESSFUL") -> str:
@@ -240,7 +240,7 @@ def test_other_processes_or_threads_fail_and_both_are_named(
 def test_a_hybrid_run_that_calls_its_result_wrong_fails(ran: Run) -> None:
     found = ran("npb/SP-MZ/W", multi_zone_text(verified="UNSUCCESSFUL"), threads=2)
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith("the application's own check calls its result wrong, line 12: ")
+    assert said(found)[2].startswith("the application's own check says that its result is wrong, line 12: ")
 
 
 @pytest.mark.parametrize("residual", ["8.1e+03 ...... FAILED", "nan ...... PASSED"])

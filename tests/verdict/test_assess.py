@@ -203,8 +203,8 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "no output",
         {"output": ""},
         "set-up",
-        "the output is none of the benchmark's: \"found '', expected output of IMB: a banner, a title "
-        '"# Benchmarking …" or a heading"',
+        "the output is not the benchmark's: \"found '', expected output of IMB: a banner, a title \"# Benchmarking "
+        '…" or a heading"',
     ),
     (
         "another benchmark",
@@ -238,7 +238,7 @@ def test_an_output_that_is_cut_fails_at_every_line(assessed: Assess, imb_text: C
     without_end = assessed(output="".join(lines[: last + 1]))
     assert said(without_end)[:2] == ("fail", 1)
     assert without_end.verdict.text == (
-        'the output is cut: "# All processes entering MPI_Finalize" is missing behind imb/Uniband (line 4)'
+        'the output is cut: "# All processes entering MPI_Finalize" is missing after imb/Uniband (line 4)'
     )
 
 
@@ -482,7 +482,7 @@ def test_a_report_only_system_without_a_known_limit_fails(assessed: Assess, virt
         5,
         "reference",
         "virtual is report-only (delivered yesterday) and no limit is known for the link of hsn: there is nothing to "
-        "judge it against",
+        "compare it with",
     )
 
 
@@ -495,7 +495,7 @@ def test_rails_without_counters_leave_rule_4_unjudged_and_say_so(assessed: Asses
     assert found.verdict.text == (
         f"bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB{UNBOUNDED}; rule 4 (path) not judged: "
         "path not judged: "
-        "the rails of hsn have no counters; the system accepts this: systems/virtual.yaml says counters: none of a "
+        "the rails of hsn have no counters; the system accepts this: systems/virtual.yaml says counters: none for a "
         "rail of hsn"
     )
 

@@ -112,7 +112,7 @@ NEGATIVE = f" {RATES[M]:.2f}", f"-{RATES[M]:.2f}"
         pytest.param(
             WHOLE.replace(END, ""),
             marks=pytest.mark.fault(
-                "output", "the end lines cut away", '"# All processes entering MPI_Finalize" is missing behind'
+                "output", "the end lines cut away", '"# All processes entering MPI_Finalize" is missing after'
             ),
             id="no-end",
         ),

@@ -124,8 +124,9 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("Success=1\n", "Success=0\n", 'the application\'s own check calls its result wrong, line 446: "Success=0"'),
-        ("Success=1\n", "", "the benchmark was told to validate its data and printed no validation"),
+        ("Success=1\n", "Success=0\n", ("the application's own check says that its result is wrong, line 446: "
+                                       '"Success=0"')),
+        ("Success=1\n", "", "the benchmark was asked to validate its data but printed no validation"),
         (
             "0.21 PASSED    0.151  0.00",
             "0.21 FAILED    0.151 99.00",
