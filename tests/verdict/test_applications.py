@@ -146,7 +146,9 @@ def test_a_transpose_that_must_be_split_fails_over_one_rail(ran: Run) -> None:
 def test_bytes_over_another_network_fail_it(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn0": IDLE, "eth0": BUSY})
     assert said(found)[:2] == ("fail", 4)
-    assert found.path.sentence.startswith("eth0 of vn1, which was not meant, sent 30.0 MB while the run moved 0.1 MB")
+    assert found.path.sentence.startswith(
+        "eth0 of vn1, which is not an intended rail, sent 30.0 MB while the run moved 0.1 MB"
+    )
 
 
 def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:

@@ -366,8 +366,8 @@ def test_the_other_rail_is_a_network_that_was_not_meant(assessed: Assess) -> Non
         "fail",
         4,
         "set-up",
-        "hsn1 of vn1, which was not meant, sent 95.0 MB while the run moved 89.5 MB (bound 16.0 MB, the larger of "
-        "unmeant-share and unmeant-bytes)",
+        "hsn1 of vn1, which is not an intended rail, sent 95.0 MB while the run moved 89.5 MB (bound 16.0 MB, the "
+        "larger of unmeant-share and unmeant-bytes)",
     )
 
 
@@ -472,7 +472,7 @@ def test_a_stream_over_bonded_ports_is_held_to_one_and_bounded_by_all(assessed: 
         rules = assessed(site=site, rates={M: min(most, 12_010.0), 4 * M: most}).verdict.rules
         assert (rules[2].state, rules[4].state) == ("pass", reached)
     # The cluster of this test has no bond, which is said before anything else.
-    assert rules[3].sentence == "hsn0 of vn1 is no bond, and the system's file says bonded_ports: 2"
+    assert rules[3].sentence == "hsn0 of vn1 is not a bond, but the system's file says bonded_ports: 2"
 
 
 def test_a_report_only_system_without_a_known_limit_fails(assessed: Assess, virtual: Site) -> None:
@@ -661,7 +661,7 @@ def test_a_stacks_log_that_contradicts_the_counters_is_said(assessed: Assess) ->
     log = "[1] [vn2:524  :0] ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag(tcp/hsn1) am(tcp/hsn1)\n"
     found = assessed(stderr=log)
     assert found.verdict.state == "pass"
-    assert "the stack's own log contradicts the counters: it names hsn1 alone (" in found.path.sentence
+    assert "the stack's own log contradicts the counters: it names only hsn1 (" in found.path.sentence
     assert "contradicts" not in assessed(stderr=log.replace("hsn1", "hsn0")).path.sentence
 
 

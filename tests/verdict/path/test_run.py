@@ -87,8 +87,8 @@ def test_the_line_that_names_the_first_device_is_kept() -> None:
     [
         (PROVEN, BOTH, None),
         (PROVEN, "", None),
-        (PROVEN, ONE, f'the stack\'s own log contradicts the counters: it names hsn0 alone ("{ONE[:120]}")'),
-        (PROVEN, f"{BOTH}\n{OTHER}", "the stack's own log names eth0 too, over which the counters saw no messages"),
+        (PROVEN, ONE, f'the stack\'s own log contradicts the counters: it names only hsn0 ("{ONE[:120]}")'),
+        (PROVEN, f"{BOTH}\n{OTHER}", "the stack's own log also names eth0, over which the counters saw no messages"),
         (FAILED, BOTH, f'the counters contradict the stack\'s own log, which names hsn0 and hsn1 ("{BOTH[:120]}")'),
         (FAILED, ETH_ALONE, f'the stack\'s own log says so too: it names eth0 ("{ETH_ALONE[:120]}")'),
         (FAILED, "", None),
