@@ -182,7 +182,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "ended well and ldd said nothing",
         {"linked": ""},
         "set-up",
-        "what imb/Uniband is linked to is not known: ldd said nothing",
+        "it is not known what imb/Uniband is linked to: ldd said nothing",
     ),
     (
         "ended badly before ldd was asked",
