@@ -351,5 +351,5 @@ def test_who_has_the_address_of_another_is_asked_in_a_job(
     assert job.asked is not None and job.asked[0].options[1] == "--nodelist=vn3,vn4"
     refused, _, _ = made(script, refused="sbatch: error: Invalid account")
     text = refused.explain(run).verdict.text
-    assert "a machine that is none of the nodes asked" in text
+    assert "a machine that is not one of these nodes" in text
     assert "the other nodes were not asked for their addresses: the scheduler refused" in text

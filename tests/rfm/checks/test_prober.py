@@ -331,7 +331,7 @@ def test_the_node_that_has_anothers_address_is_named_and_its_victim_is_not(
         assert f"hsn0 of vn3 ({THIEFS}) {said} over hsn0: two nodes have one address" in verdict.text
     else:  # it is unknown whose hardware it is
         assert named == set()
-        assert f"a machine that is none of the nodes asked ({THIEFS}) {said}" in verdict.text
+        assert f"a machine that is not one of these nodes ({THIEFS}) {said}" in verdict.text
 
 
 # --- loss
