@@ -112,10 +112,16 @@ def failures(records: Sequence[Record], heading: str = "Failures", *, width: int
         lines.append(_folded(f"{number}. {one_line(record.case)}", width, "", "   "))
         lines.append(_folded(f"{_rule(record)}: {one_line(record.verdict.text)}", width, "   "))
         for suspect in record.verdict.suspects:
-            lines.append(_folded(f"suspect: {suspect_words(suspect)}", width, "   ", "     "))
+            lines.append(_folded(f"suspect: {_blamed(suspect, record)}", width, "   ", "     "))
         if record.verdict.next:
             lines.append(_folded(f"look at: {one_line(record.verdict.next)}", width, "   ", "     "))
     return "\n".join(lines)
+
+
+def _blamed(suspect: Suspect, record: Record) -> str:
+    """Return a suspect in words, without its reason if the verdict's sentence has that already, word for word."""
+    said = one_line(suspect.reason) in one_line(record.verdict.text)
+    return suspect_part(suspect) if said else suspect_words(suspect)
 
 
 def _rule(record: Record) -> str:
