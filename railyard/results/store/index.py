@@ -93,7 +93,7 @@ def _taken_over(kept: Path | None) -> sqlite3.Connection | None:
         return None
     index = sqlite3.connect(":memory:")
     try:
-        # immutable: nobody writes to this file, it is only replaced; so SQLite needs no lock, which may hang on NFS
+        # immutable: nobody writes to this file, it is only replaced; so SQLite takes no lock, which NFS may never grant
         with contextlib.closing(sqlite3.connect(f"{kept.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as disk:
             disk.backup(index)
         version = index.execute("PRAGMA user_version").fetchone()[0]
