@@ -182,7 +182,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "ended well and ldd said nothing",
         {"linked": ""},
         "set-up",
-        "what imb/Uniband is linked to is not known: ldd said nothing",
+        "it is not known what imb/Uniband is linked to: ldd said nothing",
     ),
     (
         "ended badly before ldd was asked",
@@ -354,7 +354,7 @@ def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
         "fail",
         4,
         "set-up",
-        "190.0 MB went over eth0 of vn1, which was not meant: hsn0 of vn1 sent 0.1 MB of 89.5 MB (bound 98.0 %, "
+        "190.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.1 MB of 89.5 MB (bound 98.0 %, "
         "carried-share)",
     )
 

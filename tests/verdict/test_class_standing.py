@@ -20,7 +20,7 @@ def test_a_value_below_what_is_published() -> None:
     found = stand(of("h100-efa3200"), "all_reduce", {16 * GIB: 460.0}, nodes=2)
     assert (found.state, found.sizes[0].state) == ("below", "below")
     assert found.sentence == (
-        "below what is published of h100-efa3200: busbw 460.0 GB/s of all_reduce at 16 GiB is 94.3 % of 487.9 GB/s "
+        "below what is published for h100-efa3200: busbw 460.0 GB/s of all_reduce at 16 GiB is 94.3 % of 487.9 GB/s "
         "(cre-all-reduce); of 1 comparison: 1 below"
     )
     assert found.sources == (
@@ -73,7 +73,7 @@ def test_a_run_of_short_messages_is_not_below_a_peak() -> None:
     h100 = of("h100-8xndr400")
     short = stand(h100, "all_reduce", {256 << 20: 437.5}, nodes=1)
     assert short.state == "not-known"
-    assert "one-node-nvls: its peak of 480.0 GB/s may be of longer messages, yours end at 256 MiB" in short.unknown
+    assert "one-node-nvls: its peak of 480.0 GB/s may be for longer messages; yours end at 256 MiB" in short.unknown
     assert stand(h100, "all_reduce", {8 * GIB: 437.5}, nodes=1).state == "below"
     assert stand(h100, "all_reduce", {256 << 20: 470.0}, nodes=1).state == "within"
 
@@ -81,14 +81,14 @@ def test_a_run_of_short_messages_is_not_below_a_peak() -> None:
 def test_two_nodes_are_not_compared_with_many() -> None:
     found = stand(of("h100-efa3200"), "all_gather", {16 * GIB: 330.0}, nodes=16)
     assert found.state == "not-known"
-    assert found.sentence == "not known: cre-all-gather: it is of 2 nodes, yours of 16 nodes"
+    assert found.sentence == "not known: cre-all-gather: it is for 2 nodes, yours for 16 nodes"
 
 
 def test_nothing_is_compared_where_the_number_of_nodes_is_not_known() -> None:
     found = stand(of("h100-8xtcpxo200"), "alltoall", {16 * GIB: 40.0})
     assert (found.state, found.unknown) == (
         "not-known",
-        ("cre-alltoall: on how many nodes yours was measured is not known",),
+        ("cre-alltoall: it is not known on how many nodes yours was measured",),
     )
     # Nor where the source does not tell it.
     found = stand(of("a100-8xhdr200"), "all_reduce", {16 * GIB: 190.0}, nodes=4)
@@ -100,9 +100,9 @@ def test_sizes_without_a_published_number_are_told() -> None:
     assert found.state == "within" and len(found.sizes) == 1
     assert "no published number at 16 GiB" in found.unknown
     other = stand(of("h100-efa3200"), "all_gather", {GIB: 330.0}, nodes=2)
-    assert other.sentence == "not known: h100-efa3200 has published all_gather at 16 GiB alone"
+    assert other.sentence == "not known: h100-efa3200 has published all_gather only at 16 GiB"
     none = stand(of("h100-efa3200"), "sendrecv", {GIB: 10.0}, nodes=2)
-    assert none.sentence == "not known: nobody published a measured sendrecv of h100-efa3200 that is kept here"
+    assert none.sentence == "not known: no published measurement of sendrecv on h100-efa3200 is stored here"
 
 
 def test_an_impossible_value_is_not_compared() -> None:
@@ -130,12 +130,12 @@ def test_thresholds_are_told_with_whose_they_are_and_decide_nothing() -> None:
     found = stand(of("mi300x-8xroce400"), "sendrecv", {8 * GIB: 46.0, 16 * GIB: 48.5}, nodes=2)
     assert found.state == "not-known"
     assert found.thresholds == (
-        "AMD demands 47.00 GB/s at 8 GiB, 48.00 GB/s at 16 GiB on 2 nodes (cvs-sendrecv; a threshold, no physics): not "
-        "reached at 8 GiB",
+        "AMD demands 47.00 GB/s at 8 GiB, 48.00 GB/s at 16 GiB on 2 nodes (cvs-sendrecv; a threshold, not physics): "
+        "not reached at 8 GiB",
     )
     one = stand(of("h200-8xndr400"), "all_reduce", {16 * GIB: 432.0}, nodes=1)
     assert one.thresholds == (
-        "Azure demands 431.0 GB/s at 16 GiB on 1 node (azure-one-node; a threshold, no physics): reached",
+        "Azure demands 431.0 GB/s at 16 GiB on 1 node (azure-one-node; a threshold, not physics): reached",
     )
     mean = stand(of("b200-8xroce400"), "all_gather", {16 * GIB: 300.0}, nodes=2)
     assert mean.thresholds[0].endswith("not compared, since it is a mean over all sizes")
@@ -145,8 +145,8 @@ def test_a_threshold_that_no_run_can_reach_says_so() -> None:
     found = stand(of("h100-efa3200"), "all_reduce", {16 * GIB: 488.0}, nodes=2)
     assert found.state == "within"
     assert found.thresholds == (
-        "AWS demands 800.0 GB/s on 2 nodes (aws; a threshold, no physics): not reached; no run can have it, since at "
-        "most 750.0 GB/s are possible",
+        "AWS demands 800.0 GB/s on 2 nodes (aws; a threshold, not physics): not reached; no run can reach it, since "
+        "at most 750.0 GB/s are possible",
     )
 
 

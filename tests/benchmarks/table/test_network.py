@@ -118,7 +118,7 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
         ("allreduce_impact", 2.4, "times"),
         ("allreduce_impact_99", 9.5, "times"),
     ]
-    assert found.path.sentence.endswith("; how much gpcnet/network_load_test must move is not known")
+    assert found.path.sentence.endswith("; it is not known how much gpcnet/network_load_test must move")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,8 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
         (
             "CommWorldProcs=4\n",
             "CommWorldProcs=1\n",
-            'the output itself reports 1 failure, line 440: "hpcc/Summary ran on 1 processes, the launch gave it 4"',
+            'the output itself reports 1 failure, line 440: "hpcc/Summary ran on 1 processes, but the launch gave it '
+            '4"',
         ),
     ],
 )  # fmt: skip

@@ -71,7 +71,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             "set-up",
             {("stack", "vn1", "docker0"), ("stack", "vn2", "docker0")},
             marks=pytest.mark.fault(
-                "path", "a container's bridge used", "190.0 MB went over docker0 of vn1, which was not"
+                "path", "a container's bridge used", "190.0 MB went over docker0 of vn1, which is not"
             ),
             id="docker",
         ),
@@ -112,7 +112,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "a card used that the system's file does not name",
-                "190.0 MB went over mlx5_2:1 of vn1, which was not",
+                "190.0 MB went over mlx5_2:1 of vn1, which is not",
             ),
             id="unnamed",
         ),
@@ -221,7 +221,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             bonded(ports=1),
             "set-up",
             {("rail", "vn1", "bond0")},
-            marks=pytest.mark.fault("rail", "a bond that lost a port", "bond0 of vn1 is a bond (802.3ad) of ens0, and"),
+            marks=pytest.mark.fault("rail", "a bond that lost a port", "bond0 of vn1 is a bond (802.3ad) of ens0, but"),
             id="one-port",
         ),
         pytest.param(

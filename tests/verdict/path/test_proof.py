@@ -103,7 +103,7 @@ def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "188.0 MB went over eth0 of vn1, which was not meant: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
+        "188.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
         "(bound 98.0 %, carried-share)",
     )
     assert proof.suspects[0] == Suspect("stack", "the stack used eth0 instead of hsn0", "vn1", "eth0")
@@ -322,7 +322,7 @@ def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
     assert said(judge(on_one(0.01), small)) == (
         "not-proven",
         "not-proven",
-        "path not proven: vn1 moved 0.3 MB only, too little to tell from background traffic "
+        "path not proven: vn1 moved only 0.3 MB, too little to tell from background traffic "
         "(bound 1.0 MB, least-payload)",
     )
     enough = replace(ONE, traffic={"vn1": NodeTraffic(MB, 0), "vn2": NodeTraffic(0, MB)})

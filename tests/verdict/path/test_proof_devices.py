@@ -144,7 +144,7 @@ def test_traffic_on_a_device_that_nobody_named_fails_too() -> None:
     assert said(judged(first, second)) == (
         "failed",
         "set-up",
-        "188.0 MB went over mlx5_1:1 of vn1, which was not meant: mlx5_0:1 of vn1 sent 0.1 MB of 180.0 MB "
+        "188.0 MB went over mlx5_1:1 of vn1, which is not an intended rail: mlx5_0:1 of vn1 sent 0.1 MB of 180.0 MB "
         "(bound 98.0 %, carried-share)",
     )
 
