@@ -1,29 +1,30 @@
 # Railyard's commands. `make` alone lists them.
 #
 #   SYSTEM=name   another system than the virtual cluster, for run      FULL=1      every message size, for run
-#   EXTENDED=1    the extended checks too, for run          TAG=apps    the checks of a tag alone, for run
+#   EXTENDED=1    the extended checks too, for run          TAG=apps    only the checks with this tag, for run
 #   REPLAY=1      play the system's outputs from recordings/ and measure nothing, for run
-#   SPACK=1       benchmarks that Spack builds, for run (needs spack on PATH for the first time)
+#   SPACK=1       benchmarks that Spack builds, for run (the first time it gets Spack and builds for some minutes)
+#   SPACK_FROM=…  where to get Spack, with SPACK=1: a folder or a mirror's URL, for a machine without a network
 #   SLURM=1       Slurm too, for needs (run SYSTEM=virtual-slurm asks for it itself)
 #   VERBS=1       QEMU and a kernel for the Soft-RoCE guests too, for needs
-#   PYTHON=…      the Python that .venv is made with (3.10 or newer)    INSTALL=0   never install system packages
+#   PYTHON=…      the Python for .venv (3.10 or newer)      INSTALL=0   never install system packages
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-# The targets build on one another in the order given: .venv before .stacks before a run.
+# The targets build on each other in the given order: .venv before .stacks before a run.
 .NOTPARALLEL:
 .PHONY: help needs venv stacks browser run test test-all test-verbs lint types format lock docs screenshots dist wheelhouse clean distclean
 
 BIN := .venv/bin
 export INSTALL PYTHON
-# Each start of railyard would compile all its modules anew.
+# Otherwise each start of railyard would compile all its modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 	@sed -n '/^#   [A-Z]*=/s/^#   //p' Makefile
 
-# A system that is only ever replayed needs no MPI stack and no namespaces.
+# A system that is only replayed needs no MPI stack and no namespaces.
 REPLAYED := $(filter-out 0,$(REPLAY))$(if $(SYSTEM),$(shell grep -ls '^provider: replay' 'systems/$(SYSTEM).yaml'))
 
 # The virtual cluster's own Slurm.
@@ -31,24 +32,27 @@ WANTS_SLURM := $(filter-out 0,$(SLURM))$(filter virtual-slurm,$(SYSTEM))
 
 run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
 	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full) $(if $(filter-out 0,$(EXTENDED)),--extended) \
-	    $(if $(filter-out 0,$(SPACK)),--spack) $(if $(filter-out 0,$(REPLAY)),--replay) \
+	    $(if $(filter-out 0,$(SPACK)),--spack $(if $(SPACK_FROM),--spack-from '$(SPACK_FROM)')) $(if $(filter-out 0,$(REPLAY)),--replay) \
 	    $(if $(TAG),-t '$(TAG)')
 
-test: needs venv stacks lint types ## lint, types and tests, one live demonstration a rule: at most 6 minutes on two cores
+test: needs venv stacks lint types ## lint, types and tests, one live demonstration per rule: at most 6 minutes on two cores
 	@bash ci/test.sh 'not full' $(ARGS)
 
 test-all: needs venv stacks lint types ## all of that, and every demonstration of every rule with every stack
 	@bash ci/test.sh '' --hypothesis-profile=thorough $(ARGS)
 
 test-verbs: VERBS := 1
-test-verbs: needs venv stacks ## verbs for real, on two Soft-RoCE guests: every test of perftest, and MPI (about 30 minutes)
+test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test of perftest, and MPI (about 30 minutes)
 	@$(BIN)/python -m pytest tests/provision/testbed/test_guests.py $(ARGS)
 	@$(BIN)/railyard run --system virtual-verbs --extended
 
-# What is held to plain English, the words of ci/plain-english.txt; spelling is checked in the code too.
+# What must be in plain English, without the phrases of ci/plain-english.txt. Spelling is checked in all code.
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results
+PROSE += $(addprefix railyard/,base hardware stacks benchmarks) railyard/*.py reframe_settings.py
+PROSE += checks/apps checks/microbench spack_envs systems references
+PROSE += railyard/site railyard/parsers railyard/provision/*.py $(addprefix railyard/provision/,programs replay testbed) benchmarks
 
-lint: venv ## ruff: mistakes and form; codespell: spelling, and plain English
+lint: venv ## ruff: mistakes and format; codespell: spelling, and plain English
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@sh ci/prose.sh spelling $(PROSE) benchmarks checks ci railyard references systems
@@ -57,11 +61,11 @@ lint: venv ## ruff: mistakes and form; codespell: spelling, and plain English
 types: venv ## mypy, strict
 	@$(BIN)/mypy
 
-format: venv ## put the code into ruff's form, fixing what it can
+format: venv ## put the code into ruff's format, and fix what it can fix
 	@$(BIN)/ruff check --fix --quiet .
 	@$(BIN)/ruff format --quiet .
 
-needs: ## what the operating system must have: installed where it may be, else named
+needs: ## what the operating system must have: install it if allowed, else name it
 	@sh ci/needs.sh $(if $(filter-out 0,$(SPACK)),spack)
 	$(if $(WANTS_SLURM),@sh ci/needs.sh slurm)
 	@$(if $(filter-out 0,$(VERBS)),sh ci/needs.sh verbs && sh ci/kernel.sh)
@@ -70,7 +74,7 @@ venv: ## make .venv with railyard and reframe from the locks
 	@sh ci/needs.sh python
 	@sh ci/venv.sh
 
-browser: venv ## Chromium and axe-core: without them the tests of the page in a real browser are skipped
+browser: venv ## Chromium and axe-core: tests of the page in a real browser are skipped without them
 	@sh ci/needs.sh browser
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input \
 	    --require-hashes --no-deps --only-binary :all: --requirement requirements/browser.txt
@@ -78,10 +82,10 @@ browser: venv ## Chromium and axe-core: without them the tests of the page in a 
 stacks: needs venv ## make the MPI stacks' prefixes in .stacks
 	@$(BIN)/railyard stacks install
 
-lock: ## write requirements/*.txt anew (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
+lock: ## write requirements/*.txt again (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
 	@sh ci/lock.sh
 
-docs: venv ## write the generated pages of docs/ anew, and all pages as a site into docs/_build/html
+docs: venv ## write the generated pages of docs/ again, and all pages as a site into docs/_build/html
 	@$(BIN)/python docs/command_page.py
 	@$(BIN)/python docs/field_pages.py
 	@$(BIN)/railyard references --write >/dev/null
@@ -91,20 +95,20 @@ docs: venv ## write the generated pages of docs/ anew, and all pages as a site i
 	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/sphinx-build --fail-on-warning --quiet docs docs/_build/html
 
-screenshots: browser ## the pictures of the page in docs/ anew, from the records of real runs in docs/screenshots
+screenshots: browser ## the pictures of the page in docs/ again, from the records of real runs in docs/screenshots
 	@$(BIN)/python -m tests.screenshots
 
-dist: venv ## wheel and sdist into dist/: `pip install` one of them where there is no clone
+dist: venv ## wheel and sdist into dist/: `pip install` one of them if there is no clone
 	@rm -rf dist
 	@$(BIN)/hatchling build
 
-wheelhouse: dist ## every Python package of the locks into wheelhouse/, to install where there is no network
+wheelhouse: dist ## all Python packages of the locks into wheelhouse/, to install without network
 	@sh ci/wheelhouse.sh
 
 clean: ## remove what tests and tools leave behind; runs and their reports stay
 	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis dist wheelhouse docs/_build
 	@find . -name __pycache__ -type d -not -path './.venv/*' -not -path './.stacks/*' -prune -exec rm -rf {} +
 
-distclean: clean ## clean, and .venv, .stacks and all runs: as after the clone
+distclean: clean ## clean, and remove .venv, .stacks and all runs: as after the clone
 	@if [ -x $(BIN)/railyard ]; then $(BIN)/railyard testbed down; fi
 	@rm -rf .venv .stacks .railyard

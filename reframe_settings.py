@@ -1,4 +1,4 @@
-"""The one file that ReFrame is given: its site configuration, made from systems/*.yaml."""
+"""The configuration file for ReFrame. It is built from systems/*.yaml."""
 
 from railyard.siteconfig import build
 

@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/blame.py [--draws 1000] [--seed 1] [--jobs 2] [--probes FOLDER]
 
-Nothing is measured. Each draw is four nodes with two rails, of which one rail of one node gives less than the others,
-or none does. `railyard.verdict.blame.slow_rails.find` asks for probes of 0.7 s until it decides, as it does after a
-failed run. The loads, as what they leave of a rail's rate:
+Nothing is measured. Each draw has four nodes with two rails. One rail of one node gives less than the others, or none
+does. `railyard.verdict.blame.slow_rails.find` asks for probes of 0.7 s until it decides, as after a failed run. The
+loads, as the share of a rail's rate that they leave:
 
     quiet    1 with a standard deviation of 0.3 %
     NAME     recorded: values drawn from benchmarks/data/probe-spreads.json, or from all probes.json below FOLDER
@@ -12,10 +12,10 @@ failed run. The loads, as what they leave of a rail's rate:
     shorts   the same with periods of 0.5 s, then 1 s
     steady   0.85 to 0.97, the same for a draw, with a standard deviation of 2 to 4 % (cut at 1.05)
 
-The watcher of a probe's processes is blind here: it says that they never waited, so that it excuses nothing.
-A row a load and share of the rate: how many draws named the slow rail and nobody else, how many named anybody else (a
-healthy rail, a pair, a switch), how many nobody, and the mean number of probes, of which a round has 12. Then, for each
-load, the largest share of the rate that is named in 99 % of the draws. The same seed gives the same draws.
+Here the watcher of a probe's processes sees nothing: it says that they never waited, so it excuses nothing. It prints
+one row per load and share of the rate: how many draws named only the slow rail, how many named anything else (a healthy
+rail, a pair, a switch), how many named nobody, and the mean number of probes (a round has 12). Then, for each load, the
+largest share of the rate that is named in 99 % of the draws. The same seed gives the same draws.
 """
 
 import argparse
@@ -40,13 +40,13 @@ SHARES = (1.0, 0.97, 0.95, 0.93, 0.90, 0.85, 0.70, 0.50)
 RATE_MB_S, PROBE_S = 48.0, 0.7
 NAMED = 0.99
 
-#: What the load leaves of a rail's rate in the 0.7 s from a time on, in s.
+#: What the load leaves of a rail's rate in the 0.7 s that begin at a time in s.
 Load = Callable[[float], float]
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What one draw came to."""
+    """The result of one draw."""
 
     outcome: str
     probes: int
@@ -54,7 +54,7 @@ class Draw:
 
 
 def quiet(draws: random.Random) -> Load:
-    """Return a load that leaves all but the noise of a quiet machine."""
+    """Return a load that only has the noise of a quiet machine."""
     return lambda _: draws.gauss(1, 0.003)
 
 
@@ -85,13 +85,13 @@ def bursts(draws: random.Random, long_s: float, quiet_s: float) -> Load:
 
 
 def recorded(draws: random.Random, values: tuple[float, ...]) -> Load:
-    """Return a load that leaves what was measured, in any order; between two values next to each other all the same."""
+    """Return a load that leaves measured values in random order; between neighbours any value is equally likely."""
     rising = sorted(values)
     return lambda _: quantile(rising, draws.random())
 
 
 def drawn(seed: int, kind: str, make: Callable[[random.Random], Load], share: float) -> Draw:
-    """Return one draw; its seed, the load and the share decide the place of the slow rail and the noise."""
+    """Return one draw; the seed, the load and the share determine the place of the slow rail and the noise."""
     draws = random.Random(f"{seed} {kind} {share}")
     slow = (draws.choice(NODES), draws.choice(RAILS))
     load, now = make(draws), 0.0
@@ -121,7 +121,7 @@ def row(kind: str, share: float, draws: Iterable[Draw]) -> tuple[float, str]:
 
 
 def spreads(file: Path, folder: Path | None) -> dict[str, tuple[float, ...]]:
-    """Return recorded loads: all values as shares of the best of their rail, of a folder or of the committed file."""
+    """Return recorded loads: all values as shares of their rail's best, from a folder or from the committed file."""
     if folder is None:
         loads = json.loads(file.read_text(encoding="utf-8"))["loads"] if file.exists() else {}
         return {name: tuple(values) for name, values in loads.items() if values}

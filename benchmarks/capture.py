@@ -1,19 +1,18 @@
-"""How often a healthy run would fail a captured reference: a simulation with spreads that were measured.
+"""How often a healthy run would fail a captured reference: a simulation with measured spreads.
 
     .venv/bin/python benchmarks/capture.py [--home SITE] [--system virtual] [--captures 300] [--runs 300] [--seed 1]
     .venv/bin/python benchmarks/capture.py --made [--captures 300] [--runs 300] [--seed 1]
 
-For each test of the stored runs of a system (five or more) the repeats give medians, the standard deviation of the
-logarithm at each size, and how sizes go together. From these, runs are drawn: log-normal, and heavy-tailed (the
-logarithm has Student's t with 5 degrees of freedom, of the same standard deviation), rounded to two decimals as tools
-print. Each capture is made of 5, 10 or 20 drawn runs by `railyard.results.capture.spread`, and as many new runs as
-`--runs` are held against it. Printed: the share of new runs that leave the reference at any asserted size, for each
-kind and number of repeats, over all tests, the worst test, and what tolerance was given. Then each stored run is held
-against a capture of all others: a run that is the only one of its kind fails there, since nothing of its kind was
-captured.
+For each test in the stored runs of a system (five or more), the repeats give medians, the standard deviation of the
+logarithm at each size, and how sizes vary together. From these, runs are drawn: log-normal, and heavy-tailed (the
+logarithm has Student's t with 5 degrees of freedom and the same standard deviation), rounded to two decimals as tools
+print. `railyard.results.capture.spread` makes each capture from 5, 10 or 20 drawn runs, and `--runs` new runs are
+compared with it. It prints the share of new runs that leave the reference at any asserted size, for each kind and
+number of repeats, over all tests, for the worst test, and the tolerance. Then each stored run is compared with a
+capture of all others: a run that is the only one of its kind fails there, since nothing of its kind was captured.
 
-``--made`` takes spreads of 0.3, 0.6 and 1 % at six sizes in place of stored runs, each size for itself and with seven
-tenths of the variance in common.
+``--made`` uses spreads of 0.3, 0.6 and 1 % at six sizes in place of stored runs: once each size by itself, and once
+with seven tenths of the variance in common.
 """
 
 import argparse
@@ -31,7 +30,7 @@ from railyard.site.references.model import HIGHER_IS_BETTER
 HEAVY_DEGREES = 5
 MADE_SIZES = tuple(1 << power for power in range(12, 24, 2))
 MADE_SPREADS = (0.003, 0.006, 0.01)
-#: Which share of the variance all sizes of a run have in common.
+#: The share of the variance that all sizes of a run have in common.
 MADE_COMMON = (0.0, 0.7)
 MADE_MB_S = 47.0
 
@@ -103,7 +102,7 @@ def _drawn(vectors: Sequence[Sequence[float]], kind: str, chance: random.Random)
     scale = 1.0
     if kind == "heavy-tailed":
         chi = sum(chance.gauss(0, 1) ** 2 for _ in range(HEAVY_DEGREES))
-        scale = math.sqrt((HEAVY_DEGREES - 2) / chi)  # the standard deviation stays
+        scale = math.sqrt((HEAVY_DEGREES - 2) / chi)  # so the standard deviation stays the same
     sums = (scale * sum(w * v[at] for w, v in zip(weights, vectors, strict=True)) for at in range(len(vectors[0])))
     return [math.exp(max(-20.0, min(20.0, each))) for each in sums]
 

@@ -1,24 +1,25 @@
-"""Whether any text breaks a parser: random mutations of outputs, each compared with what must always hold.
+"""Whether any text breaks a parser: random mutations of outputs, each checked against rules that must always hold.
 
     .venv/bin/python benchmarks/fuzz.py [--inputs 100000] [--processes 2] [--seed 1] [--samples DIR]... [--judge]
 
 An input is an output of a tool with one to three mutations: cut, a byte changed, a line removed, doubled, moved or
 swapped with another, a noise line, a number replaced by a hostile one, lines of another tool's output among its own,
 all of it twice, sizes shifted, another output mixed in line by line, a unit or a sign changed, rows in another order.
-Most inputs are made of a short form of an output, one in fifty of a whole long one (fuzzing/samples.py).
-Every input is read by its tool's parser, and one in twenty by `railyard parse`'s way to tell the tool, then printed as
-JSON and text. A finding is an exception that is no ParseError, an ill-formed result (a NaN, a table without rows, a
-line outside the text), of an input that was only cut a value that the whole lacks or a table wrongly complete, and of
-one that only got a noise line any change. Each kind of finding is shown once, with the shortest input of its kind.
+Most inputs are made from a short form of an output, one in fifty from a whole long one (fuzzing/samples.py). The tool's
+parser reads every input. One in twenty is also read as `railyard parse` does, which must find the tool, and printed as
+JSON and text. A finding is an exception that is not a ParseError, or an ill-formed result (a NaN, a table without rows,
+a line outside the text). If an input was only cut, a value that the whole output lacks or a wrongly complete table is a
+finding too. If it only got a noise line, any change is. Each kind of finding is shown once, with the shortest input of
+its kind.
 
-``--judge`` has each input judged as `railyard judge --sizes` does, against a link that the whole output passes. The
-rule is: never a pass that the whole output does not have (fuzzing/judging.py). Only mutations that no value can hide
-behind are made there (``mutations.SEEN``).
+``--judge`` judges each input as `railyard judge --sizes` does, against a link that the whole output passes. The rule
+is: never a pass that the whole output does not have (fuzzing/judging.py). It makes only mutations that cannot turn one
+plausible value into another (``mutations.SEEN``).
 
-``--samples`` adds the files of a folder, of each kind that a known tool reads. The same seed gives the same inputs.
-``--resume FILE`` keeps each share of 1,000 inputs that is done, and leaves it out the next time; with ``--inputs 0``
-what FILE has is shown. Each share says by a digest which code it was tried on: the parsers, or with ``--judge`` all of
-the package. ``--renew`` tries those of other code again; of a share the last line of FILE counts.
+``--samples`` adds those files of a folder that the parser of a known tool reads. The same seed gives the same inputs.
+``--resume FILE`` keeps each finished share of 1,000 inputs and skips it the next time; with ``--inputs 0`` it shows
+what FILE has. Each share has a digest of the code on which it was tried: the parsers, or with ``--judge`` the whole
+package. ``--renew`` tries shares of other code again; the last line of FILE for a share counts.
 """
 
 import argparse
@@ -43,7 +44,7 @@ from fuzzing.tally import FORMAT, Tally, digest_of_code, digest_of_samples, done
 SHARE = 1000  # inputs
 ALL_TOOLS_ONE_IN = 20
 MOST_REMEMBERED = 2_000_000  # inputs, some 200 MB
-#: What decides how an input is read, and how it is judged.
+#: The code that reads an input, and the code that judges it.
 PARSERS, ALL = "parsers", "."
 
 _STATE: dict[str, Any] = {"said": {}}
@@ -53,11 +54,11 @@ _FEW = frozenset(mutation.__name__ for mutation in FEW)
 def _start(seed: int, samples: Samples | Judged, code: str) -> None:
     _STATE.update(seed=seed, samples=samples, code=code, said={})
     gc.freeze()
-    gc.disable()  # collected after each share: the parsers make no circles
+    gc.disable()  # collected after each share: the parsers make no cycles
 
 
 def share(number: int) -> tuple[int, Tally]:
-    """Return a share's number and what it gave; its inputs follow from the seed and the number."""
+    """Return a share's number and its tally; its inputs follow from the seed and the number."""
     samples = _STATE["samples"]
     dice, tally, start = random.Random(f"{_STATE['seed']}/{number}"), Tally(), time.process_time()
     for place in range(SHARE):
@@ -78,7 +79,7 @@ def _read_one(dice: random.Random, samples: Samples, tally: Tally, by_all_tools:
         said = _asked_once(wrong, sample, text, how, tally)
         if by_all_tools:
             whole_way(text)
-    except Exception as error:  # a fuzzer's one purpose: whatever a parser raises is a finding
+    except Exception as error:  # the purpose of a fuzzer: anything that a parser raises is a finding
         said = _raised(error)
     if said == "refused":
         tally.refused += 1
@@ -103,9 +104,9 @@ def _asked_once(
     how: tuple[str, ...],
     tally: Tally,
 ) -> str | None:
-    """Return what is said of an input; one that this process had before is not read again.
+    """Return the finding for an input; an input that this process had before is not read again.
 
-    Asked for are single mutations that make few texts of an output: nearly every third input of a long run is one.
+    It is used for single mutations that make few texts from an output: nearly every third input of a long run is one.
     """
     said: dict[int, str | None] = _STATE["said"]
     key = hash((sample.name, text, how)) if len(how) == 1 and how[0] in _FEW else None
@@ -124,7 +125,7 @@ def _raised(error: Exception) -> str:
 
 
 def shares(numbers: list[int], processes: int, state: tuple[int, Samples | Judged, str]) -> Iterator[tuple[int, Tally]]:
-    """Yield each share with its number as it is done, in as many processes."""
+    """Yield each share with its number when it is done, from this many processes."""
     with ExitStack() as stack:
         if processes == 1:
             _start(*state)
@@ -159,7 +160,7 @@ def write_findings(folder: Path, total: Tally) -> None:
 
 
 def main() -> int:
-    """Print what was tried and found; exit code 1 where something was found."""
+    """Print what was tried and found; exit code 1 if something was found."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option, default in (("--inputs", 100_000), ("--processes", 1), ("--seed", 1)):
         reader.add_argument(option, type=int, default=default)

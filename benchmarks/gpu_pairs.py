@@ -1,11 +1,11 @@
-"""Draws of small clusters with planted faults, judged from logs between GPUs: what is named, and what is named falsely.
+"""Small clusters with planted faults, judged from logs between GPUs: what is named, and what is named falsely.
 
     .venv/bin/python benchmarks/gpu_pairs.py --draws 1000
 
-A draw has 5 to 12 nodes, up to three faults (a node, a GPU, a dead GPU, a pair, a rail or a leaf switch of several
-nodes; at 10, 50, 70 or 85 % of healthy), logs with 8, 4 and 1 GPUs or some of these, at times a tenth of them missing.
-The columns: draws, those in which some log is slow or without a result, of these those in which somebody is named, in
-which nobody is and the exit code is 0, and in which a part is named that is not at fault.
+A draw has 5 to 12 nodes and up to three faults (a node, a GPU, a dead GPU, a pair, a rail or a leaf switch of several
+nodes; at 10, 50, 70 or 85 % of the healthy rate). It has logs with 8, 4 and 1 GPUs or some of these; sometimes a tenth
+of the logs is missing. The columns: draws; draws in which some log is slow or without a result; of these, how many name
+somebody; how many name nobody with exit code 0; and how many name a part that is not at fault.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from tests.made.nccl_pair_logs import BUSES, End, Rate, healthy, logs, names, no
 
 KINDS = ("node", "gpu", "dead GPU", "pair", "rail", "leaf")
 LAYERS = ((8,), (8, 4), (8, 4, 1), (4, 1), (4,), (1,), (8, 1))
-#: What a fault is of: the ends at fault, or two nodes; both empty where there is none.
+#: What is at fault: some ends, or two nodes; both are empty if there is no fault.
 Fault = tuple[frozenset[End], frozenset[str]]
 
 
 def planted(chance: random.Random, nodes: Sequence[str]) -> tuple[Rate, Fault]:
-    """Return one fault, as what each path gives and as what it is of."""
+    """Return one fault: what each path gives, and what is at fault."""
     kind, share = chance.choice(KINDS), chance.choice((0.1, 0.5, 0.7, 0.85))
     if kind == "pair":
         both = frozenset(chance.sample(nodes, 2))
@@ -44,9 +44,9 @@ def planted(chance: random.Random, nodes: Sequence[str]) -> tuple[Rate, Fault]:
 
 
 def is_true(one: Blamed, faults: Sequence[Fault], nodes: Sequence[str]) -> bool:
-    """Return whether each group of what is named has a GPU at fault, on every one of its nodes; a pair is one planted.
+    """Return whether each named group has a GPU at fault on every one of its nodes; a named pair must be a planted one.
 
-    The nodes on the other side of a planted leaf are the same border, which the logs cannot always tell.
+    The nodes on the other side of a planted leaf have the same border; logs cannot always tell the two sides.
     """
     if one.kind == "pair":
         return any(both == frozenset(one.nodes) for _, both in faults)
@@ -58,7 +58,7 @@ def is_true(one: Blamed, faults: Sequence[Fault], nodes: Sequence[str]) -> bool:
 
 
 def draw(seed: int) -> tuple[dict[str, bool], str]:
-    """Return what is true of a draw, and what was named falsely in words."""
+    """Return which statements are true for a draw, and in words what was named falsely."""
     chance = random.Random(seed)
     nodes, gpus = names(chance.choice((5, 7, 9, 12))), chance.choice(LAYERS)
     made = [planted(chance, nodes) for _ in range(chance.choice((0, 1, 1, 1, 2, 3)))]
@@ -79,7 +79,7 @@ def draw(seed: int) -> tuple[dict[str, bool], str]:
 
 
 def main() -> int:
-    """Judge all draws and print what came of them."""
+    """Judge all draws and print the results."""
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("--draws", type=int, default=200)
     asked.add_argument("--first", type=int, default=0)

@@ -1,12 +1,11 @@
-"""How often, how late and how falsely a planted change is told: a trial of ways to find changes of level.
+"""How often, how late and how falsely a planted change is reported: a trial of methods that find changes of level.
 
     .venv/bin/python benchmarks/history.py --home SITE [--home …] [--histories 100] [--way NAME …]
     .venv/bin/python benchmarks/history.py --home SITE --smallest [--figure peak]
 
-The spread is that of stored runs: of each figure that has ten repeats or more, with nothing changed between them. A
-history is drawn with replacement from its repeats, divided by their median, so that runs that are far off, and
-figures with several levels, come as often as they did. Figures are told apart by how far their repeats scatter, a
-quarter of them each.
+The spread comes from stored runs: from each figure with ten or more repeats and no change between them. A history is
+drawn with replacement from the repeats, divided by their median. So outliers, and figures with several levels, occur as
+often as they did. Figures are grouped into quarters by how far their repeats scatter.
 
     railyard       railyard.results.history.detect
     otava          Apache Otava (pip install apache-otava): windows of 50, p 0.001 (its defaults)
@@ -14,18 +13,19 @@ quarter of them each.
     otava deals    Otava's permutation test in place of Student's t, 999 orders; slow: a twentieth of the histories
     ruptures 3, 10, 30   least squares of ruptures (pip install ruptures), segments of five or more, this many times
                    log(n) as the penalty
-    ruptures bounded 3, 10, 30   the same of values that count up to three standard deviations, as ours do
+    ruptures bounded 3, 10, 30   the same with values limited to three standard deviations, like ours
     welch          Welch's t-test at the most likely place, p 0.001: what anybody would write first
 
-The two are in no lock: an environment of their own is wanted for them. Where they are not installed they are left out.
+These two packages are in no lock: install them in an environment of their own. Without them, their methods are left
+out.
 
-Printed, a line a way, scatter and step: found (a change within two runs of the planted one, after 5, 10 and 30 runs of
-the new level), how many runs late it was first told (median, 90 %), and other changes told beside it. For histories
-without a change: the share in which one is told by a look at the end.
+It prints one line per method, scatter and step: found (a change within two runs of the planted one, after 5, 10 and 30
+runs of the new level), how many runs late it was first reported (median, 90 %), and other changes reported. For
+histories without a change: the share in which a look at the end reports one.
 
---smallest: for each figure the least drop of DROPS that is told in 99 of 100 histories, with 30 and 60 runs before
-and five after; and after one night of five runs, 30 such nights before it. --figure: only of figures of which
-the name holds this text.
+--smallest: for each figure, the smallest drop of DROPS that is reported in 99 of 100 histories, with 30 and 60 runs
+before and five after; and after one night of five runs, with 30 such nights before it. --figure: only figures with this
+text in their name.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def main() -> int:
 
 
 def _repeats(homes: Sequence[Path], system: str) -> Figures:
-    """Return the values of each figure with ten repeats or more, as shares of their median."""
+    """Return the values of each figure with ten or more repeats, as shares of their median."""
     wanted = query.Wanted(system=system, state="pass")
     found = {}
     for each in series_of([record for home in homes for record in query.records(home, wanted).records]):
@@ -117,7 +117,7 @@ def _drawn(values: Sequence[float], count: int, chance: random.Random) -> list[f
 
 
 def _found(way: Way, members: Sequence[Sequence[float]], share: float, count: int, chance: random.Random) -> str:
-    """Return in words how often and how late a drop by this share is told."""
+    """Return in words how often and how late a drop by this share is reported."""
     found, late, others, looks, begun = dict.fromkeys(AFTER, 0), list[float](), 0, 0, time.process_time()
     for _ in range(count):
         row = _drawn(chance.choice(members), BEFORE + AFTER[-1], chance)
@@ -140,7 +140,7 @@ def _found(way: Way, members: Sequence[Sequence[float]], share: float, count: in
 
 
 def _false(way: Way, members: Sequence[Sequence[float]], count: int, chance: random.Random) -> str:
-    """Return in words how often a change is told where there is none."""
+    """Return in words how often a change is reported although there is none."""
     told = {
         length: sum(bool(way(_drawn(chance.choice(members), length, chance))) for _ in range(count))
         for length in (35, 60)
@@ -154,7 +154,7 @@ def _words(value: float) -> str:
 
 
 def _smallest(repeats: Figures, count: int, seed: int) -> None:
-    """Print the least of DROPS that is told in 99 of 100 histories, at ALARM false alarms."""
+    """Print the smallest of DROPS that is reported in 99 of 100 histories, at ALARM false alarms."""
     print(f"least drop told in 99 % of {count} histories, {100 * ALARM:g} % false alarms")
     cases = {"5 after 30": (30, 1), "5 after 60": (60, 1), "a night after 30": (150, 1), "5 nights after 30": (30, 5)}
     print("  ".join([*cases, "scatter", "figure"]))
@@ -174,7 +174,7 @@ def _per_cent(drop: float) -> str:
 
 
 def _least_drop(values: Sequence[float], before: int, runs: int, count: int, chance: random.Random) -> float:
-    """Return the least drop that is told five points after it; a point is the median of so many runs."""
+    """Return the smallest drop that is reported five points after it; a point is the median of ``runs`` runs."""
     rows = [
         [statistics.median(_drawn(values, runs, chance)) for _ in range(before + AFTER[0])] for _ in range(count)
     ]  # fmt: skip
@@ -188,7 +188,7 @@ def _least_drop(values: Sequence[float], before: int, runs: int, count: int, cha
                 return False
         return True
 
-    low, high = -1, len(DROPS)  # the least that is told lies above low, at high or below
+    low, high = -1, len(DROPS)  # the smallest that is reported is above low, and at high or below
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if told(DROPS[middle]) else (middle, high)
@@ -196,7 +196,7 @@ def _least_drop(values: Sequence[float], before: int, runs: int, count: int, cha
 
 
 def _ways() -> dict[str, Way]:
-    """Return the ways that can be tried here, and name the others."""
+    """Return the methods that can be tried here, and name the others."""
     ways: dict[str, Way] = {"railyard": lambda values: [step.index for step in steps(values)], "welch": _welch}
     for module, more in (("otava.analysis", _otava), ("ruptures", _ruptures)):
         try:

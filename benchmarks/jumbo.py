@@ -1,11 +1,10 @@
-"""What jumbo frames save a receiver: packets and NET_RX softirqs a MiB at an MTU of 1500 and of 9000 bytes, over TCP.
+"""What jumbo frames save a receiver: packets and NET_RX softirqs per MiB over TCP, at an MTU of 1500 and 9000 bytes.
 
     .venv/bin/python benchmarks/jumbo.py [--repeats 3] [--mebibytes 256]
 
-Two network namespaces and a veth pair, as the nodes of the virtual cluster have them, but with one segment a packet
-(gso_max_segs 1): else the pair hands on up to 64 KiB at a time, whatever its MTU. /proc/softirqs is of the whole
-machine, so that other traffic is counted too; the packets are the pair's own.
-Needs what the virtual cluster needs.
+It uses two network namespaces and a veth pair like the virtual cluster, but with one segment per packet (gso_max_segs
+1): else the pair passes on up to 64 KiB at a time, whatever its MTU. /proc/softirqs counts the whole machine, so other
+traffic counts too; the packets are the pair's own. It needs what the virtual cluster needs.
 """
 
 import argparse
@@ -16,7 +15,7 @@ import sys
 from railyard.provision.testbed.needs import outer_options
 
 MTUS = (1500, 9000)
-#: Run within namespaces: prints "<packets> <softirqs>" of one transfer. $1: MTU, $2: MiB, $3: python.
+#: Runs in namespaces: prints "<packets> <softirqs>" of one transfer. $1: MTU, $2: MiB, $3: python.
 _TRANSFER = r"""
 mount -t tmpfs none /run; mkdir -p /run/netns
 ip netns add a; ip netns add b
@@ -46,7 +45,7 @@ echo "$before $(packets) $(softirqs)" | awk '{ print $3 - $1, $4 - $2 }'
 
 
 def main() -> None:
-    """Print the median of all repeats for each MTU, and how many times fewer there are at the larger one."""
+    """Print the median of all repeats for each MTU, and how many times fewer there are at the larger MTU."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--repeats", type=int, default=3)
     arguments.add_argument("--mebibytes", type=int, default=256)
@@ -62,7 +61,7 @@ def main() -> None:
 
 
 def transfer(mtu: int, mebibytes: int) -> tuple[int, int]:
-    """Return the packets that the receiver got of so many MiB, and the softirqs of the machine meanwhile."""
+    """Return the packets that the receiver got for this many MiB, and the machine's softirqs meanwhile."""
     words = ["unshare", *outer_options(), "sh", "-ec", _TRANSFER, "sh", str(mtu), str(mebibytes), sys.executable]
     told = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
     return int(told[0]), int(told[1])

@@ -1,12 +1,12 @@
-"""Kills one process of each of many runs of the virtual cluster, and looks at what is left, lost or blamed.
+"""Kills one process in each of many runs of the virtual cluster, and checks what is left, lost or blamed.
 
     .venv/bin/python benchmarks/kills.py [--kills 100] [--seed 22] [--from 0]
 
-Killed with SIGKILL, in turn: ReFrame, `railyard run`, a rank of the benchmark, the first process of a node, each at a
-moment of its own (seed). Nothing may be left running, no test that was reported may lack its record, every promised
-test of a front that lived has a record, and no healthy part is named. It needs the stacks in .stacks (make stacks) and
-runs in a copy of the site folder, so that the clone's own runs are not touched. Exit code: the number of kills with a
-problem, at most 100.
+It kills with SIGKILL, in turn: ReFrame, `railyard run`, a rank of the benchmark, the first process of a node, each at a
+random moment (seed). Nothing may be left running. Every reported test must have its record. If `railyard run` itself
+lived, every promised test must have a record. No healthy part may be named. It needs the stacks in .stacks (make
+stacks) and runs in a copy of the site folder, so the clone's own runs are not touched. Exit code: the number of kills
+with a problem, at most 100.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from pathlib import Path
 CLONE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CLONE))
 
-from railyard.base.clean_text import one_line  # noqa: E402 (the tests are no installed package)
+from railyard.base.clean_text import one_line  # noqa: E402 (the tests are not an installed package)
 from tests.made.kills import VICTIMS, kill_one  # noqa: E402
 
 
 def main() -> int:
-    """Print a line a kill and one of all."""
+    """Print one line per kill and one for all."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--kills", type=int, default=100)
     reader.add_argument("--seed", type=int, default=22)

@@ -1,10 +1,10 @@
-"""What a listing costs with Railyard's base class and site configuration, against bare ReFrame on as many cases.
+"""What a listing costs with Railyard's base class and site configuration, compared with bare ReFrame on as many cases.
 
     .venv/bin/python benchmarks/listing.py [--repeats 5] [--cases 10 100 1000]
 
-Both sides list the same number of check classes and cases, on the same partitions, environments and features, in
-turns; figures are user CPU seconds. Goal: at most 1.25 times bare ReFrame at 100 and 1,000 cases, 0.15 s more at 10.
-The shape `matrix` has five cases a check, about as on the virtual cluster; `single` has one (one rail, one stack).
+Both sides list the same number of check classes and cases, on the same partitions, environments and features, in turns;
+figures are user CPU seconds. Goal: at most 1.25 times bare ReFrame at 100 and 1,000 cases, 0.15 s more at 10. The shape
+`matrix` has five cases per check, about as on the virtual cluster; `single` has one (one rail, one stack).
 """
 
 import argparse
@@ -18,7 +18,7 @@ SHAPES = {"matrix": MATRIX, "single": SINGLE}
 
 
 def main() -> None:
-    """Print a line a shape, number of cases and listing."""
+    """Print one line per shape, number of cases and listing."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--repeats", type=int, default=5)
     reader.add_argument("--cases", type=int, nargs="+", default=[10, 100, 1000])

@@ -1,4 +1,4 @@
-"""What the answers of thousands of nodes cost to read, a file a node: time and memory, with a generator for the nodes.
+"""What the answers of thousands of nodes cost to read, a file per node: time and memory.
 
     .venv/bin/python benchmarks/node_files.py [--nodes 64 512 5120] [--rails 4] [--folder DIR]
 

@@ -1,11 +1,11 @@
-"""What a test costs ReFrame's own process with Railyard's base class, above bare ReFrame's own trivial tests.
+"""What a test with Railyard's base class costs ReFrame's own process, above trivial tests of bare ReFrame.
 
     .venv/bin/python benchmarks/overhead.py [--repeats 5] [--tests 60]
 
 Both sides run the same number of tests, one at a time, log level info; each prints a recorded IMB output through a
-shell script on this host. Ours is judged by all rules, and leaves a record; bare ReFrame looks for a line and a number.
-Figures are user and system CPU of the `reframe` process alone (its children, the jobs, are excluded), as the slope
-between a run of one test and a run of all, so that the start of ReFrame cancels. Goal: at most 20 ms a test above bare.
+shell script on this host. All rules judge our test, and it leaves a record; bare ReFrame looks for a line and a number.
+Figures are user and system CPU of only the `reframe` process (without its children, the jobs). They are the slope
+between a run of one test and a run of all, so ReFrame's start cancels out. Goal: at most 20 ms per test above bare.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from sidebyside import SINGLE, in_turns, sites, spread
 
 
 def main() -> None:
-    """Print milliseconds a test of both sides, and the difference."""
+    """Print the milliseconds per test of both sides, and the difference."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--repeats", type=int, default=5)
     reader.add_argument("--tests", type=int, default=60)
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def own_seconds(words: list[str], tests: int) -> float:
-    """Return the CPU of a `reframe` without its children's: its own /proc/PID/stat, read before it is reaped."""
+    """Return the CPU time of a `reframe` without its children: its own /proc/PID/stat, read before it is reaped."""
     with tempfile.TemporaryFile() as output:
         actions = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, output.fileno(), 2)]
         pid = os.posix_spawn(words[0], [*words, "--exec-policy=serial"], os.environ, file_actions=actions)
@@ -50,7 +50,7 @@ def own_seconds(words: list[str], tests: int) -> float:
         text = output.read().decode(errors="replace")
     if status or f"Ran {tests}/{tests} test case(s)" not in text:
         raise SystemExit(f"{' '.join(words)}: exit {os.waitstatus_to_exitcode(status)}, not {tests} tests:\n{text}")
-    # Fields 14 and 15 of the line, user and system time in clock ticks; the name before them may hold blanks.
+    # Fields 14 and 15 of the line, user and system time in clock ticks; the name before them may have blanks.
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

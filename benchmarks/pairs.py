@@ -1,13 +1,13 @@
-"""Whether the search over all pairs finds what is planted and blames nobody else, over seeded draws; and what it costs.
+"""Whether the search over all pairs finds planted faults and blames nobody else, in seeded draws; and what it costs.
 
     .venv/bin/python benchmarks/pairs.py [--draws 1000] [--first 0] [--nodes 1024] [--jobs 2] [--every 200]
 
-Nothing is measured: each draw is a simulated fat tree (``tests/made/simulated.py`` says of what
-kind, with what noise), every second one with random static routes, in which most pairs of a full round collide. Draws
-take what is planted in turn from PLANTS, the first one's is nothing. A draw of 1,024 nodes takes some seconds. The
-columns: draws, faults planted, found, blamed falsely; the medians of rounds run (repeats too), of pairs measured alone,
-and of the seconds the rounds would take with 16 MiB a pair each way at 12 GB/s and 2 ms more a round; the largest of
-them; and the seconds of CPU that the search took on this machine, simulation included.
+Nothing is measured: each draw is a simulated fat tree (``tests/made/simulated.py`` describes it and its noise). Every
+second one has random static routes, in which most pairs of a full round collide. Draws take their planted faults in
+turn from PLANTS; the first entry has none. A draw of 1,024 nodes takes some seconds. The columns: draws, faults
+planted, found, blamed falsely; the medians of rounds (with repeats), of pairs measured alone, and of the seconds that
+the rounds would take with 16 MiB per pair each way at 12 GB/s and 2 ms more per round; the largest of these; and the
+seconds of CPU that the search took on this machine, including the simulation.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tests.made.simulated import Tree
 
 @dataclass(frozen=True)
 class Draw:
-    """What one seed gave."""
+    """The result of one seed."""
 
     seed: int
     what: str
@@ -38,7 +38,7 @@ class Draw:
 
 
 def draw(seed: int, nodes: int) -> Draw:
-    """Return one draw; its seed decides routes, faults, places and noise."""
+    """Return one draw; its seed determines routes, faults, places and noise."""
     tree = Tree(nodes, min(32, max(4, nodes // 16)), routes="random" if seed // len(PLANTS) % 2 else "destination")
     what = PLANTS[seed % len(PLANTS)]
     planted = plant(what, tree, seed)
@@ -63,7 +63,7 @@ def draw(seed: int, nodes: int) -> Draw:
 
 
 def table(draws: Iterable[Draw]) -> str:
-    """Return a row a kind of draw, and their sum."""
+    """Return one row per kind of draw, and their sum."""
     by_kind: dict[str, list[Draw]] = {}
     for each in draws:
         by_kind.setdefault(each.what, []).append(each)
@@ -85,7 +85,7 @@ def _row(kind: str, draws: list[Draw]) -> str:
 
 
 def main() -> None:
-    """Print the draws that went wrong, as they come, and the table."""
+    """Print the draws that went wrong, as they occur, and the table."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--draws", type=int, default=1000)
     reader.add_argument("--first", type=int, default=0, help="the first seed")

@@ -1,14 +1,14 @@
-"""How fast the parsers read: MB/s of CPU time of each at 1 and 10 MB, and how the time grows.
+"""How fast the parsers read: MB per second of CPU time of each at 1 and 10 MB, and how the time grows.
 
     .venv/bin/python benchmarks/parsers.py [--repeats 3] [--tools osu,imb] [--large]
 
-The text is an output of the tool, its tables (osu, fabtests, imb, netpipe) or all of it (every other tool, the longest
-of the samples that the tests are made of) repeated until the size is reached; each of a thousand copies of a sample has
-other decimals and GUIDs, so that little is fast because it was read before. Of pairs it is one table of many nodes.
-Growth is the time at the largest size over that at 1 MB, by size: 1 for a parser that is linear, 10 a step for one that
-is quadratic. The last column is what `railyard parse` reaches at 1 MB, which asks every parser whose output a text is.
-``--large`` adds 100 MB, which takes some 2 GB of memory. The second table is one line of 1 and of 4 MB among rows, of
-the kind that takes each parser longest.
+The text is an output of the tool, repeated until it has the size: its tables (osu, fabtests, imb, netpipe), or all of
+it (every other tool; the longest sample of the tests). Each of a thousand copies has other decimals and GUIDs, so
+little is fast only because it was read before. For pairs it is one table of many nodes. Growth is the time at the
+largest size over that at 1 MB, divided by the ratio of the sizes: 1 for a linear parser, 10 per step for a quadratic
+one. The last column is the speed of `railyard parse` at 1 MB, which asks every parser whether the text is its tool's.
+``--large`` adds 100 MB, which takes about 2 GB of memory. The second table is for one line of 1 and of 4 MB among rows,
+of the kind that takes each parser longest.
 """
 
 import argparse
@@ -28,11 +28,11 @@ from railyard.parsers.parsed import Parsed, ParseError
 
 MADE = CLONE / "tests" / "parsers" / "made"
 NETPIPE = CLONE / "tests" / "recordings" / "netpipe3.7.2-pingpong-openmpi4.1.4-veth.out"
-#: Written as OSU 7.5 prints it: no recording of OSU is in the clone.
+#: Written in the form of OSU 7.5: the clone has no recording of OSU.
 OSU = "\n# OSU MPI Bandwidth Test v7.5\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n" + "".join(
     f"{2**n:<10}{2**n / 100:20.2f}\n" for n in range(23)
 )
-#: As fi_pingpong -S all prints it.
+#: In the form of fi_pingpong -S all.
 FABTESTS = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n" + "".join(
     f"{size:<8}10k     =10k     {size:<10}  {2**n / 1e4:.2f}s {2**n / 3:10.2f} {2**n / 700:11.2f} {7e2 / 2**n:10.2f}\n"
     for n, size in enumerate([*(2**n for n in range(10)), *(f"{2**n}k" for n in range(10)), "1m", "2m", "4m"])
@@ -40,17 +40,17 @@ FABTESTS = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   
 EVERY = {**PARSERS, **FABRIC_PARSERS}
 MEGABYTE = 10**6
 _COPIES = 1000
-#: What differs from copy to copy: decimals, one before a unit or more (but no lane's rate), and the end of a GUID.
+#: What differs between copies: decimals, one or more before a unit (but not a lane's rate), and the end of a GUID.
 _VARIED = re.compile(
     r"(?<=[0-9]\.)(?:[0-9]{2,}(?![0-9]| Gbps)|[0-9](?= (?!Gbps)[A-Za-z%]))|(?<=0x[0-9a-f]{12})[0-9a-f]{4}\b"
 )
-_SHORT, _TOO_LONG = 30_000, 0.5  # characters and seconds: a megabyte of such a line would take minutes
-#: Lines that a pattern may read many times over, each a character or a word to be repeated.
+_SHORT, _TOO_LONG = 30_000, 0.5  # characters and seconds: a line of a megabyte would take minutes
+#: A character or a word to repeat: lines of it may make a pattern read them many times.
 LINES = (" ", "1 ", "# ", "9", "a", "-", "1.0 ", "a b ", "0: ", "= ", "[1,0]<stdout>: ", "\t", "=", ".", "#", ":")
 
 
 def text_of(tool: str, size: int) -> str | None:
-    """Return an output of at least this size, in characters; None for a tool of which there is no sample."""
+    """Return an output of at least this size, in characters; None for a tool without a sample."""
     if tool == "osu":
         return OSU * (size // len(OSU) + 1)
     if tool == "fabtests":
@@ -76,7 +76,7 @@ def text_of(tool: str, size: int) -> str | None:
 
 
 def _pairs(size: int) -> str:
-    """Return what railyard-pairs prints of all pairs of so many ranks that it is of this size: a row has 28 bytes."""
+    """Return what railyard-pairs prints for all pairs of as many ranks as this size needs: a row has 28 bytes."""
     ranks = max(4, math.isqrt(2 * size // 28) + 1)
     rows = [
         f"1 {one} {other} {4000 + one % 97}.{other % 100:02} {4000 + other % 89}.{one % 100:02} 31.20\n"
@@ -100,7 +100,7 @@ def _copy(sample: str, number: int) -> str:
 
 
 def main() -> None:
-    """Print a line a parser, of each table."""
+    """Print one line per parser for each table."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--repeats", type=int, default=3)
     reader.add_argument("--tools", default=",".join(EVERY), help="names, divided by commas")
@@ -138,7 +138,7 @@ def _rates(tool: str, texts: Mapping[int, str], repeats: int) -> dict[int, list[
 
 
 def _rate(read: Callable[[str], Parsed], text: str) -> float:
-    """Return the MB/s of CPU time of one text; ends where nothing was read."""
+    """Return the MB per second of CPU time for one text; ends the program if nothing was read."""
     start = time.process_time()
     parsed = read(text)
     taken = time.process_time() - start
@@ -148,7 +148,7 @@ def _rate(read: Callable[[str], Parsed], text: str) -> float:
 
 
 def _longest_line(tool: str) -> str:
-    """Return the seconds of the line that takes longest, at 1 and at 4 MB, and how they grow."""
+    """Return the seconds for the line that takes longest, at 1 and at 4 MB, and how they grow."""
     text = text_of(tool, 1)
     if text is None:
         return "no sample"
@@ -169,7 +169,7 @@ def _line(tool: str, before: str, unit: str, after: str, size: int) -> float:
     try:
         EVERY[tool](text)
     except ParseError:
-        pass  # a text of one line, as JSON is, does not survive another line; its refusal is timed as well
+        pass  # a text of one line, such as JSON, is invalid with another line; its refusal is timed too
     return time.process_time() - start
 
 

@@ -1,13 +1,12 @@
-"""What the counter reader costs a node and a run: wall and processor time above the command alone, by number of cards.
+"""What the counter reader costs per node and run: wall and processor time above the command alone, by number of cards.
 
     .venv/bin/python benchmarks/reader.py [--repeats 30] [--cards 1,4,8] [--shell sh]
 
-Each tree is made below a temporary folder, as sysfs shows a node: so many mlx5 cards (a port of 21 counters, 25
-hardware counters with a lifespan, an interface of 24 statistics) beside an Ethernet card. The same command, `true`,
-runs with the reader and without, in turn. Files on disk stand in for sysfs: what a card's firmware takes to answer is
-not in these figures. With a lifespan of 10 ms the reader waits 20 ms, since the kernel's clock has steps of 10 ms; both
-are shown. Processor time does not grow on a busy machine, as wall time does.
-Goal: at most 50 ms.
+Each tree is below a temporary folder and looks like a node's sysfs: a number of mlx5 cards (a port with 21 counters, 25
+hardware counters with a lifespan, an interface with 24 statistics) beside an Ethernet card. The same command, `true`,
+runs with and without the reader, in turn. Files on disk replace sysfs: the figures do not include the time that a
+card's firmware takes to answer. With a lifespan of 10 ms the reader waits 20 ms, since the kernel's clock has steps of
+10 ms; both are shown. Unlike wall time, processor time does not grow on a busy machine. Goal: at most 50 ms.
 """
 
 import argparse
@@ -28,7 +27,7 @@ STATISTICS = 24
 
 
 def main() -> None:
-    """Print the median and the worst of all repeats, a line a tree."""
+    """Print the median and the worst of all repeats, one line per tree."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--repeats", type=int, default=30)
     arguments.add_argument("--cards", default="1,4,8")
@@ -45,7 +44,7 @@ def main() -> None:
 
 
 def measured(root: Path, cards: int, lifespan: int, repeats: int, shell: str) -> list[tuple[float, float]]:
-    """Return milliseconds of the reader above the command alone, wall and processor time of each repeat."""
+    """Return the reader's milliseconds above the command alone: wall and processor time of each repeat."""
     made(root, cards, lifespan)
     meant = ",".join(f"mlx5_{card}:1" for card in range(cards))
     words = [shell, str(root / "reader.sh"), str(root / "out"), "tag", meant, "eth0", "--", "true"]
@@ -104,7 +103,7 @@ def interface(root: Path, name: str) -> None:
 
 
 def written(folder: Path, values: Mapping[str, int | str]) -> None:
-    """Write a file a value."""
+    """Write one file per value."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in values.items():
         (folder / name).write_text(f"{value}\n", encoding="utf-8")

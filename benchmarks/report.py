@@ -1,12 +1,12 @@
-"""How long a page takes, how large it is and how much memory it needs: a run of 1,000 tests, and a year of runs.
+"""How long a page takes, how large it is and how much memory it needs, for a run of 1,000 tests and for a year of runs.
 
     .venv/bin/python benchmarks/report.py [--repeats 3] [--plots]
 
-Records are made (12 sizes, two curves, path proof of two nodes and three devices, command and environment as a real one
-has them) and written as runs leave them; then `railyard report … -o report.html` is called as a user calls it, start
-included. Goals: 1,000 tests below 2 s and 5 MB; 10,000 records of a year (303 runs of 33 tests, two curves each) below
-10 s and 1 GB, and twice the runs at most some twice the time. On a busy machine the column of CPU time is to be held
-against them. ``--plots`` adds matplotlib's time and size for a curve, for comparison.
+It makes synthetic records (12 sizes, two curves, path proof of two nodes and three devices, command and environment as
+in a real one) and writes them as runs do. Then it calls `railyard report … -o report.html` as a user does, including
+the start. Goals: 1,000 tests below 2 s and 5 MB; 10,000 records of a year (303 runs of 33 tests, two curves each) below
+10 s and 1 GB; and for twice the runs at most about twice the time. On a busy machine, compare the goals with the column
+of CPU time. ``--plots`` adds matplotlib's time and size for a curve, for comparison.
 """
 
 import argparse
@@ -89,7 +89,7 @@ def made(run: str, test: int, drift: float = 1.0) -> Record:
 
 
 def write_run(folder: Path, run: str, tests: int, drift: float = 1.0) -> None:
-    """Write a run folder with so many records."""
+    """Write a run folder with this many records."""
     (folder / run).mkdir(parents=True)
     lines = (json.dumps(made(run, test, drift).to_json()) for test in range(tests))
     (folder / run / "records.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -107,7 +107,7 @@ def reported(runs: list[Path], page: Path) -> tuple[float, float, float]:
 
 
 def measured(name: str, folder: Path, runs: int, tests: int, repeats: int) -> None:
-    """Print one line: seconds, page and memory of a page of so many runs."""
+    """Print one line: seconds, size and memory of a page of this many runs."""
     for index in range(runs):
         day = time.strftime("%Y%m%d", time.gmtime(1767225600 + 86400 * index))
         write_run(folder, f"{day}T060000Z-{index:04x}", tests, 1 - 0.02 * (index % 5) / 5)
@@ -123,7 +123,7 @@ def measured(name: str, folder: Path, runs: int, tests: int, repeats: int) -> No
 
 
 def plotted(folder: Path) -> None:
-    """Print what a curve costs as a picture of matplotlib's."""
+    """Print what a curve costs as a picture by matplotlib."""
     from railyard.results.report.plots import write_plots
 
     records = [dataclasses.replace(made("20260101", test), case=f"case{test}") for test in range(21)]

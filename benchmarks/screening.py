@@ -7,8 +7,8 @@ Nothing is measured: each draw is a simulated fat tree (``tests/made/simulated_r
 in turn: routes by destination or random static ones; noise with heavy tails or as real probes showed it; no sick nodes,
 0.2, 1 or 5 % of them; and one rail a node, or four rails with a GPU each, of four planes. What is planted in a draw is
 in ``wanted``. Beside the screening, three other ways over the same network, from their published descriptions
-(``tests/made/peers.py``); they name nodes alone. They are told a bound below which a group has failed: 93 % of healthy,
-by which a node at 90 % is seen and each stream that shares a link too, or 45 %, by which neither is.
+(``tests/made/peers.py``); they name nodes alone. They are given a bound below which a group has failed: 93 %
+of healthy, which shows a node at 90 % and each stream that shares a link too, or 45 %, which shows neither.
 
 Four tables. Faults by class: how many were planted, found (named, or among those that are not told), named by kind and
 place, and missed. Blamed falsely, and rounds and minutes, for each way. What was stated: the mean probability that the

@@ -1,7 +1,7 @@
-"""What the benchmarks share: two sites with the same cells, ours and bare ReFrame's, and A and B run in turns.
+"""What the benchmarks share: two sites with the same cells (ours and bare ReFrame's), and A and B run in turns.
 
-Both sites are a cluster whose jobs are processes of this host: three fabrics, of which a check has five cells
-(``MATRIX``), or one fabric of one rail, of which it has one (``SINGLE``).
+Both sites are a cluster whose jobs are processes of this host: three fabrics, on which a check has five cells
+(``MATRIX``), or one fabric of one rail, on which it has one cell (``SINGLE``).
 """
 
 import os
@@ -17,7 +17,7 @@ import yaml
 CLONE = Path(__file__).resolve().parents[1]
 RECORDED = CLONE / "tests" / "recordings" / "imb2021.11-PingPong-mpich5.0.2-veth.out"
 
-#: A fabric and its number of rails, all with the one stack STACK, which can drive two over TCP.
+#: A fabric and its number of rails, all with the stack STACK, which can drive two over TCP.
 Shape = Mapping[str, int]
 MATRIX: Shape = {"hsn": 2, "lan": 2, "eth": 1}
 SINGLE: Shape = {"hsn": 1}
@@ -73,7 +73,7 @@ site_configuration = build(__file__)
 
 
 def sites(folder: Path, shape: Shape, checks: int) -> tuple[list[str], list[str], int]:
-    """Write both sites with so many check classes; return the `reframe` words of ours and of bare, and the cases."""
+    """Write both sites with this many check classes; return the `reframe` words of ours and of bare, and the cases."""
     for part in ("ours/systems", "ours/references", "bare"):
         (folder / part).mkdir(parents=True)
     program = folder / "recorded.sh"
@@ -182,7 +182,7 @@ def _rails(most: int) -> list[str]:
 
 
 def user_seconds(words: Sequence[str], expected: str) -> float:
-    """Return the user CPU of a command and its children; ends with its output where ``expected`` is not in it."""
+    """Return the user CPU of a command and its children; exits with its output if ``expected`` is not in it."""
     before = os.times().children_user
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode or expected not in done.stdout:
@@ -191,7 +191,7 @@ def user_seconds(words: Sequence[str], expected: str) -> float:
 
 
 def in_turns(repeats: int, *measured: Callable[[], float]) -> list[list[float]]:
-    """Return each one's values, taken in turns so that a change of the machine's pace meets all alike."""
+    """Return each one's values, taken in turns, so a change of the machine's speed affects all alike."""
     rounds = [[one() for one in measured] for _ in range(repeats)]
     return [list(values) for values in zip(*rounds, strict=True)]
 

@@ -1,15 +1,15 @@
-"""What a Spack-built test costs above its benchmark: Railyard's one environment a stack against one environment a test.
+"""What a test built with Spack costs besides its benchmark: one environment per stack (Railyard) or one per test.
 
     PATH=/where/spack/is/bin:$PATH .venv/bin/python benchmarks/spack.py [--system virtual] [--stack openmpi]
 
-Needs a Spack on PATH and the stack's environment (it is built first where it is not there, which is not measured).
-Both sides run ReFrame tests of OSU micro-benchmarks from the same install tree, each test printing a recorded output in
-place of a measurement, so that what is left is ReFrame, Railyard and Spack. Ours runs 24 tests, warm, with no Spack on
-PATH at all; the other is ReFrame's own automatic Spack environment, one a test (``--theirs`` of them, since each takes
-seconds). Figures are user and system CPU of `reframe` and all its children, a test. The cold part prints how often
-Spack is called for one (system, stack), whatever the number of tests, and what Railyard itself adds to those calls.
+It needs a Spack on PATH and the stack's environment (if missing, it is built first, which is not measured). Both sides
+run ReFrame tests of OSU micro-benchmarks from the same install tree. Each test prints a recorded output in place of a
+measurement, so only ReFrame, Railyard and Spack cost time. Ours runs 24 tests, warm, without any Spack on PATH. The
+other side uses ReFrame's own automatic Spack environment, one per test (``--theirs`` of them, since each takes
+seconds). Figures are user and system CPU of `reframe` and all its children, per test. The cold part prints how often
+Spack is called for one (system, stack), for any number of tests, and what Railyard itself adds to those calls.
 
-Goals: at most 0.3 CPU-seconds a test, 20 times less than one environment a test, at most 2 CPU-seconds added cold.
+Goals: at most 0.3 CPU-seconds per test, 20 times less than one environment per test, at most 2 CPU-seconds added cold.
 """
 
 import argparse
@@ -49,7 +49,7 @@ class Recorded(InterconnectCheck):
         return []
 
     def _program(self, program=""):
-        super()._program(program)  # found and held against the marker, as for a measurement
+        super()._program(program)  # found and compared with the marker, as for a measurement
         return "RECORDED"
 """
 BARE_CHECKS = """\
@@ -77,7 +77,7 @@ CHECK = "\n\n@rfm.simple_test\nclass Check{n}(Recorded):\n    pass\n"
 
 
 def main() -> None:
-    """Print both sides' CPU a test, their ratio, and the calls of Spack of a cold build."""
+    """Print both sides' CPU per test, their ratio, and the calls of Spack in a cold build."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--system", default="virtual")
     reader.add_argument("--stack", default="openmpi")
@@ -106,7 +106,7 @@ def main() -> None:
 
 
 def _ours(site: Path, request: Request, tests: int, recorded: Path) -> list[str]:
-    """Write a site with one fabric of this host that takes the same build; return the words of `reframe`."""
+    """Write a site with one fabric of this host that uses the same build; return the words of `reframe`."""
     (site / "systems" / "spack").mkdir(parents=True)
     (site / "references").mkdir()
     shutil.copytree(CLONE / "spack_envs", site / "spack_envs")
@@ -137,7 +137,7 @@ def _ours(site: Path, request: Request, tests: int, recorded: Path) -> list[str]
     )
     checks = OUR_CHECKS.replace("RECORDED", str(recorded)) + "".join(CHECK.format(n=n) for n in range(tests))
     (site / "checks.py").write_text(checks, encoding="utf-8")
-    # The environment of this site's own name is built (from what is installed already) before anything is measured.
+    # The environment with this site's name is built (from what is already installed) before anything is measured.
     install = [sys.executable, "-m", "railyard", "spack", "install", "--system", "bench"]
     subprocess.run(install, check=True, env={**os.environ, "RAILYARD_HOME": str(site)}, stdout=subprocess.DEVNULL)
     return _words(site)
@@ -196,7 +196,7 @@ def _cpu(words: list[str], tests: int, *, without_spack: bool) -> float:
 
 
 def _cold(request: Request, root: Path) -> float:
-    """Return Railyard's own CPU in a build from nothing: this process's, without its children's, which are Spack's."""
+    """Return Railyard's own CPU in a build from nothing: this process without its children, which are Spack's."""
     sources = request.sources()
     spack = calls.find(lambda line: None, environment=compose.variables(sources))
     spack.version()

@@ -1,18 +1,18 @@
-"""Whether the virtual cluster's verdicts hold on a busy machine: the whole matrix, again and again, under a named load.
+"""Whether the virtual cluster's verdicts hold on a busy machine: runs the whole matrix again and again under a load.
 
-    .venv/bin/python benchmarks/steadiness.py --load busy --runs 20
-    .venv/bin/python benchmarks/steadiness.py --load busy --runs 10 --fault 'vn2 hsn1 slow 60' -- -n ImbUniband -p mpich
-    .venv/bin/python benchmarks/steadiness.py --load busy --runs 10 --demonstrations
-    .venv/bin/python benchmarks/steadiness.py                     # what the file has by now
+    .venv/bin/python benchmarks/steadiness.py --load busy --runs 20 .venv/bin/python benchmarks/steadiness.py --load
+    busy --runs 10 --fault 'vn2 hsn1 slow 60' -- -n ImbUniband -p mpich .venv/bin/python benchmarks/steadiness.py --load
+    busy --runs 10 --demonstrations .venv/bin/python benchmarks/steadiness.py                     # what the file has so
+    far
 
-Loads: ``idle`` (none), ``busy`` (a loop on each processor), ``bursts`` (16 processes that each compute 0.2 s of every
-2 s), ``tests`` (the tests that measure nothing, on two processors, again and again). Each run is one `railyard run` of
-the clone's own virtual cluster; words behind ``--`` are its options. With ``--demonstrations`` each run is all of
-the live tests that plant a fault and hold who is named for it. What came of each is one line of the file
-(``--file``, benchmarks/data/steadiness.jsonl), written when the run has ended: an interrupted series goes on where it
-was, and counts as many runs as were made. Processors that the hypervisor gave to others are part of every line, since
-no machine is idle because its user is; so is whether the user may raise the cluster's priority, as root may and others
-may not (root without that right: `setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice .venv/bin/python …`).
+Loads: ``idle`` (none), ``busy`` (a loop on each processor), ``bursts`` (16 processes that each compute 0.2 s of every 2
+s), ``tests`` (the tests that do not measure, on two processors, again and again). Each run is one `railyard run` of the
+clone's own virtual cluster; words after ``--`` are its options. With ``--demonstrations`` each run is all live tests
+that plant a fault and check who is named for it. The result of each is one line of the file (``--file``,
+benchmarks/data/steadiness.jsonl), written when the run has ended: an interrupted series goes on where it was, and
+counts the runs that were made. Every line has the processor time that the hypervisor gave to others, since a machine is
+not idle only because its user is. It also says whether the user may raise the cluster's priority: root may, others may
+not (root without that right: `setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice .venv/bin/python …`).
 """
 
 import argparse
@@ -36,7 +36,7 @@ from railyard.results.record.form import Record
 
 CLONE = Path(__file__).parents[1]
 RAILYARD = (sys.executable, "-m", "railyard")
-#: The tests that plant a fault and hold who is named: each rule's, and faults of a rail that are hard to see.
+#: The tests that plant a fault and check who is named: those of each rule, and faults of a rail that are hard to see.
 DEMONSTRATIONS = (
     "test_demonstrations.py::test_a_slow_rail_of_one_node_is_named",
     "test_demonstrations.py::test_an_unplugged_rail_is_named_at_once",
@@ -58,7 +58,7 @@ _TESTS = "while :; do {python} -m pytest -q -m 'not measures and not full' -n 2 
 
 
 def commands(load: str) -> list[list[str]]:
-    """Return the commands that make a load, one a process that is started beside the run."""
+    """Return the commands that make a load, one per process that is started beside the run."""
     if load == "busy":
         return [[sys.executable, "-c", _BUSY]] * (os.cpu_count() or 1)
     if load == "bursts":
@@ -84,7 +84,7 @@ def loaded(load: str) -> Iterator[None]:
 
 
 def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
-    """Return what one run under a load came to, with a fault made before it and undone behind it."""
+    """Return the result of one run under a load, with a fault made before it and undone after it."""
     if fault:
         subprocess.run([*RAILYARD, "testbed", "up"], cwd=CLONE, check=True, capture_output=True)
         subprocess.run([*RAILYARD, "testbed", "degrade", *fault.split()], cwd=CLONE, check=True, capture_output=True)
@@ -94,7 +94,7 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
     finally:
         if fault:
             subprocess.run([*RAILYARD, "testbed", "down"], cwd=CLONE, check=True, capture_output=True)
-    made = [folder for folder in run_folders() if folder not in known]  # none where the run did not begin
+    made = [folder for folder in run_folders() if folder not in known]  # none if the run did not begin
     records = {record.case: record for folder in made for record in read_records(folder / FILE_NAME).records}
     return {
         "load": load,
@@ -110,14 +110,14 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
 
 
 def priority() -> str:
-    """Return whether programs on the cluster go before all others here."""
+    """Return whether programs on the cluster have priority over all others here."""
     return "raised" if front() else "as it is"
 
 
 def under(load: str, words: list[str]) -> "tuple[subprocess.CompletedProcess[bytes], float, float | None]":
-    """Return a command that was run under a load, its seconds, and the share that the hypervisor took meanwhile.
+    """Return a finished command that ran under a load, its seconds, and the share that the hypervisor took meanwhile.
 
-    That is of all processors' time; None where the kernel does not tell.
+    The share is of all processors' time; None if the kernel does not say.
     """
     with loaded(load):
         begun, stolen = time.monotonic(), stolen_s()
@@ -129,11 +129,11 @@ def under(load: str, words: list[str]) -> "tuple[subprocess.CompletedProcess[byt
 
 
 def demonstrations(load: str) -> list[dict[str, Any]]:
-    """Return how each demonstration of a fault ended under a load. Raises SystemExit where the tests did not run."""
+    """Return how each demonstration of a fault ended under a load. Raises SystemExit if the tests did not run."""
     with tempfile.NamedTemporaryFile(suffix=".xml") as file:
         tests = [f"tests/e2e/{test}" for test in DEMONSTRATIONS]
         done, _, steal = under(load, [sys.executable, "-m", "pytest", "-q", f"--junit-xml={file.name}", *tests])
-        if done.returncode not in (0, 1):  # pytest's words for "all passed" and "some failed"
+        if done.returncode not in (0, 1):  # pytest's codes for "all passed" and "some failed"
             sys.exit(f"the demonstrations did not run:\n{done.stdout.decode()}{done.stderr.decode()}")
         cases = list(ElementTree.parse(file.name).iter("testcase"))
     same = {"load": load, "priority": priority(), "steal": steal}
@@ -144,7 +144,7 @@ def demonstrations(load: str) -> list[dict[str, Any]]:
 
 
 def ending(case: ElementTree.Element) -> dict[str, str]:
-    """Return the end of one test, and why where it was not good."""
+    """Return how one test ended, and why if it was not good."""
     for part in case:
         if part.tag in ("failure", "error"):
             return {"end": "failed", "why": part.get("message", "")}
@@ -160,7 +160,7 @@ def run_folders() -> list[Path]:
 
 
 def outcome(records: list[Record]) -> dict[str, Any]:
-    """Return counts of states, who was not good, what was measured again, and who was blamed."""
+    """Return counts of states, which tests were not good, what was measured again, and who was blamed."""
     states = [record.state for record in records]
     suspects = [one for record in records for one in record.verdict.suspects]
     return {
@@ -172,7 +172,7 @@ def outcome(records: list[Record]) -> dict[str, Any]:
 
 
 def summary(lines: list[dict[str, Any]]) -> str:
-    """Return a table, a row a load and fault: how many runs ended how, and whom they blamed (in so many)."""
+    """Return a table with one row per load and fault: how many runs ended how, and who was blamed in how many."""
     rows = [
         "| load | fault | priority | runs | exit 0 | fail | disturbed | measured again | blamed | seconds | stolen |",
         f"|{' --- |' * 11}",
@@ -191,7 +191,7 @@ def summary(lines: list[dict[str, Any]]) -> str:
 
 
 def summary_of_demonstrations(lines: list[dict[str, Any]]) -> str:
-    """Return a table, a row a load and demonstration: how often the fault was named."""
+    """Return a table with one row per load and demonstration: how often the fault was named."""
     ends = ("named", "disturbed", "failed", "skipped")
     rows = [f"| load | demonstration | priority | runs | {' | '.join(ends)} | seconds | stolen |", f"|{' --- |' * 10}"]
     for same in alike(lines, "load", "demonstration", "priority"):
@@ -210,13 +210,13 @@ def alike(lines: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]
 
 
 def taken(lines: list[dict[str, Any]]) -> tuple[str, str]:
-    """Return the range of the runs' times, and of what was stolen from them."""
+    """Return the range of the runs' times, and of the processor time stolen from them."""
     times, steal = [line["seconds"] for line in lines], [100 * (line["steal"] or 0.0) for line in lines]
     return span(times), f"{span(steal)} %"
 
 
 def span(values: list[float]) -> str:
-    """Return the least and the most of some numbers, once where they are one."""
+    """Return the smallest and the largest of some numbers, or one number if they are the same."""
     least, most = f"{min(values):.0f}", f"{max(values):.0f}"
     return least if least == most else f"{least} to {most}"
 
@@ -247,7 +247,7 @@ def main() -> None:
 
 
 def runs_made(lines: list[dict[str, Any]], asked: argparse.Namespace) -> int:
-    """Return how many runs of what is asked for the file has by now: of each demonstration, if it is those."""
+    """Return how many runs of the requested kind the file has so far; with demonstrations, how many of each."""
     mine = [line for line in lines if (line["load"], line["priority"]) == (asked.load, priority())]
     if asked.demonstrations:
         return min(map(len, alike([line for line in mine if "demonstration" in line], "demonstration")), default=0)

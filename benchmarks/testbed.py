@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/testbed.py [--repeats 7]
 
 Wall-clock seconds of `Testbed.up()` and `Testbed.down()` for the default cluster (4 nodes, management network, two
-rails), and of the two commands, each a process of its own, in turns. Goal: about 1 s up, about 0.5 s down.
+rails), and of the two commands (each a process of its own), in turns. Goal: about 1 s up, about 0.5 s down.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Unpacks what the Soft-RoCE guests need of Debian's kernel package into .stacks/guest-kernel: `make needs VERBS=1`.
+# Unpacks what the Soft-RoCE guests need from Debian's kernel package into .stacks/guest-kernel: `make needs VERBS=1`.
 #
-# Unpacked, not installed: an installed kernel would be the one that this machine boots next. Prints nothing where a
-# kernel is there. Needs apt-get and dpkg-deb, and no root.  INSTALL=0 never fetches.
+# It is unpacked, not installed, because this machine would boot an installed kernel next time. It prints nothing if
+# there is a kernel already. It needs apt-get and dpkg-deb, but not root.  INSTALL=0 never fetches.
 set -eu
 
 into=.stacks/guest-kernel
@@ -14,14 +14,14 @@ main() {
     for program in apt-get apt-cache dpkg-deb depmod; do
         PATH=$PATH:/usr/sbin:/sbin command -v $program >/dev/null || refuse "there is no $program on this machine"
     done
-    # linux-image-amd64 is empty and depends on the newest.
+    # linux-image-amd64 is empty and depends on the newest kernel package.
     package=$(apt-cache depends --important linux-image-amd64 | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1)
     [ -n "$package" ] || refuse "apt-cache knows no linux-image-amd64 (apt-get update?)"
     here=$(pwd)
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     echo "needs: apt-get download $package, unpacked into $into"
-    # Debian's own user of apt cannot write there, of which apt-get warns.
+    # apt's own user cannot write there, and apt-get warns about it.
     (cd "$work" && apt-get -q download "$package" >"$work/said" 2>&1) || { cat "$work/said" >&2; refuse "it was not fetched"; }
     unpack
 }

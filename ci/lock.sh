@@ -1,9 +1,9 @@
 #!/bin/sh
-# Writes every requirements/*.txt and requirements/stacks/*.txt anew, with the hash of each file: `make lock`.
+# Writes all requirements/*.txt and requirements/stacks/*.txt again, with the hash of each file: `make lock`.
 #
-# It runs on the OLDEST Python that is supported: whatever resolves there also installs on the newer ones (a package
-# that is needed by an old Python alone is installed on all of them, which does no harm). With UPGRADE=1 every
-# version is sought anew; without it only what the inputs no longer allow changes.
+# It runs on the OLDEST supported Python. What resolves there also installs on newer ones. (A package that only an old
+# Python needs is installed on all of them, which does no harm.) With UPGRADE=1 all versions are looked up again.
+# Without it, a version changes only if the inputs no longer allow it.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ trap 'exit 130' INT TERM
 "$python" -m venv "$scratch/venv"
 "$scratch/venv/bin/python" -m pip install --quiet --require-hashes --no-deps --requirement requirements/lock.txt
 
-# No index, find-links or host of the machine that runs this may get into a lock, nor an option line that names one.
+# A lock must not name an index, find-links or host of the machine that runs this, and have no option line with one.
 export CUSTOM_COMPILE_COMMAND='make lock'
 unsafe=--allow-unsafe
 compile() {
@@ -36,9 +36,10 @@ compile requirements/lock.txt requirements/lock.in
 compile requirements/build.txt --all-build-deps --only-build-deps pyproject.toml
 compile requirements/runtime.txt --constraint requirements/limits.in pyproject.toml
 compile requirements/dev.txt --constraint requirements/runtime.txt requirements/dev.in
+compile requirements/spack.txt requirements/spack.in
 for input in requirements/stacks/*.in; do
     compile "${input%.in}.txt" "$input"
 done
-# What drives a browser in Python stays out, 40 MB: only the script in that wheel is used.
+# The Python packages that drive a browser stay out, 40 MB: we use only the script in that wheel.
 unsafe='--unsafe-package playwright --unsafe-package greenlet --unsafe-package pyee --unsafe-package typing-extensions'
 compile requirements/browser.txt requirements/browser.in

@@ -63,7 +63,7 @@ patch           patch            building with Spack
 bzip2           bzip2            building with Spack
 xz              xz-utils         building with Spack
 file            file             building with Spack
-git             git              railyard spack bootstrap
+git             git              getting Spack (railyard spack bootstrap)
 patchelf        patchelf         a build cache that is used at another place
 autoconf        autoconf         building with Spack: HPL
 automake        automake         building with Spack: HPL

@@ -1,11 +1,11 @@
 #!/bin/sh
-# What a build machine runs at night, on a machine of no site: the rehearsals of all systems of tests/sites/rehearsed,
-# healthy and with each fault, and every property with as many cases as Hypothesis would try.
+# What a build machine runs at night, without any site's cluster: the rehearsals of all systems of
+# tests/sites/rehearsed, healthy and with each fault, and every property with as many cases as Hypothesis would try.
 #
-#   sh ci/nightly.sh [WORD…]    the words go to pytest, for the rehearsals: -k ndr, say
+#   sh ci/nightly.sh [WORD…]    the words go to pytest, for the rehearsals, such as -k ndr
 #
-# It needs Slurm and munge (`sh ci/needs.sh slurm` names or installs them) and namespaces. It ends with an exit code
-# other than 0 where a step failed, and where not one rehearsal ran.
+# It needs Slurm and munge (`sh ci/needs.sh slurm` names or installs them) and namespaces. The exit code is not 0 if a
+# step failed, or if no rehearsal ran.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,9 +21,9 @@ said=$(mktemp)
 trap 'rm -f "$said"' EXIT
 RAILYARD_NIGHTLY=1 .venv/bin/python -m pytest -m full tests/e2e/test_rehearsals.py --durations=0 "$@" >"$said" 2>&1 || worst=1
 cat "$said"
-# pytest ends with 0 when every test was skipped: that is no pass.
+# pytest ends with 0 if all tests were skipped, but that is not a pass.
 if ! tail -n 1 "$said" | grep -q '[1-9][0-9]* passed'; then
-    echo "no rehearsal passed: that is no pass"
+    echo "no rehearsal passed, so this is not a pass"
     worst=1
 fi
 exit "$worst"

@@ -4,9 +4,9 @@
 #   ci/prose.sh spelling PATH…    words that are misspelt, by codespell's own dictionary
 #   ci/prose.sh plain PATH…       phrases of ci/plain-english.txt, each with what to write in its place
 #
-# Words that are quoted from a tool, a message or a source are not looked at: what is between backticks or double quotes,
-# and blocks between lines of three backticks. So put one of these around a phrase of the list that you quote. There is no
-# other exception. ci/spelling.txt has words that are spelt right. tests/clone/test_prose.py finds phrases of the list that
+# It ignores words that are quoted from a tool, a message or a source: text between backticks or double quotes, and
+# blocks between lines of three backticks. So use one of these if you quote a phrase of the list. There is no other
+# exception. ci/spelling.txt has words that are spelt right. tests/clone/test_prose.py finds phrases of the list that
 # are broken over two lines, which codespell does not see.
 set -eu
 cd "$(dirname "$0")/.."

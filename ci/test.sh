@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests in two phases, for `make test` and `make test-all`: first what measures nothing, a process a core; then
-# what measures on the virtual cluster, one at a time and with nothing beside it. It ends with one closing line in the
-# form of pytest's own, which counts both, and with an exit code other than 0 where a test failed or none ran.
+# Runs the tests in two phases, for `make test` and `make test-all`. Tests that measure nothing run first, in one
+# process per core. Then those that measure on the virtual cluster run, one at a time and with nothing beside them. It
+# ends with one closing line in pytest's form, which counts both phases. The exit code is not 0 if a test failed or none
+# ran.
 #
-#   ci/test.sh MARKS [WORD…]    MARKS: of pytest's -m, such as 'not full', or ''; the words go to pytest, in both phases
+#   ci/test.sh MARKS [WORD…]    MARKS: for pytest's -m, such as 'not full', or ''; in both phases the words go to pytest
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,9 +15,10 @@ output=$(mktemp)
 trap 'rm -f "$closings" "$output"' EXIT
 colour=no
 [ -t 1 ] && colour=yes
-worst=5 # pytest's word for "no test was run", which is no mistake of one phase
+worst=5 # pytest's code for "no test was run", which is not an error in a single phase
 
-# Runs one phase: its mark, then words for pytest. What stops pytest itself, such as Ctrl-C or a broken file, ends all.
+# Runs one phase: its mark, then words for pytest. If something stops pytest itself, such as Ctrl-C or a broken file,
+# all ends.
 phase() {
     local code=0
     .venv/bin/python -u -m pytest --color="$colour" -m "$1${marks:+ and $marks}" "${@:2}" | tee "$output" || code=$?
@@ -29,7 +31,7 @@ phase() {
     sed 's/\x1b\[[0-9;]*m//g' "$output" | grep -E '^(=+ )?[0-9]+ [a-z]+.* in [0-9.]+s' | tail -n 1 >>"$closings"
 }
 
-# Prints the sum of the closing lines; without "deselected", which counts what one phase leaves to the other.
+# Prints the sum of the closing lines, without "deselected", which counts what one phase leaves to the other.
 closing() {
     awk -v seconds="$SECONDS" '
         {
@@ -55,10 +57,11 @@ closing() {
         }' "$closings"
 }
 
-# More processes than eight spend their time collecting. Files begin in the order of tests/e2e/conftest.py, the longest
-# first: xdist would begin with the files of most tests, and at the end one core would wait for another's few long ones.
+# More than eight processes would spend their time collecting. Files start in the order of tests/e2e/conftest.py,
+# longest first. xdist would start with the files that have most tests, and in the end one core would wait for another's
+# few long ones.
 phase 'not measures' --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder "$@"
-# Only there does anything measure; collecting all else again costs half a minute.
+# Only tests there measure; to collect all others again costs half a minute.
 [ "$#" -gt 0 ] || set -- tests/e2e
 phase measures "$@"
 closing

@@ -1,19 +1,19 @@
 #!/bin/sh
-# Makes .venv with railyard and reframe from the hashed locks: `make venv`. Does nothing where it is up to date.
+# Makes .venv with railyard and reframe from the hashed locks: `make venv`. Does nothing if it is up to date.
 #
 #   PYTHON=…    the interpreter to make it with (default: the one that .venv was made with, else python3)
 #
-# A virtual environment holds its own path and cannot be renamed into place: so it is made in place, and the stamp
-# that says "whole, and of these locks" is written last. One without the stamp is thrown away and made again.
+# A virtual environment contains its own path and cannot be renamed. So it is made in place, and the stamp that says
+# "whole, and from these locks" is written last. One without the stamp is deleted and made again.
 set -eu
 cd "$(dirname "$0")/.."
 
 venv=.venv
-stamp=$venv/railyard-stamp       # the locks' digest, the folder, the interpreter: whole when it is there
-package=$venv/railyard-package   # pyproject.toml's digest: the entry points are those of the present one
+stamp=$venv/railyard-stamp       # the locks' digest, the folder, the interpreter; .venv is whole if it exists
+package=$venv/railyard-package   # pyproject.toml's digest: the entry points are those of this version
 
 main() {
-    # One at a time; the lock is the folder's own, so that nothing is left behind.
+    # One at a time. The lock is on a folder of the clone, so that nothing is left behind.
     exec 9<requirements
     if ! flock --nonblock 9; then
         echo "venv: another make in this folder is making .venv; waiting for it"
@@ -46,7 +46,8 @@ is_whole() {
 key() {
     cat requirements/build.txt requirements/runtime.txt requirements/dev.txt ci/venv.sh | sha256sum
     pwd -P
-    # the interpreter itself, not a pyenv shim whose answer may be another one tomorrow, nor the venv we may be in
+    # the interpreter itself: not a pyenv shim, which may choose another one tomorrow, and not the venv that we may be
+    # in
     "$python" -c 'import os, sys; print(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))'
 }
 
@@ -54,8 +55,8 @@ make_venv() {
     echo "venv: making $venv with $python ($("$python" -c 'import sys; print(sys.version.split()[0])'))"
     rm -rf $venv
     "$python" -m venv $venv 9<&-
-    # The locks are complete: --no-deps makes sure that nothing without a hash comes along, nor with --only-binary
-    # a build that fetches tools of its own.
+    # The locks are complete. With --no-deps nothing without a hash is installed; with --only-binary no build fetches
+    # its own tools.
     for lock in build runtime dev; do
         pip --require-hashes --no-deps --only-binary :all: --requirement requirements/$lock.txt
     done

@@ -1,4 +1,4 @@
-"""Railyard: ReFrame checks that say whether each interconnect of a cluster delivers what it should."""
+"""Railyard: ReFrame checks that tell whether each interconnect of a cluster delivers what it should."""
 
 import sys
 

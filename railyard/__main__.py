@@ -1,4 +1,4 @@
-"""`python -m railyard`: the same as the script `railyard`."""
+"""`python -m railyard`: the same as the command `railyard`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The address that a site's own checks import: the base of every check, and the variants that a check has."""
+"""The address that a site's own checks import: the base of all checks, and the variants of a check."""
 
 from railyard.rfm.checks.base import *  # noqa: F403
 from railyard.rfm.checks.variants import *  # noqa: F403

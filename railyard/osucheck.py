@@ -1,3 +1,3 @@
-"""The address that a site's own checks import: OSU's base, of ``railyard.rfm.checks.osu``."""
+"""The address that a site's own checks import: the base of OSU checks, from ``railyard.rfm.checks.osu``."""
 
 from railyard.rfm.checks.osu import *  # noqa: F403

@@ -1,3 +1,3 @@
-"""The address that a site's own checks import: the base of pairs, of ``railyard.rfm.checks.pairs``."""
+"""The address that a site's own checks import: the base of pair checks, from ``railyard.rfm.checks.pairs``."""
 
 from railyard.rfm.checks.pairs import *  # noqa: F403

@@ -1,6 +1,6 @@
-"""One run of the virtual cluster as its evidence: an IMB output, a counters file a node, and what was asked for.
+"""One run of the virtual cluster as its evidence: an IMB output, one counters file per node, and what was asked for.
 
-And what holds for every test: interrupts reach it, and a disturbed one is counted as such.
+It also applies to every test: interrupts reach it, and a disturbed test is counted as such.
 """
 
 import os
@@ -28,7 +28,8 @@ from tests.made.judged import (
     judged,
 )
 
-# No clock judges a property: a busy machine would turn it red. `make test-all` tries as many cases as hypothesis would.
+# No time limit for properties: on a busy machine they would fail. `make test-all` tries as many cases as hypothesis
+# does by default.
 settings.register_profile("thorough", deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("thorough"), max_examples=25)
 settings.load_profile("quick")
@@ -45,7 +46,7 @@ def pytest_configure() -> None:
 def pytest_report_teststatus(
     report: pytest.CollectReport | pytest.TestReport,
 ) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
-    """Count a disturbed test as such, in pytest's closing line too: it did not fail, and it did not pass."""
+    """Count a disturbed test as such, in pytest's closing line too: it neither failed nor passed."""
     return None if disturbed.why(report) is None else ("disturbed", "d", ("DISTURBED", {"yellow": True}))
 
 
@@ -60,7 +61,7 @@ def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the faults of all collected tests, before any is left out, for the page that shows them."""
+    """Keep the faults of all collected tests, before any test is left out, for the page that shows them."""
     config.stash[faults.COLLECTED] = faults.rows_of(items)
 
 
@@ -74,7 +75,7 @@ def said(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_reach_children() -> Iterator[None]:
-    """Take SIGINT and SIGHUP as a terminal gives them: a background or nohup ignores them, and so would children."""
+    """Handle SIGINT and SIGHUP as under a terminal: a background or nohup ignores them, and so would children."""
     before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
     before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
@@ -84,28 +85,28 @@ def interrupts_reach_children() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def virtual() -> Site:
-    """A virtual cluster with rails of 400 Mbit/s and its references, which made outputs and recorded ones fit.
+    """A virtual cluster with rails of 400 Mbit/s and its references, which fit synthetic outputs and recorded ones.
 
-    The committed one is slower, so that a busy machine can keep up with it.
+    The committed cluster is slower, so a busy machine can keep up with it.
     """
     return site_at(ROOT / "tests/sites/shaped400", "virtual")
 
 
 @pytest.fixture
 def imb_text() -> Callable[..., str]:
-    """Return a function that gives the output of a healthy Uniband over one rail, or of the rates that it is given."""
+    """Return a function that returns the output of a healthy Uniband over one rail, or one with the given rates."""
     return lambda rates=None: imb_output("imb/Uniband", rates or healthy_rates("hsn", 1), 1)
 
 
 @pytest.fixture
 def counters_text() -> Callable[..., str]:
-    """Return a function that gives the counters file of a node that was to use hsn0, with its last line."""
+    """Return a function that returns the counters file of a node that should use hsn0, with its last line."""
     return lambda node, moved, end="end 0": counters_file(node, moved, ("hsn0",), end)
 
 
 @pytest.fixture
 def assessed(virtual: Site) -> Callable[..., Assessment]:
-    """Return a function that assesses a healthy run of one cell, with what the test changes of it.
+    """Return a function that assesses a healthy run of one cell, with the changes of the test.
 
     ``rates``: MB/s by size. ``output``: the whole text. ``moved``: MB by node and device. ``counters``: the files. The
     rest goes to Evidence.

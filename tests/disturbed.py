@@ -1,20 +1,20 @@
-"""Tests whose measurement this machine disturbed: skipped by a word of their own, and counted by it."""
+"""Tests whose measurement this machine disturbed: they are skipped with a word of their own, and counted by it."""
 
 from typing import NoReturn
 
 import pytest
 
-#: What the reason of such a skip begins with: by it the summary tells it from any other.
+#: The reason of such a skip begins with this: so the summary can tell it from any other skip.
 BEGINS = "disturbed: "
 
 
 def skip(reason: str) -> NoReturn:
-    """End a test that cannot judge: what it measured says nothing, good or bad, for the reason that is given."""
+    """End a test that cannot judge: its measurement means nothing, good or bad, for the given reason."""
     pytest.skip(BEGINS + reason)
 
 
 def why(report: pytest.CollectReport | pytest.TestReport) -> str | None:
-    """Return the reason of a test that `skip` ended, None of any other."""
+    """Return the reason of a test that `skip` ended, None for any other test."""
     if not report.skipped or not isinstance(report.longrepr, tuple):
         return None
     _, found, reason = report.longrepr[2].partition(BEGINS)

@@ -1,8 +1,8 @@
-"""The faults that tests plant, as a page for people: `docs/reference/faults.md`, which `make docs` writes anew.
+"""The faults that tests plant, as a page for people: `docs/reference/faults.md`, which `make docs` writes again.
 
 A row is a test's marker ``fault(layer, planted, said)``. The test looks for ``said`` in the verdict (fixture `said`),
-so the page cannot say what no test saw. pytest itself collects the markers. Faults of rehearsals are rows too:
-test_rehearsals.py looks for what their files say.
+so the page cannot say anything that no test saw. pytest itself collects the markers. Faults of rehearsals are rows too:
+test_rehearsals.py looks for the words in their files.
 """
 
 import os
@@ -16,7 +16,7 @@ import pytest
 from tests.e2e.rehearsals import all_rehearsals
 
 TESTS = Path(__file__).resolve().parent
-#: The layers, in the order of the page, with the words of its headings.
+#: The layers in the order of the page, with its headings.
 LAYERS = {
     "rail": "Rails: cards, cables, ports",
     "path": "Path: which network the bytes took",
@@ -39,7 +39,7 @@ _CANNOT = """
 ## What Railyard cannot tell
 
 """
-#: What no verdict can tell, with the reason.
+#: What no verdict can show, with the reason.
 CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     (
         "Rows of two runs of the same benchmark below one heading, each size once",
@@ -193,9 +193,9 @@ class _Collected:
 
 
 def planted(folder: Path = TESTS) -> tuple[Planted, ...]:
-    """Return the faults of all tests below a folder, which pytest collects: tens of seconds.
+    """Return the faults of all tests below a folder; pytest collects them, which takes tens of seconds.
 
-    Raises ValueError where it cannot, with the test for a marker's mistake.
+    Raises ValueError if it cannot, with the test for a marker's mistake.
     """
     found = _Collected()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
@@ -219,14 +219,14 @@ def _row(marker: pytest.Mark, where: str, test: str) -> Planted:
 
 
 def rehearsed() -> list[Planted]:
-    """Return a row for each kind of fault that rehearsals plant, with what the first of them says."""
+    """Return a row for each kind of fault that rehearsals plant, with the words of the first one."""
     found = [one for one in all_rehearsals() if one.fault]
     said = {one.kind: one.says for one in reversed(found)}
     return [Planted(*kind, says, "e2e/test_rehearsals.py") for kind, says in said.items()]
 
 
 def page(of_tests: Iterable[Planted]) -> str:
-    """Return the text of docs/reference/faults.md, of all tests' faults and those of rehearsals."""
+    """Return the text of docs/reference/faults.md, with the faults of all tests and rehearsals."""
     rows = [*of_tests, *rehearsed()]
     parts = [_HEAD, f"\n{len(rows)} faults.\n"]
     for layer, heading in LAYERS.items():

@@ -1,8 +1,8 @@
 """Is my number right? Figures of public issue threads, judged, beside what the maintainers of the tool answered.
 
-The rows are tests/number_threads.yaml. ``log`` writes a row's figures in the form of nccl-tests: what a thread does not
-tell (the figures in place, the names of hosts) repeats what it tells or is a plain name. ``python -m
-tests.number_threads`` prints docs/reference/is-my-number-right.md, which `make docs` writes anew.
+The rows are in tests/number_threads.yaml. ``log`` writes a row's figures in the form of nccl-tests. What a thread does
+not give (in-place figures, names of hosts) repeats other figures or is a plain name. ``python -m tests.number_threads``
+prints docs/reference/is-my-number-right.md, which `make docs` writes again.
 """
 
 import json
@@ -19,7 +19,7 @@ from railyard.cli.commands.judge import command
 from tests.made.nccl_output import ranks_of, rows_of
 
 ROWS = Path(__file__).with_suffix(".yaml")
-#: What maintainers said of a number, in the words of the page.
+#: What maintainers said about a number, in the words of the page.
 THEIRS = {
     "fine": "right",
     "low": "too low",
@@ -28,7 +28,7 @@ THEIRS = {
     "more-needed": "not enough to tell",
     "no-answer": "no answer",
 }
-#: The state of Railyard that agrees with each; one that is not judged says nothing, and contradicts nobody.
+#: The state of Railyard that agrees with each; a number that is not judged contradicts nobody.
 _AGREES = {"fine": "pass", "low": "fail", "explained": "pass", "wrong-run": "fail", "more-needed": "not-judged"}
 
 State = Literal["pass", "fail", "not-judged"]
@@ -36,11 +36,11 @@ State = Literal["pass", "fail", "not-judged"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number of a thread; ``table`` is size in bytes -> busbw in GB/s (10^9 B/s), empty where it has a mean alone.
+    """One number of a thread; ``table`` is size in bytes -> busbw in GB/s (10^9 B/s), empty if it only has a mean.
 
     ``theirs`` is a key of ``THEIRS``. ``size_not_told``: the thread gives its largest value without the size, and the
-    size in the table is one of the run's long messages. ``says``: literal pieces of what Railyard says. ``differ``:
-    why Railyard says otherwise than the maintainers, or nothing.
+    size in the table is one of the run's long messages. ``says``: literal parts of what Railyard says. ``differ``: why
+    Railyard disagrees with the maintainers, or nothing.
     """
 
     id: str
@@ -90,7 +90,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What `railyard judge` said of a row: the state, all that it printed, and what its exit code was."""
+    """What `railyard judge` said about a row: the state, all that it printed, and its exit code."""
 
     state: State
     text: str
@@ -98,7 +98,7 @@ class Verdict:
 
 
 def rows() -> tuple[Row, ...]:
-    """Return the rows of the file. Raises ValueError and TypeError for one that cannot be read."""
+    """Return the rows of the file. Raises ValueError and TypeError if it cannot be read."""
     return tuple(_row(given) for given in yaml.safe_load(ROWS.read_text(encoding="utf-8"))["rows"])
 
 
@@ -121,9 +121,9 @@ def _size(size: int) -> str:
 
 
 def log(row: Row) -> str:
-    """Return the figures of a row as nccl-tests prints them; several jobs of one node each where it had those.
+    """Return the figures of a row as nccl-tests prints them, or several jobs of one node if the thread had those.
 
-    The line of what was asked for is left out, since threads show some of the sizes.
+    The line with the settings is left out, since threads show only some of the sizes.
     """
     if row.average is not None:
         return f"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {row.average:g}\n#\n"
@@ -144,7 +144,7 @@ def _job(row: Row, hosts: list[str]) -> str:
 
 
 def judged(row: Row) -> Verdict:
-    """Return what the command says of a row's figures. Raises what the command raises."""
+    """Return what the command says about a row's figures. Raises what the command raises."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{row.id}.log")
         file.write_text(log(row), encoding="utf-8")
@@ -155,7 +155,7 @@ def judged(row: Row) -> Verdict:
 
 
 def agreement(row: Row, verdict: Verdict) -> str:
-    """Return whether Railyard and the maintainers agree: yes, no, or that one of both does not tell."""
+    """Return whether Railyard and the maintainers agree: yes, no, or that one of them does not say."""
     if row.theirs == "no-answer":
         return "nothing to compare"
     if verdict.state == _AGREES[row.theirs] or (row.theirs == "more-needed" and "rule 1 (complete)" in verdict.text):
@@ -185,7 +185,7 @@ each row again.
 
 
 def page(found: Iterable[tuple[Row, Verdict]]) -> str:
-    """Return docs/reference/is-my-number-right.md of rows with what was said of them."""
+    """Return docs/reference/is-my-number-right.md from rows and their judgements."""
     pairs = list(found)
     lines = [
         _HEAD,

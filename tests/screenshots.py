@@ -35,7 +35,8 @@ _BESIDE = (MATRIX_FILE_NAME, RELATIONS_FILE_NAME, COSTS_FILE_NAME, PROBLEMS_FILE
 class Shot:
     """A picture: its file in docs/, the kept run that it shows, its size in CSS pixels, and its theme.
 
-    ``made_by`` is the command that the run came from.
+    ``made_by`` is the command that the run came from. ``element`` selects the part of the page that is shown, in place
+    of its first ``height`` pixels.
     """
 
     file: str
@@ -44,16 +45,17 @@ class Shot:
     width: int = 1280
     height: int = 1000
     dark: bool = False
+    element: str = ""
 
 
+_SLOW_RAIL = (
+    "railyard testbed up; railyard testbed degrade vn2 hsn1 slow 40; "
+    "railyard run --system virtual:hsn -p openmpi -n NetpipeStream%rails=2"
+)
 SHOTS = (
     Shot("report.png", "virtual", "make run"),
-    Shot(
-        "report-failing.png",
-        "slow-rail",
-        "railyard rehearse --system ndr --nodes 8 --fault rail=n9:mlx5_1,share=0.5 "
-        "-n 'AllPairs%rails=2|OsuBandwidth|OsuBidirectional' -p openmpi",
-    ),
+    Shot("report-failing.png", "slow-rail", _SLOW_RAIL, height=820),
+    Shot("report-curve.png", "slow-rail", _SLOW_RAIL, element="figure"),
     Shot("report-replay.png", "dell-c6320", "railyard run --system dell-c6320", dark=True),
 )
 
@@ -104,7 +106,7 @@ def take() -> None:
             file = Path(profile) / f"{shot.run}.html"
             file.write_text(text, encoding="utf-8")
             shown.show(file, shot.width, shot.height, dark=shot.dark)
-            picture = shown.picture(shot.height)
+            picture = shown.picture_of(shot.element) if shot.element else shown.picture(shot.height)
             (DOCS / shot.file).write_bytes(picture)
             found[shot.file] = {"page": digest(text.encode()), "picture": digest(picture)}
             print(f"screenshots: docs/{shot.file}, of a run made by: {shot.made_by}")

@@ -1,1 +1,1 @@
-"""The parts of benchmarks/fuzz.py: what it begins from, what it changes, what must hold, and what it counts."""
+"""The parts of benchmarks/fuzz.py: its samples, its mutations, the rules that must hold, and its counts."""

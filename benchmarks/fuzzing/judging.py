@@ -1,13 +1,13 @@
-"""Outputs that pass and should not: each input is judged as `railyard judge --sizes` does, against a link.
+"""Finds outputs that pass and should not: each input is judged as `railyard judge --sizes` does, against a link.
 
-The rule is: never a pass that the whole output does not have. A judgement that passes has a curve of the whole output.
-Where lines of another output were put among its own, that is more than a text can show: rows of two runs below one
-heading look like one run's. There the rule is that an output does not pass (each judgement does) with
+The rule is: never a pass that the whole output does not have. A judgement that passes must have a curve of the whole
+output. If lines of another output are among its own, no text can show that: rows of two runs below one heading look
+like one run's. Then the rule is that an output does not pass (as a whole) with
 
-- a value that no output prints for this metric and size: one of another column, unit or sign;
-- a curve of which no value is printed for this benchmark: a whole table of another one, under a wrong name.
+- a value that no output prints for this metric and size: from another column, unit or sign;
+- a curve without any value that is printed for this benchmark: a whole table of another one under a wrong name.
 
-A latency at a size that no floor of a link bounds is shown and not judged, so that it may be any.
+A latency at a size that no link's floor bounds is shown and not judged, so it may have any value.
 """
 
 import random
@@ -31,22 +31,22 @@ from railyard.verdict import asked
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.target import of_link
 
-#: Against what an output is judged: the first of these that it passes, so that there is a pass to lose.
+#: An output is judged against the first of these links that it passes, so there is a pass to lose.
 JUDGED_BY = ("ib-edr", "ib-fdr", "ib-hdr", "ib-ndr", "slingshot-11", "ib-qdr", "eth-100", "ib-sdr")
 _TARGETS = {link: of_link(link) for link in JUDGED_BY}
-#: Of a table of fewer rows the first rows of any other may take the place.
+#: In a table with fewer rows, the first rows of any other table may take their place.
 LEAST_SIZES = 4
 
 Pass = tuple[Any, ...]
-#: A benchmark's key and the message sizes that are asked for, in bytes.
+#: A benchmark's key and the requested message sizes in bytes.
 Sizes = tuple[tuple[str, tuple[int, ...]], ...]
-#: A benchmark's key, a metric, a size and the value that was printed.
+#: A benchmark's key, a metric, a size and the printed value.
 Point = tuple[str | None, str, int, float]
 
 
 @dataclass(frozen=True)
 class Standard:
-    """What an output is judged by: the link, the sizes, and what passes of the whole output."""
+    """How an output is judged: the link, the sizes, and which judgements of the whole output pass."""
 
     link: str
     sizes: Sizes
@@ -55,14 +55,14 @@ class Standard:
 
 @dataclass(frozen=True)
 class Judged:
-    """The outputs that pass against some link, each with its standard, and all values that any of them prints."""
+    """The outputs that pass against some link, each with its standard, and all values that they print."""
 
     samples: Samples
     standards: Mapping[tuple[str, str], Standard]
     printed: frozenset[Point]
 
     def mutated(self, dice: random.Random) -> tuple[Sample, str, tuple[str, ...]]:
-        """Return a sample that passes, a text made of it, and the names of the mutations."""
+        """Return a sample that passes, a text made from it, and the names of the mutations."""
         sample = sample_of(dice, self.samples)
         text, chosen = sample.text, dice.choices(SEEN, k=dice.choice((1, 1, 2)))
         for mutation in chosen:
@@ -70,7 +70,7 @@ class Judged:
         return sample, text, tuple(mutation.__name__ for mutation in chosen)
 
     def wrong(self, sample: Sample, text: str, how: tuple[str, ...]) -> str | None:
-        """Say which judgement of a text passes that should not; None where none does."""
+        """Return which judgement of a text passes but should not; None if none does."""
         standard = self.standards[sample.name, sample.text]
         passes, all_pass = passing(sample.tool, text, standard.link, standard.sizes)
         more = passes - standard.passes
@@ -79,25 +79,25 @@ class Judged:
         return f"passes with another curve: {min(map(str, more))[:200]}" if more else None
 
     def _is_of_outputs(self, curves: Pass, link: str) -> bool:
-        """Return whether every value was printed for its metric and size, and one at least for this benchmark."""
+        """Return whether every value was printed for its metric and size, and at least one for this benchmark."""
         points = [point for point in _points(curves) if _is_bounded(point, link)]
         return self.figures.issuperset(point[1:] for point in points) and not self.printed.isdisjoint(points)
 
     @cached_property
     def figures(self) -> frozenset[tuple[Any, ...]]:
-        """Return all that is printed, whatever the benchmark."""
+        """Return all printed values, of any benchmark."""
         return frozenset(point[1:] for point in self.printed)
 
 
 def judged_of(samples: Samples) -> Judged:
-    """Return the samples that pass against some link, and what each is judged by."""
+    """Return the samples that pass against some link, and how each is judged."""
     standards = {}
     for sample in (*samples.small, *samples.long):
         standard = _standard_of(sample)
         if standard is not None:
             standards[sample.name, sample.text] = standard
     small, long = ([one for one in each if (one.name, one.text) in standards] for each in (samples.small, samples.long))
-    # an output that passes and of which no part does stays as it is
+    # if an output passes but none of its parts does, it is kept whole
     names = {sample.name for sample in small}
     small += [sample for sample in long if sample.name not in names]
     long = [sample for sample in long if sample.name in names]
@@ -106,7 +106,7 @@ def judged_of(samples: Samples) -> Judged:
 
 
 def _standard_of(sample: Sample) -> Standard | None:
-    """Return the first link that a sample passes, with its sizes and what passes; None where it passes none."""
+    """Return the first link that a sample passes, with its sizes and what passes; None if it passes none."""
     sizes = _sizes_of(sample)
     if sample.tool not in PARSERS or not sizes:
         return None
@@ -115,7 +115,7 @@ def _standard_of(sample: Sample) -> Standard | None:
 
 
 def _sizes_of(sample: Sample) -> Sizes:
-    """Return the message sizes of each benchmark of a sample whose tables all have the same."""
+    """Return the message sizes of each benchmark of a sample, if all its tables have the same."""
     found: dict[str, set[tuple[int, ...]]] = {}
     for table in sample.whole.tables:
         found.setdefault(metrics.key_of(table) or "", set()).add(asked.sizes_of(table))
@@ -124,7 +124,7 @@ def _sizes_of(sample: Sample) -> Sizes:
 
 
 def passing(tool: str, text: str, link: str, sizes: Sizes) -> tuple[frozenset[Pass], bool]:
-    """Return the judgements of a text that pass, by benchmark and curves, and whether all do; none where refused."""
+    """Return the judgements of a text that pass, by benchmark and curves, and whether all pass; none if refused."""
     try:
         parsed = with_wrong_lines(EVERY[tool](text), text)
     except ParseError:
@@ -134,7 +134,7 @@ def passing(tool: str, text: str, link: str, sizes: Sizes) -> tuple[frozenset[Pa
 
 
 def _judgements(parsed: Parsed, link: str, key: str | None, sizes: tuple[int, ...]) -> tuple[Judgement, ...]:
-    try:  # a median of fewer passes is another curve: each table is judged alone
+    try:  # a median of fewer passes is another curve: judge each table by itself
         return judge(parsed, _TARGETS[link], benchmark=key, sizes=sizes, passes=False)
     except RailyardError:
         return ()
@@ -151,7 +151,7 @@ def _printed(whole: Parsed) -> Iterator[Point]:
 
 
 def _is_bounded(point: Point, link: str) -> bool:
-    """Return whether a link bounds a value: all but latencies of larger messages."""
+    """Return whether a link bounds a value: it bounds all but latencies of larger messages."""
     ceiling = limits.day_one_latency(LINKS[link])
     most = 0 if isinstance(ceiling, str) else ceiling.up_to_bytes
     return point[1] != LATENCY or point[2] <= most

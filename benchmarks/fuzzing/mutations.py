@@ -1,4 +1,4 @@
-"""What the fuzzer changes in an output: a mutation makes a text of a text, the dice and the other outputs."""
+"""What the fuzzer changes in an output: a mutation makes a new text from a text, the dice and the other outputs."""
 
 import random
 import re
@@ -17,7 +17,7 @@ NOISE = (
 )
 HOSTILE = ("nan", "-nan", "inf", "1e999", "9" * 30, "-1", "0", "1.2.3", ".", "1e-400", "٣", "0x10", "*" * 8, "")
 BYTES = "\x00\x0b\x0c\r\t\x1b\x85\u2028é٣😀#-:=|[](){}<>\"'\\/.,%0 \n"
-_SEARCHED = 15_000  # characters of a text in which a number is looked for
+_SEARCHED = 15_000  # how many characters of a text are searched for a number
 _NUMBER = re.compile(r"[0-9][0-9.e+]*")
 _DECIMAL = re.compile(r"(?<=[\s=])[0-9]+\.[0-9]+")
 _SIZE = re.compile(r"(?m)^(\s*(?:[0-9]+:\s+)?)([0-9]+)(\s+(?:bytes|[0-9]))")
@@ -27,7 +27,7 @@ _OTHER_UNITS = ("KiB/s", "MiB/s", "GB/s", "Gb/s", "Gb/sec", "MB/sec", "nsec", "(
 
 
 def cut(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
-    """End it anywhere, in one of two cases within its last 300 characters."""
+    """End it anywhere, in half of the cases within its last 300 characters."""
     return text[: dice.randrange(max(0, len(text) - 300) if dice.random() < 0.5 else 0, len(text))] if text else text
 
 
@@ -45,7 +45,7 @@ def change_character(text: str, dice: random.Random, samples: Sequence[Sample]) 
 
 
 def change_number(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
-    """Replace a number by one that is none, not finite, or out of any range."""
+    """Replace a number by something that is not a number, not finite, or out of range."""
     places = list(_NUMBER.finditer(text, 0, _SEARCHED))
     if not places:
         return text
@@ -75,7 +75,7 @@ def change_lines(text: str, dice: random.Random, samples: Sequence[Sample]) -> s
 
 
 def splice(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
-    """Put some lines of another output, of any tool, among its own."""
+    """Put some lines of another output (of any tool) among its own."""
     theirs = dice.choice(samples).text.split("\n")
     start = dice.randrange(len(theirs))
     lines = text.split("\n")
@@ -85,13 +85,13 @@ def splice(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
 
 
 def doubled(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
-    """Print all of it twice, or what stands behind some line."""
+    """Print all of it twice, or all after some line."""
     lines = text.split("\n")
     return "\n".join([*lines, *lines[dice.choice((0, dice.randrange(len(lines)))) :]])
 
 
 def shifted(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
-    """Multiply or divide the first number of each row: the message size, of most tools."""
+    """Multiply or divide the first number of each row: the message size in most tools."""
     factor = dice.choice((2, 4, 0.5, 0.25))
 
     def other(found: re.Match[str]) -> str:
@@ -101,7 +101,7 @@ def shifted(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
 
 
 def mixed(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
-    """Mix in the lines of another output of the same or any tool, as two jobs that write one file do."""
+    """Mix in the lines of another output of the same or any tool, as if two jobs write to one file."""
     own, theirs = text.split("\n"), dice.choice(samples).text.split("\n")
     lines: list[str] = []
     most = dice.choice((3, 30))  # lines that one job writes at once
@@ -145,7 +145,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *(cut, noise, change_character, change_number, change_lines, splice),
     *(doubled, shifted, mixed, unit, sign, order),
 )
-#: Of which there are few of one output, so that a long run makes the same text again and again.
+#: These give few texts per output, so a long run makes the same text again and again.
 FEW: tuple[Mutation, ...] = (cut, noise, doubled, shifted, unit, sign, order)
-#: Of an output that is judged: what changes no number into another that a run might have given.
+#: For judging: these do not change a number into another that a run might have given.
 SEEN: tuple[Mutation, ...] = (cut, noise, doubled, shifted, mixed, splice, unit, sign, order)

@@ -1,4 +1,4 @@
-"""What must hold of any input that a parser reads: nothing but ParseError, a proper form, and no value invented."""
+"""What must hold for any input of a parser: only ParseError is raised, the form is proper, and no value is invented."""
 
 import json
 import random
@@ -13,7 +13,7 @@ LONG_ONE_IN = 50
 
 
 def sample_of(dice: random.Random, samples: Samples) -> Sample:
-    """Return a small output; one in fifty of those that were shortened is as long as it was printed."""
+    """Return a small output; one in fifty of the shortened ones comes in its full length."""
     return dice.choice(samples.long if samples.long and dice.randrange(LONG_ONE_IN) == 0 else samples.small)
 
 
@@ -28,7 +28,7 @@ def mutated(dice: random.Random, samples: Samples) -> tuple[Sample, str, tuple[s
 
 
 def wrong(sample: Sample, text: str, how: tuple[str, ...]) -> str | None:
-    """Say what does not hold of an input; ``refused`` where the parser takes it for no output of its tool."""
+    """Return the rule that an input breaks; ``refused`` if the parser does not take it for an output of its tool."""
     part = read(EVERY[sample.tool], text)
     if part is None:
         return "refused"
@@ -44,7 +44,7 @@ def wrong(sample: Sample, text: str, how: tuple[str, ...]) -> str | None:
 
 
 def whole_way(text: str) -> None:
-    """Read a text as `railyard parse` does, whoever printed it, and print it both ways."""
+    """Read a text of any tool as `railyard parse` does, and print it both ways."""
     parsed = read(detect.parse, text)
     if parsed is not None:
         json.dumps(to_json(parsed), allow_nan=False)

@@ -1,8 +1,8 @@
-"""The outputs that the fuzzer begins from: small ones, which have every form of a tool, and the long ones as they are.
+"""The outputs that the fuzzer begins with: small ones, which have every form of a tool, and unchanged long ones.
 
-Most of a long output says the same again: the rows of a sweep, the steps of an application. A mutant of it takes ten
-times as long to read and tries nothing more. So runs of lines that differ in their digits alone are shortened, and an
-output of many tables is taken apart, as long as the parser reads the rest as before.
+A long output mostly repeats itself: the rows of a sweep, the steps of an application. A mutant of it takes ten times as
+long to read and tries nothing more. So consecutive lines that differ only in digits are shortened, and an output of
+many tables is split, as long as the parser reads the rest as before.
 """
 
 import importlib.util
@@ -22,17 +22,17 @@ from railyard.parsers.parsed import Parsed, ParseError
 
 CLONE = Path(__file__).resolve().parents[2]
 EVERY: Mapping[str, Callable[[str], Parsed]] = {**PARSERS, **FABRIC_PARSERS}
-LARGEST = 60_000  # of a sample, in characters: a longer one is a stretch of lines of that length
-SMALL = 2_000  # characters: a longer output is taken apart where it has several tables
-_FIRST, _LAST = 3, 2  # repeats that are kept of a run of lines that are alike
-_KNOWN = 3  # parts of a tool that have a form already, where another may do without it
-_PERIOD = 12  # lines of the longest block whose repeats are told as such
-_ANYWHERE = (2, 4)  # of lines that are alike and do not follow each other: as few as the reading allows
+LARGEST = 60_000  # of a sample, in characters: a longer one is replaced by a stretch of lines of that length
+SMALL = 2_000  # characters: a longer output with several tables is split
+_FIRST, _LAST = 3, 2  # how many repeats are kept of similar lines in a row
+_KNOWN = 3  # if this many parts of a tool have a form, other parts may drop it
+_PERIOD = 12  # lines of the longest block whose repeats are recognised
+_ANYWHERE = (2, 4)  # of similar lines that do not follow each other: as few as the reading allows
 _NUMBERED = re.compile(r"\w*[0-9]\w*")  # a number, "node12", a GUID
 
 
 def _module(name: str) -> ModuleType:
-    """Return a module of tests/parsers, which is no package."""
+    """Return a module of tests/parsers, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, CLONE / "tests" / "parsers" / f"{name}.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -45,7 +45,7 @@ properties = _module("properties")
 
 @dataclass(frozen=True)
 class Sample:
-    """One output, and what its tool's parser reads in it; what follows from that is worked out once."""
+    """One output, and what its tool's parser reads in it; what follows from that is computed once."""
 
     tool: str
     name: str
@@ -54,22 +54,22 @@ class Sample:
 
     @cached_property
     def values(self) -> Mapping[tuple[Any, ...], Any]:
-        """Return every value that the parser reads in it, by its place."""
+        """Return every value that the parser reads, by its place."""
         found: Mapping[tuple[Any, ...], Any] = properties.values(self.whole)
         return found
 
     @cached_property
     def judged(self) -> list[Any]:
-        """Return all that a verdict rests on."""
+        """Return all that a verdict depends on."""
         found: list[Any] = properties.judged(self.whole)
         return found
 
     @cached_property
     def takes_noise(self) -> bool:
-        """Return whether a foreign line may stand anywhere in it.
+        """Return whether a foreign line may be anywhere in it.
 
-        Not in JSON, in a file of bare numbers, or between the halves of a row that a mailer wrapped: they are one row
-        only where they follow each other.
+        It may not be in JSON, in a file of bare numbers, or between the halves of a row that a mailer wrapped: these
+        are one row only if they follow each other.
         """
         if self.name.endswith(".np.out") or "wrapped" in self.name:
             return False
@@ -78,14 +78,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Samples:
-    """What is mutated: ``small`` outputs, and the ``long`` ones that these were made of, as they are."""
+    """What is mutated: ``small`` outputs, and the unchanged ``long`` ones from which these were made."""
 
     small: list[Sample]
     long: list[Sample]
 
 
 def read(parse: Callable[[str], Parsed], text: str) -> Parsed | None:
-    """Return what a parser reads; None where it takes the text for no output of its tool."""
+    """Return what a parser reads; None if it does not take the text for an output of its tool."""
     try:
         return parse(text)
     except ParseError:
@@ -93,7 +93,7 @@ def read(parse: Callable[[str], Parsed], text: str) -> Parsed | None:
 
 
 def load(folders: list[Path]) -> Samples:
-    """Return the made and recorded samples, and every file of these folders that one tool's parser reads."""
+    """Return the synthetic and recorded samples, and every file of these folders that one tool's parser reads."""
     texts = [(tool, name, _stretch(text)) for tool, name, text in _module("samples").samples()]
     for folder in folders:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -113,7 +113,7 @@ def load(folders: list[Path]) -> Samples:
 
 
 def sample_of(tool: str, name: str, text: str) -> Sample | None:
-    """Return a sample; None where the tool's parser reads neither a table nor a port in it."""
+    """Return a sample; None if the tool's parser reads neither a table nor a port in it."""
     whole = read(EVERY[tool], text)
     return Sample(tool, name, text, whole) if whole is not None and (whole.tables or whole.fabric) else None
 
@@ -123,9 +123,9 @@ def _stretch(text: str) -> str:
 
 
 def _small(sample: Sample, seen: Counter[str]) -> Iterator[Sample]:
-    """Yield an output's small parts: the first, and of the others those with a form that no part of the tool has.
+    """Yield an output's small parts: the first one, and those with a form of line that no earlier part of the tool has.
 
-    ``seen``: in how many parts of the tool's outputs each form of a line stands.
+    ``seen``: how many parts of the tool's outputs have each form of line.
     """
     for number, part in enumerate(_parts(_shorter(sample, [shortened(sample.text)]))):
         if len(part.text) > SMALL:
@@ -140,7 +140,7 @@ def _small(sample: Sample, seen: Counter[str]) -> Iterator[Sample]:
 
 
 def _without(sample: Sample, known: list[str]) -> Sample:
-    """Return an output without the lines of known forms that it can do without: its tables stay the same."""
+    """Return an output without those lines of known forms that can go while its tables stay the same."""
     lines = sample.text.split("\n")
     forms = _forms(lines)
     common = set(known)
@@ -163,7 +163,7 @@ def _rows(parsed: Parsed) -> list[Any]:
 
 
 def _shorter(sample: Sample, texts: Iterable[str]) -> Sample:
-    """Return the first of these shorter texts in which the parser reads the same tables; the sample where none is."""
+    """Return the first of these shorter texts in which the parser reads the same tables, else the sample."""
     parts = (sample_of(sample.tool, sample.name, text) for text in texts)
     return next((part for part in parts if part and _is_same(part.whole, sample.whole)), sample)
 
@@ -173,24 +173,24 @@ def _is_same(part: Parsed, whole: Parsed) -> bool:
 
 
 def _said(parsed: Parsed) -> list[Any]:
-    """Return what of a reading stays the same where rows in the middle are left out."""
+    """Return what stays the same in a reading if rows in the middle are left out."""
     tables = [(table.benchmark, table.version, table.columns, table.complete, table.ended) for table in parsed.tables]
     return [tables, bool(parsed.fabric), bool(parsed.failures)]
 
 
 def _has_ports(part: Parsed, whole: Parsed) -> bool:
-    """Return whether each port of the part is one of the whole's, in another line: none lost a line of its own."""
+    """Return whether each port of the part is one of the whole's, maybe in another line: no port lost a line."""
     known = [port._replace(line=0) for port in whole.fabric]
     return all(port._replace(line=0) in known for port in part.fabric)
 
 
 def _forms(lines: list[str]) -> list[str]:
-    """Return each line with a 0 in the place of each word that has a digit, and one blank in the place of several."""
+    """Return each line with a 0 in place of each word that has a digit, and one blank in place of several."""
     return [" ".join(_NUMBERED.sub("0", line).split()) for line in lines]
 
 
 def shortened(text: str) -> str:
-    """Return a text that has, of lines or blocks of lines that are alike but for their digits, the first and last."""
+    """Return a text with only the first and last of lines, or blocks of lines, that differ only in digits."""
     lines = text.split("\n")
     forms, kept, at = _forms(lines), [], 0
     while at < len(lines):
@@ -206,7 +206,7 @@ def shortened(text: str) -> str:
 
 
 def thinned(text: str, most: int) -> str:
-    """Return a text that has, of lines that are alike but for their numbers, the first few and the last."""
+    """Return a text with only the first few and the last of lines that differ only in numbers."""
     lines = text.split("\n")
     forms = _forms(lines)
     seen: Counter[str] = Counter()
@@ -220,7 +220,7 @@ def thinned(text: str, most: int) -> str:
 
 
 def _run(forms: list[str], at: int) -> tuple[int, int]:
-    """Return the length of the block at a line that covers most lines with its repeats, and how many they are."""
+    """Return the length and the number of repeats of the block at a line whose repeats cover most lines."""
     best = (1, 1)
     for period in range(1, _PERIOD + 1):
         block, repeats = forms[at : at + period], 1
@@ -232,9 +232,9 @@ def _run(forms: list[str], at: int) -> tuple[int, int]:
 
 
 def _parts(sample: Sample) -> list[Sample]:
-    """Return an output of several tables in parts of about ``SMALL`` characters, each with what stands above the first.
+    """Return an output of several tables in parts of about ``SMALL`` characters, each with the text above the first.
 
-    It is left whole where its parser reads the parts in another way.
+    It stays whole if its parser reads the parts in another way.
     """
     if len(sample.text) <= SMALL or len(sample.whole.tables) < 2:
         return [sample]

@@ -1,4 +1,4 @@
-"""What the fuzzer counts, and the file of it: one JSON object a share, so that a run that was ended goes on."""
+"""What the fuzzer counts, and its file: one JSON object per share, so an interrupted run can go on."""
 
 import hashlib
 import json
@@ -18,12 +18,12 @@ PACKAGE = Path(railyard.__file__).parent
 
 @dataclass
 class Tally:
-    """What a share of the inputs gave: counts, and for each kind of finding how often and its shortest input."""
+    """The result of a share of the inputs: counts, and for each kind of finding how often, and its shortest input."""
 
     inputs: int = 0
     characters: int = 0
     refused: int = 0
-    repeated: int = 0  # made before, and not read again
+    repeated: int = 0  # made before and not read again
     cpu_s: float = 0.0
     by_tool: Counter[str] = field(default_factory=Counter)
     by_mutation: Counter[str] = field(default_factory=Counter)
@@ -48,13 +48,13 @@ class Tally:
             self.note(kind, what, text, count=0)
 
     def note(self, kind: tuple[str, str], what: str, text: str, count: int = 1) -> None:
-        """Keep a finding; of its kind the shortest input."""
+        """Keep a finding, with the shortest input of its kind."""
         self.found[kind] += count
         if kind not in self.shortest or len(text) < len(self.shortest[kind][1]):
             self.shortest[kind] = (what, text)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a line of the file says of it."""
+        """Return it as a line of the file."""
         return {
             "inputs": self.inputs,
             "characters": self.characters,
@@ -69,7 +69,7 @@ class Tally:
 
 
 def tally_of(values: Mapping[str, Any]) -> Tally:
-    """Return the tally that a line of the file says."""
+    """Return the tally from a line of the file."""
     numbers = (values.get(name, 0) for name in ("inputs", "characters", "refused", "repeated", "cpu_s"))
     tally = Tally(*numbers, *(Counter(values[name]) for name in ("by_tool", "by_mutation", "by_code")))
     for tool, kind, count, said, text in values["found"]:
@@ -78,9 +78,10 @@ def tally_of(values: Mapping[str, Any]) -> Tally:
 
 
 def done_in(file: Path | None, run: Mapping[str, Any]) -> dict[int, Tally]:
-    """Return the shares of this very run that a file has; its first line says which run it is of.
+    """Return the shares of this run in a file; the file's first line says of which run it is.
 
-    Raises ValueError where it is of another run. A last line that was cut as the run was ended is taken off.
+    Raises ValueError if it is of another run. If the run was interrupted and the last line is cut, this line is
+    removed.
     """
     if file is None:
         return {}
@@ -111,7 +112,7 @@ def digest_of_samples(samples: Samples) -> str:
 
 
 def digest_of_code(folder: str) -> str:
-    """Return a digest of the modules below a folder of the package that is imported: what an input was tried on."""
+    """Return a digest of the imported package's modules below a folder: the code on which inputs were tried."""
     files = sorted((PACKAGE / folder).rglob("*.py"))
     return _digest(b"\0".join(path.read_bytes() for path in files))
 

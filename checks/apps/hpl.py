@@ -1,8 +1,9 @@
 """HPL over all nodes: what processors, memory and network reach together in a dense linear system.
 
-A good AllPairs with a low HPL is a slow node (its clock, its memory), not a slow link; good nodes alone with a low HPL
-are the network, or a problem too small for it. HPL hides much of its communication behind work: a difference of a few
-per cent between two networks is within the noise of most clusters, so compare repeats (`railyard compare`).
+A low HPL with a good AllPairs means a slow node (its clock, its memory), not a slow link. If each node alone is good
+and HPL is low, it is the network, or the problem is too small. HPL hides much of its communication behind work. On most
+clusters a difference of a few percent between two networks is within the noise, so compare repeats (`railyard
+compare`).
 """
 
 from typing import TYPE_CHECKING
@@ -21,20 +22,20 @@ if TYPE_CHECKING:
 
 
 def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
-    """Return a system's nodes and the seconds that a solution may take; 0 is an eighth of the system's time limit."""
+    """Return a system's nodes and the seconds that a solution may take: 0 is an eighth of the system's time limit."""
     hardware = hpl_problem.stated(system.nodes.hardware, system.system)
     return hardware, budget_s or hpl_problem.SHARE_OF_LIMIT * system.limit_s("app")
 
 
 class HplCheck(ApplicationCheck):
-    """One run: N by memory and time, whichever gives the smaller; `-S order=40000` and `-S grid=2x3` say it instead."""
+    """One run: memory or time sets N, whichever allows less. You can set `-S order=40000` and `-S grid=2x3` instead."""
 
     tool = "hpl"
     benchmark = "hpl"
     parse = staticmethod(hpl.parse)
-    #: How long the solution may take, in seconds; 0 is an eighth of the system's time limit.
+    #: How long the solution may take, in seconds; 0 means an eighth of the system's time limit.
     budget_s = variable(float, value=0.0)
-    #: Of all nodes' memory, what the matrix may take.
+    #: The share of all nodes' memory that the matrix may take.
     share = variable(float, value=hpl_input.MEMORY_SHARE)
     block = variable(int, value=hpl_input.BLOCK)
     order = variable(int, value=0)
@@ -60,7 +61,7 @@ class Hpl(HplCheck):
 
 @rfm.simple_test
 class HplScaling(HplCheck):
-    """HPL on 1, 2, 4 … nodes, each with a problem of its own size (weak scaling): `railyard scaling`."""
+    """HPL on 1, 2, 4 … nodes; the problem grows with the nodes (weak scaling): `railyard scaling`."""
 
     tags = {"apps", "scaling"}
     all_nodes = False
@@ -69,7 +70,7 @@ class HplScaling(HplCheck):
 
 @rfm.simple_test
 class HplEveryNode(EveryNodeCheck):
-    """HPL on each node by itself, one process with a thread a core."""
+    """HPL on each node by itself: one process with one thread per core."""
 
     tool = "hpl"
     tags = {"apps", "nodes"}

@@ -1,8 +1,9 @@
-"""Applications that a site has installed, licensed or not, by what its file says of them (`applications`).
+"""Applications that a site has installed, licensed or not, as its file describes them (`applications`).
 
-No licence is no failure of the network: the verdict says which it was. A time that is long with a good network on the
-same nodes is often two processes a core that both poll while they wait: compare ranks a node before fabrics. On a stack
-without MPI (`tcp`) the application runs on the first node, and starts its own processes on all.
+A missing licence is not a failure of the network: the verdict says which it was. If the time is long and the network of
+the same nodes is good, often two processes share a core and both poll while they wait: compare ranks per node before
+fabrics. On a stack without MPI (`tcp`) the application runs on the first node and starts its own processes on all
+nodes.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from railyard.rfm.checks.variants import node_counts, stated_names
 class InstalledCheck(InstalledApplication):
     """One application of the system's file."""
 
-    #: ``none`` stands where a system states no application, since a parameter must have a value; no stack has it.
+    #: ``none`` if a system states no application, since a parameter must have a value. No stack has it.
     app = parameter(stated_names("app"), type=str, loggable=True)
 
     @classmethod
@@ -40,7 +41,7 @@ class Installed(InstalledCheck):
 
 @rfm.simple_test
 class InstalledScaling(InstalledCheck):
-    """An application on 1, 2, 4 … nodes, the same problem: `railyard scaling` says what it gains from each."""
+    """An application on 1, 2, 4 … nodes, with the same problem: `railyard scaling` says what more nodes gain."""
 
     tags = {"apps", "scaling"}
     all_nodes = False

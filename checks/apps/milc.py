@@ -1,8 +1,9 @@
-"""MILC, lattice QCD: its improved staggered code on a lattice of L^4 sites a node, on 1, 2, 4, 8 and 16 nodes.
+"""MILC, lattice QCD: its improved staggered code on a lattice of L^4 sites per node, on 1, 2, 4, 8 and 16 nodes.
 
-Its solver sends each side of every node's lattice to a neighbour twice an iteration and sums over all nodes: with L
-of 4 the messages are short and their latency counts, with 14 the node's own memory. A small L that falls with the nodes
-and a large one that does not is a network's latency; one that falls with all L is its bandwidth, or a slow node.
+In each iteration, its solver twice sends each side of every node's lattice to a neighbour, and sums over all nodes.
+With L = 4 the messages are short and their latency counts; with L = 14 the node's own memory counts. If the rate falls
+with more nodes for small L and not for large L, it is the network's latency. If it falls for all L, it is the
+bandwidth, or a slow node.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from railyard.rfm.checks.variants import node_counts
 
 @rfm.simple_test
 class MilcScaling(ApplicationCheck):
-    """su3_rmd with the lattice growing as the nodes do: `-P edge=4` selects a size, `railyard scaling` sums it up."""
+    """su3_rmd, with a lattice that grows with the nodes: `-P edge=4` selects a size, `railyard scaling` sums it up."""
 
     tool = "milc"
     program = "su3_rmd"
@@ -38,12 +39,12 @@ class MilcScaling(ApplicationCheck):
         return [milc_input.FILE]
 
     def parse(self, text: str) -> Parsed:
-        """Return what the run printed, its rate that of a node."""
+        """Return what the run printed. Its rate is per node."""
         return milc_run.parse(text, self.num_nodes)
 
     def shape(self) -> None:
         self.ranks_per_node = milc_input.ranks_per_node(self.edge, self.num_nodes, self.most_ranks)
-        self.remarks = (f"{self.ranks_per_node} of {self.cores} cores a node",)
+        self.remarks = (f"{self.ranks_per_node} of {self.cores} cores per node",)
 
     def input_files(self) -> dict[str, str]:
         return {milc_input.FILE: milc_input.text(milc_input.lattice(self.edge, self.num_nodes))}

@@ -1,8 +1,9 @@
 """The NAS Parallel Benchmarks for MPI: eight kernels of codes that compute, each with its own way to communicate.
 
-EP sends nothing to speak of: low there is the node, whatever the network. FT and IS exchange everything with everybody:
-low there, with a good EP, is the network or its middle. CG sends small and irregular messages (latency), MG at all
-sizes, BT, SP and LU to neighbours alone. The classes that a site asks for stand in its file (`npb_classes`).
+EP sends almost nothing: if it is low, it is the node, not the network. FT and IS exchange everything with everybody: if
+they are low and EP is good, it is the network or its middle. CG sends small and irregular messages (latency), MG sends
+messages of all sizes, and BT, SP and LU send only to neighbours. A site's file names the classes to run
+(`npb_classes`).
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from railyard.rfm.checks.variants import node_counts, stated
 
 
 class NpbCheck(ApplicationCheck):
-    """One kernel of one class, on as many ranks as it takes of those that there are."""
+    """One kernel of one class, on as many of the available ranks as it takes."""
 
     tool = "npb"
     parse = staticmethod(npb.parse)
@@ -34,7 +35,7 @@ class NpbCheck(ApplicationCheck):
 
     @property
     def program(self) -> str:
-        """The executable: one a kernel and class, for any number of processes."""
+        """The executable: one per kernel and class, for any number of processes."""
         return f"{self.kernel}.{self.problem}.x"
 
     def shape(self) -> None:
@@ -45,7 +46,7 @@ class NpbCheck(ApplicationCheck):
             self.ranks_per_node = npb_shape.ranks_per_node(self.kernel, self.problem, there, self.most_ranks)
         if hardware is not None:
             npb_shape.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
-        self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores a node",)
+        self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node",)
 
 
 @rfm.simple_test
@@ -57,7 +58,7 @@ class Npb(NpbCheck):
 
 @rfm.simple_test
 class NpbScaling(NpbCheck):
-    """The same problem on 1, 2, 4 … nodes, for a kernel without messages and one with the most: `railyard scaling`."""
+    """The same problem on 1, 2, 4 … nodes, for the kernels with no and with most messages: `railyard scaling`."""
 
     tags = {"apps", "scaling"}
     all_nodes = False

@@ -1,9 +1,9 @@
-"""The multi-zone NAS Parallel Benchmarks: MPI between zones, OpenMP within them, as hybrid codes of fluid dynamics are.
+"""The multi-zone NAS Parallel Benchmarks: MPI between zones, OpenMP within them, like hybrid codes for fluid dynamics.
 
-Zones swap their faces after each step: messages of some kilobytes between neighbours, several a rank at once, while the
-threads of a rank wait. Low here, with good kernels of `Npb`, is more often threads that share a core, or memory on
-another socket, than the network: compare `-S threads` before fabrics. BT-MZ's zones differ in size, so that few ranks
-balance better than many; those of SP-MZ and LU-MZ are alike.
+After each step zones exchange their faces: messages of some kilobytes between neighbours, several per rank at once,
+while the threads of a rank wait. If this is low and the kernels of `Npb` are good, the cause is more often threads that
+share a core, or memory on another socket, than the network: compare `-S threads` before fabrics. BT-MZ's zones differ
+in size, so few ranks are balanced better than many. The zones of SP-MZ and LU-MZ are equal.
 """
 
 from collections.abc import Mapping
@@ -25,10 +25,10 @@ class NpbMz(ApplicationCheck):
 
     tool = "npb"
     parse = staticmethod(npb.parse)
-    #: Not `kernel`, so that `-P kernel=ft` makes none of these.
+    #: It is not called `kernel`, so that `-P kernel=ft` selects none of these.
     code = parameter(tuple(npb_mz_shape.KERNELS), type=str, loggable=True)
     problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
-    #: Threads of a rank, and ranks of a node; 0 has them chosen from cores and zones.
+    #: Threads per rank, and ranks per node; 0 means: choose them from cores and zones.
     threads = variable(int, value=0, loggable=True)
     ranks = variable(int, value=0, loggable=True)
     cleared = npb_mz_shape.CLEARED
@@ -48,27 +48,27 @@ class NpbMz(ApplicationCheck):
 
     @property
     def key(self) -> str:
-        """The benchmark's name in references and records: ``npb/BT-MZ/C``, as what NPB prints is read."""
+        """The benchmark's name in references and records, ``npb/BT-MZ/C``: the same as read from NPB's output."""
         return f"npb/{self.benchmark}"
 
     @property
     def threads_a_rank(self) -> int:
-        """How many threads each rank has, as many as it has cores."""
+        """How many threads each rank has: as many as it has cores."""
         return int(self.threads) or 1
 
     @property
     def told_ranks(self) -> Mapping[str, str]:
-        """The variables that every rank is given: its threads, and that none of them moves to another rank."""
+        """The variables that every rank gets: its number of threads, and that no thread moves to another rank."""
         return {**super().told_ranks, **npb_mz_shape.BALANCE}
 
     @property
     def program(self) -> str:
-        """The executable of NPB 3.4: one a kernel and class, for any number of ranks."""
+        """The executable of NPB 3.4: one per kernel and class, for any number of ranks."""
         return self.programs[0]
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """Its executable's names by release: NPB 3.4's and, with the number of ranks, that of those before."""
+        """The names of its executable by release: NPB 3.4's, and that of earlier ones with the number of ranks."""
         return tuple(npb_mz_shape.programs(self.code, self.problem, self.num_tasks))
 
     def shape(self) -> None:
@@ -84,6 +84,6 @@ class NpbMz(ApplicationCheck):
         self.remarks = (
             f"{chosen.nodes} of {there} nodes, "
             f"{npb_mz_shape.ranks_of_threads(chosen.ranks_per_node, chosen.threads)} on each, "
-            f"{chosen.ranks_per_node * chosen.threads} of {self.cores} cores a node, "
+            f"{chosen.ranks_per_node * chosen.threads} of {self.cores} cores per node, "
             f"{npb_mz_shape.zones(self.code, self.problem)} zones",
         )

@@ -1,8 +1,9 @@
 """Two ranks that share a processor: what a rank that computes pays for one that waits, by how its library waits.
 
-With a data process beside each compute process on two processors, as GAMESS ran in the survey of 2004, an MPI that
-polls takes half of a processor; over TCP, whose wait sleeps, the same four nodes were ahead. An application that is
-slow on a good network has this cause before a network's: try fewer ranks a node, or a library that yields.
+In the survey of 2004 GAMESS ran with a data process beside each compute process on two processors. There an MPI that
+polls takes half of a processor. With TCP, which sleeps while it waits, the same four nodes were faster. If an
+application is slow on a good network, this cause is more likely than the network: try fewer ranks per node, or a
+library that yields.
 """
 
 import reframe as rfm
@@ -15,7 +16,7 @@ from railyard.site.policies import DEFAULT
 
 @rfm.simple_test
 class SharedProcessor(ApplicationCheck):
-    """The same work beside a rank that sleeps, waits in MPI_Recv, polls, and yields: two ranks of one node."""
+    """The same work beside a rank that sleeps, waits in MPI_Recv, polls, or yields: two ranks of one node."""
 
     tool = "sharing"
     tags = {"apps", "nodes"}

@@ -1,7 +1,7 @@
-"""STREAM on every node by itself: the memory that ranks, cards and applications share.
+"""STREAM on each node by itself: the memory that ranks, cards and applications share.
 
 A node that is slow here is slow in every application and on every fabric (a missing memory module, a wrong BIOS
-setting): mend it before a link is blamed. Spack builds it where a system's file asks for it (`with: [stream]`).
+setting). Fix it before you blame a link. Spack builds STREAM if a system's file asks for it (`with: [stream]`).
 """
 
 import reframe as rfm
@@ -12,7 +12,7 @@ from railyard.rfm.checks.application import EveryNodeCheck
 
 @rfm.simple_test
 class StreamEveryNode(EveryNodeCheck):
-    """Triad, a = b + s c, with a thread a core; its own check of the arrays must hold."""
+    """Triad, a = b + s c, with one thread per core. Its own check of the arrays must succeed."""
 
     tool = "stream"
     tags = {"apps", "nodes"}

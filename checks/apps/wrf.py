@@ -1,7 +1,8 @@
-"""WRF, the weather model: a step's mean time of a published case, after the first one, which reads the input.
+"""WRF, the weather model: the mean time per step of a published case, without the first step, which reads the input.
 
-It exchanges halos of a few kilobytes with neighbours many times a step: with few points a rank it is latency that
-counts, with many the memory. The cases of version 3 and 4 have the same names and other data, and are other benchmarks.
+Many times per step, it exchanges halos of a few kilobytes with neighbours. With few points per rank latency counts,
+with many the memory. The cases of versions 3 and 4 have the same names but other data, so they are different
+benchmarks.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from railyard.rfm.checks.variants import node_counts, stated
 
 
 class WrfCheck(ApplicationCheck):
-    """One case, whose inputs the site has (`wrf_cases`)."""
+    """One case; the site has its inputs (`wrf_cases`)."""
 
     tool = "wrf"
     parse = staticmethod(wrf.parse)
@@ -37,7 +38,7 @@ class WrfCheck(ApplicationCheck):
             self.num_nodes, self.ranks_per_node = wrf_cases.layout(self.case, there, self.most_ranks)
         else:
             self.ranks_per_node = wrf_cases.ranks_per_node(self.case, there, self.most_ranks)
-        self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores a node",)
+        self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node",)
         self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
 
     def before(self, program: str) -> list[str]:
@@ -51,7 +52,7 @@ class Wrf(WrfCheck):
 
 @rfm.simple_test
 class WrfScaling(WrfCheck):
-    """A case on 1, 2, 4 … nodes: `railyard scaling` says what it gains from each."""
+    """A case on 1, 2, 4 … nodes: `railyard scaling` says what more nodes gain."""
 
     tags = {"apps", "scaling"}
     all_nodes = False

@@ -1,7 +1,8 @@
 """Writes between Slingshot's cards by libcxi's own test, without libfabric and MPI: what card, slot and cable give.
 
-Good here with a low OfiBandwidth is libfabric's doing, both good with a low MPI the MPI's. cxi_write_bw comes with
-Slingshot's host software. Its words and its output are as in its source: nothing here could try them.
+If this is good and OfiBandwidth is low, the cause is libfabric. If both are good and MPI is low, it is the MPI.
+cxi_write_bw comes with Slingshot's host software. Its options and its output are taken from its source: we could not
+try them.
 """
 
 import reframe as rfm

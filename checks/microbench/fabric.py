@@ -1,7 +1,7 @@
 """A fabric's own state, read on each node before anything is measured: link, counters, card, slot, GID, MTU.
 
-A link at the wrong width, a card in the wrong slot or a path MTU of 1024 explain a bad result better than the result
-does. Each node reads what it may without rights; `railyard fabric`, as root on one node, sees all of an InfiniBand
+A link with the wrong width, a card in the wrong slot or a path MTU of 1024 explains a bad result better than the result
+itself. Each node reads what it can without root. `railyard fabric`, as root on one node, sees a whole InfiniBand
 subnet: switches, missing and unknown hosts, error counters of every port, hops.
 """
 
@@ -12,4 +12,4 @@ from railyard.rfm.checks.fabric import FabricCheck
 
 @rfm.simple_test
 class FabricState(FabricCheck):
-    """Every port, card and slot of the fabric's rails against the system's file."""
+    """Compares every port, card and slot of the fabric's rails with the system's file."""

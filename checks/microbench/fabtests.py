@@ -1,11 +1,12 @@
-"""libfabric's own tests between nodes, without MPI, where a fabric has no verbs: Slingshot, EFA, and TCP's ping-pong.
+"""libfabric's own tests between nodes, without MPI, for fabrics without verbs: Slingshot, EFA, and TCP's ping-pong.
 
-fi_pingpong comes with libfabric, fi_rdm_tagged_bw with fabtests, of the same release and in the same folder. Its words
-over cxi and efa are as documented: nothing here could try them. fi_msg_bw needs connections, which neither has, and
-fi_rma_bw writes both ways at once and prints one: its outputs are judged (`railyard judge FILE --benchmark
-fabtests/fi_rma_bw`), and no check runs it.
+fi_pingpong comes with libfabric, fi_rdm_tagged_bw with fabtests; both must be in the same folder and of the same
+release. The options for cxi and efa are taken from the documentation: we could not try them. fi_msg_bw needs
+connections, which neither provider has. fi_rma_bw writes both ways at once and prints only one: its outputs are judged
+(`railyard judge FILE --benchmark fabtests/fi_rma_bw`), but no check runs it.
 
-Good here with a low MPI over the same provider is the MPI's doing; low here is the provider, its settings, or the rail.
+If this is good and MPI over the same provider is low, the cause is the MPI. If this is low, it is the provider, its
+settings, or the rail.
 """
 
 import reframe as rfm
@@ -16,7 +17,7 @@ from railyard.rfm.checks.repeated import RepeatedCheck
 
 
 class FabtestsCheck(RepeatedCheck):
-    """One of libfabric's tests over its own sizes, with told iterations."""
+    """One of libfabric's tests over its own sizes, with a set number of iterations."""
 
     pair = True
     tool = "fabtests"
@@ -30,7 +31,7 @@ class FabtestsCheck(RepeatedCheck):
 
     @property
     def asked_sizes(self) -> tuple[int, ...]:
-        return ()  # "-S all" is all of its own, which differ by release
+        return ()  # "-S all" means all of its own sizes, which differ by release
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         return ["-S", "all", "-I", str(self.repetitions)]

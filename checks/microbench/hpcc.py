@@ -1,11 +1,11 @@
 """HPC Challenge's communication over all nodes: ping-pongs, rings of all ranks, and a transposed matrix.
 
-Good pairs of nodes with a low natural ring is a node that gets less when both of its sides send at once; a good natural
-ring with a low random one is the middle of the network, or its routes. The ratio of ping-pong to natural to random ring
-is a network's own: 1 : 1 : 1 on a crossbar with a rank a node. What of it a link bounds:
-`railyard/benchmarks/table/network.py`.
+If pairs of nodes are good and the natural ring is low, a node gets less when both of its sides send at once. If the
+natural ring is good and the random ring is low, it is the middle of the network, or its routes. The ratio of ping-pong
+to natural to random ring is typical of a network: 1 : 1 : 1 on a crossbar with one rank per node.
+`railyard/benchmarks/table/network.py` says what a link bounds.
 
-All parts of HPC Challenge run, since it cannot leave any out; those that compute have 128 KiB a rank.
+All parts of HPC Challenge run, since it cannot leave any out. Those that compute have 128 KiB per rank.
 """
 
 import reframe as rfm
@@ -17,7 +17,7 @@ from railyard.rfm.checks.application import ApplicationCheck
 
 @rfm.simple_test
 class Hpcc(ApplicationCheck):
-    """A rank a core on all nodes; the summary of its output is what is judged, "Success=1" first."""
+    """One rank per core on all nodes. The summary of its output is judged, "Success=1" first."""
 
     tool = "hpcc"
     benchmark = "Summary"
@@ -27,7 +27,7 @@ class Hpcc(ApplicationCheck):
 
     @property
     def validates(self) -> bool:
-        """Whether its parts check what they computed: each does, and the summary says so."""
+        """Whether its parts check what they computed. Each does, and the summary says so."""
         return True
 
     def input_files(self) -> dict[str, str]:

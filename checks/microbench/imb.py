@@ -1,7 +1,8 @@
 """Intel MPI Benchmarks between two nodes: ping-pong, windowed bandwidth one way and both ways, and exchanges.
 
-A low PingPong with a good Uniband is latency (placement, power states); both low at large messages is the rail (link
-width, slot, a slow cable); a good Uniband with a low Biband is the card or the slot, which carry both directions.
+A low PingPong with a good Uniband means latency (placement, power states). If both are low at large messages, it is the
+rail (link width, slot, a slow cable). A good Uniband with a low Biband means the card or the slot, which carry both
+directions.
 """
 
 import reframe as rfm
@@ -10,7 +11,7 @@ from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.imb import ImbCheck, ImbExtended
 from railyard.rfm.checks.variants import many_pairs
 
-#: IMB has had other windows as its own, 256 in 2019 to 2021: OSU's, so that the two can be compared.
+#: IMB's default window has changed (256 in 2019 to 2021). This is OSU's, so that the two can be compared.
 WINDOWS = Amounts(1000, window=64)
 
 
@@ -19,13 +20,13 @@ class ImbPingPong(ImbCheck):
     """One message there and back: bandwidth is size over half the round trip, in one direction."""
 
     benchmark = "PingPong"
-    #: Ranks that poll on few cores stall now and then; the median of three passes leaves one stall out.
+    #: Ranks that poll on few cores stall now and then. The median of three passes ignores one stall.
     passes = 3
 
 
 @many_pairs
 class ImbWindows(ImbCheck):
-    """Windows of messages from the first half of the ranks to the second: a pair of nodes, as many pairs of ranks."""
+    """Windows of messages from the first half of the ranks to the second: one pair of nodes, many pairs of ranks."""
 
     own = WINDOWS
     takes_ranks = True
@@ -36,8 +37,9 @@ class ImbUniband(ImbWindows):
     """A window of messages one way: what a rail, or several, can stream."""
 
     benchmark = "Uniband"
-    #: One window of 16: with fewer in flight, the rails of a pair end unevenly and the tail counts. A stall of 24 ms
-    #: within the 1.4 s of the largest one missed a bound by itself, as seen: here too the median of three passes.
+    #: One window of 16: with fewer messages in flight, the rails of a pair do not end at the same time, and the tail
+    #: counts. In one run a stall of 24 ms within the 1.4 s of the largest size was enough to miss a bound: so here too
+    #: the median of three passes counts.
     passes = 3
     fewest = Amounts(1, window=16)
     other_way_seen_by = "imb/Biband and AllPairs"

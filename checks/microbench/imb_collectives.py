@@ -1,7 +1,8 @@
-"""Intel MPI Benchmarks' collectives over four nodes: every node's rails at once.
+"""Intel MPI Benchmarks' collectives over four nodes: all rails of all nodes at once.
 
-Good pairs with a slow collective are the algorithm (the stack's choice, a switch that should reduce and does not) or a
-node that is slower than the rest; slow at large messages it is a rail, or the switch between its sides.
+If pairs are good and a collective is slow, it is the algorithm (the stack's choice, a switch that should reduce and
+does not) or a node that is slower than the rest. If it is slow at large messages, it is a rail, or the switch between
+its sides.
 """
 
 import reframe as rfm
@@ -12,7 +13,7 @@ from railyard.rfm.checks.imb import ImbCheck, ImbExtended
 
 @rfm.simple_test
 class ImbAllreduce(ImbCheck):
-    """A reduction over four nodes: every node's rails at once."""
+    """A reduction over four nodes: all rails of all nodes at once."""
 
     benchmark = "Allreduce"
     num_nodes = 4
@@ -25,7 +26,7 @@ class ImbAllreduce(ImbCheck):
 
 @rfm.simple_test
 class ImbAlltoall(ImbExtended):
-    """Every node sends a message of its own to each of the others: all pairs of nodes at once."""
+    """Each node sends a different message to each other node: all pairs of nodes at once."""
 
     benchmark = "Alltoall"
     num_nodes = 4
@@ -36,6 +37,6 @@ class ImbAlltoall(ImbExtended):
 
 @rfm.simple_test
 class ImbAlltoallv(ImbAlltoall):
-    """The same with sizes by partner, for which stacks have other algorithms."""
+    """The same with a size per partner, for which stacks have other algorithms."""
 
     benchmark = "Alltoallv"

@@ -1,7 +1,7 @@
 """NetPIPE between two nodes: ping-pong, a stream one way, and both ways at once.
 
-NetPIPE walks through its own sizes (two a doubling), so a dip between the powers of two is seen. The same reading as of
-the IMB checks: a good stream with a low ping-pong is latency, both low at large messages is the rail.
+NetPIPE goes through its own sizes (two per doubling), so it shows a dip between powers of two. Read it like the IMB
+checks: a good stream with a low ping-pong means latency; if both are low at large messages, it is the rail.
 """
 
 import reframe as rfm
@@ -14,23 +14,23 @@ from railyard.site.sizes import doubled
 
 
 class NetpipeCheck(RepeatedCheck):
-    """NetPIPE's MPI module with a told number of repetitions a size, so that the bytes a run must move are known."""
+    """NetPIPE's MPI module with a set number of repetitions per size, so we know the bytes that a run must move."""
 
     tool = "netpipe"
     parse = staticmethod(netpipe.parse)
     rows_on_stderr = True
     probe_key = "netpipe/pingpong"
     one_way_key = "netpipe/stream"
-    #: What selects the kind of test: nothing is a ping-pong.
+    #: The options that select the kind of test; none for a ping-pong.
     mode = variable(str, value="")
     fewest = Amounts(2)
-    #: NetPIPE itself goes by time and has no number of its own; IMB has this one.
+    #: NetPIPE itself goes by time and has no default number; this is IMB's.
     own = Amounts(1000)
-    #: What NetPIPE writes besides its output.
+    #: The file that NetPIPE writes besides its output.
     written = variable(str, value="np.out")
 
     def measured_sizes(self) -> tuple[int, ...]:
-        """Return the sizes that NetPIPE goes through: two a doubling."""
+        """Return the sizes that NetPIPE goes through: two per doubling."""
         smallest, largest = self.message_sizes[0], self.message_sizes[-1]
         return tuple(size for each in doubled(smallest, largest) for size in (each, each * 3 // 2) if size <= largest)
 
@@ -39,7 +39,8 @@ class NetpipeCheck(RepeatedCheck):
                 "-l", str(sizes[0]), "-u", str(sizes[-1]), "-o", str(self.written)]  # fmt: skip
 
     def probe_arguments(self, size: int) -> list[str]:
-        # From 1 byte: NetPIPE sends its first size 100 times before it measures, 20 s at 1 MiB over a rail at a tenth.
+        # From 1 byte: NetPIPE sends its first size 100 times before it measures. At 1 MiB, over a rail with a tenth of
+        # its rate, that takes 20 s.
         return ["-p", "0", "-n", "2", "-l", "1", "-u", str(size), "-o", "probe.out"]
 
     def one_way_arguments(self, size: int) -> list[str]:
@@ -75,13 +76,13 @@ class NetpipeBidirectional(NetpipeCheck):
 
 @rfm.simple_test
 class NetpipeTcpPingPong(NetpipeCheck):
-    """The same ping-pong over sockets and without MPI: NetPIPE's TCP module, a client and a server."""
+    """The same ping-pong over sockets, without MPI: NetPIPE's TCP module, a client and a server."""
 
     pair = True
     tags = {"microbench", "tcp"}
     extended = True
     benchmark = "pingpong"
-    #: ``pair.sh`` prints a client's two streams one after the other, both on its output.
+    #: ``pair.sh`` prints a client's two streams one after the other, both on standard output.
     rows_on_stderr = False
-    #: Of each rail's client.
+    #: The file of each rail's client.
     written = "np-{device}.out"

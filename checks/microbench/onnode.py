@@ -1,8 +1,9 @@
 """A pair of ranks within each node, through shared memory: what a node gives without any network.
 
-It tells a slow node (memory, processor, its clock) from a slow card, slot or cable: low here and in AllPairs is the
-node; good here and low there is what lies between memory and switch. No network may carry it, which the path proof
-shows. Where no reference names it the values are reported, and a node far below the others is named.
+It tells a slow node (memory, processor, its clock) from a slow card, slot or cable. If this and AllPairs are low, it is
+the node. If this is good and AllPairs is low, it is something between memory and switch. No network may carry it; the
+path proof checks that. If no reference names it, the values are only reported, and a node far below the others is
+named.
 """
 
 import reframe as rfm
@@ -15,7 +16,7 @@ from railyard.verdict.blame.search.model import Round
 
 @rfm.simple_test
 class OnNodePair(PairsCheck):
-    """Two ranks of each node, one node after the other: it belongs to no fabric and runs once, on the first one."""
+    """Two ranks on each node, one node after the other. It belongs to no fabric, and runs once, with the first one."""
 
     benchmark = "onnode"
     within_node = True

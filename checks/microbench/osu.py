@@ -1,8 +1,9 @@
 """OSU micro-benchmarks between nodes: latency, windowed bandwidth one way and both ways, over one pair and over many.
 
-A high osu_latency with a good osu_bw is latency (placement, power states, the wrong provider); both bad is the path: a
-fallback to TCP raises small-message latency tenfold. A good osu_bw with a low osu_bibw is the card or its slot. A good
-osu_bw with a low osu_mbw_mr is what the pairs share: the switch, or the card where several ranks use it.
+A high osu_latency with a good osu_bw means latency (placement, power states, the wrong provider). If both are bad, it
+is the path: a fallback to TCP raises small-message latency tenfold. A good osu_bw with a low osu_bibw means the card or
+its slot. A good osu_bw with a low osu_mbw_mr means what the pairs share: the switch, or the card if several ranks use
+it.
 """
 
 from dataclasses import replace
@@ -19,7 +20,8 @@ class OsuLatency(OsuCheck):
     """Half the round trip of one message."""
 
     benchmark = "osu_latency"
-    #: Ranks that poll on few cores stall now and then, and OSU prints the mean: two stalls of 8 ms in six of 44 ms.
+    #: Ranks that poll on few cores stall now and then, and OSU prints the mean: two stalls of 8 ms were in six
+    #: repetitions of 44 ms.
     fewest = Amounts(6, 1)
 
 
@@ -43,7 +45,7 @@ class OsuBidirectional(OsuCheck):
 
 @many_pairs
 class OsuPairs(OsuCheck):
-    """Disjoint pairs of nodes at once: the first half of them with the second, so that no pair shares a node."""
+    """Disjoint pairs of nodes at once: the first half of the nodes with the second, so no two pairs share a node."""
 
     extended = True
     num_nodes = 4
@@ -54,7 +56,7 @@ class OsuPairs(OsuCheck):
 
 @rfm.simple_test
 class OsuMessageRate(OsuPairs):
-    """A window of messages one way over every pair: bandwidth and messages a second, a pair of nodes."""
+    """A window of messages one way over every pair: bandwidth and messages per second, per pair of nodes."""
 
     benchmark = "osu_mbw_mr"
     fewest, own = Amounts(1, 1, window=8), BANDWIDTH
@@ -62,20 +64,20 @@ class OsuMessageRate(OsuPairs):
 
 @rfm.simple_test
 class OsuCoresMessageRate(OsuPairs):
-    """Small messages one way from every core of a node to one of another: the most messages a second that a card sends.
+    """Small messages one way, from each core of a node to a core of another: the most messages per second of a card.
 
-    One pair of ranks is as fast as one core; a card takes the messages of many (150 million a second of EDR).
+    One pair of ranks is as fast as one core, but a card takes the messages of many (EDR: 150 million per second).
     """
 
     benchmark = "osu_mbw_mr/all-cores"
     num_nodes = 2
     every_core = True
     largest = 8 << 10
-    #: OSU's own 100 windows are over in 10 ms, while the ranks have hardly begun together.
+    #: OSU's own 100 windows end after 10 ms, when the ranks have hardly begun to run together.
     fewest, own = Amounts(1, 1, window=8), replace(BANDWIDTH, repetitions=10_000)
-    #: Every core has its rank: no side of the rails has cores enough.
+    #: Every core has a rank, and no NUMA node of a rail has enough cores.
     placement = "launcher"
-    #: OSU's validation stops after each window: then the card waits for the processor.
+    #: OSU's validation stops after each window, and then the card waits for the processor.
     can_validate = False
 
     def shape(self) -> None:
@@ -84,7 +86,7 @@ class OsuCoresMessageRate(OsuPairs):
 
 @rfm.simple_test
 class OsuMultiLatency(OsuPairs):
-    """Half the round trip of one message, every pair at once."""
+    """Half the round trip of one message, all pairs at once."""
 
     benchmark = "osu_multi_lat"
     fewest = Amounts(3, 1)

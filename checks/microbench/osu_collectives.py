@@ -1,8 +1,9 @@
-"""OSU's collectives over all nodes, and what MPI_Init takes: every node's rails at once.
+"""OSU's collectives over all nodes, and how long MPI_Init takes: all rails of all nodes at once.
 
-Good pairs with a slow collective are the algorithm (the stack's choice, a switch that should reduce and does not) or a
-node that is slower than the rest; all of them slow at large messages is a rail, or the switch between its sides. A
-barrier and the start move no payload: their times are shown, and judged only where a reference names them.
+If pairs are good and a collective is slow, it is the algorithm (the stack's choice, a switch that should reduce and
+does not) or a node that is slower than the rest. If all of them are slow at large messages, it is a rail, or the switch
+between its sides. A barrier and the start move no payload: their times are shown, and judged only if a reference names
+them.
 """
 
 from collections.abc import Mapping
@@ -13,13 +14,13 @@ from reframe.core.builtins import parameter, run_after
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.osu import COLLECTIVE, OsuCheck
 
-#: Without allreduce, which is every day's.
+#: Without allreduce, which runs every day.
 COLLECTIVES = ("alltoall", "alltoallv", "allgather", "bcast", "reduce", "reduce_scatter", "barrier")
 
 
 @rfm.simple_test
 class OsuAllreduce(OsuCheck):
-    """A reduction over four nodes: every node's rails at once."""
+    """A reduction over four nodes: all rails of all nodes at once."""
 
     benchmark = "osu_allreduce"
     num_nodes = 4
@@ -49,14 +50,14 @@ class OsuCollective(OsuCheck):
 
     @run_after("init")
     def choose_data(self) -> None:
-        """Know what the ranks' data are: a barrier has none to check."""
+        """Set what the ranks' data are: a barrier has none to check."""
         self.can_validate = self.collective != "barrier"
         self.reduces = self.collective.startswith("reduce")
 
 
 @rfm.simple_test
 class OsuInit(OsuCheck):
-    """What MPI_Init takes over four nodes. osu_hello is no check: it prints no number, only that the ranks started."""
+    """How long MPI_Init takes over four nodes. osu_hello is not a check: it only prints that the ranks started."""
 
     extended = True
     benchmark = "osu_init"

@@ -1,7 +1,7 @@
 """OSU's one-sided benchmarks between two nodes: one rank puts into the other's memory, or gets from it.
 
-A low osu_put_bw beside a good osu_bw is the stack: puts emulated by messages, or a window that is not registered with
-the card. A low osu_get_bw beside a good osu_put_bw is reads: how many the card has outstanding, or its slot.
+A low osu_put_bw with a good osu_bw means the stack: it emulates puts with messages, or the window is not registered
+with the card. A low osu_get_bw with a good osu_put_bw means reads: how many the card has outstanding, or its slot.
 """
 
 import reframe as rfm
@@ -38,7 +38,7 @@ class OsuGetBandwidth(OsuOneSided):
 
 @rfm.simple_test
 class OsuPutLatency(OsuOneSided):
-    """One put until it is complete at the target: a message and its acknowledgement, no half of a round trip."""
+    """One put until it is complete at the target: a message and its acknowledgement, not half of a round trip."""
 
     benchmark = "osu_put_latency"
     fewest = Amounts(8, 1)

@@ -1,9 +1,9 @@
 """RDMA verbs between cards by perftest, without MPI: what a rail's card, slot and cable give before any library.
 
-All of it good with a low MPI is the MPI's doing. Writes good and reads low is the responder's side (outstanding reads,
-ordering of PCIe). One rail low and its loop low too is the card or its slot; its loop good, the cable or the switch.
-Over several rails bandwidths are summed, one pair of processes per rail; latencies are measured one rail after the
-other, and the worst counts.
+If all of this is good and MPI is low, the cause is the MPI. If writes are good and reads are low, it is the responder's
+side (outstanding reads, ordering of PCIe). If one rail and its loop are low, it is the card or its slot; if the loop is
+good, it is the cable or the switch. Over several rails bandwidths are added up, with one pair of processes per rail.
+Latencies are measured one rail after the other, and the worst one counts.
 """
 
 import reframe as rfm
@@ -28,14 +28,14 @@ class WriteBidirectional(PerftestCheck):
 
 @rfm.simple_test
 class ReadBandwidth(PerftestCheck):
-    """RDMA reads: the same way back, asked for by the receiver."""
+    """RDMA reads: the bytes go the other way, and the receiver asks for them."""
 
     benchmark = "ib_read_bw"
 
 
 @rfm.simple_test
 class SendBandwidth(PerftestCheck):
-    """Sends into posted receives, which the receiver's processor has a part in."""
+    """Sends into posted receives. The receiver's processor takes part in these."""
 
     benchmark = "ib_send_bw"
 
@@ -66,7 +66,7 @@ class SendLatency(PerftestCheck):
 
 @rfm.simple_test
 class WriteLoopback(PerftestCheck):
-    """Writes of a card to itself: card and slot alone, without cable and switch; the worst of a node's cards."""
+    """Writes of a card to itself: only card and slot, without cable and switch. The worst of a node's cards counts."""
 
     benchmark = f"ib_write_bw/{LOOPBACK}"
     in_turn = True

@@ -1,8 +1,9 @@
 """TCP streams between nodes by iperf3, without MPI: over Ethernet, and over IP on InfiniBand (a fabric of kind tcp).
 
-One stream low and four good is the processor or the window (MTU 1500, IP over InfiniBand in datagram mode, interrupts
-on one core); both low with few retransmissions is the rail, with many a cable or a switch that drops. A good stream
-here with a low MPI over the same interface is the MPI's doing. MTU and mode of each interface stand in the record.
+If one stream is low and four are good, it is the processor or the window (MTU 1500, IP over InfiniBand in datagram
+mode, interrupts on one core). If both are low, few retransmissions mean the rail, many mean a cable or a switch that
+drops packets. If a stream is good and MPI over the same interface is low, the cause is the MPI. The record has MTU and
+mode of each interface.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from railyard.rfm.checks.base import InterconnectCheck
 
 @rfm.simple_test
 class TcpStream(InterconnectCheck):
-    """One or several streams one way (`-P streams=4` selects); the bytes to move follow from the link's rate."""
+    """One or several streams one way (`-P streams=4` selects). The link's rate decides how many bytes they move."""
 
     pair = True
     tool = "iperf3"
@@ -25,7 +26,7 @@ class TcpStream(InterconnectCheck):
     parse = staticmethod(iperf3.parse)
     probe_key = "iperf3/iperf3"
     streams = parameter([1, 4], type=int, loggable=True)
-    #: How long a rail should take, in seconds, at its link's data rate.
+    #: How long a rail should take at its link's data rate, in seconds.
     lasting = variable(int, value=3)
     #: What a stream writes at a time, in bytes: iperf3's own default.
     smallest = 128 << 10
@@ -34,7 +35,7 @@ class TcpStream(InterconnectCheck):
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
-        # A reference of one stream is none of four.
+        # A reference for one stream is not one for four.
         streams = int(parameters["streams"])
         return "iperf3" if streams == 1 else f"iperf3/{streams}-streams"
 
@@ -42,7 +43,7 @@ class TcpStream(InterconnectCheck):
         return ["-J", "-P", str(self.streams), "-l", str(self.largest), "-n", str(self._bytes(self.lasting))]
 
     def probe_arguments(self, size: int) -> list[str]:
-        # By time, and not by bytes: a rail at a tenth is to be seen as such before a probe's limit.
+        # By time, not by bytes: a rail with a tenth of its rate must show that before the probe's time limit.
         return ["-J", "-l", str(self.largest), "-t", "1"]
 
     def _bytes(self, seconds: int) -> int:

@@ -1,1 +1,1 @@
-"""What every other package stands on: errors, text, strict YAML, JSON, paths and bounds; no object of the domain."""
+"""What all other packages build on: errors, text, strict YAML, JSON, paths and bounds. It has no domain objects."""

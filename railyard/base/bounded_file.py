@@ -1,4 +1,4 @@
-"""What a job wrote, in bounded time and memory: a file as it is, or both ends of one that is too long."""
+"""Reads what a job wrote in bounded time and memory: the whole file, or both ends if it is too long."""
 
 import os
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from pathlib import Path
 
 from railyard.base.output_file import MOST_BYTES, MOST_LINES
 
-#: Of a file that is longer than ``MOST_BYTES`` or ``MOST_LINES``: so much of its beginning, and of its end.
+#: How much is read of the beginning, and of the end, of a file that exceeds ``MOST_BYTES`` or ``MOST_LINES``.
 END_BYTES = 2**19
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """The content of a file, or both of its ends. ``size`` is the file's own, in bytes.
+    """The content of a file, or both of its ends. ``size`` is the size of the whole file, in bytes.
 
-    ``excess`` is what it has more of than is read, in words; empty where it was read whole.
+    ``excess`` says in words what the file has too much of. It is empty if the whole file was read.
     """
 
     content: bytes
@@ -28,14 +28,15 @@ class Bounded:
 
     @property
     def text(self) -> str:
-        """The content as text; what is no UTF-8 becomes U+FFFD."""
+        """The content as text. Bytes that are not UTF-8 become U+FFFD."""
         return self.content.decode("utf-8", errors="replace")
 
 
 def read_bounded(path: Path) -> Bounded:
-    """Return a file's content; of one that is too long both ends, with a line between them that says so.
+    """Return a file's content. If it is too long, return both ends, with a line between them that says so.
 
-    The ends are whole lines, unless one is longer than an end. Raises OSError, FileNotFoundError where there is none.
+    The ends consist of whole lines, unless a line is longer than an end. Raises OSError (FileNotFoundError if there is
+    no such file).
     """
     with path.open("rb") as handle:
         content = handle.read(MOST_BYTES + 1)
@@ -56,7 +57,7 @@ def read_bounded(path: Path) -> Bounded:
 
 
 def too_long(path: Path, name: str) -> str | None:
-    """Return the sentence of a file that is longer than what is read of it; None for a shorter one, or none."""
+    """Return a sentence if the file is too long to be read whole. Return None if it is not, or if there is no file."""
     try:
         excess = read_bounded(path).excess
     except OSError:

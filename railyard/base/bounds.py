@@ -1,4 +1,4 @@
-"""Every bound that a verdict or a path proof is judged by, in one table: name, value, unit, reason, source."""
+"""All bounds that decide verdicts and path proofs, in one table: name, value, unit, reason, source."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ MB = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class JudgingBound:
-    """One number that decides between pass and fail, with why it is that number and who says so."""
+    """One number that decides between pass and fail, with its reason and its source."""
 
     name: str
     value: float
@@ -24,80 +24,80 @@ IMPOSSIBLE_FACTOR = JudgingBound(
     "impossible-factor",
     1.02,
     "x limit",
-    "a clock that is read a little early or late makes a healthy run exceed the limit by well under 2 %",
+    "if the clock is read a little early or late, a healthy run exceeds the limit by well under 2 %",
     _OWN,
 )
 COLLECTIVE_FROM = JudgingBound(
     "collective-from",
     1 << 20,
     "B",
-    "ranks leave a collective of a short message before its bytes have arrived: libraries keep a copy",
+    "ranks leave a collective of short messages before the bytes have arrived, since libraries keep a copy",
     _OWN,
 )
 COLLECTIVE_LEAST = JudgingBound(
     "collective-least",
     50,
     "us",
-    "ranks enter a collective up to a microsecond apart, and who comes late waits for less; that is 2 % of 50 us",
+    "ranks enter a collective up to a microsecond apart, and a late rank waits less; 1 us is 2 % of 50 us",
     _OWN,
 )
 CLASS_SHARE = JudgingBound(
     "class-share",
     0.05,
     "of busbw",
-    "releases of a library, and runs, differ by that much: a value within 5 % of published ones is where they are",
+    "library releases differ by that much, and so do runs: a value within 5 % of published ones agrees with them",
     _OWN,
 )
 CLASS_PEAK_FROM = JudgingBound(
     "class-peak-from",
     8 << 30,
     "B",
-    "a peak that is published without its size is of long messages: a run that ends before need not have reached it",
+    "a peak that is published without its size is of long messages: a run with shorter ones may not have reached it",
     "one of NCCL's authors: look at the busbw of 8 GiB (NVIDIA/nccl issue 412); 256 MiB is too short (nccl-tests 212)",
 )
 GPU_FLOOR_SHARE = JudgingBound(
     "gpu-floor-share",
     0.6,
     "of the bound",
-    "busbw of long messages on healthy nodes is nearer to the lowest bound of its algorithms: 79 % is the least that "
-    "is published for nodes with NVLink and NICs, 75 % the least of a genuine log (alltoall on one node of eight A100)",
-    f"references/classes, all that was measured on up to 12 nodes; superbenchmark's logs; the margin is {_OWN}",
+    "on healthy nodes the busbw of long messages is nearer to the lowest bound of its algorithms: the lowest published "
+    "share is 79 % (nodes with NVLink and NICs), the lowest of a genuine log 75 % (alltoall on one node of eight A100)",
+    f"references/classes, all measurements on up to 12 nodes; superbenchmark's logs; the margin is {_OWN}",
 )
 GPU_FLOOR_FROM = JudgingBound(
     "gpu-floor-from",
     1 << 30,
     "B",
-    "shorter collectives wait for their start more than for links, the longer the more nodes there are",
-    "references/classes: what was measured there",
+    "shorter collectives wait longer for their start than for links, and the start takes longer on more nodes",
+    "the measurements in references/classes",
 )
 GPU_FLOOR_NODES = JudgingBound(
     "gpu-floor-nodes",
     12,
     "nodes",
-    "on more nodes the start-up of a collective takes a share that no published number tells",
-    "references/classes: no curve of nodes with NICs is of more",
+    "on more nodes the start-up of a collective takes a share of the time for which no number is published",
+    "references/classes: no curve of nodes with NICs is of more nodes",
 )
 GPU_DIP_SHARE = JudgingBound(
     "gpu-dip-share",
     0.8,
     "of busbw",
-    "busbw rises with the size and levels out: of 12,416 genuine values between others 7 are below 80 % of what both a "
-    "shorter and a longer message show",
+    "busbw rises with the size and then levels out: of 12,416 genuine values that lie between others, only 7 are below "
+    "80 % of the value of both a shorter and a longer message",
     f"776 tables of nccl-tests of 17 nodes with eight H100; the margin is {_OWN}",
 )
 GPU_DIP_FROM = JudgingBound(
     "gpu-dip-from",
     32 << 20,
     "B",
-    "below, a library changes its protocol and algorithm with the size, which makes steps of its own",
+    "for shorter messages a library changes its protocol and algorithm with the size, and this causes steps too",
     "the smallest size of these tables",
 )
 AGREEMENT_SHARE = JudgingBound(
     "agreement-share",
     0.03,
     "of a figure",
-    "a row's bandwidth, time and message rate are one measurement, printed three times; what rounding takes comes on "
-    "top, and IMB's time of two ranks may be of either",
+    "a row's bandwidth, time and message rate are one measurement, printed three times; rounding is allowed on top, "
+    "and IMB's time of two ranks may be that of either",
     f"{_OWN}; the rows of 747 tables of the corpus and the recordings agree",
 )
 LEAST_LATENCY = JudgingBound(
@@ -105,13 +105,13 @@ LEAST_LATENCY = JudgingBound(
     0.4,
     "us",
     "the lowest published half round trip between two nodes is 0.61 us; below 0.4 us it was shared memory",
-    "lowest entry of the published tables; margin is this project's",
+    "lowest value of the published tables; the margin is this project's",
 )
 CARRIED_SHARE = JudgingBound(
     "carried-share",
     0.98,
     "of payload",
-    "counters see payload and headers, so a healthy run shows more than 100 %; 2 % is left for a late reading",
+    "counters see payload and headers, so a healthy run shows more than 100 %; 2 % allows for a late reading",
     _OWN,
 )
 UNMEANT_SHARE = JudgingBound(
@@ -125,21 +125,21 @@ UNMEANT_BYTES = JudgingBound(
     "unmeant-bytes",
     16 * MB,
     "B",
-    "start-up and output of a job move some megabytes over the management network whatever the run's size",
+    "a job's start-up and output move some megabytes over the management network, whatever the size of the run",
     _OWN,
 )
 LEAST_PAYLOAD = JudgingBound(
     "least-payload",
     1 * MB,
     "B",
-    "connection set-up, ARP and neighbour discovery move tens of kilobytes: below 1 MB they pass for payload",
+    "connection set-up, ARP and neighbour discovery move tens of kilobytes: below 1 MB they could look like payload",
     _OWN,
 )
 LEAST_SPLIT_BYTES = JudgingBound(
     "least-split-bytes",
     4 * MB,
     "B",
-    "with less, the background of tens of kilobytes on one rail comes near the split's tolerance of 5 points",
+    "with fewer bytes, a background of tens of kilobytes on one rail comes near the split's tolerance of 5 points",
     _OWN,
 )
 SPLIT_POINTS = JudgingBound(
@@ -153,29 +153,29 @@ ROUND_ROBIN_POINTS = JudgingBound(
     "round-robin-points",
     0.10,
     "of the bytes",
-    "whole messages alternate, so control messages and the order of sizes shift bytes: 45/55 was seen healthy",
+    "whole messages alternate, so control messages and the order of sizes shift bytes: a healthy run gave 45/55",
     f"Intel MPI 2021.18 over PSM3 (65 and 80 MB) {_OBSERVED}",
 )
 PRINTED_ZERO_BELOW = JudgingBound(
     "printed-zero-below",
     4096,
     "B",
-    "two printed decimals show a bandwidth below 0.005 MB/s as 0.00: 1 B in 200 us, where ranks share cores; "
-    "at 4 KiB it would be a message that took 0.8 s",
+    "with two decimals a bandwidth below 0.005 MB/s is printed as 0.00: 1 B in 200 us, if ranks share cores; "
+    "a message of 4 KiB would have taken 0.8 s",
     f"{_OBSERVED}: IMB 2021.11 prints 0.00 at 1 B",
 )
 IDLE_SHARE = JudgingBound(
     "idle-share",
     0.05,
-    "of the rail's due",
-    "a rail that carries under 5 % of what it should was not used for messages at all, only for wire-up",
+    "of what the rail should carry",
+    "a rail that carries less than 5 % of what it should carries no messages at all, only wire-up",
     _OWN,
 )
 COLLECTIVE_SHARE = JudgingBound(
     "collective-share",
     0.05,
     "of the node's bytes",
-    "the split of a collective depends on its algorithm, so a rail only has to have been used",
+    "how a collective splits its bytes depends on its algorithm, so it is enough that a rail was used",
     _OWN,
 )
 SHARED_FACTOR = JudgingBound(
@@ -189,38 +189,38 @@ SHARED_KNOWN = JudgingBound(
     "shared-known",
     1.1,
     "x the most that a run moves",
-    "where repetitions and warm-ups are known: headers are 4.6 % of TCP's payload at MTU 1500 and 8 % of RoCE's at a "
-    "path MTU of 1024, what is sent again stays below 0.1 %; the unmeant-bytes allowance comes on top",
+    "if repetitions and warm-ups are known: headers are 4.6 % of TCP's payload at MTU 1500 and 8 % of RoCE's at a "
+    "path MTU of 1024, and less than 0.1 % is sent again; the unmeant-bytes allowance comes on top",
     f"payload per packet in railyard/hardware/limits.py; {_OBSERVED}: 100.2 to 100.5 % in 24 healthy runs",
 )
 MESSAGE_OVERHEAD = JudgingBound(
     "message-overhead",
     512,
-    "B a message",
-    "a short message is mostly headers: up to 100 B of the MPI library and 66 B of TCP, the hand-shake and the end of "
-    "a rendezvous, and acknowledgements of each",
+    "B per message",
+    "a short message is mostly headers: up to 100 B of the MPI library and 66 B of TCP, the handshake and the end of "
+    "a rendezvous, and an acknowledgement of each",
     f"{_OWN}; headers of Open MPI 4 and MPICH 5 over TCP {_OBSERVED}",
 )
 IDLE_INTERVAL = JudgingBound(
     "idle-interval",
     0.2,
     "s",
-    "the clock that is read has steps of 10 ms, and one burst within a shorter time would be taken for a rate",
+    "the clock has steps of 10 ms, and within a shorter time one burst would be taken for a rate",
     _OWN,
 )
 HARD_ERRORS = JudgingBound(
     "hard-errors",
     0,
     "errors",
-    "a link that goes down, a packet that arrives broken or is never acknowledged is a fault of a healthy fabric's "
-    "minutes; a site whose links have some says how many",
+    "within the minutes of a run, a healthy fabric has no link that goes down and no packet that arrives broken or is "
+    "never acknowledged; if the links of a site have some such errors, the site says how many",
     _OWN,
 )
 PORT_ERRORS = JudgingBound(
     "port-errors",
     10,
     "errors since cleared",
-    "how long ago a port's counters were cleared nobody says, and a cable that is plugged in makes some; what grows "
+    "nobody knows how long ago a port's counters were cleared, and plugging in a cable causes some errors; growth "
     "between two readings is compared with hard-errors",
     "etc/error_thresholds of infiniband-diags (rdma-core)",
 )
@@ -228,145 +228,145 @@ PORT_DISCARDS = JudgingBound(
     "port-discards",
     100,
     "packets since cleared",
-    "packets that a port threw away or refused: a switch that restarts, or a partition that is changed, makes some",
+    "packets that a port discarded or refused: a restart of a switch or a changed partition causes some",
     "etc/error_thresholds of infiniband-diags (rdma-core)",
 )
 RESENT_SHARE = JudgingBound(
     "resent-share",
     0.001,
     "of segments",
-    "healthy runs of three stacks stayed at 0.018 % and below, also with both rails full; above it each rail is "
-    "measured alone, and one that loses packets with every partner fails",
+    "healthy runs of three stacks stayed at 0.018 % or below, also with both rails full; above the bound each rail is "
+    "measured alone, and a rail that loses packets with every partner fails",
     _OWN,
 )
 RESENT_LEAST = JudgingBound(
     "resent-least",
     10_000,
     "segments",
-    "a node that only acknowledges sends fewer, and two segments again were 0.16 % of them in a healthy run",
-    "IMB Uniband observed on the virtual cluster",
+    "a node that only acknowledges sends fewer segments: in a healthy run, two that were sent again were 0.16 %",
+    f"IMB Uniband {_OBSERVED}",
 )
 GATE_BUSY_SHARE = JudgingBound(
     "gate-busy-share",
     0.1,
     "of the processors",
-    "if more of a node's processors run something before a gate measures, a figure that is too low is disturbed and "
-    "drains nobody; one process besides the gate is always allowed",
+    "if more of a node's processors are busy before a gate measures, a figure that is too low counts as disturbed and "
+    "drains no node; one process besides the gate is always allowed",
     _OWN,
 )
 CLOCK_SHARE = JudgingBound(
     "clock-share",
     0.5,
     "of the highest clock",
-    "nominal clocks are 55 to 80 % of the highest one, which a processor reaches with few cores at work alone",
+    "nominal clocks are 55 to 80 % of the highest one, which a processor reaches only while few of its cores work",
     _OWN,
 )
 BUSY_SHARE = JudgingBound(
     "busy-share",
     0.5,
     "of the threads",
-    "HPL computes on nearly all of its threads; with a BLAS that has none it computes on one, whatever it was given",
+    "HPL computes on nearly all of its threads; with a BLAS without threads it uses one, however many it was given",
     _OWN,
 )
 PRINTED_MOST = JudgingBound(
     "printed-most",
     1,
     "GiB",
-    "32 times what is read of an output, so that nothing is lost that would not fail anyhow, and a shared file system "
-    "is not filled; less would end launchers that keep shared memory in files (PMIx), which that limit binds too",
+    "32 times what is read of an output, so an output that is cut would have failed anyway, and a shared file system "
+    "does not fill up; a lower limit would also end launchers that keep shared memory in files (PMIx)",
     _OWN,
 )
 WRITTEN_MOST = JudgingBound(
     "written-most",
     4,
     "GiB",
-    "a process that prints without end fills the disk within its time limit; no file of a job of our testbeds needs so "
-    "much",
+    "a process that prints without end fills the disk within its time limit; no job on our testbeds needs a file of "
+    "that size",
     _OWN,
 )
 REFERENCE_SHARE = JudgingBound(
     "reference-share",
     0.5,
     "of what the link gives",
-    "a reference in a wrong unit is 8 or 1,000 times too low; of 114 committed numbers for hardware 111 ask for 50 % "
-    "and more of what start-up and limit leave; a run at half of its link has a fault or a known reason",
+    "a reference in the wrong unit is 8 or 1,000 times too low; of 114 committed numbers for hardware, 111 ask for at "
+    "least 50 % of what start-up and limit allow; a run at half of its link's rate has a fault or a known reason",
     f"{_OWN}; time of a message by R. Hockney, Parallel Computing 20 (1994)",
 )
 PROBE_SLOW_SHARE = JudgingBound(
     "probe-slow-share",
     0.85,
     "of the expected value",
-    "where a rail alone gives all pairs the same, the expected value is all that it can be compared with; lowest "
-    "healthy streaming share of the limit published is 92 %; the day-one floor is 85 % too",
+    "if a rail alone gives all pairs the same, it can be compared only with the expected value; the lowest published "
+    "streaming share of a healthy link is 92 % of the limit; the day-one floor is 85 % too",
     _OWN,
 )
 PROBE_MARGIN = JudgingBound(
     "probe-margin",
     0.03,
     "of the controls",
-    "the least margin between a rail that is named and its controls, however steady both are: healthy rails of one "
-    "kind lie within 1 to 2 %; the spread that was seen makes it wider",
+    "the smallest margin between a rail that is named and its controls, however steady both are: healthy rails of one "
+    "kind differ by 1 to 2 %; if values scatter more, the margin is wider",
     _OWN,
 )
 PROBE_DELAY_MARGIN = JudgingBound(
     "probe-delay-margin",
     0.5,
     "of the controls",
-    "the same of small messages, whose time is compared: between nodes that lie more switches apart it is up to twice "
-    "as long without a fault, so that a delay is more than that",
+    "the same for small messages, whose times are compared: with more switches between two nodes the time is up to "
+    "twice as long without a fault, so only more than that is a delay",
     _OWN,
 )
 PROBE_WITNESSES = JudgingBound(
     "probe-witnesses",
     6,
     "probes",
-    "so many probes of a suspect have a good control beside them, measured directly before or after: a disturbance "
-    "would have to begin or end that often just between the two; two rounds give them of a node with three partners",
+    "so many probes of a suspect must have a good control directly before or after them: a disturbance would have to "
+    "begin or end that often just between the two; two rounds give that many for a node with three partners",
     _OWN,
 )
 PROBE_CHANCE = JudgingBound(
     "probe-chance",
     1e-6,
     "chance",
-    "that a disturbance hit each of a suspect's probes, at the rate at which it hit its controls, and at most half of "
-    "these; after a failure there are up to 140 comparisons (ten nodes and pairs, two rails, seven looks)",
+    "the chance that a disturbance hit each of a suspect's probes, at the rate at which it hit the controls, which is "
+    "at most one half; after a failure there are up to 140 comparisons (ten nodes and pairs, two rails, seven looks)",
     "H. Jeffreys, Proceedings of the Royal Society A 186 (1946), for a rate that was seen seldom or never",
 )
 PROBE_REACH = JudgingBound(
     "probe-reach",
     1e-10,
     "chance",
-    "that chance, times the one that a rail's rate lies more than t spreads of its six best values above them, "
-    "(1 + t)^-5: this gives the margin of t spreads; t is 2 at least, for values that do not end so sharply",
+    "the chance above, times the chance that a rail's rate is more than t spreads of its six best values above them, "
+    "(1 + t)^-5: this sets the margin of t spreads; t is at least 2, for values that do not end so sharply",
     "D. Robson and J. Whitlock, Biometrika 51 (1964), and P. Cooke, Biometrika 66 (1979), on the end point of values",
 )
 PROBE_ROUNDS_LEAST = JudgingBound(
     "probe-rounds-least",
     2,
     "rounds",
-    "a value counts when it was reached again: six probes of a node's rail show a spread",
+    "a value counts only if it was reached again: six probes of a node's rail show a spread",
     _OWN,
 )
 PROBE_ROUNDS_MOST = JudgingBound(
     "probe-rounds-most",
     8,
     "rounds",
-    "a rail that eight rounds do not decide is disturbed most of the time; what stays undecided blames nobody",
+    "a rail that is still undecided after eight rounds is disturbed most of the time; it blames nobody",
     _OWN,
 )
 PROBE_TIME = JudgingBound(
     "probe-time",
     150,
     "s",
-    "two rounds of a rail that gives no result with three partners take 130 s, since each such probe is ended after "
-    "20 s; eight rounds of two rails take 60 to 100 s",
+    "two rounds of a rail that gives no result with three partners take 130 s, since each such probe ends after 20 s; "
+    "eight rounds of two rails take 60 to 100 s",
     _OWN,
 )
 PROBE_STARVED_SHARE = JudgingBound(
     "probe-starved-share",
     0.1,
     "of the time",
-    "processes that wait for a processor a tenth of the time give less than their rail can",
+    "processes that wait for a processor for a tenth of the time give less than their rail can",
     _OWN,
 )
 
@@ -374,9 +374,9 @@ STARVED_SHARE = JudgingBound(
     "starved-share",
     0.02,
     "of the time",
-    "a shorter wait for a processor is what any host does beside a test; a longer one excuses a reference that was "
-    "missed by at most twice its share, since a process that waits loses up to as much of its figure on each of two "
-    "sides",
+    "on any host a test waits for a processor for a shorter time than this; a longer wait excuses a reference that was "
+    "missed by at most twice the wait's share, since a process that waits can lose that share of its figure on each of "
+    "the two sides",
     _OWN,
 )
 
@@ -433,7 +433,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
 
 
 def document() -> str:
-    """Return the table as Markdown, a row a bound, in the table's order: the text that the documentation holds."""
+    """Return the table as Markdown, one row per bound, in the table's order. The documentation has this text."""
     rows = ["| bound | value | unit | reason | source |", "| --- | --- | --- | --- | --- |"]
     rows += [f"| `{b.name}` | {b.value:g} | {b.unit} | {b.reason} | {b.source} |" for b in BOUNDS]
     return "\n".join(rows) + "\n"

@@ -1,4 +1,4 @@
-"""The errors that a user meets: each is one sentence that says where, what was found, and what to do."""
+"""The errors that users see: each is one sentence that says where, what was found, and what to do."""
 
 import difflib
 from collections.abc import Iterable
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 
 class RailyardError(Exception):
-    """A user's mistake or a set-up that cannot work: the command line prints it alone and exits 2."""
+    """A user's mistake, or a set-up that cannot work. The command line prints only its sentence and exits 2."""
 
 
 class SetupError(RailyardError):
-    """Something this machine lacks or refuses (a program, a permission, a running testbed)."""
+    """This machine lacks or refuses something (a program, a permission, a running testbed)."""
 
 
 @dataclass
 class InputError(RailyardError):
     """One wrong value in a file that a person wrote.
 
-    Printed as ``file:line: field: found …, expected …; what to do``. ``line`` is 1-based and ``field`` is the
-    dotted path (``fabrics.hsn.rails[1].device``); both are left out where they are not known.
+    It is printed as ``file:line: field: found …, expected …; what to do``. ``line`` counts from 1, and ``field`` is
+    the dotted path (``fabrics.hsn.rails[1].device``). Both are left out if they are unknown.
     """
 
     file: str
@@ -36,7 +36,7 @@ class InputError(RailyardError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``did you mean “x”?`` for the nearest known name, else the list of all known names."""
+    """Return ``did you mean "x"?`` with the nearest known name. If none is near, return the list of all known names."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
     if close:

@@ -1,4 +1,4 @@
-"""Exit codes by which a job of ours says why it ended before its benchmark ran."""
+"""Exit codes with which our jobs say why they ended before their benchmark ran."""
 
-#: A node is unfit, an executable or an input is another one than was meant (BSD's EX_NOINPUT).
+#: A node is unfit, or an executable or an input is not the intended one (BSD's EX_NOINPUT).
 UNFIT_EXIT = 66

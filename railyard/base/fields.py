@@ -1,4 +1,4 @@
-"""The field types that system and reference files share: names, prose, sizes, and text that must not reach a shell."""
+"""Field types that system and reference files share: names, prose, sizes, and text that is safe to give to a shell."""
 
 import datetime
 import re
@@ -19,7 +19,7 @@ _BLANK = re.compile(r"\{([^{}]*)\}")
 _SIZE_PATTERN = re.compile(r"([0-9]+)([KMG]?)")
 _SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _DURATION_PATTERN = r"(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?"
-# Checked in this order, each with what a shell or a program would make of it.
+# Checked in this order. Each has what a shell or a program would do with it.
 _REACHES_A_SHELL: tuple[tuple[str, str], ...] = (
     ("$(", 'a shell would run what is in "$("'),
     ("`", "a shell would run what is in backticks"),
@@ -38,19 +38,19 @@ _REACHES_A_SHELL: tuple[tuple[str, str], ...] = (
 
 
 class Model(BaseModel):
-    """A part of a file that a person writes: frozen, unknown fields refused, no NaN and no infinity."""
+    """A part of a file that a person writes. It is frozen, and refuses unknown fields, NaN and infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=False)
 
 
 def refuse(found: str, expected: str, action: str = "") -> PydanticCustomError:
-    """Return the error that a validator raises; strict_yaml.validate adds file, line and field."""
+    """Return the error that a validator raises. strict_yaml.validate adds file, line and field."""
     context = {"found": found, "expected": expected, "action": action}
     return PydanticCustomError("refused", "found {found}, expected {expected}", context)
 
 
 def show(value: object) -> str:
-    """Return a value as an error shows it: text in quotes, control characters escaped, at most 60 characters."""
+    """Return a value as errors show it: text in quotes, control characters escaped, at most 60 characters."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -66,7 +66,7 @@ def show(value: object) -> str:
 
 
 def shell_reason(text: str) -> str | None:
-    """Return why a text must not be handed to a shell or program as it is, or None."""
+    """Return why a text must not be passed to a shell or program as it is, or None if it may be."""
     if text.startswith("-"):
         return "a program would read it as an option"
     return next((reason for mark, reason in _REACHES_A_SHELL if mark in text), None)

@@ -1,4 +1,4 @@
-"""What a look at something finds: where, what, how grave it is, and what to do about it."""
+"""What a check finds: where, what, how grave it is, and what to do about it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from typing import Literal, Protocol
 
 from railyard.base.wording import counted
 
-#: A ``problem`` makes runs fail or figures wrong, and the exit code 1; a ``remark`` may cost some, or is a gap.
+#: A ``problem`` makes runs fail or figures wrong, and sets the exit code to 1. A ``remark`` may cost some performance,
+#: or says what could not be seen.
 Weight = Literal["problem", "remark"]
 
 
@@ -14,7 +15,7 @@ Weight = Literal["problem", "remark"]
 class Finding:
     """``where`` is a node, a rail of a node ("vn1 hsn0"), "login", a system or a run; ``what`` is what was found.
 
-    ``fix`` is what to do, empty where the sentence of ``what`` says it.
+    ``fix`` is what to do. It is empty if ``what`` says it already.
     """
 
     weight: Weight
@@ -29,7 +30,7 @@ class Finding:
 
 
 class Weighed(Protocol):
-    """Whatever has a weight."""
+    """Anything that has a weight."""
 
     @property
     def weight(self) -> Weight:
@@ -42,12 +43,12 @@ def problem(where: str, what: str, fix: str = "") -> Finding:
 
 
 def remark(where: str, what: str, fix: str = "") -> Finding:
-    """Return a finding that may cost some, or says what could not be seen."""
+    """Return a finding that may cost some performance, or says what could not be seen."""
     return Finding("remark", where, what, fix)
 
 
 def problems(found: Collection[Weighed]) -> int:
-    """Return how many of what was found are problems."""
+    """Return how many of the findings are problems."""
     return sum(one.weight == "problem" for one in found)
 
 

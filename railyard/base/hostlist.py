@@ -1,48 +1,48 @@
-"""Names of nodes as Slurm writes them: ``node[001-018,020],login`` is twenty names."""
+"""Reads node names as Slurm writes them: ``node[001-018,020],login`` is twenty names."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from railyard.base.wording import counted, listing
 
-#: More names than this in one pair of brackets is a slip of the finger.
+#: More names than this in one pair of brackets are a typing mistake.
 MOST_NAMES = 10_000
 _BETWEEN_COMMAS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
 _RANGED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]([^\[\]]*)")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
-#: A word of a command tells more names than this by ranges.
+#: If a word of a command has more names than this, it has ranges.
 _LONG = 64
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
-#: A sentence names so many nodes one by one; of more it says how many there are.
+#: A sentence names up to so many nodes one by one. If there are more, it says how many.
 MOST_IN_WORDS = 16
-#: Ranges of more nodes are shown up to so many characters, else the first few nodes in their place.
+#: Ranges of more nodes are shown up to so many characters; if they are longer, the first few nodes are shown instead.
 _LONGEST_RANGES, _FIRST_FEW = 120, 4
 
 
 def expanded(text: str) -> Iterator[str]:
-    """Give the names that a text stands for, parts between commas one by one; numbers keep their leading zeros.
+    """Yield the names that a text stands for, in its order. Numbers keep their leading zeros.
 
-    Raises ValueError for brackets that hold no ranges, or more names than MOST_NAMES.
+    Raises ValueError for brackets without ranges, or with more names than MOST_NAMES.
     """
     for each in _BETWEEN_COMMAS.findall(text):
         yield from _of_one(each)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as one word of a command: with commas; of many as ranges, since a word has 128 KiB at most."""
+    """Return names as one word of a command, with commas; many names as ranges, since a word has at most 128 KiB."""
     return ",".join(names) if len(names) <= _LONG else folded(names)
 
 
 def label(node: str) -> str:
-    """Return a host's name without its domain, in lower case: how two spellings of one node are held equal."""
+    """Return a host's name without its domain, in lower case. Two spellings of one node thus become equal."""
     return node.split(".")[0].lower()
 
 
 def folded(names: Iterable[str]) -> str:
-    """Return names in Slurm's way of writing, each once: what ``expanded`` makes the same names of, in another order.
+    """Return names as Slurm writes them, each once. ``expanded`` turns this into the same names, in another order.
 
-    Names with one beginning and as many digits share brackets, their numbers rising: ``n[001-003,7]`` has none of
-    another width. Beginnings stand in the order in which they first come.
+    Names with the same beginning and the same number of digits share brackets, with rising numbers: all numbers in
+    ``n[001-003,007]`` have one width. Beginnings keep the order in which they first come.
     """
     found: dict[tuple[str, int], set[int]] = {}
     for name in names:
@@ -53,9 +53,9 @@ def folded(names: Iterable[str]) -> str:
 
 
 def named(nodes: Sequence[str]) -> str:
-    """Return nodes in a sentence: up to 16 by name, of more how many and their ranges: ``5120 nodes (n[0001-5120])``.
+    """Return nodes for a sentence: up to 16 by name; of more, how many and their ranges: ``5120 nodes (n[0001-5120])``.
 
-    Where the ranges are long, the first few nodes stand in their place: ``37 nodes (n01, n07, n12, n13 and 33 more)``.
+    If the ranges are long, the first few nodes replace them: ``37 nodes (n01, n07, n12, n13 and 33 more)``.
     """
     if len(nodes) <= MOST_IN_WORDS:
         return listing(nodes)
@@ -88,7 +88,7 @@ def _of_one(text: str) -> Iterator[str]:
     for part in inside.split(","):
         found = _RANGE.fullmatch(part)
         if found is None:
-            raise ValueError(f"{part!r} is no number and no range of two")
+            raise ValueError(f"{part!r} is neither a number nor a range of two")
         first, last = found[1], found[2] or found[1]
         if not int(first) <= int(last) < int(first) + MOST_NAMES:
             raise ValueError(f"{part!r} does not rise, or is more than {MOST_NAMES} names")

@@ -1,4 +1,4 @@
-"""Frozen dataclasses to plain JSON values and back: types checked, unknown keys kept, no NaN, no control codes."""
+"""Turns frozen dataclasses into plain JSON values and back. It checks types, keeps unknown keys, and refuses NaN."""
 
 import math
 import types
@@ -19,7 +19,7 @@ _LONGEST_SHOWN = 60
 
 
 class FormError(ValueError):
-    """A value that has no place in the form: the dotted path of the field, what was found, what was expected."""
+    """A value that does not fit its field: the dotted path of the field, what was found, what was expected."""
 
     def __init__(self, field: str, found: str, expected: str) -> None:
         super().__init__(f"{field}: found {found}, expected {expected}")
@@ -31,8 +31,8 @@ class FormError(ValueError):
 def encode(value: object, where: str = "") -> Any:
     """Return the JSON value of a dataclass, sequence, mapping or scalar.
 
-    A dataclass becomes an object with its fields (a trailing ``_`` is dropped: ``class_`` is ``class``) and then the
-    keys of its ``extra``. Raises FormError for NaN, infinity and what JSON cannot hold.
+    A dataclass becomes an object with its fields (without a trailing ``_``: ``class_`` is ``class``), followed by the
+    keys of its ``extra``. Raises FormError for NaN, infinity and anything that JSON cannot hold.
     """
     if is_dataclass(value) and not isinstance(value, type):
         known = {_key(f): encode(getattr(value, f.name), _join(where, _key(f))) for f in _known(type(value))}
@@ -52,9 +52,9 @@ def encode(value: object, where: str = "") -> Any:
 
 
 def decode(cls: type[T], value: object, where: str = "") -> T:
-    """Return the dataclass that a JSON value holds; keys that it does not know are kept in its ``extra``.
+    """Return the dataclass that a JSON value holds. Unknown keys are kept in its ``extra``.
 
-    Raises FormError with the field's path where a key is missing or a value has another type than its field's.
+    Raises FormError with the field's path if a key is missing or a value does not have its field's type.
     """
     from pydantic_core import ValidationError
 
@@ -68,7 +68,7 @@ def _form_error(detail: "ErrorDetails", where: str) -> FormError:
     for part in detail["loc"]:
         where = f"{where}[{part}]" if isinstance(part, int) else _join(where, clean(part))
     inner = detail.get("ctx", {}).get("error")
-    if isinstance(inner, FormError):  # of encode, for values of any type, or of a dataclass's own __post_init__
+    if isinstance(inner, FormError):  # from encode, for values of any type, or from the dataclass's own __post_init__
         return FormError(_join(where, inner.field), inner.found, inner.expected)
     found = "nothing" if detail["type"] == "missing" else _shown(detail["input"])
     return FormError(where, found, _EXPECTED.get(detail["type"], detail["msg"]))
@@ -89,7 +89,7 @@ _EXPECTED = {
 
 @cache
 def _validator(cls: Any) -> "SchemaValidator":
-    """Return what reads a dataclass: made at its first use, since many only encode, and pydantic is slow to import."""
+    """Return the validator of a dataclass. It is built at first use: many only encode, and pydantic imports slowly."""
     from pydantic_core import SchemaValidator
 
     return SchemaValidator(core_schema(cls))
@@ -116,7 +116,7 @@ def core_schema(hint: Any) -> "CoreSchema":
         return _object(hint)
     if hint is str:
         return core.no_info_after_validator_function(clean, core.str_schema(strict=True))
-    if hint is float:  # a whole number serves where a number is wanted, a bool never does
+    if hint is float:  # a whole number is accepted as a number, a bool never is
         return core.float_schema(strict=True, allow_inf_nan=False)
     return core.bool_schema(strict=True) if hint is bool else core.int_schema(strict=True)
 
@@ -147,7 +147,7 @@ def _object(cls: Any) -> "CoreSchema":
 
 
 def _set_apart(known: frozenset[str], value: object) -> object:
-    """Return an object with the keys that its form does not know under ``extra``."""
+    """Return an object with its unknown keys moved below ``extra``."""
     if not isinstance(value, dict) or known.issuperset(value):
         return value
     unknown = {key: item for key, item in value.items() if key not in known}

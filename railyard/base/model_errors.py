@@ -1,4 +1,4 @@
-"""What pydantic finds wrong in a person's file, said as found, expected, and what to do."""
+"""Turns what pydantic finds wrong in a file into: found, expected, and what to do."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ Sentence = tuple[str, str, str | None]
 
 
 def explain(model: type[BaseModel], data: Any, detail: ErrorDetails) -> tuple[Path_, Sentence]:
-    """Return where in the data an error of pydantic's lies, and what to say of it."""
+    """Return where in the data a pydantic error is, and its sentence."""
     path = _path_in(data, detail["loc"], missing=detail["type"] == "missing")
     return path, _sentence(model, detail, path)
 
@@ -56,7 +56,7 @@ _PLAIN_WORDS = {
 
 
 def _path_in(data: Any, loc: tuple[str | int, ...], missing: bool) -> Path_:
-    """Return the part of pydantic's location that exists in the file: it also names union branches and "[key]"."""
+    """Return the part of pydantic's location that exists in the file. Pydantic also adds union branches and "[key]"."""
     path: list[str | int] = []
     for index, part in enumerate(loc):
         if isinstance(data, Mapping) and part in data:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 def quantile(rising: Sequence[float], share: float) -> float:
     """Return the quantile of sorted values, linear between neighbours.
 
-    Raises IndexError where there are none. Source: R. Hyndman and Y. Fan, Sample quantiles in statistical packages,
+    Raises IndexError if there are no values. Source: R. Hyndman and Y. Fan, Sample quantiles in statistical packages,
     The American Statistician 50 (1996), definition 7.
     """
     place = (len(rising) - 1) * share

@@ -1,4 +1,4 @@
-"""A benchmark's output as text, from a file or standard input: bounded in memory, or one sentence that says why not."""
+"""Reads a benchmark's output as text, from a file or standard input, in bounded memory. If it cannot, it says why."""
 
 import codecs
 import gzip
@@ -14,9 +14,9 @@ from railyard.base.clean_text import clean, one_line
 from railyard.base.errors import InputError
 
 STANDARD_INPUT = "-"
-#: More is refused, unpacked or not. The longest log known here, of a debug build of WRF, has a fiftieth of it; the
-#: pairs of 1,000 nodes have half a million lines. Reading takes up to four times the bytes, and a hundred bytes and
-#: 6 us of CPU a line, whatever stands in it.
+#: More is refused, packed or unpacked. The longest log that we know, of a debug build of WRF, has a fiftieth of it; the
+#: pairs of 1,000 nodes have half a million lines. Reading takes up to four times the bytes in memory, plus 100 bytes
+#: and 6 us of CPU time per line, whatever is in the line.
 MOST_BYTES = 32 * 2**20
 MOST_LINES = 1_000_000
 
@@ -28,20 +28,20 @@ _WHY: Mapping[type[OSError], tuple[str, str]] = MappingProxyType(
     }
 )
 _EXPECTED = "the text output of a benchmark"
-# What is packed, of another encoding, or a text in which a file system left a hole.
+# For files that are packed, have another encoding, or are text in which a file system left a hole.
 _TO_TEXT = "make it text: xz -dc FILE | railyard parse - (or unzip -p FILE, iconv -f UTF-16 FILE, tr -d '\\000' < FILE)"
 _CHUNK = 2**20
 _GZIP = b"\x1f\x8b"
 
 
 def read_output(name: str, standard_input: BinaryIO) -> str:
-    """Return the text of a file, or of standard input where ``name`` is ``-``; its lines keep their numbers.
+    """Return the text of a file, or of standard input if ``name`` is ``-``. Its lines keep their numbers.
 
-    gzip is unpacked, a byte order mark of UTF-8 left out, and what is no UTF-8 becomes U+FFFD. Escape sequences and
-    control characters are gone; a carriage return ends no line and is a blank inside one.
+    gzip is unpacked, a byte order mark of UTF-8 is dropped, and bytes that are not UTF-8 become U+FFFD. Escape
+    sequences and control characters are removed. A carriage return does not end a line; inside a line it is a blank.
 
-    Raises InputError where there is no such file, it is a folder, empty, cut (gzip), larger than ``MOST_BYTES`` or
-    ``MOST_LINES``, or no text: what is packed otherwise, of another encoding, or a program has NUL bytes.
+    Raises InputError if there is no such file, or if it is a folder, empty, cut (gzip), larger than ``MOST_BYTES`` or
+    ``MOST_LINES``, or not text: NUL bytes are in programs, other encodings and other packed files.
     """
     shown = shown_name(name)
     try:
@@ -50,7 +50,7 @@ def read_output(name: str, standard_input: BinaryIO) -> str:
         else:
             content = _content_of_file(name, shown)
     except OSError as error:
-        # gzip.BadGzipFile is an OSError too, but is answered where it is raised
+        # gzip.BadGzipFile is an OSError too, but is handled where it is raised
         found, action = _WHY.get(type(error), (f"no readable file ({error.strerror})", "check the name"))
         raise _refusal(shown, found, action) from error
     text = _decoded(content, shown)
@@ -60,7 +60,7 @@ def read_output(name: str, standard_input: BinaryIO) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Return a file's name as sentences show it: on one line, without control codes; ``-`` in words."""
+    """Return a file's name as sentences show it: on one line, without control codes, and ``-`` in words."""
     return "standard input" if name == STANDARD_INPUT else one_line(name)
 
 
@@ -81,7 +81,7 @@ def _content_of_file(name: str, shown: str) -> bytes:
 
 
 def _content(handle: BinaryIO, shown: str) -> bytes:
-    """Return all bytes, unpacked where they are gzip's; never more than the limit and one chunk is held."""
+    """Return all bytes, unpacked if they are gzip. Memory never holds more than the limit and one chunk."""
     content = _up_to_the_limit(handle, shown, "")
     if not content.startswith(_GZIP):
         return content
@@ -115,7 +115,7 @@ def _too_large(shown: str, found: str, most: int = 0) -> InputError:
 
 
 def _decoded(content: bytes, shown: str) -> str:
-    """Return the text of these bytes, made harmless. Raises InputError where they are none."""
+    """Return the text of these bytes, made harmless. Raises InputError if they are not text."""
     at = content.find(b"\x00")
     if at >= 0:
         found, line = f"binary data: byte {at + 1} is NUL", content.count(b"\n", 0, at) + 1
@@ -124,5 +124,5 @@ def _decoded(content: bytes, shown: str) -> str:
     if lines > MOST_LINES:
         raise _too_large(shown, f"{lines:,} lines", MOST_LINES)
     text = content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
-    # clean() would make a line's end of a carriage return, and shift the numbers of all lines below it
+    # clean() would turn a carriage return into a line's end, and so shift the numbers of all lines below it
     return clean(text.replace("\r\n", "\n").replace("\r", " "))

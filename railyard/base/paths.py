@@ -1,7 +1,7 @@
-"""Where a site keeps its systems, references and results, and where what comes with Railyard lies.
+"""Where a site keeps its systems, references and results, and where the files that come with Railyard are.
 
-A site is one folder, found the same way everywhere. What comes with Railyard (checks, Spack environments, locks, and
-what a new site begins with) stands beside ``railyard/`` in a clone; a wheel carries it inside the package
+A site is one folder, found the same way everywhere. The files that come with Railyard (checks, Spack environments,
+locks, and the start of a new site) are beside ``railyard/`` in a clone. In a wheel they are inside the package
 (pyproject.toml, force-include).
 """
 
@@ -11,13 +11,14 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 
 HOME_VARIABLE = "RAILYARD_HOME"
-#: Set by `railyard run --spack`: stacks that state benchmarks of Spack's take those.
+#: Set by `railyard run --spack`: stacks whose entry names Spack's benchmarks use these.
 SPACK_VARIABLE = "RAILYARD_SPACK"
-#: Set by `railyard run --replay`: outputs are played from recordings/ and nothing is measured.
+#: Set by `railyard run --replay`: outputs are played from recordings/, and nothing is measured.
 REPLAY_VARIABLE = "RAILYARD_REPLAY"
-#: Set by `railyard rehearse` to the folder of its rehearsal: stand-ins run as benchmarks, and nothing is measured.
+#: Set by `railyard rehearse` to the folder of its rehearsal: stand-ins run in place of benchmarks; nothing is measured.
 REHEARSAL_VARIABLE = "RAILYARD_REHEARSAL"
-#: Set in the allocation of `railyard run --one-allocation`, to its nodes with commas: tests are steps on some of these.
+#: Set in the allocation of `railyard run --one-allocation` to its nodes, separated by commas: each test is a step on
+#: some of them.
 ALLOCATION_VARIABLE = "RAILYARD_ALLOCATION"
 SETTINGS_FILE = "reframe_settings.py"
 _PACKAGE = Path(__file__).parents[1]
@@ -26,7 +27,7 @@ _PACKAGE = Path(__file__).parents[1]
 def find_home(settings_file: str | Path | None = None) -> Path:
     """Return the site folder: ``RAILYARD_HOME``, else the settings file's folder, else the working folder.
 
-    Raises SetupError where that folder has no ``systems/``.
+    Raises SetupError if that folder has no ``systems/``.
     """
     chosen = os.environ.get(HOME_VARIABLE)
     if chosen:
@@ -45,12 +46,12 @@ def find_home(settings_file: str | Path | None = None) -> Path:
 
 
 def state_folder(home: Path) -> Path:
-    """Return the folder for what runs leave behind (never committed): results, the virtual cluster's state."""
+    """Return the folder for what runs leave behind: results, the virtual cluster's state. It is never committed."""
     return home / ".railyard"
 
 
 def runs_folder(home: Path) -> Path:
-    """Return the folder of all runs of a site; in a rehearsal the folder of its rehearsals, which measure nothing."""
+    """Return the folder of all runs of a site. In a rehearsal it is the folder of rehearsals, which measure nothing."""
     return state_folder(home) / ("rehearsals" if os.environ.get(REHEARSAL_VARIABLE) else "runs")
 
 
@@ -59,18 +60,18 @@ def packaged_text(name: str) -> str:
     return (_PACKAGE / name).read_text(encoding="utf-8")
 
 
-#: Where a wheel has them: inside the package, so that nothing else in site-packages can be overwritten.
+#: Where these files are in a wheel: inside the package, so that they cannot overwrite anything else in site-packages.
 PACKAGED = "_shipped"
 CHECKS = "checks"
 
 
 def shipped(package: Path = _PACKAGE) -> Path:
-    """Return the folder that holds what Railyard ships: that of the wheel, else the clone's own."""
+    """Return the folder with the files that come with Railyard: the wheel's, else the clone's."""
     packaged = package / PACKAGED
     return packaged if packaged.is_dir() else package.parent
 
 
 def part(home: Path, name: str) -> Path:
-    """Return a site's own folder or file of that name, or Railyard's where the site has none of its own."""
+    """Return the site's own folder or file of that name, or Railyard's if the site has none."""
     own = home / name
     return own if own.exists() else shipped() / name

@@ -1,4 +1,4 @@
-"""Strict YAML: a file becomes plain data and then a model, and whatever is wrong is said with file, line and field."""
+"""Strict YAML: turns a file into plain data and then into a model. Errors name the file, the line and the field."""
 
 import datetime
 import re
@@ -15,9 +15,9 @@ from railyard.base.fields import show
 from railyard.base.model_errors import Path_, explain
 
 MAX_BYTES = 8 << 20
-"""Larger than any table a person keeps; a bound on what a hostile file can make us read."""
+"""Larger than any table that a person keeps. It bounds how much a hostile file can make us read."""
 MAX_DEPTH = 40
-"""PyYAML's C composer recurses and ends the process (seen: a segmentation fault) at some ten thousand levels."""
+"""PyYAML's C composer recurses. At some ten thousand levels the process ends (seen: a segmentation fault)."""
 _SAFE_DEPTH = 2000
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -26,9 +26,9 @@ _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _EXPONENT_ONLY = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-#: What git writes into a file of which both sides changed the same lines.
+#: What git writes into a file if both sides changed the same lines.
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7}) .*$", re.MULTILINE)
-#: Text that was copied from a page or a mail.
+#: In text that was copied from a web page or a mail.
 _ODD_INDENT = re.compile(r"[ \t]*[\u00a0\u2007\u202f]")
 _SPECIAL_FLOATS = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
 
@@ -37,7 +37,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class InputErrors(InputError):
-    """Several wrong values of one file, one sentence a line; carries the first one's fields."""
+    """Several wrong values of one file, one sentence per line. Its own fields are those of the first."""
 
     def __init__(self, errors: Sequence[InputError]) -> None:
         first = errors[0]
@@ -50,14 +50,14 @@ class InputErrors(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file's mapping as plain data, with the node graph in which a line is sought after an error."""
+    """One file's mapping as plain data, with the node graph that gives the line number of an error."""
 
     file: str
     data: Mapping[Any, Any]
     root: yaml.MappingNode
 
     def line(self, path: Path_) -> int:
-        """Return the 1-based line of a value's key or list item, or of the deepest part of the path that exists."""
+        """Return the line, from 1, of a value's key or list item, or of the deepest part of the path that exists."""
         node: yaml.Node = self.root
         line = _line(node)
         for part in path:
@@ -68,11 +68,11 @@ class Document:
         return line
 
     def error(self, path: Path_, found: str, expected: str, action: str | None = None) -> InputError:
-        """Return the error about the value at ``path``, with its line and dotted field."""
+        """Return an error about the value at ``path``, with its line and dotted field."""
         return InputError(self.file, found, expected, self.line(path), self._dotted(path) or None, action or None)
 
     def _dotted(self, path: Path_) -> str:
-        """Return ``fabrics.hsn.rails[1].device``; a number that is a key of a mapping stands behind a dot too."""
+        """Return ``fabrics.hsn.rails[1].device``. A number that is a key of a mapping follows a dot too."""
         data: Any = self.data
         parts: list[str | int] = []
         for part in path:
@@ -83,10 +83,10 @@ class Document:
 
 
 def load(path: Path, shown_as: str | None = None) -> Document:
-    """Return the mapping that a YAML file holds.
+    """Return the mapping in a YAML file.
 
-    Raises InputError where the file is missing, empty, not UTF-8, not one mapping, has a key twice, a tab as
-    indentation, an alias, a tag, or a scalar that YAML 1.1 reads otherwise than a person means it.
+    Raises InputError if the file is missing, empty, not UTF-8 or not one mapping, or if it has a key twice, a tab as
+    indentation, an alias, a tag, or a scalar that YAML 1.1 does not read as a person means it.
     """
     file = shown_as or str(path)
     try:
@@ -100,7 +100,7 @@ def load(path: Path, shown_as: str | None = None) -> Document:
 
 
 def parse(raw: bytes, file: str) -> Document:
-    """Return the mapping in ``raw``; ``file`` is what errors call it. Raises InputError as ``load`` does."""
+    """Return the mapping in ``raw``. Errors call it ``file``. Raises InputError as ``load`` does."""
     if len(raw) > MAX_BYTES:
         raise InputError(file, f"more than {MAX_BYTES >> 20} MiB", f"a file of at most {MAX_BYTES >> 20} MiB")
     try:
@@ -124,13 +124,13 @@ def parse(raw: bytes, file: str) -> Document:
 
 
 def validate(model: type[M], document: Document) -> M:
-    """Return the model of a document. Raises InputError (InputErrors where several values are wrong)."""
+    """Return the model of a document. Raises InputError (InputErrors if several values are wrong)."""
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
         details = error.errors(include_url=False)
     explained = [(detail["type"], *explain(model, document.data, detail)) for detail in details]
-    # pydantic counts a list's wrong items as missing ones: said already, item by item.
+    # pydantic also counts a list's wrong items as missing. Each item has its own error already.
     told = [path for kind, path, _ in explained if kind != "too_short"]
     errors = [
         document.error(path, *sentence)
@@ -142,10 +142,10 @@ def validate(model: type[M], document: Document) -> M:
 
 
 def _refuse_depth(text: str, file: str) -> None:
-    """Raise InputError where nesting is too deep, by the events, which need no recursion.
+    """Raise InputError if nesting is too deep. Reading YAML's events needs no recursion.
 
-    A block level takes a column at least (two levels where a list stands below its key), a flow level a bracket: most
-    files are too small for the depth to matter, and are not read twice.
+    Each block level needs at least one column (a list below its key: half a column), each flow level a bracket. So
+    most files are too small to be too deep, and are not read twice.
     """
     widest = max(map(len, text.splitlines()), default=0)
     if 2 * widest + text.count("[") + text.count("{") < _SAFE_DEPTH:
@@ -162,7 +162,7 @@ def _refuse_depth(text: str, file: str) -> None:
 
 
 class _Reader:
-    """Turns nodes into plain data, each node once."""
+    """Turns YAML nodes into plain data, each node once."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -174,8 +174,8 @@ class _Reader:
     def value(self, node: yaml.Node, path: Path_) -> Any:
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, path)
-        # compose gives an alias as the very node of its anchor, so a node met twice is one. (Scalars cannot bomb,
-        # and aliases of them are refused where the anchor's text is: they change nothing.)
+        # compose returns the anchor's own node for an alias, so a node that comes twice is an alias. (Scalars cannot
+        # make a bomb, and the text of an anchor is refused elsewhere: they change nothing.)
         if id(node) in self.seen:
             raise self.fail(node, path, "an alias (*name) of what is written here", "every value written out")
         self.seen.add(id(node))
@@ -194,7 +194,7 @@ class _Reader:
         lines: dict[str, int] = {}
         for key_node, value_node in node.value:
             key = self.key(key_node, path)
-            here = (*path, str(key))  # as text: a number in a path is an index
+            here = (*path, str(key))  # as text, since a number in a path is an index
             if str(key) in lines:
                 found = f"the key {show(str(key))} for the second time"
                 raise self.fail(key_node, here, found, f"each key once (it is in line {lines[str(key)]} already)")
@@ -239,9 +239,7 @@ class _Reader:
             return int(text)
         reading = "sixties (1:30 becomes 90)" if ":" in text else "another number than it looks"
         found = f"{show(text)[1:-1]}, which YAML 1.1 reads as {reading}"
-        raise self.fail(
-            node, path, found, "a plain decimal number or text", f'quote it where it is text: "{text[:20]}"'
-        )
+        raise self.fail(node, path, found, "a plain decimal number or text", f'quote it if it is text: "{text[:20]}"')
 
     def floating(self, node: yaml.Node, text: str, path: Path_) -> float:
         if text.lower() in _SPECIAL_FLOATS:
@@ -250,9 +248,7 @@ class _Reader:
             return float(text)
         reading = "sixties (1:30.5 becomes 90.5)" if ":" in text else "another number than it looks"
         found = f"{show(text)[1:-1]}, which YAML 1.1 reads as {reading}"
-        raise self.fail(
-            node, path, found, "a plain decimal number or text", f'quote it where it is text: "{text[:20]}"'
-        )
+        raise self.fail(node, path, found, "a plain decimal number or text", f'quote it if it is text: "{text[:20]}"')
 
     def date(self, node: yaml.Node, text: str, path: Path_) -> datetime.date:
         try:

@@ -1,4 +1,4 @@
-"""How wide and in which colours a command may print, and how far it has come: the same for all commands."""
+"""How wide and in which colours commands may print, and how they show progress: the same for all commands."""
 
 import os
 import shutil
@@ -11,33 +11,33 @@ _Item = TypeVar("_Item")
 
 _DEFAULT_WIDTH = 100
 _LEAST_WIDTH = 40
-#: Less than this is done before a bar could be read.
+#: Fewer items than this are done before anybody could read a progress bar.
 _FEWEST_TRACKED = 20
 
 
 def width() -> int:
-    """Return the width of the terminal (COLUMNS stands above it), 100 where there is none."""
+    """Return the width of the terminal; COLUMNS overrides it, and without a terminal it is 100."""
     return max(_LEAST_WIDTH, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns)
 
 
 def line_width() -> int | None:
-    """Return the width that sentences on standard output are folded to.
+    """Return the width to which sentences on standard output are folded.
 
-    None where that is no terminal and COLUMNS is not set: a file or a program gets each sentence on one line.
+    Return None if it is not a terminal and COLUMNS is not set: a file or a program gets each sentence on one line.
     """
     return width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
 
 
 def error_width() -> int | None:
-    """Return the width that sentences on standard error are folded to; None where that is no terminal."""
+    """Return the width to which sentences on standard error are folded; None if it is not a terminal."""
     return width() if sys.stderr.isatty() else None
 
 
 def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") -> str:
-    """Return words in lines of at most ``wide`` characters, broken at blanks alone; a longer word stands whole.
+    """Return words in lines of at most ``wide`` characters, broken only at blanks. A longer word stays whole.
 
-    The first line begins with ``indent``, those that follow with ``hanging``. None folds nothing. Lines that ``words``
-    has already stay lines.
+    The first line begins with ``indent``, the next ones with ``hanging``. None folds nothing. Lines that ``words``
+    already has stay lines.
     """
     if wide is None:
         return f"{indent}{words}"
@@ -56,7 +56,7 @@ def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") ->
 
 
 def wrapped(text: str, wide: int | None) -> str:
-    """Return lines folded as ``folded`` does, each below its own indent; None folds nothing."""
+    """Return lines, folded as ``folded`` does, each with its own indent. None folds nothing."""
     if wide is None:
         return text
     indents = [(line, " " * (len(line) - len(line.lstrip(" ")))) for line in text.split("\n")]
@@ -66,12 +66,12 @@ def wrapped(text: str, wide: int | None) -> str:
 
 
 def colour() -> bool:
-    """Return whether to colour: on a terminal that can, unless NO_COLOR is set (https://no-color.org)."""
+    """Return whether to use colours: on a terminal that has them, unless NO_COLOR is set (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def tracked(items: Sequence[_Item], words: str) -> Iterable[_Item]:
-    """Return the items, with a bar on stderr of how many were taken; none where that is no terminal."""
+    """Return the items, with a progress bar on stderr while they are taken. There is no bar if that is no terminal."""
     if len(items) < _FEWEST_TRACKED or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return items
     from rich.console import Console

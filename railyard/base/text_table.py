@@ -1,12 +1,12 @@
-"""Tables as text of at most a width: columns move together, then columns of words fold. Nothing is ever cut."""
+"""Tables as text within a width: first columns move together, then columns of words fold. Nothing is ever cut."""
 
 import re
 from collections.abc import Collection, Sequence
 
-#: What a cell says of which nothing is known.
+#: The text of a cell about which nothing is known.
 NOTHING = "–"
 _NARROWEST = 6
-#: A cell folds behind these, and only where that is not enough behind an underscore or a hyphen too.
+#: A cell folds after these; if that is not enough, also after an underscore or a hyphen.
 _BREAKS = re.compile(r"[^/, –]*[/, –]+|[^/, –]+")
 _MORE_BREAKS = re.compile(r"[^/, –_-]*[/, –_-]+|[^/, –_-]+")
 
@@ -26,9 +26,9 @@ def table(
     """Return the lines of a head, a rule and rows, without trailing blanks.
 
     A head may have two forms, the second for a table that is too wide, and several lines. ``right``: columns that are
-    flush right. ``words``: columns whose cells may fold, the widest first. ``optional``: columns that a table that is
-    too wide does without, if each of their cells is ``NOTHING``. ``styles`` has, for each row, the SGR code in which
-    its last cell is written.
+    flush right. ``words``: columns whose cells may fold, widest first. ``optional``: columns that are left out of a
+    table that is too wide, if each of their cells is ``NOTHING``. ``styles`` has, for each row, the SGR code of its
+    last cell.
     """
     for gap, short in ((2, False), (1, False), (2, True), (1, True)):
         shown = [head if isinstance(head, str) else head[short] for head in heads]
@@ -61,7 +61,7 @@ def _widths(rows: _Rows) -> list[int]:
 
 
 def _narrowed(rows: _Rows, room: int, words: Collection[int]) -> _Rows:
-    """Return rows whose columns of words are folded until all columns together fit into ``room``, as far as they do."""
+    """Return rows with columns of words folded until all columns together fit into ``room``, as far as possible."""
     whole = {column: ["".join(cells[column]) for cells in rows[1:]] for column in words}
     for breaks in (_BREAKS, _MORE_BREAKS):
         foldable = set(words)
@@ -77,7 +77,7 @@ def _narrowed(rows: _Rows, room: int, words: Collection[int]) -> _Rows:
 
 
 def _cell_lines(cell: str, wide: int, breaks: re.Pattern[str]) -> list[str]:
-    """Return a cell in lines of at most ``wide`` characters, as far as it can be broken."""
+    """Return a cell in lines of at most ``wide`` characters, if it can be broken so."""
     lines = [""]
     for piece in breaks.findall(cell):
         if lines[-1] and len(f"{lines[-1]}{piece}".rstrip()) > wide:
@@ -89,7 +89,7 @@ def _cell_lines(cell: str, wide: int, breaks: re.Pattern[str]) -> list[str]:
 def _laid_out(
     cells: Sequence[Sequence[str]], widths: Sequence[int], gap: int, right: Collection[int], style: str | None
 ) -> list[str]:
-    """Return one row on as many lines as its tallest cell, the last cell in its style."""
+    """Return one row on as many lines as its tallest cell has, with the last cell in its style."""
     lines = []
     for index in range(max(map(len, cells))):
         texts = [cell[index] if index < len(cell) else "" for cell in cells]
@@ -104,7 +104,7 @@ def _laid_out(
 
 
 def blocks(widths: Sequence[int], room: int) -> list[list[int]]:
-    """Return the places of the columns, as many in each block as there is room for, one at least."""
+    """Return the places of the columns in blocks, each with as many as there is room for, but at least one."""
     blocks: list[list[int]] = []
     used = 0
     for place, size in enumerate(widths):

@@ -1,4 +1,4 @@
-"""Sets variables of this process's environment for a while."""
+"""Sets environment variables of this process for a while."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 @contextlib.contextmanager
 def with_variables(variables: Mapping[str, str]) -> Iterator[None]:
-    """Have these variables set while the block runs; after it each is as it was."""
+    """Set these variables while the block runs. After it, each is as before."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

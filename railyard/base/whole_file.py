@@ -1,14 +1,14 @@
-"""Writes a file whole or not at all: whoever reads it meanwhile, or after a kill, has the old one or the new one."""
+"""Writes a file whole or not at all. Whoever reads it meanwhile, or after a kill, gets the old file or the new one."""
 
 import os
 from pathlib import Path
 
 
 def write_whole(path: Path, text: str | bytes, mode: int | None = None) -> None:
-    """Write a file by renaming a finished one over it.
+    """Write a file: first a draft, which then replaces the old one.
 
-    ``mode`` are its permissions; None for what the process gives new files. Raises OSError; nothing is left of the new
-    one then.
+    ``mode`` sets its permissions; with None it gets those of any new file of this process. Raises OSError; nothing is
+    left of the draft then.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:

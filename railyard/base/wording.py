@@ -1,4 +1,4 @@
-"""How numbers stand in a verdict's sentence: sizes, amounts of traffic, values and shares."""
+"""How a verdict's sentence writes numbers: sizes, amounts of traffic, values and shares."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ _BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def message_size(size_bytes: int) -> str:
-    """Return a message size as it is named in the field: ``4 MiB`` where it is whole, else ``1000 B``."""
+    """Return a message size as people write it: ``4 MiB`` if it is a whole number of these, else ``1000 B``."""
     for factor, name in _BINARY:
         if size_bytes >= factor and size_bytes % factor == 0:
             return f"{size_bytes // factor} {name}"
@@ -14,7 +14,7 @@ def message_size(size_bytes: int) -> str:
 
 
 def size_ranges(sizes: Sequence[int], measured: Sequence[int]) -> str:
-    """Return sizes as ranges of what was measured, both rising: ``1 B to 256 KiB and 4 MiB``."""
+    """Return sizes as ranges of the measured ones, ``1 B to 256 KiB and 4 MiB``. Both arguments must rise."""
     places = [measured.index(size) for size in sizes]
     first = [place for place in places if place - 1 not in places]
     last = [place for place in places if place + 1 not in places]
@@ -29,16 +29,17 @@ def size_ranges(sizes: Sequence[int], measured: Sequence[int]) -> str:
 
 
 def traffic(amount_bytes: float) -> str:
-    """Return an amount of traffic in 10^6 B: ``190.0 MB``; kilobytes (10^3 B) below 0.1 MB."""
+    """Return an amount of traffic in units of 10^6 B: ``190.0 MB``. Below 0.1 MB it is in kB (10^3 B)."""
     if abs(amount_bytes) < 100_000:
         return f"{amount_bytes / 1e3:.1f} kB"
     return f"{amount_bytes / 1e6:.1f} MB"
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a value with so many significant digits and no exponent in the range of the field (0.6113, 47.83, 12084).
+    """Return a value with so many significant digits, without an exponent in the usual range (0.6113, 47.83, 12084).
 
-    Sentences have four, so that a value just below its bound is not written as the bound; tables and plots have three.
+    Sentences use four digits, so that a value just below its bound does not look like the bound. Tables and plots use
+    three.
     """
     if value == 0 or not 1e-4 <= abs(value) < 1e12:
         return f"{value:.{digits}g}"
@@ -47,17 +48,17 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as per cent with one decimal: ``0.9831`` is ``98.3 %``."""
+    """Return a share in percent with one decimal: ``0.9831`` is ``98.3 %``."""
     return f"{100 * share:.1f} %"
 
 
 def counted(number_: int, noun: str, form: str = "") -> str:
-    """Return ``1 port`` or ``3 ports``; ``form`` is a format for the number: ``,`` for ``12,000 rows``."""
+    """Return ``1 port`` or ``3 ports``. ``form`` is the number's format: ``,`` gives ``12,000 rows``."""
     return f"{number_:{form}} {noun}{'' if number_ == 1 else 's'}"
 
 
 def earlier_disturbed(count: int) -> str:
-    """Return ``1 earlier measurement was disturbed``: what is said of a test that was measured again."""
+    """Return ``1 earlier measurement was disturbed``: the words for a test that was measured again."""
     return f"{count} earlier measurement{' was' if count == 1 else 's were'} disturbed"
 
 
@@ -81,12 +82,12 @@ def few(names: Sequence[str], most: int = 4) -> str:
 
 
 def places(names: Sequence[str], most: int = 8) -> str:
-    """Return ``hsn0 of n1, hsn1 of n7 and 31 more``: of more than ``most`` places the first ones, and how many more."""
+    """Return ``hsn0 of n1, hsn1 of n7 and 31 more``: at most ``most`` places, and how many more there are."""
     more = len(names) - most
     return listing([*names[:most], *([f"{more} more"] if more > 0 else [])])
 
 
 def some(sentences: Sequence[str], most: int = 8) -> str:
-    """Return sentences with semicolons between them; of more than ``most`` the first ones, and how many more."""
+    """Return sentences, separated by semicolons: at most ``most`` of them, and how many more there are."""
     more = len(sentences) - most
     return "; ".join((*sentences[:most], *([f"and {more} more of this kind"] if more > 0 else ())))

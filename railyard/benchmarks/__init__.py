@@ -1,1 +1,1 @@
-"""What each benchmark measures and moves, with the inputs and checks of applications."""
+"""What each benchmark measures and moves, and the inputs and checks of applications."""

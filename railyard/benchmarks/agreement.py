@@ -1,8 +1,8 @@
-"""What the columns of one row say of each other: a size, its time, its bandwidth and its message rate are one thing.
+"""Whether the columns of a row agree: size, time, bandwidth and message rate come from one measurement.
 
-A least value is not above a mean, and neither is above the most.
+A minimum is not above a mean, and neither is above the maximum.
 
-A row that contradicts itself was not printed so by its tool: a digit, a unit or a size of it is another one's.
+If a row contradicts itself, its tool did not print it like that: a digit, a unit or a size belongs to something else.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from railyard.benchmarks import model
 from railyard.benchmarks.table import micro
 from railyard.parsers.parsed import Cell, Table
 
-#: Columns that hold the time which a row's bandwidth was computed from, and half of what is lost of it by rounding.
+#: Columns with the time from which a row's bandwidth was computed, and half of the step to which it is rounded.
 _TIMES = ("time", "time_max", "latency")
 _HALF_A_DIGIT = 0.005
-#: Columns of which none is less than those before it.
+#: Columns in rising order: none is less than those before it.
 _RISING = (
     ("time_min", "time_avg", "time_max"),
     ("time_min", "time_typical", "time_max"),
@@ -25,15 +25,15 @@ _RISING = (
     ("min_comm", "max_comm"),
     ("bandwidth", "bandwidth_peak"),
 )
-#: The same of a message rate: IMB prints a whole number, perftest millions with six decimals, fabtests with two.
+#: The same for a message rate: IMB prints a whole number, perftest millions with six decimals, fabtests with two.
 _HALF_A_RATE = {"fabtests": 5000.0}
 _HALF_A_MESSAGE = 0.5
-#: A row whose figures have lost more than this share by rounding says nothing.
+#: If the figures of a row lost more than this share by rounding, the row says nothing.
 _TOLD_BY = 0.25
 
 
 def messages_a_time(key: str) -> int:
-    """Return how many messages a benchmark's bandwidth counts for one printed time: both ways, and IMB's Exchange 4."""
+    """Return how many messages a bandwidth counts for one printed time: one per direction, and 4 in IMB's Exchange."""
     benchmark = micro.find(key)
     moved = benchmark.traffic
     each_way = 1 if moved is None else max(moved.forward, moved.backward)
@@ -41,9 +41,9 @@ def messages_a_time(key: str) -> int:
 
 
 def contradiction(table: Table, key: str) -> str | None:
-    """Return which two figures of a row cannot both be true, the first such row; None where all agree, or none tell.
+    """Return which two figures cannot both be true, in the first such row; None if all agree, or if nothing follows.
 
-    Of several rails put together, times are the longest and bandwidths sums: nothing is said of them.
+    If a table combines several rails, its times are the longest and its bandwidths are sums: they are not compared.
     """
     if micro.find(key).rows != "sizes" or "size" not in table.columns or table.context.get("rails"):
         return None
@@ -56,7 +56,7 @@ def contradiction(table: Table, key: str) -> str | None:
 
 
 def _disordered(table: Table) -> Iterator[str]:
-    """Yield a sentence for each row that was never measured, or of which a mean is not between least and most."""
+    """Yield a sentence for each row that was never measured, or whose mean is not between minimum and maximum."""
     known = [tuple(name for name in names if name in table.columns) for names in _RISING]
     for row in table.rows:
         cells = dict(zip(table.columns, row, strict=True))
@@ -98,7 +98,7 @@ def _contradictions(table: Table, key: str) -> Iterator[str]:
             due = messages * size / 1e6
             if _differ(rate, due, rate_error / messages + _HALF_A_DIGIT / rate):
                 yield (
-                    f"{shown} at {where} and {number(messages)} messages a second contradict each other: these are "
+                    f"{shown} at {where} and {number(messages)} messages per second contradict each other: these are "
                     f"{number(due)} MB/s"
                 )
 

@@ -1,4 +1,4 @@
-"""A metric as a function of message size, and the key figures that are read off it."""
+"""A metric as a function of message size, and the key figures that are read from it."""
 
 import math
 import statistics
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Curve:
     """One value per message size: sizes in bytes, rising; values finite, in ``unit``.
 
-    Raises ValueError where the lengths differ, sizes do not rise, or a value is not finite.
+    Raises ValueError if the lengths differ, sizes do not rise, or a value is not finite.
     """
 
     metric: str
@@ -31,14 +31,14 @@ class Curve:
                 raise ValueError(f"{self.metric}: the value at {size} B is {value}, not a finite number")
 
     def at(self, size_bytes: int) -> float:
-        """Return the value at exactly this size. Raises KeyError where the curve lacks it: nothing is interpolated."""
+        """Return the value at exactly this size. Raises KeyError if the curve lacks it: nothing is interpolated."""
         try:
             return self.values[self.sizes.index(size_bytes)]
         except ValueError:
             raise KeyError(f"{self.metric}: no value at {size_bytes} B") from None
 
     def from_size(self, size_bytes: int) -> "Curve | None":
-        """Return the part at and above a size, or None where there is none."""
+        """Return the part from a size on, or None if there is none."""
         pairs = [(s, v) for s, v in zip(self.sizes, self.values, strict=True) if s >= size_bytes]
         if not pairs:
             return None
@@ -46,9 +46,9 @@ class Curve:
 
 
 def median(passes: Sequence[Curve]) -> Curve:
-    """Return the median of several passes at each size: one stall of the machine in one pass does not count.
+    """Return the median of several passes at each size. A stall of the machine in one pass then does not count.
 
-    Raises ValueError for no pass, and where passes differ in metric, unit or sizes.
+    Raises ValueError without a pass, and if passes differ in metric, unit or sizes.
     """
     if not passes:
         raise ValueError("no pass to take the median of")
@@ -61,7 +61,7 @@ def median(passes: Sequence[Curve]) -> Curve:
 
 
 def peak(curve: Curve) -> tuple[int, float]:
-    """Return (size in bytes, value) of the largest value; the smallest such size where several tie."""
+    """Return (size in bytes, value) of the largest value; if several are equal, with the smallest size."""
     best = max(curve.values)
     return curve.sizes[curve.values.index(best)], best
 
@@ -74,9 +74,9 @@ def largest(curve: Curve) -> tuple[int, float]:
 def n_half(curve: Curve, plateau: float) -> float:
     """Return N½ in bytes: the message size at which half of ``plateau`` is reached.
 
-    Linear between the two sizes around the last rise through the half (a curve on a token-bucket shaper may pass
-    it early, fall and pass again: the last passage is the one that lasts); the smallest size where the
-    whole curve lies above it, infinity where its end lies below.
+    It is linear between the two sizes around the last rise through the half. (On a token-bucket shaper a curve may pass
+    it early, fall, and pass it again: the last one counts.) It is the smallest size if the whole curve is above the
+    half, and infinity if the end of the curve is below it.
 
     Source: R. W. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994) 389-398.
     """

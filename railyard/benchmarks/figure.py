@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A key figure in its unit; ``size`` is the message size in bytes that it was read at, where it has one.
+    """A key figure in its unit. ``size`` is the message size in bytes at which it was read, if it has one.
 
-    ``computed``: it was made for a replay, and no source printed it.
+    ``computed``: it was computed for a replay, and no source printed it.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """What each benchmark's numbers mean: which curves a table gives, and the key figures that stand for them.
 
-The table of benchmarks is ``table.micro``, the bytes that a run moves are ``moved_bytes``.
+The table of benchmarks is in ``table.micro``, the bytes that a run moves in ``moved_bytes``.
 Nothing here reads a file, the clock or the host.
 """
 
@@ -17,20 +17,20 @@ from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of
 from railyard.parsers.parsed import Table
 
-#: An output may print a benchmark's name in other case than its key.
+#: An output may print a benchmark's name with other capitals than its key has.
 _KEYS: Mapping[str, str] = MappingProxyType({key.lower(): key for key in reversed([*BENCHMARKS])})
 
 
 def is_part(table: Table) -> bool:
-    """Return whether a table is of a part of a run, and no result: what WRF took to write its files, MILC's solver."""
+    """Return whether a table is of a part of a run, and not a result: WRF's time for writing files, MILC's solver."""
     return tool_of(table.tool).is_part(table)
 
 
 def key_of(table: Table) -> str | None:
-    """Return the key of the benchmark that a table says it is of; None where it names none, or none that is known.
+    """Return the key of the benchmark that a table names; None if it names none, or an unknown one.
 
-    A bidirectional test of perftest is a benchmark of its own; NetPIPE's rows without its sentence are a ping-pong;
-    a class of NPB is another problem. What WRF took to write its files, or for a nest, and MILC for a part, is none.
+    A bidirectional test of perftest is a separate benchmark. NetPIPE's rows without its sentence are a ping-pong. Each
+    class of NPB is another problem. Times of WRF for files or a nest, and of MILC for a part, are not benchmarks.
     """
     if is_part(table):
         return None
@@ -42,15 +42,15 @@ def key_of(table: Table) -> str | None:
 
 
 def curves(table: Table, key: str) -> tuple[Curve, ...]:
-    """Return one curve a metric, in the order of the benchmark's table, units as declared.
+    """Return one curve per metric, in the order of the benchmark's table, with the declared units.
 
-    Size 0 counts for a latency alone; a table without sizes (a barrier, an application) gives a curve of the one size
-    0, its rows reduced as the benchmark says. A metric that this release does not print is left out where it is
-    optional.
+    Size 0 counts only for a latency. A table without sizes (a barrier, an application) gives a curve with the single
+    size 0; its rows are reduced as the benchmark says. If this release does not print an optional metric, it is left
+    out.
 
-    Raises ValueError where the table is another benchmark's (IMB 2021.11 runs all benchmarks when the name is
-    misspelt), lacks a declared column, prints another unit, has no row above size 0 for it, a cell without a number,
-    or sizes that do not rise (several groups or a mixed table: not one curve).
+    Raises ValueError if the table is another benchmark's (IMB 2021.11 runs all benchmarks if a name is misspelt), or if
+    it lacks a declared column, has another unit, no row above size 0 for it, a cell without a number, or sizes that do
+    not rise (several groups or a mixed table: not one curve).
     """
     if find(key).rows == "pairs":
         return pair_table.curves(table, key)
@@ -72,9 +72,9 @@ def curves(table: Table, key: str) -> tuple[Curve, ...]:
 
 
 def of_one_pair(curve: Curve, key: str, node_pairs: int) -> Curve:
-    """Return the share of one pair of nodes of a sum over several disjoint ones; any other curve as it is.
+    """Return the share of one pair of nodes, if a curve is a sum over several disjoint ones; any other curve as it is.
 
-    Limits, floors and references are of one pair of nodes.
+    Limits, floors and references are for one pair of nodes.
     """
     if node_pairs < 2 or not find(key).sums_pairs or curve.metric not in (BANDWIDTH, MESSAGE_RATE):
         return curve
@@ -84,10 +84,10 @@ def of_one_pair(curve: Curve, key: str, node_pairs: int) -> Curve:
 def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Figure, ...]:
     """Return the few numbers that stand for a run's curves.
 
-    ``small_message_latency``: at the smallest size that is not 0 (at 0 where there is no other). ``peak``: for a
-    ping-pong the value at the largest size, since on a token-bucket shaper its middle sizes read too high; else the
-    largest value at sizes from ``peak_from`` bytes, where the link's limit holds. ``n_half``: message size in bytes
-    at half of that peak, left out where the curve ends below it. ``message_rate``: the largest. A collective also has
+    ``small_message_latency``: at the smallest size above 0 (at 0 if there is no other). ``peak``: for a ping-pong the
+    value at the largest size, since on a token-bucket shaper its middle sizes are too high; else the largest value at
+    sizes from ``peak_from`` bytes, where the link's limit holds. ``n_half``: message size in bytes at half of that
+    peak, left out if the curve ends below it. ``message_rate``: the largest. A collective also has
     ``large_message_latency``. A single figure stands for itself.
     """
     found: list[Figure] = []
@@ -103,7 +103,7 @@ def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Fi
             size, value = largest(curve) if each.shape == "pingpong" else peak(curve.from_size(peak_from) or curve)
             found.append(Figure("peak", value, curve.unit, size))
             half = n_half(curve, value)
-            if half != float("inf") and len(curve.sizes) > 1:  # of one size it is not known where half is reached
+            if half != float("inf") and len(curve.sizes) > 1:  # with one size we cannot know where half is reached
                 found.append(Figure("n_half", half, "B", None))
         else:
             size, value = peak(curve)
@@ -112,10 +112,10 @@ def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Fi
 
 
 def _other_benchmark(table: Table, key: str) -> str | None:
-    """Return what the table says it is where that is not this key; None where it agrees or says nothing.
+    """Return the benchmark that the table names, if it is not this key; None if it agrees or says nothing.
 
-    What a table without a word of it is taken for agrees with all: NetPIPE's rows come on stderr, the sentence that
-    names the mode on stdout, and only one that was read counts.
+    The default for a table that names none agrees with all keys: NetPIPE prints its rows on stderr and the sentence
+    that names the mode on stdout. The mode counts only if that sentence was read.
     """
     benchmark, (of, _, name) = find(key), key.partition("/")
     if table.tool != of:
@@ -145,7 +145,7 @@ def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:
 
 
 def _reduced(table: Table, key: str, each: Metric, column: str) -> float:
-    """Return the one figure of a table whose rows are repetitions. Raises ValueError where a row holds no number."""
+    """Return the one figure of a table whose rows are repetitions. Raises ValueError if a row has no number."""
     rows = find(key).rows
     values: list[float] = []
     for number, value in enumerate(table.column(column), start=1):

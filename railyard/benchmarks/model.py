@@ -1,4 +1,4 @@
-"""What a benchmark's entry says: its metrics, its traffic, and whether its values sum several pairs."""
+"""What a benchmark's entry says: its metrics, its traffic, and whether its values are sums over several pairs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from railyard.parsers.parsed import Table
 Shape = Literal["pingpong", "stream", "one-of-two", "collective", "latency", "figure"]
 Better = Literal["higher", "lower"]
 Rows = Literal["sizes", "best", "worst", "last", "mean", "mean-after-first", "pairs"]
-#: Whether a link bounds a bandwidth, and the way between two nodes a latency: always; only where each rank has a node
-#: of its own, since two ranks may else share one; never.
+#: Whether a link bounds a bandwidth, and the way between two nodes a latency: always; only if each rank has its own
+#: node, since otherwise two ranks may share one; never.
 Bounded = Literal["always", "one-rank-a-node", "never"]
 
-#: How a run is assessed (``railyard.verdict.sizes``): by message sizes; as an application, whose figure is set by
-#: processors and memory too, and by the number of nodes, or whose rings and collectives are of all ranks at once and
-#: have no message sizes; by pairs of nodes; as a collective
-#: between GPUs, by message sizes, whose bounds are not those of a link alone.
-AssessedBy = Literal["sizes", "application", "node_pairs", "gpus"]
-#: Where a tool's repetitions come from, and with them the bytes of a run: it prints them; its check tells it how many
-#: to make; nobody knows them, and the path of its runs is what the counters show alone.
+#: How a run is assessed (``railyard.verdict.sizes``): by message sizes; as an application, whose figure also depends on
+#: processors, memory and the number of nodes, or whose rings and collectives use all ranks at once and have no message
+#: sizes; by pairs of nodes; as a collective between GPUs, by message sizes, where not only a link sets the bounds; as
+#: such a collective between two nodes at a time, each a step of one job.
+AssessedBy = Literal["sizes", "application", "node_pairs", "gpus", "gpu_pairs"]
+#: How we know a tool's repetitions, and with them the bytes of a run: the tool prints them; its check sets them; nobody
+#: knows them, and only the counters show the path of its runs.
 RepetitionsFrom = Literal["printed", "told", "nowhere"]
 
-#: What bounds a copy within a node: the slot of a GPU, or what connects two GPUs.
+#: What bounds a copy within a node: a GPU's slot, or what connects two GPUs.
 Within = Literal["", "slot", "gpu-link"]
 
-#: Who cannot leave a collective before the bytes of all have moved: every rank; each rank its own part alone, so that
-#: the first is ready when a part has moved; one rank.
+#: Who has to wait in a collective: every rank, for the bytes of all; each rank only for its own part, so that the first
+#: one leaves when a part has moved; one rank.
 Waits = Literal["all", "own", "one"]
 
 BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
@@ -36,12 +36,11 @@ BANDWIDTH, LATENCY, MESSAGE_RATE = "bandwidth", "latency", "message_rate"
 class Metric:
     """One printed quantity: the first of ``columns`` that a table has, in ``unit``.
 
-    ``directions`` 1: bytes one way; 2: the sum of both ways. ``shape`` decides which floors hold: a ping-pong, one
-    message at a time, never takes a stream's, nor does ``one-of-two``, one direction of two that are loaded at once; a
-    ``figure`` has no message sizes and takes none. ``optional``: some
-    releases do not print it. ``coarse``: printed with so few decimals that a short run reads 0. ``bounded``: whether
-    what moves between two nodes bounds it. ``of_peak``: it is work in double precision, which the processors' peak
-    bounds.
+    ``directions`` 1: bytes one way; 2: the sum of both ways. ``shape`` decides which floors hold. A stream's floor
+    never holds for a ping-pong (one message at a time), nor for ``one-of-two`` (one of two directions that are loaded
+    at once). A ``figure`` has no message sizes and no floor. ``optional``: some releases do not print it. ``coarse``:
+    it has so few decimals that a short run prints 0. ``bounded``: whether what moves between two nodes bounds it.
+    ``of_peak``: it is work in double precision, which the processors' peak bounds.
     """
 
     name: str
@@ -57,35 +56,35 @@ class Metric:
 
     @property
     def is_bandwidth(self) -> bool:
-        """Whether it is bytes a second, whatever its name."""
+        """Whether it is bytes per second, whatever its name."""
         return self.unit == "MB/s"
 
     def is_bounded(self, ranks_per_node: int | None) -> bool:
-        """Return whether the link between two nodes bounds it with so many ranks on each; None: not known."""
+        """Return whether the link between two nodes bounds it with so many ranks on each (None: unknown)."""
         return self.bounded == "always" or (self.bounded == "one-rank-a-node" and ranks_per_node == 1)
 
 
 def bandwidth(shape: Shape, directions: int = 1) -> Metric:
-    """Return the bandwidth of a table's column of that name, in MB/s."""
+    """Return the bandwidth from a table's column of that name, in MB/s."""
     return Metric(BANDWIDTH, ("bandwidth",), "MB/s", shape, "higher", directions)
 
 
 def latency(shape: Shape, *columns: str) -> Metric:
-    """Return the time of a message in us, from the first of these columns that is there."""
+    """Return the time per message in us, from the first of these columns that is there."""
     return Metric(LATENCY, columns, "us", shape, "lower")
 
 
 def message_rate(optional: bool = False) -> Metric:
-    """Return the messages a second of a table's column of that name."""
+    """Return the messages per second from a table's column of that name."""
     return Metric(MESSAGE_RATE, ("message_rate",), "1/s", "stream", "higher", optional=optional)
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """How many messages one printed repetition moves between a pair, first to second rank and back.
+    """How many messages one printed repetition moves between a pair, from the first rank to the second and back.
 
-    ``window``: messages in flight, sent for each of those, where the benchmark has a window (its default); else None.
-    ``trials``: how often the printed count of repetitions is made.
+    ``window``: how many messages in flight are sent for each of those: the default of a benchmark with a window, else
+    None. ``trials``: how often the printed number of repetitions is run.
     """
 
     forward: int
@@ -98,9 +97,9 @@ class Traffic:
 class LeastVector:
     """What no algorithm of a collective can avoid, in units of its size S, for n nodes of p ranks each.
 
-    ``sent`` and ``received`` are of the first node. ``rooted``: that is the root, and every other node's are those
-    exchanged; else all nodes' are alike. ``whole``: messages are of S or more, whatever the algorithm; else one may cut
-    the vector into n parts. ``waits``: who cannot leave before all of it has moved.
+    ``sent`` and ``received`` are the first node's. ``rooted``: the first node is the root, and every other node has
+    these two exchanged; otherwise all nodes are alike. ``whole``: messages have S bytes or more with any algorithm;
+    otherwise an algorithm may cut the vector into n parts. ``waits``: who cannot leave before all of it has moved.
     """
 
     sent: Callable[[int, int], float]
@@ -112,10 +111,10 @@ class LeastVector:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """The Spack package that gives a tool: ``path`` in its prefix is its executable, or the folder of several.
+    """The Spack package of a tool: ``path`` in its prefix is its executable, or the folder with several.
 
-    ``executables`` are glob patterns below ``path`` (the path itself where it is the executable), each of which must
-    match at least one executable file. ``uses_mpi`` is False for one that talks to the fabric or the memory itself.
+    ``executables`` are glob patterns below ``path`` (the path itself if it is the executable). Each must match at least
+    one executable file. ``uses_mpi`` is False for a tool that uses the fabric or the memory directly.
     """
 
     name: str
@@ -130,7 +129,7 @@ class Package:
 
 
 def printed_benchmark(table: Table) -> str | None:
-    """Return the benchmark that a table names; None where it names none."""
+    """Return the benchmark that a table names; None if it names none."""
     return None if table.benchmark is None else table.benchmark.removeprefix("Multi-")
 
 
@@ -143,7 +142,7 @@ def _not_known(repetitions: int, warm_up: int | None, version: str | None) -> in
 
 
 def as_printed(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
-    """Return the repetitions of a tool that makes no others than those that it prints."""
+    """Return the repetitions of a tool that makes only those that it prints."""
     return repetitions
 
 
@@ -151,17 +150,17 @@ def as_printed(repetitions: int, warm_up: int | None, version: str | None) -> in
 class Tool:
     """What all benchmarks of a tool have in common.
 
-    ``package`` None: Spack has none, or nobody builds it. ``said``: the part of a key behind the tool that a table is
-    of, None where it does not say; ``unsaid``: which one such a table is taken for. ``is_part``: the table is of a part
-    of a run, and no result. ``from_device``: the buffers lay in the memory of an accelerator.
+    ``package`` None: Spack has none, or nobody builds it. ``said``: the part of the key after the tool's name, from a
+    table; None if the table does not say it. ``unsaid``: what such a table is taken for. ``is_part``: the table is of a
+    part of a run and not a result. ``from_device``: the buffers were in the memory of an accelerator.
 
-    ``at_most``: how often a row was measured with all warm-ups, of its printed (or told) repetitions, the warm-ups
-    that the tool was told, and its printed version; None where that is not known. ``first_exchanges``: ping-pongs of
-    the first size, once a run. ``sizes_a_doubling``: how many sizes it measures from one power of two to the next.
-    ``end_line``: what it prints when all is done, where a table does not show its own end; empty for none.
-    ``doubles``: each of its sizes is twice the one before, 1 after 0, whatever it is told. ``has_no_end``: nothing that
-    it prints shows that a row was the last. ``between_gpus``: what it measures is bounded by its nodes' GPUs and NICs,
-    and by no link alone.
+    ``at_most``: how often a row was measured with all warm-ups, from its printed (or set) repetitions, the warm-ups
+    that the tool was set to, and its printed version; None if that is unknown. ``first_exchanges``: ping-pongs of the
+    first size, once per run. ``sizes_a_doubling``: how many sizes it measures from one power of two to the next.
+    ``end_line``: what it prints when all is done, if a table does not show its own end; else empty.
+    ``doubles``: each of its sizes is twice the one before (1 after 0), whatever its options. ``has_no_end``: nothing
+    in its output shows that a row was the last. ``between_gpus``: its nodes' GPUs and NICs bound what it measures, not
+    only a link.
     """
 
     name: str
@@ -182,25 +181,26 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One benchmark: its metrics, its traffic (None where bytes have no closed form), and whether it sums pairs.
+    """One benchmark: its metrics, its traffic (None if its bytes have no closed form), and whether it sums pairs.
 
-    ``rows``: what the rows of a table are: message sizes, or one figure several times, of which best, worst, last,
-    the mean or the mean without the first row stands for the run, or pairs of nodes
-    (``railyard.benchmarks.node_pairs``). ``pingpong``: half a round trip between two ranks is its latency.
-    ``reported``: why its values are shown and judged only where a reference names them; None where they must be judged.
-    ``payload``: False where a run moves none, so that no counter can show its path.
-    ``within_node``: the ranks of a pair share a node, and no fabric is meant to carry anything.
-    ``of_link``: False where no link sets the bandwidth alone, so that the floors of its class do not hold.
-    ``too_little``: it moves less than a counter can tell from what the start of a job moves.
-    ``assessed``: how a run of it is assessed. ``least``: what a collective must move whatever its algorithm.
-    ``physics``: where what is known of its computation is, "module:name" in ``railyard.benchmarks.apps``
+    ``rows``: what the rows of a table are: message sizes; or one figure several times, where the best, worst, last,
+    mean, or mean without the first row stands for the run; or pairs of nodes (``railyard.benchmarks.node_pairs``).
+    ``pingpong``: its latency is half a round trip between two ranks.
+    ``reported``: why its values are only shown unless a reference names them; None if they must be judged.
+    ``payload``: False if a run moves none, so that no counter can show its path.
+    ``within_node``: the ranks of a pair share a node, and no fabric should carry anything.
+    ``of_link``: False if not only the link sets the bandwidth, so that the floors of its class do not hold.
+    ``too_little``: it moves too little for a counter to tell it from what the start of a job moves.
+    ``assessed``: how its runs are assessed. ``least``: what a collective must move with any algorithm.
+    ``physics``: where the facts about its computation are, "module:name" in ``railyard.benchmarks.apps``
     (``railyard.benchmarks.physics``). ``every_node``: each node ran it by itself, and a row is a node.
-    ``of_halves``: of one half of a network against the other. ``printed``: what an output says of it, where that is
-    less than its key. ``doubled_in``: the file of the tool whose sizes are of both directions together.
-    ``grows``: its problem is made for the nodes that there are; else it is one problem, on any nodes.
-    ``signature``: a report draws its bandwidth over the time of a message. ``in_gpu``: its buffers lie in the memory of
-    GPUs, at one end at least, so that the GPUs' slots bound it, too. ``within``: what carries it within a node, between
-    a GPU and the processors or between two GPUs; empty for what no such link bounds.
+    ``of_halves``: one half of a network against the other. ``printed``: what an output says about it, if that is less
+    than its key. ``doubled_in``: the file of the tool whose sizes count both directions together.
+    ``grows``: its problem grows with the number of nodes; otherwise it is one problem, on any number of nodes.
+    ``signature``: a report plots its bandwidth over the time of a message. ``in_gpu``: its buffers are in the memory of
+    GPUs, at least at one end, so the GPUs' slots bound it too. ``every_gpu``: all GPUs of its nodes take part, each
+    with its own rank. ``within``: what carries it within a node, between a GPU and the processors or between two GPUs;
+    empty if no such link bounds it.
     """
 
     key: str
@@ -224,6 +224,7 @@ class Benchmark:
     grows: bool = False
     signature: bool = False
     in_gpu: bool = False
+    every_gpu: bool = False
     within: Within = ""
 
     @property
@@ -233,12 +234,12 @@ class Benchmark:
 
     @property
     def printed_key(self) -> str:
-        """Return the key that an output of this benchmark has by itself."""
+        """Return the key that an output of this benchmark gives by itself."""
         return self.key if self.printed is None else f"{self.tool}/{self.printed}"
 
     @property
     def no_payload(self) -> str | None:
-        """Return why a counter cannot show the path of a run, or None where it can."""
+        """Return why a counter cannot show the path of a run, or None if it can."""
         if not self.payload:
             return f"{self.key} moves no payload"
         if self.too_little:
@@ -247,5 +248,5 @@ class Benchmark:
 
     @property
     def is_application(self) -> bool:
-        """Whether it is an application, no measurement of the network itself."""
+        """Whether it is an application, not a measurement of the network itself."""
         return self.assessed == "application"

@@ -1,4 +1,4 @@
-"""The payload bytes that a benchmark's printed rows moved on each node, least and most."""
+"""The payload bytes that a benchmark's printed rows moved on each node: at least, and at most."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from railyard.parsers.parsed import Table
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Payload bytes that leave and reach the FIRST node; the second node's are the same, exchanged."""
+    """Payload bytes that leave and reach the FIRST node. The second node has the same, exchanged."""
 
     tx: int
     rx: int
@@ -22,14 +22,14 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Repetitions:
-    """How often a tool that prints no repetitions was told to measure each size, and to warm up before."""
+    """How often a tool that prints no repetitions was set to measure each size, and to warm up before it."""
 
     measured: int
     warm_up: int
 
 
 def pairs_of(table: Table, key: str) -> int:
-    """Return how many pairs of ranks a table's values are the sum of: 1 but for the multi-pair benchmarks."""
+    """Return over how many pairs of ranks a table's values are summed: 1 except for multi-pair benchmarks."""
     if not find(key).sums_pairs:
         return 1
     printed, ranks = table.context.get("pairs"), table.context.get("ranks")
@@ -39,7 +39,7 @@ def pairs_of(table: Table, key: str) -> int:
 
 
 def rails_of(table: Table) -> int:
-    """Return how many rails' pairs of processes a table is put together of (``parsers.rail_parts``), 1 as a rule."""
+    """Return from how many rails' pairs of processes a table is combined (``parsers.rail_parts``); usually 1."""
     rails = table.context.get("rails")
     return rails if isinstance(rails, int) else 1
 
@@ -49,9 +49,10 @@ def _both_ways(traffic: Traffic, count: int) -> Moved:
 
 
 def moved_bytes(key: str, size: int, repetitions: int, window: int | None = None, pairs: int = 1) -> Moved | None:
-    """Return the payload bytes of one printed row, without warm-ups: a lower bound; None for no closed form.
+    """Return the payload bytes of one printed row without warm-ups, a lower bound; None if there is no closed form.
 
-    One rank a node, or ``pairs`` of them, first ranks on the first node. ``window`` None is the tool's default.
+    There is one rank per node, or ``pairs`` of them, the first ranks on the first node. ``window`` None is the tool's
+    default.
     """
     traffic = find(key).traffic
     if traffic is None:
@@ -71,18 +72,17 @@ def moved_at_most(
     warm_up: int | None = None,
     version: str | None = None,
 ) -> Moved | None:
-    """Return the payload bytes of one printed row with all warm-ups; None where they are not known.
+    """Return the payload bytes of one printed row with all warm-ups; None if these are unknown.
 
-    ``warm_up``: how many repetitions the tool was told to make before the measured ones; ``version``: the tool's, which
-    decides how often it warms up. Ping-pongs that come once a
-    run are not in it: ``moved_by`` adds them.
+    ``warm_up``: how many repetitions the tool was set to make before the measured ones. ``version``: the tool's, which
+    decides how often it warms up. Ping-pongs that happen once per run are not counted here: ``moved_by`` adds them.
     """
     most = tool_of(find(key).tool).at_most(repetitions, warm_up, version)
     return None if most is None else moved_bytes(key, size, most, window, pairs)
 
 
 def repetitions_of(table: Table, told: Repetitions | None) -> tuple[int, ...] | None:
-    """Return how often each row was measured: as printed, else as the tool was told; None where neither says it."""
+    """Return how often each row was measured: as printed, else as the tool was set to; None if both are unknown."""
     name = next((each for each in ("repetitions", "iterations") if each in table.columns), None)
     if name is not None:
         printed = table.column(name)
@@ -100,12 +100,13 @@ def moved_by(
     *,
     beside: int = 0,
 ) -> tuple[Moved, Moved | None] | None:
-    """Return the least and the most payload bytes that a whole table's run moved; None for no closed form.
+    """Return the least and the most payload bytes that a whole table's run moved; None if there is no closed form.
 
-    A benchmark of several pairs of ranks had them on ``node_pairs`` disjoint pairs of nodes: the bytes are one's.
-    ``told`` is how often a tool that prints no repetitions (OSU) was told to measure. The most is None where warm-ups
-    are not known. ``beside`` bytes are added to each message of the most, for its headers. A row that IMB gave up
-    (time-out) has moved bytes too and is in neither. NetPIPE's np.out prints no repetitions and gives None.
+    A benchmark with several pairs of ranks had them on ``node_pairs`` disjoint pairs of nodes: the bytes are those of
+    one pair. ``told`` is how often a tool that prints no repetitions (OSU) was set to measure. The most is None if
+    warm-ups are unknown. ``beside`` bytes are added to each message of the most, for its headers. A row that IMB gave
+    up (time-out) moved bytes too, but neither number counts them. NetPIPE's np.out prints no repetitions and gives
+    None.
     """
     traffic, sent, received = find(key).traffic, table.context.get("bytes_sent"), table.context.get("bytes_received")
     if traffic is not None and isinstance(sent, int) and isinstance(received, int):  # the tool counts them itself
@@ -143,7 +144,7 @@ def least_moved(
     """Return the least payload bytes that the first node sent and received in all printed rows.
 
     A benchmark of pairs has the ranks of the first half of the nodes on one side, so its pairs of nodes are disjoint.
-    Of a collective that has no known lower bound: nothing, and then nothing is proven by it.
+    For a collective without a known lower bound it is nothing, and then it proves nothing.
     """
     if find(key).traffic is not None:
         both = moved_by(table, key, window, told, node_pairs=max(1, nodes // 2))
@@ -163,9 +164,9 @@ def least_moved(
 
 
 def is_mirrored(key: str, node: int, nodes: int) -> bool:
-    """Return whether a node (0 is the first) moved what the first did the other way round, else the same.
+    """Return whether a node (0 is the first) moved the same as the first node, but in opposite directions.
 
-    Of pairs the second half of the nodes is the other side; of a collective with a root all but the root are.
+    With pairs, this is the second half of the nodes; in a collective with a root, all nodes but the root.
     """
     if find(key).traffic is not None:
         return nodes > 1 and node >= nodes // 2
@@ -174,7 +175,7 @@ def is_mirrored(key: str, node: int, nodes: int) -> bool:
 
 
 def parts_of_a_vector(key: str, nodes: int) -> int:
-    """Return into how many messages an algorithm may cut what one size stands for: 1 but for some collectives."""
+    """Return into how many messages an algorithm may cut the vector of one size: 1 except for some collectives."""
     if find(key).traffic is not None:
         return 1
     least = find(key).least

@@ -1,8 +1,9 @@
-"""What a table of railyard-pairs says of a run: every pair's figures, the curves that are judged, and the bytes moved.
+"""What a table of railyard-pairs says about a run: each pair's figures, the curves that are judged, the bytes moved.
 
-A table has a row a pair and one message size. What stands for it is what is worst: the slower direction of the slowest
-pair, since one bad cable of a thousand is what all pairs are measured for. A bisection is the exception: a pair alone
-says little there, the mean over all pairs and rounds is the bandwidth per node with one half against the other.
+A table has one row per pair and one message size. The worst value stands for the run: the slower direction of the
+slowest pair. After all, pairs are measured to find one bad cable among a thousand. A bisection is the exception, since
+a single pair says little there: the mean over all pairs and rounds is the bandwidth per node, one half of the nodes
+against the other.
 """
 
 import statistics
@@ -15,7 +16,7 @@ from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
 from railyard.parsers.pairs import ALONE, ONE_RAIL
 from railyard.parsers.parsed import Cell, Table
 
-#: What stands for a run, by benchmark and metric.
+#: Which value stands for a run, by benchmark and metric.
 FIGURES = {
     (PAIRS, BANDWIDTH): "slowest_pair",
     (PAIRS, LATENCY): "slowest_latency",
@@ -28,7 +29,7 @@ FIGURES = {
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One measured pair: host names, MB/s (10^6 B/s) from first to second and back, us of half a round trip."""
+    """One measured pair: host names, MB/s (10^6 B/s) from the first to the second and back, half a round trip in us."""
 
     round: int
     first: str
@@ -44,7 +45,7 @@ class Pair:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Both hosts, in no order."""
+        """Both hosts, without an order."""
         return frozenset((self.first, self.second))
 
 
@@ -54,17 +55,17 @@ def hosts_of(table: Table) -> tuple[str, ...]:
 
 
 def is_of_all(table: Table) -> bool:
-    """Return whether a table is of all pairs, in rounds; a sample, a bisection, a measurement of suspects is none."""
+    """Return whether a table is of all pairs, in rounds, and not a sample, a bisection or a measurement of suspects."""
     return f"pairs/{table.benchmark}" == PAIRS and not is_sample(table)
 
 
 def is_sample(table: Table) -> bool:
-    """Return whether a table is of some of all pairs, in rounds."""
+    """Return whether a table is of only some of all pairs, in rounds."""
     return bool(table.context.get("sample"))
 
 
 def is_again(table: Table) -> bool:
-    """Return whether a table is of a later step of a run: suspects, these over one rail, or more of a sample."""
+    """Return whether a table is of a later step of a run: suspects, suspects over one rail, or more of a sample."""
     return table.benchmark in (ALONE, ONE_RAIL) or is_sample(table)
 
 
@@ -74,10 +75,10 @@ def over_all(tables: Iterable[Table]) -> tuple[Table, ...]:
 
 
 def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
-    """Return tables of the same program over several groups of nodes as one, whose ranks are those of ``hosts``.
+    """Return tables of the same program over several groups of nodes as one table, whose ranks are those of ``hosts``.
 
-    The rounds of a table follow those of the one before it. Raises ValueError where there is no table, where a table's
-    host is none of ``hosts``, or where the program was told something else.
+    The rounds of a table follow those of the one before it. Raises ValueError if there is no table, if a host is not
+    among ``hosts``, or if the program had different settings.
     """
     if not tables:
         raise ValueError("found no table, expected that of a group of nodes")
@@ -92,7 +93,7 @@ def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
         for pair in pairs_of(table):
             unknown = next((host for host in (pair.first, pair.second) if host not in places), None)
             if unknown is not None:
-                raise ValueError(f"{unknown} is in a table of a group, and in no group")
+                raise ValueError(f"{unknown} is in the table of a group, but not in any group")
             a, b = places[pair.first], places[pair.second]
             ways = (pair.forward_mb_s, pair.backward_mb_s)
             rows.append((rounds + pair.round, *sorted((a, b)), *(ways if a < b else ways[::-1]), pair.latency_us))
@@ -102,12 +103,12 @@ def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
     return replace(first, rows=tuple(rows), complete=complete, context=context)
 
 
-#: What the program is told besides its rounds.
+#: The settings of the program besides its rounds.
 _TOLD = ("size", "window", "repeats", "warm_up", "exchanges", "exchange_bytes")
 
 
 def pairs_of(table: Table) -> tuple[Pair, ...]:
-    """Return the pairs in the order of the rows. Raises ValueError for a row that holds no numbers."""
+    """Return the pairs in the order of the rows. Raises ValueError for a row without numbers."""
     hosts = hosts_of(table)
     found = []
     for line, row in enumerate(table.rows, start=1):
@@ -122,10 +123,11 @@ def pairs_of(table: Table) -> tuple[Pair, ...]:
 
 
 def curves(table: Table, key: str) -> tuple[Curve, Curve]:
-    """Return bandwidth (MB/s, one way, at the size of its messages) and latency (us), each as what stands for the run.
+    """Return bandwidth (MB/s, one way, at its message size) and latency (us), each with the value that stands for the
+    run.
 
-    Raises ValueError where the table is another measurement's, a row holds no number, or two ranks shared a node that
-    should not have.
+    Raises ValueError if the table is of another measurement, a row has no number, or two ranks shared a node against
+    the rules.
     """
     if key != f"pairs/{table.benchmark}":
         raise ValueError(f"{key}: the table is of pairs/{table.benchmark}")
@@ -149,7 +151,7 @@ def curves(table: Table, key: str) -> tuple[Curve, Curve]:
 
 
 def fastest(table: Table) -> Curve:
-    """Return the fastest pair's faster direction as a curve of one size: it must be possible too."""
+    """Return the fastest pair's faster direction as a curve with one size. It must be possible too."""
     best = max(max(pair.forward_mb_s, pair.backward_mb_s) for pair in pairs_of(table))
     size = table.context["size"]
     assert isinstance(size, int)  # curves() has refused any other
@@ -159,17 +161,17 @@ def fastest(table: Table) -> Curve:
 def with_more(table: Table, steps: Iterable[Table]) -> Table:
     """Return a sample with the rows of its later steps; any other table as it is.
 
-    Raises ValueError where the program was told something else in a later step, or a row holds no numbers.
+    Raises ValueError if the program had different settings in a later step, or if a row has no numbers.
     """
     more = [step for step in steps if is_sample(step)]
     return merged([table, *more], hosts_of(table)) if is_sample(table) and more else table
 
 
 def with_alone(table: Table, steps: Iterable[Table]) -> Table:
-    """Return the table with the better value of each direction where a pair was measured again in a later step.
+    """Return the table with the better value of each direction, if a pair was measured again in a later step.
 
-    Pairs that measure at once may meet on one link of a healthy network with static routes, and a pair may have had a
-    bad moment; a pair that is slow alone too is slow. Of a step that repeats a pair the median counts.
+    In a healthy network with static routes, pairs that measure at once may share a link, and a pair may have had a bad
+    moment. A pair that is also slow alone is slow. If a step repeats a pair, the median counts.
     Source: T. Hoefler, T. Schneider, A. Lumsdaine, "Multistage Switches are not Crossbars", IEEE Cluster 2008.
     """
     again: dict[tuple[str, str], float] = {}
@@ -189,9 +191,9 @@ def with_alone(table: Table, steps: Iterable[Table]) -> Table:
 
 
 def matrix(pairs: Iterable[Pair], hosts: Sequence[str]) -> tuple[tuple[float | None, ...], ...]:
-    """Return MB/s by sender (row) and receiver (column); None where nothing was measured.
+    """Return MB/s by sender (row) and receiver (column); None for what was not measured.
 
-    Of a pair that stands in several rounds (a bisection's may) the mean; of a pair within a node the slower direction.
+    A pair in several rounds (as in a bisection) has the mean, a pair within a node the slower direction.
     """
     found: dict[tuple[str, str], list[float]] = {}
     for pair in pairs:
@@ -206,7 +208,7 @@ def matrix(pairs: Iterable[Pair], hosts: Sequence[str]) -> tuple[tuple[float | N
 
 
 def latencies(pairs: Iterable[Pair], hosts: Sequence[str]) -> tuple[tuple[float | None, ...], ...]:
-    """Return us of half a round trip by both nodes of a pair, the same in both places; None where not measured."""
+    """Return half a round trip in us by both nodes of a pair, in both places; None for what was not measured."""
     found: dict[frozenset[str], float] = {}
     for pair in pairs:
         found[pair.hosts] = min(pair.latency_us, found.get(pair.hosts, pair.latency_us))
@@ -214,9 +216,9 @@ def latencies(pairs: Iterable[Pair], hosts: Sequence[str]) -> tuple[tuple[float 
 
 
 def moved(table: Table) -> Mapping[str, tuple[int, int]]:
-    """Return the payload bytes that each host in a pair sent, and received, at least; and at most, with warm-ups.
+    """Return the payload bytes that each host in a pair sent and received: at least, and at most with warm-ups.
 
-    Every pair moves the same both ways. Nothing for a heading that is cut.
+    Every pair moves the same both ways. The result is empty if the heading is cut.
     """
     words = [table.context.get(name) for name in _TOLD]
     if not all(isinstance(word, int) for word in words):
@@ -232,7 +234,7 @@ def moved(table: Table) -> Mapping[str, tuple[int, int]]:
 
 
 def slow_nodes(table: Table, share: float) -> tuple[tuple[str, float, float], ...]:
-    """Return (host, its MB/s, the median) of hosts whose pair within the node is below a share of the median."""
+    """Return (host, its MB/s, the median) for hosts whose pair within the node is below a share of the median."""
     pairs = pairs_of(table)
     middle = statistics.median(pair.slower_mb_s for pair in pairs)
     return tuple((pair.first, pair.slower_mb_s, middle) for pair in pairs if pair.slower_mb_s < share * middle)

@@ -1,4 +1,4 @@
-"""What is known of a benchmark's computation besides its figures: asked of that benchmark's runs alone.
+"""What is known about a benchmark's computation besides its figures. Only runs of that benchmark ask for it.
 
 An entry names it as "module:name" of ``railyard.benchmarks.apps``, so that no other run imports it.
 """
@@ -14,7 +14,7 @@ from railyard.parsers.parsed import Table
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """Payload bytes of one node; ``split_bytes`` is the part of either way in messages of a threshold and more."""
+    """Payload bytes of one node. ``split_bytes`` is the part of each way in messages of a threshold or more."""
 
     sent_bytes: int
     received_bytes: int
@@ -25,9 +25,9 @@ class Least:
 class Physics:
     """Functions of a benchmark's key and of a run's tables.
 
-    ``wrong``: line and sentence of each sign that it computed something else. ``remarks``: what a reader should know.
-    ``figures``: what it gives besides its metrics. ``least``: the bytes that each node must move, of a table, the
-    number of nodes, of ranks on each, and the size from which a message is split; () where there is no bound.
+    ``wrong``: line and sentence for each sign that it computed something else. ``remarks``: what a reader should know.
+    ``figures``: what it gives besides its metrics. ``least``: the bytes that each node must move, from a table, the
+    number of nodes, the ranks on each, and the size from which a message is split; () if there is no bound.
     """
 
     wrong: Callable[[str, Sequence[Table]], Sequence[tuple[int, str]]] = lambda key, tables: ()
@@ -40,7 +40,7 @@ _NOTHING = Physics()
 
 
 def physics_of(benchmark: Benchmark) -> Physics:
-    """Return what the benchmark's entry names; of one that names nothing, functions that say nothing."""
+    """Return the physics that the benchmark's entry names; if it names none, functions that say nothing."""
     if benchmark.physics is None:
         return _NOTHING
     module, _, name = benchmark.physics.partition(":")

@@ -1,33 +1,33 @@
-"""How often a benchmark repeats, and how many messages it has in flight, from the rate of the link and the time given.
+"""How often a benchmark repeats, and how many messages it has in flight, from the link's rate and the time limit.
 
-Few repetitions suit a slow link, where each takes long. On a fast link they measure the start-up and the noise of the
-processor: ``osu_latency -i 6`` at 0.8 us lasts 10 us.
+Few repetitions suit a slow link, where each takes long. On a fast link a few would only measure start-up and the noise
+of the processor: ``osu_latency -i 6`` at 0.8 us lasts 10 us.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-#: How long all sizes of a benchmark may take together, in seconds, where the system's file says nothing else. About as
-#: long as a job takes to be queued and started.
+#: How long all sizes of a benchmark may take together, in seconds, unless the system's file says otherwise. It is about
+#: as long as a job takes to be queued and started.
 LASTING_S = 30.0
-#: A rail slower than Gigabit Ethernet is one of a virtual cluster, in MB/s: its checks say how little they measure, so
-#: that a run of all of them ends soon (benchmarks/results/steadiness.md, "Where the time goes").
+#: In MB/s. A rail slower than Gigabit Ethernet belongs to a virtual cluster: its checks say how little they measure, so
+#: a run of all of them ends soon (benchmarks/results/steadiness.md, "Where the time goes").
 SLOW_RAIL_MB_S = 125.0
-#: What a message takes besides its bytes, in us, rather more than less: published half round trips of 8 B take 0.6 to
-#: 7 us over RDMA and 12.7 us and more over TCP (``railyard.hardware.limits``).
+#: The time that a message takes besides its bytes, in us; too much rather than too little: published half round trips
+#: of 8 B take 0.6 to 7 us over RDMA, and 12.7 us or more over TCP (``railyard.hardware.limits``).
 START_US = {"tcp": 20.0}
 START_OVER_RDMA_US = 2.0
-#: A message behind another one of its window starts while that one is on its way.
+#: A message after another one of its window starts while that one is still on the way.
 START_WITHIN_WINDOW = 0.25
-#: How fast OSU fills and compares buffers with `-c`, in MB/s. Estimated, not measured: OSU 7 fills the sender's and
-#: the receiver's buffer element by element, and builds what it expects in the same way (``set_buffer_validation`` in
-#: its osu_util_mpi.c), 4 ns a byte in all on a processor of 2 to 3 GHz.
+#: How fast OSU fills and compares buffers with `-c`, in MB/s. This is estimated, not measured: OSU 7 fills the sender's
+#: and the receiver's buffer element by element, and builds what it expects in the same way (``set_buffer_validation``
+#: in its osu_util_mpi.c), in total 4 ns per byte on a processor of 2 to 3 GHz.
 CHECKED_MB_S = 250.0
 
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """Repetitions of each size, untimed ones before them, and messages in flight (1: there are no windows)."""
+    """Repetitions per size, untimed ones before them, and messages in flight (1: there are no windows)."""
 
     repetitions: int
     warm_up: int = 0
@@ -36,9 +36,9 @@ class Amounts:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast messages go, and the time that there is for all sizes.
+    """How fast messages go, and how much time there is for all sizes.
 
-    ``rate_mb_s`` is the payload one way over all rails of the run, ``start_us`` what a message takes besides its bytes.
+    ``rate_mb_s`` is the payload one way over all rails of the run, ``start_us`` a message's time besides its bytes.
     """
 
     rate_mb_s: float
@@ -48,12 +48,12 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one repetition of a benchmark makes at each of its sizes.
+    """What one repetition of a benchmark does at each of its sizes.
 
-    ``sizes`` are in bytes. ``messages`` follow one another, each a window of them where there are windows. ``pairs``
-    of ranks share the rails. ``times``: how often everything is made (passes, trials). ``made`` gives how often a size
-    is repeated with all warm-ups. ``checked``: the tool compares what arrived. ``volume_bytes``: at larger sizes the
-    tool repeats less, so that no more is sent.
+    ``sizes`` are in bytes. ``messages`` follow one another; with windows, each is a window of messages. ``pairs`` of
+    ranks share the rails. ``times``: how often everything is done (passes, trials). ``made`` gives how often a size is
+    repeated with all warm-ups. ``checked``: the tool compares what arrived. ``volume_bytes``: at larger sizes the tool
+    repeats less, so that it sends no more than this.
     """
 
     sizes: tuple[int, ...]
@@ -79,33 +79,33 @@ class Work:
 
 
 def seconds_for(rail_mb_s: float, stated: int | None) -> float:
-    """Return the time for all sizes, in seconds: as stated, none over a slow rail, else ``LASTING_S``."""
+    """Return the time for all sizes, in seconds: as stated; else none over a slow rail, and ``LASTING_S`` otherwise."""
     if stated is not None:
         return float(stated)
     return LASTING_S if rail_mb_s >= SLOW_RAIL_MB_S else 0.0
 
 
 def left_open(stated: Mapping[str, int], already: Amounts) -> dict[str, int]:
-    """Return those stated numbers, by their names, that a check has not set already: 0, and for warm-ups -1."""
+    """Return the stated numbers, by name, that a check has not set already: those that are 0, or -1 for warm-ups."""
     is_open = {"repetitions": not already.repetitions, "warm_up": already.warm_up < 0, "window": not already.window}
     return {name: number for name, number in stated.items() if is_open[name]}
 
 
 def in_words(numbers: Mapping[str, int]) -> Iterable[str]:
-    """Return numbers, each with what it counts."""
+    """Return numbers in words, each with what it counts."""
     return (f"{name.replace('_', '-')} {number}" for name, number in numbers.items())
 
 
 def warm_ups(repetitions: int, fewest: Amounts, own: Amounts) -> int:
-    """Return the warm-ups of so many repetitions: as large a share as the tool's own, between fewest and own."""
+    """Return the warm-ups for so many repetitions: the same share as the tool's own, between fewest and own."""
     return max(fewest.warm_up, min(own.warm_up, repetitions * own.warm_up // max(1, own.repetitions)))
 
 
 def fitting(work: Work, fewest: Amounts, own: Amounts, pace: Pace) -> Amounts:
     """Return the most repetitions that fit into the time, from ``fewest`` to the tool's ``own``.
 
-    The tool's own window is taken where the fewest repetitions fit with it. Warm-ups grow with the repetitions; they
-    are in no time here.
+    If the fewest repetitions fit with the tool's own window, that window is used. Warm-ups grow with the repetitions;
+    their time is not counted.
     """
     wide = replace(fewest, window=max(fewest.window, own.window))
     chosen = wide if work.seconds(wide, pace) <= pace.seconds else fewest

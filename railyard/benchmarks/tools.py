@@ -1,9 +1,9 @@
-"""Which Spack package gives a benchmark tool, and which executables of it must be there after a build.
+"""Which Spack package has a benchmark tool, and which of its executables must be there after a build.
 
-An install can succeed without them: npb's makefiles run through a shell that hides errors, and with gfortran 10 or
-newer cg, ep, ft and mg were missing from a build that Spack called a success.
+An install can succeed without them: npb's makefiles run through a shell that hides errors. With gfortran 10 or newer,
+cg, ep, ft and mg were missing from a build that Spack called a success.
 
-A tool's own entry (``railyard.benchmarks.table``) says its package, which is in spack_envs/.
+A tool's entry (``railyard.benchmarks.table``) names its package, which is in spack_envs/.
 """
 
 from collections.abc import Mapping

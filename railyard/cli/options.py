@@ -13,7 +13,7 @@ from railyard.base.wording import either
 _TIME = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}(?::\d{2}(?::\d{2}Z?)?)?)?)?)?")
 
 
-def _time(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+def time_given(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
     """Return a time as it is given. Raises click.BadParameter for what is none: it would select all runs, or none."""
     if text is not None and not _TIME.fullmatch(text):
         raise click.BadParameter(f'found "{text}", expected a time such as 2026, 2026-11 or 2026-11-21T06:00')
@@ -22,9 +22,9 @@ def _time(_context: click.Context, _option: click.Parameter, text: str | None) -
 
 SINCE_AND_UNTIL = (
     click.option(
-        "--since", callback=_time, help="Written then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC)."
+        "--since", callback=time_given, help="Written then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC)."
     ),
-    click.option("--until", callback=_time, help="Written before then."),
+    click.option("--until", callback=time_given, help="Written before then."),
 )
 
 

@@ -1,1 +1,1 @@
-"""Facts of links, slots and counters' drivers, and the limits that they set."""
+"""Facts about links, slots and drivers with counters, and the limits that they set."""

@@ -1,8 +1,8 @@
-"""Which counters of a network device count what: one row a driver, with unit, width, whose traffic, and which errors.
+"""What the counters of a network device count: one row per driver, with unit, width, whose traffic, and which errors.
 
-Names are those of the kernel: of a network device's ``statistics``, of an RDMA port's ``counters``, with ``hw/`` before
-those of its ``hw_counters``, and of a Slingshot card's ``telemetry``. A new driver is a new row: nothing in the reader
-changes as long as its counters are in one of these folders. ``docs/reference/counters.md`` has the table of
+The names are the kernel's: from a network device's ``statistics``, an RDMA port's ``counters``, its ``hw_counters``
+(with ``hw/`` before the name), and a Slingshot card's ``telemetry``. A new driver is a new row. The reader does not
+change as long as its counters are in one of these folders. ``docs/reference/counters.md`` has the table of
 ``document``.
 """
 
@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-#: Whose traffic a counter sees: this function's alone (of a card that is shared by virtual machines or hosts), or all
-#: that passes the physical port.
+#: Whose traffic a counter sees: only this function's (if virtual machines or hosts share the card), or all traffic of
+#: the physical port.
 Scope = Literal["function", "port"]
 
 #: How an RDMA device's counters and the statistics of the network interface on the same port overlap. ``apart``: each
-#: sees its own. ``port``: the RDMA counters see the interface's packets too. ``interface``: the interface's statistics
-#: see the RDMA packets too (software RDMA). ``none``: there is no such interface, or it is what is counted.
+#: sees its own packets. ``port``: the RDMA counters see the interface's packets too. ``interface``: the interface's
+#: statistics see the RDMA packets too (software RDMA). ``none``: there is no such interface, or it is what we count.
 Overlap = Literal["apart", "port", "interface", "none"]
 
-# InfiniBand Architecture Specification, volume 1, 16.1.3.5: bits of the error counters in PortCounters, by the names
-# that the kernel gives them (drivers/infiniband/core/sysfs.c). They stop at their largest value.
+# InfiniBand Architecture Specification, volume 1, 16.1.3.5: bits of the error counters in PortCounters, by their names
+# in the kernel (drivers/infiniband/core/sysfs.c). They stop at their largest value.
 _PORT_BITS: Mapping[str, int] = MappingProxyType(
     {
         "symbol_error": 16,
@@ -39,8 +39,8 @@ _PORT_BITS: Mapping[str, int] = MappingProxyType(
         "port_xmit_wait": 32,
     }
 )
-# Not among them: symbol_error. A link without forward error correction (QDR and older) has one in half a minute by its
-# specification, a bit error rate of 1e-12; where the card corrects (mlx5), what is left is an error.
+# symbol_error is not among them. By its specification (a bit error rate of 1e-12), a link without forward error
+# correction (QDR and older) has one in half a minute. If the card corrects errors (mlx5), one that is left is a fault.
 _PORT_HARD = (
     "link_downed",
     "link_error_recovery",
@@ -60,11 +60,11 @@ _PMA = "drivers/infiniband/core/sysfs.c: PortCounters and PortCountersExtended, 
 class Driver:
     """How a kind of device counts traffic.
 
-    ``tx`` and ``rx`` name its counters (``a+b``: their sum), each step worth ``unit_bytes``; with ``packets`` a step is
-    a packet, of at most the path MTU. ``width_bits``: a counter at its maximum is full if ``clamps``, else it starts
-    again from 0; either way a lower reading after the run is no delta. ``sees`` says what is counted. ``errors`` are
-    the counters that must not grow (hard), ``signals`` those that are only reported. ``modules`` are the names of its
-    kernel driver.
+    ``tx`` and ``rx`` name its counters (``a+b``: their sum). Each step is ``unit_bytes``; with ``packets`` it is a
+    packet of at most the path MTU. ``width_bits``: at its maximum a counter is full if ``clamps``, else it starts again
+    from 0. In both cases a lower reading after the run gives no difference. ``sees`` says what is counted. ``errors``
+    are the counters that must not grow (hard), ``signals`` those that are only reported. ``modules`` are the names of
+    its kernel driver.
     """
 
     name: str
@@ -83,22 +83,22 @@ class Driver:
     packets: bool = False
 
     def overlaps(self, link_layer: str | None) -> Overlap:
-        """Return how the counters overlap with the interface's on such a port.
+        """Return how these counters and the interface's overlap on such a port.
 
-        On InfiniBand the interface is IP over InfiniBand, whose packets are the port's like all others.
+        On InfiniBand the interface is IP over InfiniBand. The port counts its packets like all others.
         """
         return "port" if link_layer == "InfiniBand" and self.overlap == "apart" else self.overlap
 
     @property
     def unit(self) -> str:
-        """The unit of its counters of traffic, in words."""
+        """The unit of its traffic counters, in words."""
         if self.packets:
             return "packets"
         return "bytes" if self.unit_bytes == 1 else f"{self.unit_bytes} bytes"
 
 
 def error_maximum(counter: str) -> int | None:
-    """Return the value at which an error counter stops, None where it is wide enough to go on."""
+    """Return the value at which an error counter stops, or None if it is wide enough not to stop."""
     bits = _PORT_BITS.get(counter)
     return None if bits is None else (1 << bits) - 1
 
@@ -111,9 +111,9 @@ _ROWS = (
         unit_bytes=1,
         width_bits=64,
         clamps=False,
-        sees="all frames of the kernel's network stack with their link headers; not RDMA done by the card",
+        sees="all frames of the kernel's network stack with their link headers; not the card's RDMA",
         errors=("rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors", "tx_carrier_errors"),
-        # A frame that nobody asked for is dropped too, and a queue that is full is congestion.
+        # An unwanted frame is dropped too, and a full queue is congestion.
         signals=("rx_dropped", "tx_dropped", "rx_missed_errors", "rx_over_errors", "rx_fifo_errors"),
         source="Linux Documentation/ABI/testing/sysfs-class-net-statistics; 64 bits since 2.6.35 (rtnl_link_stats64)",
     ),
@@ -124,7 +124,7 @@ _ROWS = (
         unit_bytes=4,
         width_bits=32,
         clamps=True,
-        sees="all packets of the port, IP over InfiniBand among them; on Ethernet RDMA alone",
+        sees="all packets of the port, including IP over InfiniBand; on Ethernet only RDMA",
         errors=_PORT_HARD,
         signals=(
             *_PORT_SIGNALS,
@@ -134,7 +134,7 @@ _ROWS = (
         scope="port",
         overlap="apart",
         modules=("mlx4_core",),
-        source=f"{_PMA}; 32 bits that stop at their maximum where the firmware has no extended counters",
+        source=f"{_PMA}; 32 bits that stop at their maximum if the firmware has no extended counters",
     ),
     Driver(
         "mlx5",
@@ -143,7 +143,7 @@ _ROWS = (
         unit_bytes=4,
         width_bits=64,
         clamps=False,
-        sees="InfiniBand packets of the function's virtual port, IP over InfiniBand among them; on Ethernet RDMA alone",
+        sees="InfiniBand packets of the function's virtual port, including IP over InfiniBand; on Ethernet only RDMA",
         errors=(*_PORT_HARD, "symbol_error", "hw/req_transport_retries_exceeded", "hw/rx_icrc_encapsulated"),
         signals=(
             *_PORT_SIGNALS,
@@ -163,13 +163,13 @@ _ROWS = (
         unit_bytes=8,
         width_bits=64,
         clamps=False,
-        sees="all packets of the port, IP over Omni-Path among them",
+        sees="all packets of the port, including IP over Omni-Path",
         errors=_PORT_HARD,
         signals=(*_PORT_SIGNALS, "symbol_error"),
         scope="port",
         overlap="port",
         modules=("hfi1",),
-        source="drivers/infiniband/hw/hfi1/mad.c, pma_get_opa_port_dctrs: flits of 8 bytes, not turned into units of 4",
+        source="drivers/infiniband/hw/hfi1/mad.c, pma_get_opa_port_dctrs: flits of 8 bytes, not made units of 4",
     ),
     Driver(
         "bnxt_re",
@@ -178,7 +178,7 @@ _ROWS = (
         unit_bytes=1,
         width_bits=64,
         clamps=False,
-        sees="RDMA alone, with its headers",
+        sees="only RDMA, with its headers",
         errors=("hw/max_retry_exceeded", "hw/unrecoverable_err", "hw/rx_roce_errors"),
         signals=(
             *("hw/to_retransmits", "hw/seq_err_naks_rcvd", "hw/rnr_naks_rcvd", "hw/missing_resp", "hw/dup_req"),
@@ -195,7 +195,7 @@ _ROWS = (
         unit_bytes=1,
         width_bits=48,
         clamps=False,
-        sees="RDMA alone, with its IP headers",
+        sees="only RDMA, with its IP headers",
         errors=("hw/ip4InTruncatedPkts", "hw/ip6InTruncatedPkts"),
         signals=(
             *("hw/cnpSent", "hw/cnpHandled", "hw/cnpIgnored", "hw/RxECNMrkd"),
@@ -212,7 +212,7 @@ _ROWS = (
         unit_bytes=1,
         width_bits=64,
         clamps=False,
-        sees="RDMA alone; the instance's TCP has a device of its own",
+        sees="only RDMA; the instance's TCP has its own device",
         errors=("hw/rdma_read_wr_err", "hw/rdma_write_wr_err"),
         signals=("hw/rx_drops", "hw/retrans_pkts", "hw/retrans_timeout_events", "hw/impaired_remote_conn_events"),
         modules=("efa",),
@@ -225,8 +225,8 @@ _ROWS = (
         unit_bytes=1,
         width_bits=56,
         clamps=False,
-        sees="all packets of the port, the interface's among them",
-        # Uncorrected codewords are sent again by the link, and every link has some: a rate, not a fault.
+        sees="all packets of the port, including the interface's",
+        # The link sends uncorrected codewords again, and every link has some: they are a rate, not a fault.
         errors=(),
         signals=(
             *("hni_pcs_uncorrected_cw", "hni_llr_tx_replay_event", "hni_llr_rx_replay_event"),
@@ -244,7 +244,7 @@ _ROWS = (
         unit_bytes=1,
         width_bits=64,
         clamps=False,
-        sees="RDMA alone, as packets of at most the path MTU: bytes are bounded, not counted",
+        sees="only RDMA, as packets of at most the path MTU: bytes are bounded, not counted",
         errors=("hw/retry_exceeded_err", "hw/retry_rnr_exceeded_err", "hw/link_downed"),
         signals=(
             *("hw/duplicate_request", "hw/out_of_seq_request", "hw/rcvd_rnr_err", "hw/send_rnr_err"),
@@ -258,13 +258,13 @@ _ROWS = (
 )
 
 DRIVERS: Mapping[str, Driver] = MappingProxyType({row.name: row for row in _ROWS})
-"""Every driver by the name that a rail's ``counters`` has in a system's file."""
+"""All drivers, by the name that a system's file has in a rail's ``counters``."""
 
 
 def of_device(module: str | None, counters: Collection[str]) -> Driver | None:
-    """Return the row of a device that no system's file names: by its kernel driver, else by the counters that it has.
+    """Return the row of a device that no system's file names: by its kernel driver, else by its counters.
 
-    None where it has counters of no row. A network interface on a card has the driver of the card and no RDMA counters.
+    Return None if no row has its counters. A network interface on a card has the card's driver, but no RDMA counters.
     """
     rows = [row for row in DRIVERS.values() if {*row.tx.split("+"), *row.rx.split("+")} <= {*counters}]
     named = next((row for row in rows if module is not None and module in row.modules), None)
@@ -272,7 +272,7 @@ def of_device(module: str | None, counters: Collection[str]) -> Driver | None:
 
 
 def document() -> str:
-    """Return the table as Markdown, a row a driver: the text that the documentation holds."""
+    """Return the table as Markdown, one row per driver. The documentation has this text."""
     lines = [
         "| counters | sent, received | unit | bits | whose | what they see | hard errors | signals | source |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",

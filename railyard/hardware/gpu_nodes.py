@@ -1,4 +1,4 @@
-"""What nodes with GPUs have: GPUs, what connects them, and NICs; read from words such as ``gpus=8,nvlink=4,nics=8``."""
+"""What nodes with GPUs have: GPUs, their links, and NICs. Reads it from words such as ``gpus=8,nvlink=4,nics=8``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from railyard.hardware.gpu_links import (
 from railyard.hardware.limits import Limit
 from railyard.hardware.links import LINKS, SLOTS, Link, Slot
 
-#: Links whose switches add up long messages on their way (SHARP version 2 and later). Older ones add up short ones.
+#: Links whose switches add up long messages on the way (SHARP version 2 and later). Older ones add up only short ones.
 #: Source: NVIDIA, Scalable Hierarchical Aggregation and Reduction Protocol (SHARP): streaming aggregation since HDR.
 _REDUCING = ("ib-hdr", "ib-ndr", "ib-xdr")
 
@@ -26,13 +26,13 @@ _REDUCING = ("ib-hdr", "ib-ndr", "ib-xdr")
 class GpuNode:
     """What each node has. Rates are one way, MB/s (10^6 B/s).
 
-    ``gpu_link`` None: what connects its GPUs is not known, and does not bound anything. ``link``: that of its NICs,
-    None where there are none. ``network``: the bound of all its NICs together, None where that is not known;
-    ``behind_slot``: their slots set it, not their links.
-    ``nics_of_gpu``: how many NICs a GPU has for itself, 1 at least. ``gpu_slot``: a GPU's slot, which what its NICs
-    carry passes. ``domain``: how many GPUs share one NVLink domain, where that is more than a node (72 of an NVL72).
-    ``reduces``: the network's switches may add up messages (SHARP). ``within_over_nics``: the NICs carry the traffic
-    between GPUs of one node, too (NCCL_P2P_DISABLE=1 and NCCL_SHM_DISABLE=1), and not their links.
+    ``gpu_link``: what connects its GPUs; None if that is unknown, and then it bounds nothing. ``link``: the link of its
+    NICs; None if there are none. ``network``: the bound of all its NICs together; None if that is unknown.
+    ``behind_slot``: the NICs' slots set this bound, not their links.
+    ``nics_of_gpu``: how many NICs a GPU has for itself, at least 1. ``gpu_slot``: a GPU's slot; the traffic of its NICs
+    passes it. ``domain``: how many GPUs share one NVLink domain, if that is more than a node (72 in an NVL72).
+    ``reduces``: the network's switches may add up messages (SHARP). ``within_over_nics``: the traffic between GPUs of
+    one node goes over the NICs too, not over the GPUs' links (NCCL_P2P_DISABLE=1 and NCCL_SHM_DISABLE=1).
     """
 
     gpus: int
@@ -53,37 +53,38 @@ class GpuNode:
 
     @property
     def gpu_slot_mb_s(self) -> float | None:
-        """What a GPU's slot moves one way, MB/s; None where it is not known."""
+        """What a GPU's slot moves one way, MB/s; None if the slot is unknown."""
         return None if self.gpu_slot is None else limits.slot_budget(self.gpu_slot, GPU_MAX_PAYLOAD, 1)[0]
 
     @property
     def may_lack_a_switch(self) -> bool:
-        """Whether a few of a GPU's NVLinks may lead straight to each other GPU, so that all never lead to one.
+        """Whether the NVLinks may be wired directly: a few of a GPU's links to each other GPU, never all to one.
 
-        Boards of up to four GPUs have no NVSwitch, nor have nodes of P100 and V100 but for HGX-2. Source: NVIDIA, HGX
-        A100 4-GPU and DGX-1 data sheets; NVIDIA/nccl-tests issue 331: four links between each two of four A100.
+        Boards with up to four GPUs have no NVSwitch. Neither have nodes with P100 and V100, except HGX-2. Source:
+        NVIDIA, HGX A100 4-GPU and DGX-1 data sheets; NVIDIA/nccl-tests issue 331: four links between each two of four
+        A100.
         """
         return self.gpus <= 4 or (self.gpu_link is not None and self.gpu_link.name in ("nvlink-1", "nvlink-2"))
 
 
 def network_of(link: Link, slot: Slot | None, nics: int) -> tuple[Limit | None, bool]:
-    """Return the bound of so many NICs one way, each in a slot of its own, and whether their slots set it."""
+    """Return the bound of so many NICs one way, each in its own slot, and whether the slots set it."""
     of_links = limits.limit(link, None, nics)
     bound = limits.limit(link, slot, nics, max_payload=GPU_MAX_PAYLOAD)
     return bound, bound is not None and of_links is not None and bound.value_mb_s < of_links.value_mb_s * (1 - 1e-12)
 
 
 def may_reduce(link: Link) -> bool:
-    """Return whether switches of such a link can add up long messages on their way."""
+    """Return whether switches of such a link can add up long messages on the way."""
     return link.name.startswith(_REDUCING)
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """So many nodes of one kind, of each of which ``gpus`` GPUs take part (all where it is None).
+    """A number of nodes of one kind. On each of them ``gpus`` GPUs take part (None: all).
 
     The unit of the model is the *domain*: GPUs that reach each other without a NIC. It is a node, or several nodes in
-    one NVLink domain, or one GPU where the traffic within the node is sent over the NICs.
+    one NVLink domain, or a single GPU if the traffic within the node goes over the NICs.
     """
 
     node: GpuNode
@@ -95,8 +96,8 @@ class Shape:
             raise ValueError(f"{self.nodes} nodes, {self.gpus} of {self.node.gpus} GPUs of each")
         if self.ranks % self.gpus_a_domain:
             raise RailyardError(
-                f"found {self.ranks} GPUs in NVLink domains of {self.node.domain}, expected domains that are full: "
-                f"set domain to the GPUs that take part in each of them"
+                f"found {self.ranks} GPUs in NVLink domains of {self.node.domain}, expected full domains: "
+                f"set domain to the number of GPUs that take part in each of them"
             )
 
     @property
@@ -111,42 +112,42 @@ class Shape:
 
     @property
     def gpus_a_domain(self) -> int:
-        """How many GPUs that take part reach each other without a NIC."""
+        """How many of the GPUs that take part reach each other without a NIC."""
         if self.node.within_over_nics:
             return 1
         return self.gpus if self.node.domain is None else min(self.ranks, max(self.gpus, self.node.domain))
 
     @property
     def domains(self) -> int:
-        """How many domains there are; between them is the network."""
+        """How many domains there are. The network connects them."""
         return self.ranks // self.gpus_a_domain
 
     @property
     def network_mb_s(self) -> float | None:
-        """What the NICs of one domain move one way, MB/s; None where that is not known or there are none."""
+        """What the NICs of one domain move one way, MB/s; None if that is unknown or there are no NICs."""
         bound = self.node.network
         return None if bound is None else bound.value_mb_s * self.nics_a_domain / self.node.nics
 
     @property
     def nics_a_domain(self) -> float:
-        """How many NICs one domain has; a share of a node's where each GPU is a domain."""
+        """How many NICs one domain has. It is a share of the node's NICs if each GPU is a domain."""
         return self.node.nics * self.gpus_a_domain / self.gpus
 
     def why_not(self, ranks: int) -> str | None:
         """Return why an output of so many ranks is not of this shape, or None.
 
-        Two jobs of one node each look like one of two nodes, by their rates alone.
+        By their rates alone, two jobs of one node each look like one job of two nodes.
         """
         if ranks == self.ranks:
             return None
         return (
             f"the output is of {ranks} ranks, and {self.nodes} nodes of {self.gpus} GPUs have {self.ranks}: perhaps "
-            f"it is of several jobs, or of fewer GPUs a node"
+            f"it is of several jobs, or of fewer GPUs per node"
         )
 
 
 class _Words:
-    """The words behind ``--nodes-have``, taken apart: each key at most once, each value as its key wants it."""
+    """The words after ``--nodes-have``, taken apart: each key at most once, each value as its key needs it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -180,32 +181,32 @@ class _Words:
         return value
 
 
-#: Each word and what it says of every node.
+#: Each word, and what it says about every node.
 WORDS: Mapping[str, str] = {
-    "gpus": "GPUs of a node",
+    "gpus": "GPUs per node",
     "nvlink": "generation of NVLink between them, 1 to 5",
-    "nvlinks": "NVLinks of a GPU, where they are fewer than its generation's (8 of an H800)",
-    "xgmi": "GPU of AMD whose Infinity Fabric connects them: mi250x, mi300x",
-    "pcie": "generation of PCIe between them, where there is neither",
-    "domain": "GPUs of one NVLink domain, where it is larger than a node (72)",
-    "nics": "NICs of a node",
+    "nvlinks": "NVLinks per GPU, if fewer than its generation has (8 on an H800)",
+    "xgmi": "AMD GPU whose Infinity Fabric connects them: mi250x, mi300x",
+    "pcie": "generation of PCIe between them, if there is neither",
+    "domain": "GPUs per NVLink domain, if it is larger than a node (72)",
+    "nics": "NICs per node",
     "link": "their link, of docs/reference/rates.md: ib-ndr",
     "slot": "their slot, of docs/reference/rates.md: pcie5-x16",
     "gpu-slot": "slot of a GPU, of docs/reference/rates.md",
-    "within": "nics where the traffic within a node was sent over its NICs; links, the default",
-    "sharp": "no where the switches of the network do not reduce; yes",
+    "within": "nics if the traffic within a node went over its NICs; default: links",
+    "sharp": "no if the switches of the network do not reduce; default: yes",
 }
 
 
 def node_of_words(text: str) -> GpuNode:
-    """Return what each node has, of words such as ``gpus=8,nvlink=4,nics=8,link=ib-ndr`` (``WORDS``).
+    """Return what each node has, from words such as ``gpus=8,nvlink=4,nics=8,link=ib-ndr`` (``WORDS``).
 
-    Raises RailyardError, one sentence, for a word that is unknown, twice, missing or contradicts another.
+    Raises RailyardError with one sentence if a word is unknown, occurs twice, is missing or contradicts another.
     """
     words = _Words(text)
     gpus = words.number("gpus")
     if gpus is None:
-        raise words.wrong("no gpus", 'how many GPUs a node has, such as "gpus=8"')
+        raise words.wrong("no gpus", 'the number of GPUs per node, such as "gpus=8"')
     gpu_slot = words.one_of("gpu-slot", SLOTS)
     node = GpuNode(
         gpus,
@@ -228,7 +229,7 @@ def _gpu_link(words: _Words) -> GpuLink | None:
     if (generation := words.one_of("nvlink", NVLINK_GENERATIONS)) is not None:
         link = GPU_LINKS[f"nvlink-{generation}"]
         if number is not None and number > link.links:
-            raise words.wrong(f'nvlinks "{number}"', f"at most {link.links}, all that a GPU of NVLink {generation} has")
+            raise words.wrong(f'nvlinks "{number}"', f"at most {link.links}, the number of NVLink {generation} per GPU")
         return link if number is None else link.with_links(number)
     if (gpu := words.one_of("xgmi", XGMI_GPUS)) is not None:
         return GPU_LINKS[f"xgmi-{gpu}"]

@@ -4,14 +4,14 @@ Payload per packet, in bytes: InfiniBand carries MTU of MTU + 26 (LRH 8, BTH 12,
 MTU + 82 (preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12), TCP over Ethernet MTU - 40 of
 MTU + 38 (IPv4 20, TCP 20; preamble 8, Ethernet 14, FCS 4, gap 12). On 12.5 GB/s: InfiniBand at 4096 B
 12.5 x 4096/4122 = 12.42, RoCEv2 at 4096 B 12.5 x 4096/4178 = 12.25, RoCEv2 at 1024 B 12.5 x 1024/1106 = 11.57 GB/s.
-A slot carries payload of TLPs: max payload / (max payload + 24), 0.914 at 256 B.
+A slot carries the payload of TLPs: max payload / (max payload + 24), 0.914 at 256 B.
 
-A rail shaped by HTB ("tcp-shaped"): the qdisc counts each segment of a GSO super-frame with its Ethernet, IP and TCP
-headers (qdisc_pkt_len_init adds the missing ones), never preamble, FCS or gap: MTU + 14. Linux sends TCP timestamps, so
-1448 of 1514 B, 95.6 %, is payload as a rule, and 95.7 % was measured; without that option it would be 1460 of 1514,
-96.4 %. The limit takes the latter: 12.05 MB/s at 100 Mbit/s. It must be a true upper bound. Besides, a
-full bucket passes at once, and one segment of TCP (64 KiB of a GSO super-frame) passes as long as the bucket is not
-empty: that is the link's burst, which every message may have again after a pause.
+A rail that HTB shapes ("tcp-shaped"): the qdisc counts each segment of a GSO super-frame with its Ethernet, IP and TCP
+headers (qdisc_pkt_len_init adds the missing ones), but never preamble, FCS or gap: MTU + 14. Linux sends TCP
+timestamps, so usually 1448 of 1514 B (95.6 %) are payload, and 95.7 % was measured. Without timestamps it would be
+1460 of 1514 (96.4 %). The limit uses this number, since it must be a true upper bound: 12.05 MB/s at 100 Mbit/s.
+In addition, a full bucket passes at once, and one segment of TCP (64 KiB of a GSO super-frame) passes as long as the
+bucket is not empty. That is the link's burst, and every message may have it again after a pause.
 """
 
 import math
@@ -21,18 +21,18 @@ from dataclasses import dataclass, replace
 from railyard.hardware.links import HEADERS, Link, Slot
 
 DEFAULT_MAX_PAYLOAD = 256
-"""PCIe max payload size, bytes: the default of Gen3 servers; 512 leaves 4.5 % more, which a system may state."""
+"""PCIe max payload size in bytes: the default of Gen3 servers. 512 gives 4.5 % more; a system may state it."""
 
 DAY_ONE_FROM_BYTES = 1 << 20
 _DAY_ONE_FRACTION = {1: 0.85, 2: 0.75}
 _DAY_ONE_FAMILIES = {"infiniband", "omnipath", "slingshot"}
-_DAY_ONE_SOURCE = "day-one floor: the lowest healthy systems published are FDR at 92 % one way and 79 % both ways"
+_DAY_ONE_SOURCE = "day-one floor: the lowest published healthy systems are FDR at 92 % one way and 79 % both ways"
 _FROM_DEVICE_FRACTION = 0.65
 _FROM_DEVICE_SOURCE = (
-    "day-one floor from the memory of GPUs: of 28 pairs of nodes published alike the lowest is EDR at 75 % (V100; "
+    "day-one floor from the memory of GPUs: the lowest of 28 published pairs of nodes is EDR at 75 % (V100; "
     "github.com/converged-computing/performance-study, azure cyclecloud gpu)"
 )
-#: Of ``HEADERS``: those by which no packet carries two messages.
+#: The names in ``HEADERS`` with which no packet carries two messages.
 _A_PACKET_EACH = {"infiniband", "rocev2"}
 _ROCE_JUDGED_UP_TO_GBIT_S = 200.0
 DAY_ONE_LATENCY_US = 10.0
@@ -42,17 +42,18 @@ _DAY_ONE_LATENCY_SOURCE = (
     "at least 12.7 us over TCP (100 Gigabit Ethernet)"
 )
 
-# One way, per rail, from 1 MiB. Conditions of the project; published PowerEdge C6320 systems reach 12.4 and 6.3.
+# One way, per rail, from 1 MiB. They are conditions of this project; published PowerEdge C6320 systems reach 12.4 and
+# 6.3.
 _CLASS_FLOORS_MB_S = {"ib-edr": 12000.0, "ib-fdr": 6000.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """No run can move payload faster: ``value_mb_s`` in MB/s (10^6 B/s), all rails and the asked directions summed.
+    """No run can move payload faster: ``value_mb_s`` in MB/s (10^6 B/s), summed over rails and the asked directions.
 
-    ``terms`` is the sum in words, ``source`` where its constants stand. It holds for messages of
+    ``terms`` is the sum in words, ``source`` says where its constants come from. The limit holds for messages of
     ``from_bytes`` and more. A value below it does not mean that hardware can reach it.
-    ``burst_bytes`` of a message pass at once, all rails together: ``at`` has the bound of a message with them.
+    ``burst_bytes`` of a message pass at once, over all rails together. ``at`` gives the bound that includes them.
     """
 
     value_mb_s: float
@@ -62,9 +63,10 @@ class Limit:
     burst_bytes: int = 0
 
     def at(self, size_bytes: int) -> float:
-        """Return the bound in MB/s for messages of one size; without a size (0) that of a long stream.
+        """Return the bound in MB/s for messages of one size; for size 0, the bound of a long stream.
 
-        Of a message of n bytes n - burst wait for the rate. A burst that is a message and more bounds nothing.
+        Of a message of n bytes, n - burst bytes wait for the rate. A message that is not longer than the burst has no
+        bound.
         """
         if not size_bytes or not self.burst_bytes:
             return self.value_mb_s
@@ -74,10 +76,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class MessageLimit:
-    """No wire carries more packets, in 1/s, and each message is a packet of its own: its headers at least.
+    """No wire carries more packets per second (1/s). Each message is a packet of its own, at least its headers.
 
-    Its bytes are left out, as ``Limit`` bounds those, and since some MPI libraries (MVAPICH) may join small messages in
-    one packet. ``terms`` is the sum in words, ``source`` where its constants stand.
+    The message's bytes do not count here, because ``Limit`` bounds them, and because some MPI libraries (MVAPICH) may
+    join small messages in one packet. ``terms`` is the sum in words, ``source`` says where its constants come from.
     """
 
     value: float
@@ -104,7 +106,7 @@ class LatencyCeiling:
 
 
 def data_rate_mb_s(link: Link) -> float | None:
-    """Return one rail's data rate after the line code, MB/s one way, headers included; None where it is not known."""
+    """Return one rail's data rate after the line code, MB/s one way, headers included; None if it is unknown."""
     return None if link.data_rate_gbit_s is None else link.data_rate_gbit_s * 1000 / 8
 
 
@@ -127,10 +129,10 @@ def limit(
     directions: int = 1,
     max_payload: int = DEFAULT_MAX_PAYLOAD,
 ) -> Limit | None:
-    """Return the bound on payload over ``rails`` rails, or None where the link's data rate is not known.
+    """Return the bound on payload over ``rails`` rails, or None if the link's data rate is unknown.
 
-    ``mtu`` defaults to the link's largest, so that the bound stays an upper one; ``directions`` is 1 (one way) or 2
-    (the sum of both; a shared bus gives no more for it). Raises ValueError for counts below 1.
+    ``mtu`` defaults to the link's largest, so that the result is an upper bound. ``directions`` is 1 (one way) or 2
+    (the sum of both; a shared bus gives no more for two). Raises ValueError for counts below 1.
     """
     rails_per_card, rails_per_port = sharing.rails_per_card, sharing.rails_per_port
     ports_per_rail = sharing.ports_per_rail
@@ -155,7 +157,7 @@ def limit(
     budget, budget_terms = slot_budget(slot, max_payload, directions)
     value = full * min(rails_per_card * per_rail, budget) + min(rest * per_rail, budget)
     if value >= wire * (1 - 1e-12):
-        terms = f"{wire_terms} = {wire:.1f} MB/s (the slot allows more: {budget_terms} a card)"
+        terms = f"{wire_terms} = {wire:.1f} MB/s (the slot allows more: {budget_terms} per card)"
     else:
         cards = full + (1 if rest else 0)
         terms = f"{_times(cards, 'card')}slot {budget_terms}, below the link's {wire:.1f} MB/s = {value:.1f} MB/s"
@@ -164,10 +166,10 @@ def limit(
 
 
 def message_limit(link: Link, ports: int, directions: int) -> MessageLimit | None:
-    """Return the bound on messages a second over so many ports; None where a link's messages share packets by design.
+    """Return the bound on messages per second over so many ports; None if messages share packets by design.
 
-    Over InfiniBand and RoCE a message is a packet or several. TCP joins messages to segments, so that none of its
-    packets is a message's. ``directions`` 2: the messages of both are counted.
+    Over InfiniBand and RoCE a message is one packet or several. TCP joins messages into segments, so a packet does not
+    belong to one message. With ``directions`` 2 the messages of both directions count.
     """
     rate, headers = data_rate_mb_s(link), HEADERS[link.headers]
     if rate is None or link.headers not in _A_PACKET_EACH:
@@ -180,7 +182,7 @@ def message_limit(link: Link, ports: int, directions: int) -> MessageLimit | Non
 
 
 def slot_budget(slot: Slot, max_payload: int, directions: int) -> tuple[float, str]:
-    """Return the payload that a card in this slot can move, MB/s, all asked directions summed, and the sum in words."""
+    """Return the payload that a card in this slot can move, MB/s, summed over the asked directions; and it in words."""
     efficiency = slot.flit_efficiency * max_payload / (max_payload + slot.tlp_overhead_bytes)
     ways = 1 if slot.shared else directions
     terms = f"{slot.name} {slot.raw_mb_s:.1f} MB/s"
@@ -193,7 +195,7 @@ def slot_budget(slot: Slot, max_payload: int, directions: int) -> tuple[float, s
 
 
 def combine(limits: Iterable[Limit | None]) -> Limit | None:
-    """Return the sum of the limits of unlike rails, or None where one of them is not known."""
+    """Return the sum of the limits of different rails, or None if one of them is unknown."""
     total: Limit | None = None
     for part in limits:
         if part is None:
@@ -214,9 +216,9 @@ def combine(limits: Iterable[Limit | None]) -> Limit | None:
 
 
 def class_floors(link: Link, directions: int, streaming: bool) -> tuple[LinkFloor, ...]:
-    """Return the floors that every system with such a link inherits, for any number of rails; () where none is stated.
+    """Return the floors that every system with such a link inherits, for any number of rails; () if it has none.
 
-    They bind streaming bandwidth one way only: neither ping-pong nor the sum of both directions.
+    They apply only to streaming bandwidth one way: neither to ping-pong nor to the sum of both directions.
     """
     floor = _CLASS_FLOORS_MB_S.get(link.name)
     if floor is None or directions != 1 or not streaming:
@@ -228,19 +230,19 @@ def class_floors(link: Link, directions: int, streaming: bool) -> tuple[LinkFloo
 def day_one_floor(
     link: Link, limit: Limit | None, directions: int, streaming: bool, from_device: bool = False
 ) -> LinkFloor | str:
-    """Return the floor of a system without references, or the sentence "not judged: …" that says why there is none.
+    """Return the floor of a system without references, or a sentence "not judged: …" that says why there is none.
 
-    85 % of the limit one way, 75 % both ways, from 1 MiB; from the memory of GPUs 65 % one way.
+    It is 85 % of the limit one way and 75 % both ways, from 1 MiB. From the memory of GPUs it is 65 % one way.
     """
     if not streaming:
-        return "not judged: a ping-pong takes no streaming floor"
+        return "not judged: a streaming floor does not apply to a ping-pong"
     if limit is None:
-        return f"not judged: no limit known for {link.name}"
+        return f"not judged: no limit is known for {link.name}"
     rate = link.data_rate_gbit_s or 0.0
     if link.family not in _DAY_ONE_FAMILIES and not (link.family == "roce" and rate <= _ROCE_JUDGED_UP_TO_GBIT_S):
-        return f"not judged: no day-one floor has a source for {link.generation}"
+        return f"not judged: there is no source for a day-one floor of {link.generation}"
     if from_device and directions == 2:
-        return "not judged: no day-one floor has a source for both ways from the memory of GPUs"
+        return "not judged: there is no source for a day-one floor both ways from the memory of GPUs"
     fraction = _FROM_DEVICE_FRACTION if from_device else _DAY_ONE_FRACTION[directions]
     lowest = _FROM_DEVICE_SOURCE if from_device else _DAY_ONE_SOURCE
     source = f"{lowest}; {fraction:.0%} of {limit.value_mb_s:.1f} MB/s"
@@ -250,10 +252,10 @@ def day_one_floor(
 def day_one_latency(link: Link) -> LatencyCeiling | str:
     """Return the ceiling of a ping-pong between host buffers without references, or "not judged: …" and why.
 
-    It tells RDMA from TCP on the same link, no more: a latency below it may still be three times what it should be.
+    It only tells RDMA from TCP on the same link. A latency below it may still be three times what it should be.
     """
     if link.family not in _DAY_ONE_FAMILIES | {"roce"}:
-        return f"not judged: no day-one latency has a source for {link.generation}"
+        return f"not judged: there is no source for a day-one latency of {link.generation}"
     return LatencyCeiling(DAY_ONE_LATENCY_US, _DAY_ONE_LATENCY_UP_TO_BYTES, _DAY_ONE_LATENCY_SOURCE)
 
 

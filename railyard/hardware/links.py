@@ -1,4 +1,4 @@
-"""The facts about links and slots: every generation that a system's file may name, with its rates and headers."""
+"""Facts about links and slots: each generation that a system's file may name, with its rates and headers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _OPA_MTUS = (2048, 4096, 8192, 10240)
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """What a packet carries besides payload, in bytes: ``inside`` counts against the MTU, ``outside`` comes on top."""
+    """What a packet carries besides payload, in bytes. ``inside`` is part of the MTU, ``outside`` comes on top."""
 
     name: str
     inside: int
@@ -27,10 +27,10 @@ class Headers:
 class Link:
     """One generation of a link, per port and direction.
 
-    ``signalling_gbit_s_per_lane`` is what the lane toggles (None where it has no lanes of its own),
-    ``data_rate_gbit_s`` what is left after the line code for packets; None means that no figure is known. ``mtus`` are
-    payload sizes (InfiniBand, RoCE, Omni-Path) or interface MTUs (TCP), rising; empty where headers are not modelled.
-    ``limit_from_bytes`` is the message size from which the limit holds (a token bucket lets small ones pass it);
+    ``signalling_gbit_s_per_lane`` is the rate on the wire (None if the link has no lanes of its own).
+    ``data_rate_gbit_s`` is what the line code leaves for packets; None means that no figure is known. ``mtus`` are
+    payload sizes (InfiniBand, RoCE, Omni-Path) or interface MTUs (TCP), rising; empty if headers are not modelled.
+    ``limit_from_bytes`` is the message size from which the limit holds (a token bucket lets small messages exceed it).
     ``burst_bytes`` of each message pass a rail at once, before the rate holds.
     """
 
@@ -51,10 +51,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What a card sits in: raw rate after the line code, MB/s (10^6 B/s) each way, or in all where ``shared``.
+    """The slot of a card: raw rate after the line code, MB/s (10^6 B/s) each way, or both ways together if ``shared``.
 
-    ``flit_efficiency`` is what PCIe 6 leaves of a flit, ``tlp_overhead_bytes`` what each memory write carries besides
-    its payload (0 for a parallel bus, whose address and attribute phases are not counted).
+    ``flit_efficiency`` is the share of a flit that PCIe 6 leaves. ``tlp_overhead_bytes`` is what each memory write
+    carries besides its payload (0 for a parallel bus, whose address and attribute phases are not counted).
     """
 
     name: str
@@ -79,17 +79,18 @@ HEADERS: Mapping[str, Headers] = MappingProxyType(
             Headers("rocev2", 0, 82, "IBTA Volume 1 Annex A17 (RoCEv2); IEEE 802.3 clauses 3 and 4"),
             # inside IPv4 20 and TCP 20 (no options); outside preamble 8, Ethernet 14, FCS 4, gap 12.
             Headers("tcp", 40, 38, "RFC 791, RFC 9293; IEEE 802.3 clauses 3 and 4"),
-            # a Linux shaper counts the Ethernet header, not preamble, FCS and gap (links.py says how that was tried).
+            # a Linux shaper counts the Ethernet header, but not preamble, FCS and gap (see the docstring of limits.py).
             Headers("tcp-shaped", 40, 14, "RFC 791, RFC 9293; Linux qdisc_pkt_len_init in net/core/dev.c"),
-            # LRH 8, BTH 12, ICRC 4 at least; PSM2's own KDETH is not counted, so this stays an upper bound.
+            # LRH 8, BTH 12, ICRC 4 at least. PSM2's own KDETH is not counted, so the limit is an upper bound.
             Headers("opa", 0, 24, "Intel Omni-Path Fabric Host Software User Guide; Birrittella et al., HotI 2015"),
-            Headers("none", 0, 0, "no public header sum: nothing is subtracted, so the bound is an upper one"),
+            Headers("none", 0, 0, "the header sum is not public: nothing is subtracted, so the bound is an upper one"),
         )
     }
 )
 
 # name, generation, lane signalling, line code, data rate of one lane (Gbit/s), widths.
-# 12X: IBTA defines that width for these generations. Widths name the lanes: 2 is the half port of HDR100 and NDR200.
+# IBTA defines the width 12X for these generations. A width is a number of lanes: 2 is the half port of HDR100 and
+# NDR200.
 _IB: tuple[tuple[str, float, str, float, tuple[int, ...]], ...] = (
     ("sdr", 2.5, "8b/10b", 2.0, (1, 4, 12)),
     ("ddr", 5.0, "8b/10b", 4.0, (4, 12)),
@@ -130,7 +131,7 @@ _OTHER: tuple[Link, ...] = (
     Link(
         *("opa-100", "Omni-Path 100", 4, 25.78125, "64b/66b", 100.0, "omnipath", "opa", _OPA_MTUS),
         "Birrittella et al., Intel Omni-Path Architecture, HotI 2015",
-        "1056-bit link transfer packets carry 1024 bits: the same 64/66",
+        "link transfer packets of 1056 bits carry 1024 bits: the same 64/66",
     ),
     Link(
         *("opa-400", "Omni-Path CN5000", 4, 106.25, "PAM4, RS-FEC", 400.0, "omnipath", "opa", _OPA_MTUS),
@@ -144,7 +145,7 @@ _OTHER: tuple[Link, ...] = (
     Link(
         *("slingshot-11", "Slingshot 11", 4, 53.125, "PAM4, RS-FEC", 200.0, "slingshot", "none", ()),
         "HPE Slingshot; G. K. Lockwood, glennklockwood.com/garden/slingshot",
-        "Cassini's own protocol needs neither preamble nor gap; its header sum is not public",
+        "Cassini's own protocol needs neither preamble nor gap; the sum of its headers is not public",
     ),
     Link(
         *("slingshot-400", "Slingshot 400", 4, 106.25, "PAM4, RS-FEC", 400.0, "slingshot", "none", ()),
@@ -187,7 +188,7 @@ _OTHER: tuple[Link, ...] = (
     Link(
         *("qsnet-2", "Quadrics QsNet II (Elan4)", None, None, "not public", 10.4, "qsnet", "none", ()),
         "van der Steen, Dongarra, Overview of Recent Supercomputers (netlib.org/utk/papers/advanced-computers)",
-        "1.3 GB/s is the raw link; PCI-X holds it to about 0.9 GB/s in practice",
+        "1.3 GB/s is the raw link; PCI-X limits it to about 0.9 GB/s in practice",
     ),
 )
 
@@ -230,15 +231,15 @@ _SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) GT/s")
 
 
 def pcie_generation(speed: str | None) -> int | None:
-    """Return the generation of PCI Express whose lanes signal at a speed as the kernel prints it: ``8.0 GT/s PCIe``, of
-    older kernels ``8 GT/s``. None for ``Unknown``, any other word, and a speed that no generation has.
+    """Return the generation of PCI Express for a lane speed as the kernel prints it: ``8.0 GT/s PCIe``, or ``8 GT/s``
+    on older kernels. Return None for ``Unknown``, any other word, and a speed that no generation has.
     """
     found = _SPEED.match(speed or "")
     return next((row[0] for row in _PCIE if found and row[1] == float(found[1])), None)
 
 
 def _slots() -> Iterator[Slot]:
-    # 64 bit at 133.33 MHz; one bus for both directions.
+    # 64 bits at 133.33 MHz; one bus for both directions.
     pci_x = 64 * 400 / 3 / 8
     yield Slot(
         *("pci-x-133", "PCI-X 64 bit 133 MHz", 64, 0.4 / 3, "parallel", pci_x, 0, 1.0, True),
@@ -257,7 +258,7 @@ SLOTS: Mapping[str, Slot] = MappingProxyType({slot.name: slot for slot in _slots
 
 
 def document() -> str:
-    """Return every link and slot that a system's file may name, as the two tables of docs/reference/rates.md."""
+    """Return all links and slots that a system's file may name, as the two tables of docs/reference/rates.md."""
     rates = {name: "?" if (rate := link.data_rate_gbit_s) is None else f"{rate:.5g}" for name, link in LINKS.items()}
     links = [
         f"| `{name}` | {link.generation} | {rates[name]} | {link.encoding} | {link.source} |"

@@ -1,1 +1,1 @@
-"""What runs on nodes: the words of a launch, scripts, and the readers of what they leave."""
+"""What runs on nodes: the words of a launch, scripts, and functions that read their files."""

@@ -1,13 +1,13 @@
-"""How a family of schedulers is given a job of ours and asked about it: directives, commands, and their answers.
+"""How to give a family of schedulers one of our jobs and ask about it: directives, commands, and their answers.
 
-A job has whole nodes by their names. Many jobs at once, of which only so many may run, are an array of Slurm, whose
-tasks are each given their nodes before they may begin; elsewhere they are chains, in which each job begins when the one
-before it has ended. Why no array there: all parts of an array of PBS have the resources of the array, and qalter takes
-no single one that waits; the same holds for LSF, and Flux has no arrays.
+A job requests whole nodes by name. If only some of many jobs may run at once, they are an array of Slurm: each task is
+given its nodes before it may begin. With other schedulers they are chains, in which each job begins when the one before
+it has ended. An array would not do there: in PBS all parts of an array have the array's resources, and qalter cannot
+change a single waiting part. The same holds for LSF, and Flux has no arrays.
 
 Sources: sbatch(1) and scontrol(1) of Slurm 22.05; qsub(1B), qalter(1B), pbs_resources(7B) and qstat(1B) of PBS 2022.1;
 qsub(1) of Torque 6.1; bsub(1), bjobs(1) and bkill(1) of IBM Spectrum LSF 10.1; flux-batch(1), flux-jobs(1) and
-flux-cancel(1) of flux-core 0.71. Of these only Slurm's was run.
+flux-cancel(1) of flux-core 0.71. Of these, only Slurm's commands were run.
 """
 
 import math
@@ -24,10 +24,10 @@ from railyard.site.systems.jobs import FAMILIES
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a job asks for: its nodes by name, each whole, one process on each; how long it may take, in seconds.
+    """What a job requests: whole nodes by name, with one process on each, and its time limit in seconds.
 
-    ``folder`` is where it runs and leaves ``job.out`` and ``job.err``. ``own`` are the options of the system's file.
-    ``after`` is a job that must have ended before it begins.
+    ``folder`` is where it runs and leaves ``job.out`` and ``job.err``. ``own`` are the options in the system's file.
+    ``after`` is a job that must end before this one begins.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a job is: ``word`` is the scheduler's own, ``reason`` why it waits, as far as the scheduler says it."""
+    """A job's state: ``word`` is the scheduler's own word, ``reason`` says why it waits, if the scheduler says so."""
 
     phase: Literal["waits", "runs", "ended"]
     word: str
@@ -49,13 +49,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """How one array stands for many jobs. Its tasks are numbered from 1.
+    """How one array takes the place of many jobs. Its tasks are numbered from 1.
 
-    ``directives`` gives the lines of the head of a script that all tasks run; of what is asked for, no nodes, since
-    ``give`` has the words that tell a held task its own. The numbers are of tasks, and of those that run at once. Then
-    ``release`` lets a task begin, and ``hold`` stops one that waits. ``task`` is a task's name,
-    ``variable`` the shell's by which a task knows its number. ``states`` reads what ``Batch.ask`` gives of all
-    tasks.
+    ``directives`` gives the first lines of a script that all tasks run. They request no nodes, since ``give`` has the
+    words that give a held task its nodes. The numbers are the number of tasks, and how many run at once. Then
+    ``release`` lets a task begin, and ``hold`` stops one that waits. ``task`` is a task's name, ``variable`` the shell
+    variable with a task's number. ``states`` reads what ``Batch.ask`` prints about all tasks.
     """
 
     directives: Callable[[Asked, int, int], list[str]]
@@ -69,12 +68,12 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One family's way.
+    """The commands of one family.
 
     ``directives`` gives the lines of the script's head. ``submit`` gives the words that submit a script, ``number``
-    matches the job's number in their output. ``ask`` gives the words that ask about a job and ``state`` reads their
-    output, None where it says nothing of it. ``cancel`` gives the words that end it. ``array`` is None where the parts
-    of an array cannot be given nodes of their own.
+    matches the job's number in their output. ``ask`` gives the words that ask about a job, and ``state`` reads their
+    output, None if it says nothing about the job. ``cancel`` gives the words that end it. ``array`` is None if the
+    parts of an array cannot each have their own nodes.
     """
 
     directives: Callable[[Asked], list[str]]
@@ -87,7 +86,7 @@ class Batch:
 
 
 def batch_of(scheduler: str) -> Batch:
-    """Return the way of a scheduler of ReFrame. Raises KeyError for one that no job of ours can be given to."""
+    """Return the commands for a scheduler of ReFrame. Raises KeyError for one to which we cannot give jobs."""
     return _WAYS.get(scheduler) or _WAYS[FAMILIES[scheduler]]
 
 
@@ -98,12 +97,12 @@ def _slurm(asked: Asked) -> list[str]:
 
 
 def _slurm_array(asked: Asked, tasks: int, at_once: int) -> list[str]:
-    # The fewest nodes that a task can have: Slurm 22.05 gives a task more processes with more nodes, not fewer.
+    # The fewest nodes that a task can have: with more nodes, Slurm 22.05 gives a task more processes, never fewer.
     own = (f"--array=1-{tasks}%{at_once}", "--hold", "--nodes=1", "--ntasks-per-node=1")
     return _of_slurm(asked, (*own, *_SLURM_ALWAYS), "-%a")
 
 
-#: The job has its nodes for itself, and never runs twice: output and counters might be of two runs.
+#: The job has its nodes for itself, and never runs twice: otherwise output and counters might come from two runs.
 _SLURM_ALWAYS = ("--exclusive", "--no-requeue")
 
 
@@ -154,7 +153,7 @@ def _state_of_slurm(text: str) -> State | None:
 
 
 def _states_of_slurm(text: str) -> Mapping[int, State]:
-    """Return the tasks of ``scontrol -o show job ARRAY``; tasks that were given no nodes yet share a line."""
+    """Return the tasks of ``scontrol -o show job ARRAY``; tasks without nodes so far share a line."""
     found = {}
     for line in text.splitlines():
         # The only task of an array has "1%1" until it begins.
@@ -166,8 +165,8 @@ def _states_of_slurm(text: str) -> Mapping[int, State]:
 
 
 def _give_of_slurm(task: str, nodes: Sequence[str]) -> list[str]:
-    # In this order: Slurm 22.05 refuses a list of more nodes than the task's number of them, and leaves its number of
-    # processes as it was where a task is to have fewer nodes than before; it then waits for ever (BadConstraints).
+    # Keep this order: Slurm 22.05 refuses a list with more nodes than the task's number of nodes. If a task gets fewer
+    # nodes than before, Slurm does not change its number of processes, and the task waits forever (BadConstraints).
     count = len(nodes)
     words = (f"NumNodes={count}-{count}", f"NumTasks={count}", f"ReqNodeList={','.join(nodes)}")
     return ["scontrol", "update", f"JobId={task}", *words]
@@ -203,7 +202,7 @@ _PBS = Batch(
     _state_of_pbs,
     lambda job: ["qdel", job],
 )
-#: A family, or a scheduler that is unlike its family.
+#: A family, or a scheduler that differs from its family.
 _WAYS: Mapping[str, Batch] = {
     "slurm": Batch(
         _slurm,
@@ -226,7 +225,7 @@ _WAYS: Mapping[str, Batch] = {
     "torque": Batch(_pbs("torque"), _PBS.submit, _PBS.number, _PBS.ask, _PBS.state, _PBS.cancel),
     "lsf": Batch(
         _lsf,
-        # bsub reads directives from its standard input alone
+        # bsub reads directives only from its standard input
         lambda script: ["sh", "-c", 'exec bsub <"$1"', "bsub", script],
         re.compile(r"^Job <(\d+)> is submitted", re.MULTILINE),
         lambda job: ["bjobs", "-noheader", "-o", "stat", job],

@@ -1,9 +1,10 @@
-"""What a run was meant to do, and what it left: all that is judged."""
+"""What a run was intended to do, and what it left behind: all that is judged."""
 
 from dataclasses import dataclass
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.environment import Found as Environment
+from railyard.job.gpu_pair_steps import Ended as EndedStep
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
 from railyard.parsers.slurm.jobs import Ended
@@ -14,14 +15,14 @@ from railyard.site.test_id import TestId
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a run was meant to do.
+    """What a run was intended to do.
 
-    ``repetitions`` is what a tool that prints none was told. ``node_pairs``: the disjoint pairs of nodes over which a
-    benchmark sums. ``pairs``: of ranks, or of a client and a server, between two nodes. ``validates``: the benchmark
-    was told to check the data that it moves. ``hops``: switches between its two nodes, where they are known.
-    ``remarks`` are added to the sentence: what a check chose, and why. ``threads``: of each rank, of a benchmark that
-    prints how many it had; 0 for any other. ``threads_told``: how many each rank was given. ``sizes``: the message
-    sizes that it was told, in bytes; none where the tool goes through its own.
+    ``repetitions``: the number given to a tool that does not print it. ``node_pairs``: the disjoint pairs of nodes over
+    which a benchmark sums. ``pairs``: pairs of ranks, or of a client and a server, between two nodes. ``validates``:
+    the benchmark was set to check the data that it moves. ``hops``: switches between its two nodes, if they are known.
+    ``remarks`` are added to the sentence: what a check chose, and why. ``threads``: the threads of each rank, for a
+    benchmark that prints them; 0 for any other. ``threads_told``: how many threads each rank was given. ``sizes``: the
+    message sizes that it was given, in bytes; empty if the tool uses its own.
     """
 
     test: TestId
@@ -64,20 +65,20 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run left. ``counters`` holds the text of each counters file, ``tag`` what they must be marked with.
+    """What a run left. ``counters`` holds the text of each counters file, ``tag`` the mark that they must have.
 
-    ``linked`` is what ``ldd`` said of the benchmark in the job's own environment; None where it was not asked.
-    ``ended`` is the scheduler's word on a job that did not run to its end. ``unplaced`` is why its processes were
-    not near its rails, or far from them, as they were told to be, or had no rail of their own each.
-    ``played`` is what a replayed run was given in place of a measurement, None for a real one. ``again`` is what pairs
-    of nodes gave when they were measured again, a text a step. ``facts`` is what each node said of itself in the job.
-    ``job_id`` is the scheduler's. ``rehearsed``: a stand-in ran in place of the benchmark. It is linked to nothing and
-    names no library, so that one proof is not asked of it: that it is linked to its stack's MPI, and ran with it.
-    ``changed``: which of the site's own programs and libraries are others than in the run before. ``too_long`` is why
-    an output was read in part alone; None where it was read whole.
-    ``cut`` is why the job was ended for what it printed.
-    ``launcher`` is what the launcher said of itself, empty where the stack has none of its own here. ``environment`` is
-    what the benchmark's own process of each node had of the variables that matter; None where it was not asked.
+    ``linked`` is what ``ldd`` printed about the benchmark in the job's own environment; None if ``ldd`` did not run.
+    ``ended`` is the scheduler's word on a job that did not run to its end. ``unplaced`` is why its processes were not
+    near its rails, or far from them, as requested, or did not each have a rail. ``played`` is what a replayed run was
+    given instead of a measurement, None for a real one. ``again`` is what pairs of nodes gave when they were measured
+    again, one text per step. ``facts`` is what each node reported about itself in the job. ``job_id`` is the
+    scheduler's. ``rehearsed``: a stand-in ran instead of the benchmark. It is linked to nothing and names no library,
+    so one proof is not required: that it is linked to its stack's MPI, and ran with it. ``changed``: which of the
+    site's own programs and libraries have changed since the run before. ``too_long`` is why only a part of an output
+    was read; None if it was read whole. ``cut`` is why the job was ended for printing too much. ``launcher`` is what
+    the launcher printed about itself, empty if the stack has no own launcher here. ``environment`` has the variables
+    that matter in the benchmark's own process on each node; None if they were not read. ``steps`` are the steps, in
+    order, of a job whose one process starts the benchmark in many steps.
     """
 
     stdout: str
@@ -100,3 +101,4 @@ class Evidence:
     cut: str | None = None
     launcher: str = ""
     environment: tuple[Environment, ...] | None = None
+    steps: tuple[EndedStep, ...] = ()

@@ -1,11 +1,11 @@
-"""How each client and server is told address, device and TCP port: one table, an entry a (tool, kind of fabric).
+"""How each client and server gets its address, device and TCP port: one table, one entry per (tool, kind of fabric).
 
-A program of a tool whose words are others has an entry of its own (fabtests/fi_rdm_tagged_bw).
+If a program of a tool has other words, it has its own entry (fabtests/fi_rdm_tagged_bw).
 
-Blanks are filled on the node, a rail at a time (``pair.sh``): ``{device}`` (hsn0, mlx5_0:1), ``{card}`` (mlx5_0),
-``{card_port}`` (1), ``{port}`` (the TCP port of this rail's pair), ``{gpu}`` (the number of the GPU that is nearest to
-the rail, where the benchmark's own words ask for one), ``{server}`` and ``{local}`` (the addresses of the server and of
-this end: the rail's own where the rail is a network interface, else the nodes' names).
+``pair.sh`` fills the blanks on the node, for one rail at a time: ``{device}`` (hsn0, mlx5_0:1), ``{card}`` (mlx5_0),
+``{card_port}`` (1), ``{port}`` (the TCP port of this rail's pair), ``{gpu}`` (the number of the GPU nearest to the
+rail, if the benchmark's own words need one), ``{server}`` and ``{local}`` (the addresses of the server and of this end:
+the rail's own if the rail is a network interface, else the nodes' names).
 """
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ BLANKS = ("device", "card", "card_port", "port", "gpu", "server", "local")
 
 @dataclass(frozen=True, slots=True)
 class PairTool:
-    """The words of both ends around the benchmark's own, which stand behind ``server`` and ``client``.
+    """The words of both ends around the benchmark's own words, which follow ``server`` and ``client``.
 
-    ``client_end`` stands behind those of the client, ``before`` before the executable of both. ``server_is_told``:
-    whether the server needs the benchmark's own words too. ``source``: where this is written or was tried.
+    ``client_end`` follows the client's words, ``before`` precedes the executable of both. ``server_is_told``: whether
+    the server also needs the benchmark's own words. ``source``: where this is documented, or how it was tried.
     """
 
     server: tuple[str, ...]
@@ -34,7 +34,8 @@ class PairTool:
     server_is_told: bool = True
 
 
-# -1: the server ends with its client. -B: both ends bind the rail's own address, or the kernel would choose by route.
+# -1: the server ends with its client. -B: both ends bind the rail's own address, otherwise the kernel would choose by
+# route.
 _IPERF3 = PairTool(
     ("-s", "-1", "-B", "{local}", "-p", "{port}"),
     ("-c", "{server}", "-B", "{local}", "-p", "{port}"),
@@ -42,7 +43,7 @@ _IPERF3 = PairTool(
     server_is_told=False,
 )
 _NETPIPE = PairTool(("-P", "{port}"), ("-h", "{server}", "-P", "{port}"), "NPtcp of NetPIPE 3.7.2, tried")
-# -F: a processor that changes its clock is said and is no error.
+# -F: if a processor changes its clock, perftest mentions it and does not fail.
 _CARD = ("-F", "-d", "{card}", "-i", "{card_port}", "-p", "{port}")
 _PERFTEST = PairTool(_CARD, _CARD, "github.com/linux-rdma/perftest README", client_end=("{server}",))
 
@@ -54,20 +55,22 @@ def _fabtests(provider: str, endpoint: str, *device: str, source: str, before: t
     )
 
 
-# The provider tcp of 1.17 takes no notice of -d: asked for hsn0, the messages went over hsn1 (seen by the counters).
+# The provider tcp of 1.17 ignores -d: with hsn0 requested, the messages went over hsn1 (seen in the counters).
 _FABTESTS_TCP = _fabtests("tcp", "msg", source="fi_tcp(7), tried with 1.17", before=("env", "FI_TCP_IFACE={device}"))
 
 
 def _addressed_by_socket(provider: str, *device: str, source: str) -> PairTool:
-    """Return the words of a test of fabtests: a socket on the TCP port tells each end the other's address (-E)."""
+    """Return the words of a test of fabtests: each end learns the other's address through a socket on the TCP port
+    (-E).
+    """
     words = ("-p", provider, *device, "-E={port}")
     return PairTool(words, words, f"fabtests(7), {source}, not tried", ("{server}",))
 
 
-# cxi: neither end may have the default source port, 9228, which is no process id (PID) of a card.
+# cxi: neither end may use the default source port, 9228, which is not a process id (PID) of a card.
 _CXI_PID = ("-B", "10")
 
-# The client's options reach the server by the connection that both make first.
+# The client's options reach the server through the connection that both make first.
 _CXI = PairTool(
     ("-d", "{device}", "-p", "{port}"),
     ("-d", "{device}", "-p", "{port}"),
@@ -98,14 +101,14 @@ _TOOLS: Mapping[tuple[str, str], PairTool] = MappingProxyType(
 def both_ends(
     tool: str, kind: str, executable: str, arguments: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of the server and of the client, their blanks open.
+    """Return the words of the server and of the client, with unfilled blanks.
 
     Raises RailyardError for a tool that is not in the table for this kind of fabric.
     """
     entry = _TOOLS.get((f"{tool}/{PurePath(executable).name}", kind)) or _TOOLS.get((tool, kind))
     if entry is None:
         known = ", ".join(f"{name} on {where}" for name, where in _TOOLS)
-        raise RailyardError(f"{tool} on {kind}: found no words of its client and server, expected one of {known}")
+        raise RailyardError(f"{tool} on {kind}: found no words for its client and server, expected one of {known}")
     told = arguments if entry.server_is_told else ()
     program = (*entry.before, executable)
     return (*program, *entry.server, *told), (*program, *entry.client, *arguments, *entry.client_end)

@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from railyard.base.paths import packaged_text
 from railyard.benchmarks.apps import every_node
 from railyard.job import client_server
+
+OWN_GPU = "own_gpu.sh"
 
 
 class Command(Protocol):
@@ -51,6 +54,25 @@ class FirstProcess:
 
     def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
         return client_server.first_words(self.nodes, devices, self.agent, executable, tuple(arguments), tag=tag)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnGpu:
+    """An MPI program each rank of which sees one GPU alone, of its own number on its node; a node has ``gpus``.
+
+    ``variable`` is what hides the others from it.
+    """
+
+    variable: str
+    gpus: int
+
+    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+        return ["sh", OWN_GPU, self.variable, str(self.gpus), "--", executable, *arguments]
+
+
+def own_gpu_script() -> str:
+    """Return the text of the script that shows a rank its GPU, to be written beside a job's script."""
+    return packaged_text(f"job/scripts/{OWN_GPU}")
 
 
 class CopyANode:

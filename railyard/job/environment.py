@@ -59,7 +59,7 @@ def known(stack: str) -> frozenset[str]:
 
 
 def parse(text: str, tag: str) -> Found | None:
-    """Return what a node wrote; None where the file is of another run, was cut, or is not the script's."""
+    """Return what a node wrote; None where the file is from another run, was cut, or is not the script's."""
     lines = text.split("\n")
     if len(lines) < 5 or lines[0] != f"railyard-environment {FORMAT} {tag}" or lines[-2:] != ["end", ""]:
         return None

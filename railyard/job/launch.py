@@ -1,4 +1,4 @@
-"""How one run is launched: variables, launcher words, and which rails of which nodes it is meant to use."""
+"""How one run is launched: variables, launcher words, and the rails and nodes that it is intended to use."""
 
 import os
 import shlex
@@ -17,10 +17,10 @@ from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
 from railyard.stacks.ask import Settings
 
-#: The launchers that start a stack's own mpirun on a node of a testbed of ours, and the testbed's folder: the virtual
-#: cluster's nodes are namespaces, the guests virtual machines.
+#: The launchers that start a stack's own mpirun on a node of one of our testbeds, and the testbed's folder. The virtual
+#: cluster's nodes are namespaces, the guests are virtual machines.
 TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
-#: Launchers that are Slurm's srun: of a job's script, and of a step in an allocation.
+#: Launchers that are Slurm's srun: in a job's script, and as a step in an allocation.
 SRUN = ("srun", "srunalloc")
 #: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/flux`).
 FLUX_RUN = "flux-run"
@@ -30,10 +30,10 @@ OWN_LAUNCHERS = ("mpirun", "mpiexec")
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a run is told. ``env`` is exported in the job, ``options`` follow the launcher's name.
+    """What a run is given. ``env`` is exported in the job, ``options`` follow the launcher's name.
 
-    ``prefix`` is where the stack's MPI library must come from, None where a module decides; ``mpi`` is what it must be.
-    ``library_prefix`` is where a library that MPI only starts (NCCL) must come from, None where that is not said.
+    ``prefix`` is where the stack's MPI library must come from, None if a module decides; ``mpi`` is what it must be.
+    ``library_prefix`` is where a library that MPI only starts (NCCL) must come from, None if that is not stated.
     """
 
     program: str
@@ -49,24 +49,24 @@ class Launch:
 
 
 def device_name(rail: Rail) -> str:
-    """Return a rail as stacks and counters name it: ``hsn0``, ``mlx5_0:1``."""
+    """Return a rail's name for stacks and counters: ``hsn0``, ``mlx5_0:1``."""
     return rail.name
 
 
 def watched_devices(site: Site, meant: tuple[str, ...]) -> tuple[str, ...]:
-    """Return every other device of the system's fabrics that has counters: what the run must not use."""
+    """Return all other devices of the system's fabrics that have counters: the run must not use them."""
     rails = [rail for fabric in site.system.fabrics.values() for rail in fabric.rails if rail.counters != "none"]
     return tuple(dict.fromkeys(name for rail in rails if (name := device_name(rail)) not in meant))
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Which ranks a run has on its nodes, and what each of them is told; ``policy`` None leaves that to the stack.
+    """Which ranks a run has on its nodes, and their settings; ``policy`` None leaves the policy to the stack.
 
-    ``within_node``: pairs of ranks share a node, so that no device is meant and all are watched. ``launcher`` is
-    ReFrame's, the system's own where it is None. ``threads``: of each rank, which has as many cores of its own; not in
-    our testbeds, where all nodes share the host's. ``variables`` are set for every rank.
-    ``memory``: messages lie in that of GPUs, which programs reach so (cuda, rocm); None: in the host's.
+    ``within_node``: pairs of ranks share a node, so no device is intended and all are watched. ``launcher`` is
+    ReFrame's name; None means the system's own. ``threads``: threads of each rank, which has as many cores for itself
+    (not in our testbeds, where all nodes share the host's cores). ``variables`` are set for every rank. ``memory``:
+    messages are in the memory of GPUs, which programs reach this way (cuda, rocm); None: in the host's.
     """
 
     total: int
@@ -84,10 +84,10 @@ def plan_launch(
 ) -> Launch:
     """Return how a run over these devices of these nodes is launched.
 
-    Raises RailyardError where the stack cannot use these devices of this kind of fabric, or is not built.
+    Raises RailyardError if the stack cannot use these devices of this kind of fabric, or is not built.
     """
     system, there = site.system, installed(site, stack)
-    # Who starts it: itself, or the MPI that starts the tests of a library that is none (NCCL).
+    # What starts it: itself, or for a library that is not an MPI (NCCL), the MPI that starts its tests.
     starter = system.starter(stack)
     mpi = there if starter == stack else mpi_of(site, stack)
     launcher, within_node = ranks.launcher or system.launcher, ranks.within_node
@@ -95,8 +95,8 @@ def plan_launch(
     told = ask.settings(stack, kind, devices, len(devices), ranks.policy, knobs, ranks.memory)
     of_starter = {} if starter == stack or within_node else _told_starter(starter, kind, devices[:1], knobs)
     if system.provider == "host" or (within_node and starter == stack):
-        # One node has no rail to be told: UCX 1.20, say, finds no way between two ranks over lo alone, and what keeps a
-        # stack on its rails keeps it from shared memory.
+        # On one node no rail is set: UCX 1.20, for example, finds no way between two ranks over lo alone, and settings
+        # that keep a stack on its rails also keep it from shared memory.
         told = replace(told, env={}, options=())
     root = dict(stacks_table.STACKS[starter].root_env) if as_root else {}
     env = {**mpi.environment, **of_starter, **there.environment, **told.env, **root}
@@ -120,17 +120,17 @@ def plan_launch(
     elif launcher in SRUN:
         options = [*_srun_words(site, stack), *_layout(system, told, ranks.per_node)]
         if ranks.threads > 1:
-            # ReFrame tells srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds it to them and
-            # takes no --cpu-bind beside it): the library must not bind it once more, to one of them.
+            # ReFrame gives srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds the rank to them
+            # and allows no --cpu-bind): the library must not bind the rank again, to only one of them.
             env |= stacks_table.STACKS[starter].own_pinning
-        if launcher != "srun" and nodes:  # a step of an allocation is told which of its nodes it has
+        if launcher != "srun" and nodes:  # a step in an allocation is given its nodes
             options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
     else:
         options = _words_in_a_job(system, starter, launcher, ranks.threads, binds=bool(told.options))
     if launcher not in (*SRUN, FLUX_RUN):  # these words are the stack's own mpirun's
         options += told.options
     if not pair and launcher in (*TESTBEDS, *OWN_LAUNCHERS):
-        # A stack's own launcher may hand on to other nodes what it is told to, and nothing else; srun hands on all.
+        # A stack's own launcher may pass only the named variables on to other nodes; srun passes on all.
         of_library = told.env if starter != stack and bed is None else {}
         options += ask.forward(starter, {**of_library, **ranks.variables})
     return Launch(
@@ -148,22 +148,24 @@ def plan_launch(
 
 
 def _told_starter(starter: str, kind: str, first: tuple[str, ...], knobs: ask.Knobs) -> Mapping[str, str]:
-    """Return what the MPI that starts a library's tests is told: their first rail; nothing where it cannot be."""
+    """Return the settings of the MPI that starts a library's tests: their first rail; empty if it cannot use that."""
     if ask.why_not(starter, kind, 1, None, knobs) is not None:
         return {}
     return ask.settings(starter, kind, first, 1, None, knobs).env
 
 
 def runs_as_root(system: System) -> bool:
-    """Return whether jobs run as root (Open MPI then wants to be told that this is meant).
+    """Return whether jobs run as root (Open MPI then needs an option that allows it).
 
-    In our own testbeds everybody is root, by the user namespace if not by right.
+    In our own testbeds everybody is root, really or in a user namespace.
     """
     return os.geteuid() == 0 or system.provider in ("testbed", "guests")
 
 
 def starting_agent(site: Site) -> str:
-    """Return what starts a command on another node, as ssh does, for an application that starts its own processes."""
+    """Return the program that starts a command on another node, like ssh, for an application that starts its own
+    processes.
+    """
     provider = site.system.provider
     if provider not in ("testbed", "guests"):
         return "ssh"
@@ -171,30 +173,31 @@ def starting_agent(site: Site) -> str:
 
 
 def _words_in_a_job(system: System, stack: str, launcher: str, threads: int, binds: bool) -> list[str]:
-    """Return how a stack's own launcher is told its cores where nodes and ranks are the job's.
+    """Return the words that give a stack's own launcher its cores if nodes and ranks come from the job.
 
-    ``binds``: the rail policy has words that bind each rank, to its NUMA node, which has cores enough.
+    ``binds``: the rail policy has words that bind each rank to its NUMA node, which has enough cores.
     """
     if stacks_table.STACKS[stack].pair or launcher == FLUX_RUN:
         return []
-    if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm is told
+    if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm's file says
         return list(stacks_table.STACKS[stack].launch.share_cores)
     return ask.cores_a_rank(stack, threads) if threads > 1 and system.provider == "nodes" and not binds else []
 
 
 def _srun_words(site: Site, stack: str) -> list[str]:
-    """Return how srun is told which protocol the library speaks with it; a client and a server speak none."""
+    """Return srun's option for the protocol that the library speaks with it. A client and a server speak none."""
     starter = site.system.starter(stack)
     table, own = stacks_table.STACKS[starter], site.system.stacks[stack].srun_mpi
     return [] if table.pair else [f"--mpi={own or site.system.stacks[starter].srun_mpi or table.srun_mpi}"]
 
 
 def _layout(system: System, told: Settings, per_node: int) -> list[str]:
-    """Return how srun lays out the ranks of a node where each uses one rail of several.
+    """Return how srun lays out the ranks of a node if each uses one of several rails.
 
-    Over the sockets in turn, as ``place.sh`` deals rails to them: unasked, a site's slurm.conf decides. A library that
-    deals its near rails by local rank has ranks that fill a node in blocks: of four rails, two a socket, even ranks
-    would else be on one socket, and all of them take the first of its two rails: the other one would idle.
+    They go over the sockets in turn, as ``place.sh`` deals rails to them; by default, a site's slurm.conf decides. If a
+    library deals its near rails by local rank, its ranks fill a node in blocks. Otherwise, with four rails, two per
+    socket, even ranks would be on one socket and would all take the first of its two rails, and the other one would
+    idle.
     """
     hardware = system.nodes.hardware
     if told.policy != "nic-per-rank" or hardware is None or (not told.rank_variable and per_node < hardware.cores):
@@ -203,7 +206,7 @@ def _layout(system: System, told: Settings, per_node: int) -> list[str]:
 
 
 def exported(env: Mapping[str, str]) -> dict[str, str]:
-    """Return values as the lines ``export NAME=VALUE`` of a script need them: those of ReFrame 4.10 quote nothing.
+    """Return values as needed in a script's lines ``export NAME=VALUE``: ReFrame 4.10 quotes nothing there.
 
     A shell would end PSM3_MULTIRAIL_MAP=hsn0:1;hsn1:1 at its semicolon. A trailing ``:$PATH`` keeps its reference.
     """
@@ -222,7 +225,7 @@ def counters_can_prove(site: Site, fabric: str) -> bool:
 
 
 def counter_drivers(site: Site) -> dict[str, str]:
-    """Return which row of the counters' table each rail of the system's fabrics has; none for those without."""
+    """Return each rail's row of the counters' table, for all fabrics; rails without counters are left out."""
     rails = (rail for fabric in site.system.fabrics.values() for rail in fabric.rails)
     return {device_name(rail): rail.counters for rail in rails if rail.counters != "none"}
 

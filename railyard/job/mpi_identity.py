@@ -1,11 +1,12 @@
-"""Which MPI library an output itself names, held against the one that the run was meant to use.
+"""Compares the MPI library that an output names with the one that the run was intended to use.
 
-``ldd`` says what the job's shell would load; the launcher may set other variables for the ranks, and a library of the
-same soname may be loaded before it. What the library that ran prints of itself is the last word.
+``ldd`` says what the job's shell would load. The launcher may set other variables for the ranks, and a library with the
+same soname may be loaded before it. What the library prints about itself when it runs is the last word.
 
-Read are: what MPI_Get_library_version answers and what a library prints at its start where it is told to (I_MPI_DEBUG,
-MV2_SHOW_ENV_INFO), by the patterns of the stacks' table; IMB's line of the MPI standard (MPI_Get_version); and NPB's
-compile options, which name the compiler wrapper. OSU, NetPIPE, HPL, HPCC, GPCNeT, WRF and MILC print none of these.
+This module reads the answer of MPI_Get_library_version and the lines that a library prints at its start if asked to
+(I_MPI_DEBUG, MV2_SHOW_ENV_INFO), with the patterns of the stacks' table. It also reads IMB's line with the MPI standard
+(MPI_Get_version), and NPB's compile options, which name the compiler wrapper. OSU, NetPIPE, HPL, HPCC, GPCNeT, WRF and
+MILC print none of these.
 """
 
 import re
@@ -18,15 +19,15 @@ from railyard.parsers.lines import each_line
 from railyard.stacks import table as stacks_table
 
 LONGEST = 300
-"""Characters of a line that are looked at: each of these stands at the beginning of a short one."""
+"""How many characters of a line are searched: each of these patterns is at the beginning of a short line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """The MPI that a run was meant to use; what is not known of it is None and held against nothing.
+    """The MPI that a run was intended to use. Unknown parts are None and are not compared.
 
-    ``version`` is the library's, ``standard`` the version of the MPI standard that its header states, ``compiled_with``
-    the prefix whose compiler wrappers Spack built the benchmark with.
+    ``version`` is the library's, ``standard`` the version of the MPI standard in its header, ``compiled_with`` the
+    prefix of the compiler wrappers with which Spack built the benchmark.
     """
 
     stack: str
@@ -37,7 +38,9 @@ class Meant:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """How a line begins that names an MPI library, and whose it is: the first one's version stands in its group."""
+    """The beginning of a line that names an MPI library, and the stacks whose it is. The group has the first one's
+    version.
+    """
 
     pattern: re.Pattern[str]
     stacks: tuple[str, ...]
@@ -49,7 +52,7 @@ _VERSION = r"[ \t:,]{0,30}(?:Version )?(?P<version>[0-9]{1,4}(?:\.[0-9a-z]{1,12}
 
 @lru_cache(maxsize=1)  # compiled when an output is read, not when a listing imports this
 def _names() -> tuple[_Name, ...]:
-    """Return how each stack's lines begin; two stacks may begin in the same words (HPC-X is an Open MPI)."""
+    """Return how each stack's lines begin. Two stacks may begin with the same words (HPC-X is an Open MPI)."""
     table = stacks_table.STACKS
     starts = {name: stack.startup_pattern.removeprefix("^") for name, stack in table.items() if stack.startup_pattern}
     before = "|".join(starts.values())
@@ -62,14 +65,14 @@ def _names() -> tuple[_Name, ...]:
 
 # MPI Version           : 3.1
 _STANDARD = re.compile(r"#\s{0,20}MPI Version\s{0,30}: {0,9}(?P<standard>[0-9]\.[0-9])$")
-#    MPIFC        = /opt/openmpi/bin/mpif90      (46 characters at most, the last three dots where it is longer)
+#    MPIFC        = /opt/openmpi/bin/mpif90      (at most 46 characters; a longer one ends with three dots)
 _WRAPPER = re.compile(r"MPI(?:F77|FC|CC)\s{1,20}= (?P<path>/\S{1,100})$")
 
 
 def why_other(text: str, meant: Meant) -> str | None:
-    """Return the sentence of the first line that names another MPI than the one that was meant; None where none does.
+    """Return a sentence about the first line that names another MPI than intended; None if none does.
 
-    A text that names no MPI at all proves nothing, and contradicts nothing.
+    A text that names no MPI proves nothing and contradicts nothing.
     """
     if "PI" not in text:  # MPI, MVAPICH
         return None
@@ -90,7 +93,7 @@ def _another_library(said: str, meant: Meant) -> str | None:
         if meant.stack not in name.stacks:
             return f"{_title(name.stacks[0])} ran, expected {_title(meant.stack)}"
         version = found.groupdict().get("version")
-        # HPC-X 2.25 says "Open MPI v4.1.9a1": whose words they are not, has other numbers.
+        # HPC-X 2.25 says "Open MPI v4.1.9a1": if the words are another stack's, the numbers are different too.
         is_owner = meant.stack == name.stacks[0]
         if is_owner and version and meant.version and not same_version(version, meant.version):
             return f"version {version} ran, expected {_title(meant.stack)} {meant.version}"
@@ -101,7 +104,7 @@ def _another_standard(said: str, meant: Meant) -> str | None:
     found = _STANDARD.match(said)
     if found is None or meant.standard is None or found["standard"] == meant.standard:
         return None
-    return f"another library ran than the stack's own, whose header states MPI {meant.standard}"
+    return f"the stack's own library did not run: its header states MPI {meant.standard}"
 
 
 def _another_wrapper(said: str, meant: Meant) -> str | None:

@@ -1,9 +1,9 @@
-"""What each node of a run is and how it is set, as ``node.sh`` read it in the job: groups of nodes that are alike.
+"""What each node of a run is and how it is configured, as ``node.sh`` read it in the job; equal nodes form groups.
 
 ``node.sh`` (package data beside this file) reads sysfs and procfs without root, in a few milliseconds, before the
-benchmark starts. A BIOS setting that the kernel does not show (snoop mode) is not there; the number of NUMA domains a
-socket (NPS, sub-NUMA clustering), SMT, turbo, idle states and the governor are. Serial numbers, UUIDs and the whole
-kernel command line are never read.
+benchmark starts. BIOS settings that the kernel does not show (snoop mode) are missing. The number of NUMA domains per
+socket (NPS, sub-NUMA clustering), SMT, turbo, idle states and the governor are there. Serial numbers, UUIDs and the
+whole kernel command line are never read.
 """
 
 import ipaddress
@@ -21,77 +21,78 @@ FORMAT = 1
 SCRIPT = "node.sh"
 _LONGEST = 300
 
-#: Each fact of a node, and what it is.
+#: Each fact of a node, and its meaning.
 FACTS: Mapping[str, str] = MappingProxyType(
     {
         "kernel": "release of the running kernel",
         "operating_system": "distribution with its release, as /etc/os-release has it",
-        "kernel_options": "words of its command line that change timing or I/O, of a list of their names",
+        "kernel_options": "words of its command line that change timing or I/O, from a list of known names",
         "processor": "model of the processors",
         "microcode": "revision of their microcode",
         "logical_processors": "how many the kernel uses",
         "sockets": "how many processors",
-        "numa_nodes_per_socket": "domains of memory with processors, a socket: NPS or sub-NUMA clustering",
+        "numa_nodes_per_socket": "memory domains with processors per socket: NPS or sub-NUMA clustering",
         "memory": "all memory that the kernel has",
-        "cpus_allowed": "logical processors that the first process of the node may run on: where the launcher bound it",
-        "smt": "several threads a core: on, off, forceoff, notsupported",
+        "cpus_allowed": "logical processors on which the node's first process may run: where the launcher bound it",
+        "smt": "several threads per core: on, off, forceoff, notsupported",
         "turbo": "whether clocks may rise above the nominal one",
         "governor": "cpufreq's governor of the first processor",
         "frequency_driver": "cpufreq's driver",
-        "energy_preference": "what the processor is asked to prefer",
-        "frequency_max_khz": "highest clock that the governor may ask for",
-        "base_frequency_khz": "nominal clock, where the driver says it (intel_pstate)",
-        "idle_driver": "what puts idle processors to sleep",
+        "energy_preference": "what the processor should prefer",
+        "frequency_max_khz": "highest clock that the governor may choose",
+        "base_frequency_khz": "nominal clock, if the driver shows it (intel_pstate)",
+        "idle_driver": "driver that puts idle processors to sleep",
         "c_states": "idle states that are not switched off",
         "transparent_hugepages": "always, madvise or never",
-        "numa_balancing": "whether the kernel moves pages between domains",
-        "sys_vendor": "who made the machine",
+        "numa_balancing": "whether the kernel moves pages between memory domains",
+        "sys_vendor": "vendor of the machine",
         "product_name": "its model",
         "board_name": "its main board",
-        "bios_vendor": "who made its firmware",
+        "bios_vendor": "vendor of its firmware",
         "bios_version": "version of that firmware",
         "bios_date": "date of that firmware",
     }
 )
 
-#: Each fact of a network or RDMA device, and what it is.
+#: Each fact of a network or RDMA device, and its meaning.
 DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
     {
         "driver": "kernel driver",
-        "driver_version": "its version, where it has one of its own (in the kernel's own tree few have)",
-        "firmware": "version of the card's firmware; of an Ethernet card the kernel shows it to ethtool alone",
+        "driver_version": "the driver's version, if it has its own (few drivers in the kernel's own tree have one)",
+        "firmware": "version of the card's firmware; for an Ethernet card, the kernel shows it only to ethtool",
         "board": "board id (PSID)",
         "card": "type of the card",
-        "mtu": "of a network device, in bytes",
-        "interface_mtu": "of the network interface of an RDMA port, in bytes",
-        "subnets": "IPv4 networks that its interface leads to without a router",
-        "subnet_prefix": "of an InfiniBand port, the first half of its first GID",
-        "mode": "of IP over InfiniBand: datagram or connected",
-        "speed_mbit_s": "of a network device",
-        "rate": "of an RDMA port",
-        "link_layer": "of an RDMA port: InfiniBand or Ethernet",
-        "current_link_speed": "of its slot now",
-        "current_link_width": "lanes of its slot now",
-        "max_link_speed": "of its slot at most",
-        "max_link_width": "lanes of its slot at most",
-        "numa_node": "domain of memory that its slot belongs to, -1 where it is not known",
+        "mtu": "for a network device, in bytes",
+        "interface_mtu": "for the network interface of an RDMA port, in bytes",
+        "subnets": "IPv4 networks that its interface reaches without a router",
+        "subnet_prefix": "for an InfiniBand port: the first half of its first GID",
+        "mode": "for IP over InfiniBand: datagram or connected",
+        "speed_mbit_s": "for a network device",
+        "rate": "for an RDMA port",
+        "link_layer": "for an RDMA port: InfiniBand or Ethernet",
+        "current_link_speed": "current speed of its slot",
+        "current_link_width": "current lanes of its slot",
+        "max_link_speed": "highest speed of its slot",
+        "max_link_width": "most lanes of its slot",
+        "numa_node": "memory domain of its slot, -1 if unknown",
         "local_cpulist": "logical processors of that domain",
         "slot": "path of its PCI slot with the bridges above it",
-        "accelerator": "of a GPU: its kernel driver",
+        "accelerator": "for a GPU: its kernel driver",
         "gpu_distance": "from a network card to each GPU, near to far: PIX, PXB, PHB, NODE, SYS",
     }
 )
 
 
-#: Facts of where a device is, which a record does not keep: nodes that are alike differ in them.
+#: Facts about where a device is. A record does not keep them: equal nodes differ in them.
 OF_A_PLACE = frozenset({"subnets", "subnet_prefix"})
-#: Above so many groups, facts of more than so many values part no nodes: a record has 2 kB a group.
+#: If there are more groups than this, facts with more values than this do not separate nodes: a group takes 2 kB in a
+#: record.
 MOST_GROUPS, MOST_VALUES = 64, 8
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What one node said of itself: facts by name, and facts by name of each device."""
+    """What one node reported about itself: facts by name, and facts by name for each device."""
 
     node: str
     facts: Mapping[str, str]
@@ -99,14 +100,14 @@ class NodeFacts:
 
 
 def node_script() -> str:
-    """Return the text of the script, to be written beside the counter reader."""
+    """Return the text of the script, which is written beside the counter reader."""
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
 def parse(text: str, tag: str) -> NodeFacts | None:
-    """Return what a node wrote; None where the file is of another run, was cut, or is not the script's.
+    """Return what a node wrote; None if the file is from another run, was cut, or is not the script's.
 
-    A line of another form, or with a name that is not in the tables, is left out: no verdict rests on it.
+    A line of another form, or with a name that is not in the tables, is left out: no verdict depends on it.
     """
     lines = text.split("\n")
     if len(lines) < 4 or lines[0] != f"railyard-node {FORMAT} {tag}" or lines[-2:] != ["end", ""]:
@@ -128,10 +129,10 @@ def parse(text: str, tag: str) -> NodeFacts | None:
 
 
 def grouped(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
-    """Return the nodes a group of those that are alike in everything, the largest group first.
+    """Return groups of nodes that are equal in everything, the largest group first.
 
-    Of thousands of nodes each may have a few kB less memory than the next. Where that makes too many groups, what
-    differs so is a value a node (``varied``) and parts no nodes.
+    With thousands of nodes, each may have a few kB less memory than the next. If that makes too many groups, such a
+    fact becomes one value per node (``varied``) and does not separate nodes.
     """
     ones = [replace(one, devices=_without_places(one.devices)) for one in sorted(found, key=lambda one: one.node)]
     said = [_flat(one) for one in ones]
@@ -156,7 +157,7 @@ def _flat(one: NodeFacts) -> dict[_Name, str]:
 
 
 def _varied(said: Sequence[Mapping[_Name, str]]) -> tuple[_Name, ...]:
-    """Return the facts that have more values than as many groups may have."""
+    """Return the facts with more values than the allowed number of groups."""
     values: dict[_Name, set[str]] = {}
     for each in said:
         for name, value in each.items():
@@ -185,9 +186,9 @@ def _without_places(devices: Mapping[str, Mapping[str, str]]) -> dict[str, dict[
 
 
 def _network(shown: str) -> str | None:
-    """Return 10.98.1.0/24 of what /proc/net/route shows of a network and its mask; None of anything else.
+    """Return a network and its mask in /proc/net/route as 10.98.1.0/24; None for anything else.
 
-    Both are the address's four bytes as one number of the machine's byte order.
+    Both are the address's four bytes as one number in the machine's byte order.
     """
     try:
         address, mask = (int(part, 16).to_bytes(4, sys.byteorder) for part in shown.split("/"))
@@ -197,7 +198,7 @@ def _network(shown: str) -> str | None:
 
 
 def _with_distances(devices: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Return the devices, each network card with its distance to every GPU of the node."""
+    """Return the devices; each network card has its distance to every GPU of the node."""
     gpus = {name: said for name, said in devices.items() if "accelerator" in said and "slot" in said}
     for name, said in devices.items():
         if not gpus or name in gpus or "slot" not in said:

@@ -1,13 +1,14 @@
-"""What all nodes of a launch answer, as a file a node: where they write it, and what is read, checked for completeness.
+"""The answers of all nodes of a launch, one file per node: where nodes write them, and how they are read and checked.
 
-Through one launcher's output the answers of thousands of nodes come line by line, mixed, and cut: srun of Slurm 22.05
-hands on 1,024 bytes at once (MAX_MSG_LEN in slurmd/slurmstepd/io.c), and one node that hangs holds back all others.
-So each node writes a file of its own (``node_files.sh``, package data beside this module), which gets its name when its
-end is written. A node that does not see the folder answers through the launcher, as before.
+If thousands of nodes answer through one launcher's output, their lines arrive mixed and cut: srun of Slurm 22.05 passes
+on 1,024 bytes at once (MAX_MSG_LEN in slurmd/slurmstepd/io.c), and one hanging node delays all others. So each node
+writes its own file (``node_files.sh``, package data beside this module), which gets its name when its end is written. A
+node that does not see the folder answers through the launcher, as before.
 
-Up to ``FLAT`` nodes the files lie in one folder, beyond that in folders of about ``PER_FOLDER`` files: each file that
-is made holds its folder's lock on the metadata server of a parallel file system, for which all nodes wait at once.
-Sites ask their users to spread files "in the 100s or more" over folders (NASA's and MARCC's Lustre best practices).
+For up to ``FLAT`` nodes the files are in one folder, for more nodes in folders of about ``PER_FOLDER`` files. On a
+parallel file system, creating a file takes its folder's lock on the metadata server, and all nodes would wait for one
+lock. Sites ask their users to spread files "in the 100s or more" over folders (NASA's and MARCC's Lustre best
+practices).
 """
 
 import math
@@ -28,22 +29,22 @@ from railyard.base.paths import packaged_text
 T = TypeVar("T")
 
 SCRIPT = "node_files.sh"
-#: The file that holds the tag, and how many nodes were asked: whoever reads it there sees the folder.
+#: The file with the tag and the number of nodes: a node that can read it sees the folder.
 ASKED = "asked"
 FORMAT = "1"
-#: So many files lie in one folder at most.
+#: The most files in one folder.
 FLAT = 512
-#: How many files a folder has where there are several.
+#: The number of files per folder if there are several folders.
 PER_FOLDER = 256
-#: A file server may show a file of another host so much later (attribute caches of NFS live for 60 s at most, nfs(5)).
-#: So long a file is waited for whose node said that it wrote it.
+#: How much later a file server may show another host's file (attribute caches of NFS last at most 60 s, nfs(5)). How
+#: long to wait for a file if its node said that it wrote it.
 SEEN_WITHIN_S = 60.0
-#: How long files are waited for after a launch that failed: some of its nodes have none.
+#: How long to wait for files after a failed launch: some of its nodes have none.
 LATE_S = 1.0
-#: Of a node's answer at most so much is read.
+#: The most bytes of a node's answer that are read.
 MOST_BYTES = 8 << 20
 _LOOK_S = 0.2
-#: Folders of askings that were not removed (their files were cut, or the command was killed) stay so long.
+#: How long leftover folders stay (their files were cut, or the command was killed).
 _KEPT_S = 86_400
 
 _DONE, _BEGUN = ".out", ".part"
@@ -59,13 +60,13 @@ class Unwritable(OSError):
     """No folder could be made for the answers."""
 
 
-#: A file is cut; a node began and did not end; nothing is there of it.
+#: A file is cut; a node began and did not finish; nothing from the node is there.
 Kind = Literal["cut", "began", "silent"]
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Where so many nodes write their answers: a new folder, and the tag that its files begin with."""
+    """Where so many nodes write their answers: a new folder, and the tag at the start of its files."""
 
     folder: Path
     tag: str
@@ -73,14 +74,14 @@ class Asking:
 
     @property
     def folders(self) -> int:
-        """Into how many folders the files are spread; 0: they lie in the folder itself."""
+        """Over how many folders the files are spread; 0: they are in the folder itself."""
         return 0 if self.count <= FLAT else math.ceil(self.count / PER_FOLDER)
 
     def words(self, command: Sequence[str], script: str | None = None) -> list[str]:
-        """Return the words that one process on each node is started with.
+        """Return the words that start one process on each node.
 
-        ``script`` is a path of ``node_files.sh`` that the nodes see; None: its text is among the words, so that nodes
-        need see nothing.
+        ``script`` is a path of ``node_files.sh`` that the nodes see. If it is None, its text is among the words, and
+        nodes do not have to see anything.
         """
         front = ["sh", script] if script is not None else ["sh", "-c", script_text(), SCRIPT]
         return [*front, str(self.folder), self.tag, str(self.folders), "--", *command]
@@ -88,9 +89,9 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class NodeFile:
-    """The whole answer of one process: its node as the scheduler calls it, its exit code, and what it printed.
+    """The whole answer of one process: its node's name in the scheduler, its exit code, and what it printed.
 
-    ``rank`` is None where no launcher told it. ``nodes`` are all nodes of the step, where this file says them.
+    ``rank`` is None if no launcher gave it. ``nodes`` are all nodes of the step, if this file lists them.
     """
 
     node: str
@@ -112,9 +113,9 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Gathered(Generic[T]):
-    """What was made of each whole answer, by node in the order of ranks, and the nodes that have none.
+    """The result from each whole answer, by node in the order of ranks, and the nodes without a whole answer.
 
-    ``count`` is how many were asked, 0 where nothing says it.
+    ``count`` is the number of nodes that were asked, 0 if unknown.
     """
 
     answers: tuple[tuple[str, T], ...]
@@ -123,7 +124,7 @@ class Gathered(Generic[T]):
 
     @property
     def values(self) -> tuple[T, ...]:
-        """What was made of the answers alone."""
+        """Only the results from the answers."""
         return tuple(value for _, value in self.answers)
 
 
@@ -133,7 +134,7 @@ def script_text() -> str:
 
 
 def prepared(folder: Path, tag: str, count: int) -> Asking:
-    """Return where so many nodes answer: a folder that is made here. Raises OSError where it cannot be written."""
+    """Make a folder in which so many nodes answer, and return it. Raises OSError if it cannot be written."""
     asking = Asking(folder, tag, count)
     folder.mkdir(parents=True)
     for number in range(asking.folders):
@@ -144,9 +145,9 @@ def prepared(folder: Path, tag: str, count: int) -> Asking:
 
 @contextmanager
 def asked(parent: Path, count: int) -> Iterator[Asking]:
-    """Give where so many nodes answer, a new folder in ``parent``; it is removed, unless ``keep`` was called.
+    """Yield a new folder in ``parent`` in which so many nodes answer. It is removed, unless ``keep`` was called.
 
-    Raises Unwritable where it cannot be made.
+    Raises Unwritable if it cannot be made.
     """
     _sweep(parent)
     tag = f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}-{os.getpid()}"
@@ -162,13 +163,13 @@ def asked(parent: Path, count: int) -> Iterator[Asking]:
 
 
 def keep(asking: Asking) -> None:
-    """Have the files of an asking stay for a day: a sentence names one of them."""
+    """Keep these files for a day, since a sentence names one of them."""
     with suppress(OSError):
         (asking.folder / _KEEP).touch()
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what askings of days ago left."""
+    """Remove leftover folders that are days old."""
     with suppress(OSError):
         for entry in list(os.scandir(parent)):
             if entry.is_dir() and time.time() - entry.stat().st_mtime > _KEPT_S:
@@ -176,14 +177,14 @@ def _sweep(parent: Path) -> None:
 
 
 def by_launcher(printed: str) -> dict[str, str]:
-    """Return the nodes that did not write a file, by what a launcher printed: ``unseen`` or ``closed`` for each."""
+    """Return from a launcher's output the nodes that did not write a file, each with ``unseen`` or ``closed``."""
     return {found["node"]: found["why"] for found in _NONE.finditer(printed)}
 
 
 def parse(content: bytes, tag: str | None) -> NodeFile | str:
     """Return the answer that a file holds, or what is wrong with the file, in words that follow its name.
 
-    ``tag`` None: of whatever asking it is. Never raises for what a file holds.
+    If ``tag`` is None, any tag is accepted. Never raises because of a file's content.
     """
     line, _, _ = content.partition(b"\n")
     head = _HEAD.fullmatch(f"{line[:100_000].decode('utf-8', errors='replace')}\n")
@@ -192,13 +193,13 @@ def parse(content: bytes, tag: str | None) -> NodeFile | str:
     if head["format"] != FORMAT:
         return f"found format {head['format']}, expected {FORMAT}: script and library are of different versions"
     if tag is not None and head["tag"] != tag:
-        return f"found the tag {head['tag']}, expected {tag}: it is of another asking"
+        return f"found the tag {head['tag']}, expected {tag}: it belongs to another question"
     end = _END.search(content[-64:])
     if end is None:
-        return f"found {len(content):,} bytes without an end: its end is cut"
+        return f"found {len(content):,} bytes without an end: it was cut"
     above = len(content) - len(end[0]) + 1
     if above != int(end["bytes"]):
-        return f"found {above:,} bytes before its end, expected {int(end['bytes']):,}: a part of it is lost"
+        return f"found {above:,} bytes before its end, expected {int(end['bytes']):,}: a part is lost"
     body = content[len(line) + 1 : above - 1]
     if b"\0" in content:
         return "found NUL bytes: a part of it was never written"
@@ -221,11 +222,11 @@ def _names(text: str) -> tuple[str, ...]:
 def gather(
     asking: Asking, take: Callable[[NodeFile], T], *, ended_well: bool, elsewhere: Iterable[str] = ()
 ) -> Gathered[T]:
-    """Return what ``take`` makes of each node's answer, once all are there or the time is over.
+    """Return what ``take`` makes from each node's answer, once all are there or the time is over.
 
-    ``ended_well``: the launch ended with 0, so that each file was written. It is waited for as long as a file server
-    may hide it. ``elsewhere`` are nodes that answered through the launcher. A node is silent if the step's own list of
-    nodes has it, and nothing is there of it.
+    ``ended_well``: the launch ended with 0, so each file was written, and this waits as long as a file server may hide
+    one. ``elsewhere`` are nodes that answered through the launcher. A node is silent if it is in the step's own list of
+    nodes and left nothing.
     """
     here = set(map(label, elsewhere))
     reader = _Reader(asking.folder, asking.tag, take)
@@ -243,7 +244,7 @@ def gather(
 
 
 def read_folder(folder: Path, take: Callable[[NodeFile], T]) -> Gathered[T]:
-    """Return what ``take`` makes of each answer in a folder, of whatever asking it is."""
+    """Return what ``take`` makes from each answer in a folder, with any tag."""
     try:
         tag, count = (folder / ASKED).read_text(encoding="utf-8").split()
     except (OSError, ValueError):
@@ -254,12 +255,12 @@ def read_folder(folder: Path, take: Callable[[NodeFile], T]) -> Gathered[T]:
 
 
 def has_answers(folder: Path) -> bool:
-    """Return whether a folder is one that nodes wrote answers to."""
+    """Return whether nodes wrote answers to a folder."""
     return (folder / ASKED).is_file()
 
 
 def _look_again(asking: Asking) -> None:
-    """Have NFS show what other hosts made in the folders: it asks its server where a file is made in one."""
+    """Make NFS show files that other hosts made in the folders: it asks its server when a file is made in one."""
     for folder in [asking.folder, *(asking.folder / str(number) for number in range(asking.folders))]:
         with suppress(OSError):
             look = folder / f".look-{os.getpid()}"
@@ -271,7 +272,7 @@ def _look_again(asking: Asking) -> None:
 class _Reader(Generic[T]):
     """Reads each file of a folder, and of the folders in it, once it is whole.
 
-    ``open`` are files that are not whole, with what is wrong; ``taken`` what was made of the others, by path.
+    ``open`` are files that are not whole, with what is wrong; ``taken`` are the results of the others, by path.
     """
 
     folder: Path
@@ -282,7 +283,7 @@ class _Reader(Generic[T]):
     nodes: tuple[str, ...] = ()
 
     def look(self) -> None:
-        """Read what was not whole at the last look."""
+        """Read the files that were not whole at the last look."""
         self.open.clear()
         for entry in files(self.folder):
             name = Path(entry.name)
@@ -301,8 +302,8 @@ class _Reader(Generic[T]):
             answer = f"found nothing that can be read ({error.strerror})"
         if isinstance(answer, str):
             what, fix = (
-                f"its answer {path} is not whole: {answer}",
-                "see whether the file system is full, and ask again",
+                f"its answer {path} is incomplete: {answer}",
+                "check whether the file system is full, and try again",
             )
             self.open[path] = Fault(node, "cut", what, fix)
             return
@@ -315,15 +316,15 @@ class _Reader(Generic[T]):
         found = sorted(self.taken.values(), key=lambda each: last if each[0] is None else each[0])
         known = {label(node) for _, node, _ in found} | {label(fault.node) for fault in self.open.values()} | elsewhere
         faults = list(self.open.values())
-        fix = "see whether it is up, and whether a job starts there"
+        fix = "check whether it is up, and whether a job starts there"
         faults += [Fault(node, "silent", "it did not answer", fix) for node in self.nodes if label(node) not in known]
         return Gathered(tuple((node, value) for _, node, value in found), tuple(faults), count)
 
 
 def files(folder: Path, within: Collection[str] | None = None) -> Iterator["os.DirEntry[str]"]:
-    """Yield the files of a folder and of the folders in it, as they are listed now, in the order of their names.
+    """Yield the files of a folder and of the folders in it, as listed now, in the order of their names.
 
-    ``within``: of the folders in it only these, and the folders in those; None: all of them, and none in them.
+    ``within``: only these folders in it, and the folders inside those; None: all folders in it, but none deeper.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -339,7 +340,9 @@ def files(folder: Path, within: Collection[str] | None = None) -> Iterator["os.D
 
 
 def _node_of(stem: str) -> str:
-    """Return the node of a file's name without its last suffix: ``n1.3`` is of n1, ``n1.cluster.p71`` of n1.cluster."""
+    """Return the node of a file's name without its last suffix: ``n1.3`` belongs to n1, ``n1.cluster.p71`` to
+    n1.cluster.
+    """
     return stem.rpartition(".")[0] or stem
 
 
@@ -347,6 +350,6 @@ def _began(node: str, entry: "os.DirEntry[str]") -> Fault:
     try:
         size = f"{entry.stat().st_size:,} bytes"
     except OSError:
-        size = "what is there cannot be read"
-    what = f"it began to answer and did not end ({entry.path}: {size})"
-    return Fault(node, "began", what, "see what hangs there: its step was ended, or its file system is full")
+        size = "its content cannot be read"
+    what = f"it began to answer and did not finish ({entry.path}: {size})"
+    return Fault(node, "began", what, "check what hangs there: its step was ended, or its file system is full")

@@ -1,7 +1,7 @@
-"""The lines of a job that measure suspects again after all pairs, each alone, in the same allocation.
+"""The lines of a job that measure suspects again after the test of all pairs, each alone, in the same allocation.
 
-The shell asks ``railyard pairs next`` what to measure, until that says nothing; a healthy run asks once. Whatever fails
-here fails nothing: the run is then judged by its first measurement, and says that nobody was measured again.
+The shell asks ``railyard pairs next`` what to measure, until that prints nothing; a healthy run asks once. A failure
+here does not fail the run: the run is then judged by its first measurement, and says that nothing was measured again.
 """
 
 import shlex
@@ -11,38 +11,38 @@ from dataclasses import dataclass
 
 from railyard.parsers.pairs import SAMPLE
 
-#: What each pair sends: messages of one size, from which every link's limit holds; so many in flight.
+#: What each pair sends: messages of one size, at which every link's limit holds, and how many in flight.
 SIZE_BYTES, WINDOW = 4 << 20, 8
-#: How long a stream is to last at the fabric's own rate, in seconds: it sets the number of windows.
+#: How long a stream should last at the fabric's own rate, in seconds. It sets the number of windows.
 STREAM_S = 0.1
-#: Messages before those that are timed; 8-byte messages there and back, for the latency.
+#: Messages before the timed ones; 8-byte messages there and back, for the latency.
 WARM_UP, EXCHANGES = 1, 20
-#: What a round takes besides its two streams, in seconds: estimates. All ranks meet four times, one after the other at
-#: the first of them, which may be asleep for half a millisecond.
+#: The time of a round besides its two streams, in seconds: estimates. All ranks meet four times: one after the other,
+#: they reach the first rank, which may be asleep for half a millisecond.
 _MEETINGS, _ASLEEP_S, _A_RANK_S = 4, 0.0005, 2e-6
-#: What a launch takes until its first round, in seconds, and a node's share of that: estimates.
+#: The time of a launch until its first round, in seconds, and the share of each node: estimates.
 _LAUNCH_S, _LAUNCH_A_NODE_S = 5.0, 0.005
 
 ROUNDS = "rounds.txt"
 ROUNDS_OF_TWO = "rounds-of-two.txt"
 SWITCHES = "switches.txt"
-#: Of a sample: the job's nodes, one a line, the first rank's first; and the pairs of earlier nights.
+#: Files of a sample: the job's nodes, one per line, the first rank's node first; and the pairs of earlier nights.
 NODES, USED = "sample-nodes.txt", "sample-used.txt"
-#: Steps after the first, at most: sifting, sides, and alone (``railyard.verdict.blame.search``).
+#: The most steps after the first: sifting, sides, and alone (``railyard.verdict.blame.search``).
 STEPS = tuple(f"again-{number}" for number in range(1, 13))
 RAIL_ROUNDS = "again-rails.txt"
 
 
 def words(size: int, window: int, exchanges: int, rate_mb_s: float | None, stream_s: float = STREAM_S) -> list[str]:
-    """Return what follows a file of rounds: sizes, and as many windows as last ``stream_s`` at a rate, one at least."""
+    """Return the words after a file of rounds: sizes, and windows that last ``stream_s`` at a rate, at least 1."""
     repeats = max(1, round((rate_mb_s or 0.0) * 1e6 * stream_s / (size * window)))
     return [str(size), str(window), str(repeats), str(WARM_UP), str(exchanges)]
 
 
 def round_seconds(said: Sequence[str], rate_mb_s: float | None, nodes: int) -> float:
-    """Return how long a round of so many nodes lasts by what the program is told (``words``): an estimate, healthy.
+    """Return an estimate of how long a healthy round of so many nodes lasts with the program's words (``words``).
 
-    Where the rate is not known, as long as at 100 MB/s.
+    If the rate is unknown, as long as at 100 MB/s.
     """
     size, window, repeats, warm_up, _ = map(int, said)
     streams_s = 2 * size * (window * repeats + warm_up) / ((rate_mb_s or 100.0) * 1e6)
@@ -50,12 +50,12 @@ def round_seconds(said: Sequence[str], rate_mb_s: float | None, nodes: int) -> f
 
 
 def launch_seconds(nodes: int) -> float:
-    """Return how long a launch over so many nodes takes until its first round: an estimate."""
+    """Return an estimate of how long a launch over so many nodes takes until its first round."""
     return _LAUNCH_S + nodes * _LAUNCH_A_NODE_S
 
 
 def rail_output(rail: str) -> str:
-    """Return the name of the file that has a rail's measurement alone."""
+    """Return the name of the file with the measurement of one rail alone."""
     return f"again-{rail.replace(':', '.')}.out"
 
 
@@ -67,10 +67,10 @@ def lines(
     rails: Mapping[str, str],
     asking: Sequence[str],
 ) -> list[str]:
-    """Return the lines: the steps over all rails at once, then each of ``rails`` (name: its launch) by itself.
+    """Return the lines: the steps over all rails at once, then over each of ``rails`` (name: its launch) alone.
 
-    ``launch`` is the job's own launch, ``program`` the executable and what it is told to call itself, as the shell has
-    them, ``words`` what follows a file of rounds, ``asking`` the options of ``railyard pairs``.
+    ``launch`` is the job's own launch, ``program`` the executable and the name that it should print, both as shell
+    words, ``words`` are the words after a file of rounds, ``asking`` the options of ``railyard pairs``.
     """
     railyard = f"{shlex.quote(sys.executable)} -m railyard pairs"
     run, rest, options = " ".join(program), " ".join(words), " ".join(asking)
@@ -90,7 +90,7 @@ def lines(
 
 
 def plan_sample(asking: Sequence[str], lists_nodes: str | None) -> list[str]:
-    """Return the lines of a job that plan its sample; ``lists_nodes`` prints its nodes, None where they are known."""
+    """Return the lines of a job that plan its sample; ``lists_nodes`` prints its nodes, None if they are known."""
     listed = [] if lists_nodes is None else [f"{lists_nodes} > {NODES}"]
     return [*listed, f"{_asks_next(asking)} --first {NODES} > {ROUNDS} || exit 65"]
 
@@ -101,11 +101,11 @@ def _asks_next(asking: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """How a job measures a sample of all pairs: its launches, the program, and what that is told.
+    """How a job measures a sample of all pairs: its launches, the program, and the program's words.
 
-    ``launch`` is the job's own launch and ``rails`` that over each rail alone, as the shell has them, ``program`` the
-    executable. ``words`` follow a file of rounds of the sample, ``again_words`` one of a later step. ``asking`` are the
-    options of ``railyard pairs next``; after ``budget_s`` seconds nothing more is asked.
+    ``launch`` is the job's own launch and ``rails`` the launch over each rail alone, as shell words; ``program`` is the
+    executable. ``words`` follow a file of rounds of the sample, ``again_words`` follow one of a later step. ``asking``
+    are the options of ``railyard pairs next``. After ``budget_s`` seconds no new step begins.
     """
 
     launch: str
@@ -117,7 +117,7 @@ class Sample:
     budget_s: float
 
     def after(self, output: str) -> list[str]:
-        """Return the lines that measure the steps after the first one, whose rows are in ``output``."""
+        """Return the lines that measure the steps after the first one. The rows of the first are in ``output``."""
         again = " ".join(self.again_words)
         over = [f"'') {self.launch} {self.program} \"$name\" $step.txt {again} ;;"]
         over += [
@@ -128,7 +128,7 @@ class Sample:
         asked = _asks_next(self.asking)
         return [
             f"made={shlex.quote(output)}",
-            # Of an earlier measurement in this folder.
+            # From an earlier measurement in this folder.
             f"rm -f {' '.join(f'{step}.out' for step in STEPS)}",
             "measure_step() {",
             "    name=$(sed -n 's/^# name //p' $step.txt) over=$(sed -n 's/^# over //p' $step.txt)",
@@ -145,7 +145,7 @@ class Sample:
 
 
 def env_words(job: Mapping[str, str], alone: Mapping[str, str]) -> str:
-    """Return ``env …`` that makes the variables of the job those of a rail alone; empty where they are the same."""
+    """Return ``env …``, which changes the job's variables to those of a rail alone; empty if they are the same."""
     gone = [f"-u {name}" for name in job if name not in alone]
     changed = [f"{name}={shlex.quote(value)}" for name, value in alone.items() if job.get(name) != value]
     return " ".join(["env", *gone, *changed]) if gone or changed else ""

@@ -163,31 +163,46 @@ def probes_script() -> str:
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
-def step_words(launcher: str, stack: str, launch: Launch, limit_s: int | str, shared: bool = False) -> list[str]:
-    """Return the words that start one process on each node of a launch, in their order, within a job that has more.
+def step_words(
+    launcher: str,
+    stack: str,
+    launch: Launch,
+    limit_s: int | str,
+    shared: bool = False,
+    per_node: int = 1,
+    kill_after_s: int = _KILL_AFTER_S,
+) -> list[str]:
+    """Return the words that start ``per_node`` processes on each node of a launch within a job that has more nodes.
 
-    ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds. ``shared``: other steps run on the same
-    nodes at that time, and would be bound to the same cores; the order of these does not matter. Raises RailyardError
-    for a launcher that cannot be told which of a job's nodes it is to use.
+    Nodes are filled in their order. ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds, and killed
+    ``kill_after_s`` later. ``shared``: other steps run on the same nodes at that time, and would be bound to the same
+    cores; the order of these does not matter. Raises RailyardError for a launcher that cannot be told which of a job's
+    nodes it is to use.
     """
-    timed, count = ["timeout", "-k", str(_KILL_AFTER_S), str(limit_s)], len(launch.nodes)
+    timed, count = ["timeout", "-k", str(kill_after_s), str(limit_s)], len(launch.nodes)
+    ranks = count * per_node
     if launcher in SRUN:
-        words = [*(SHARED if shared else ()), f"--ntasks={count}", "--ntasks-per-node=1"]
+        words = [*(SHARED if shared else ()), f"--ntasks={ranks}", f"--ntasks-per-node={per_node}"]
         if launcher == "srun":  # the options of a step in an allocation have its nodes already
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
-        return [*timed, "srun", *words, *launch.options, *(() if shared else IN_ORDER)]
+        # An arbitrary order names a node for each process; blocks fill one node after the other.
+        order = IN_ORDER if per_node == 1 else ("--distribution=block",)
+        return [*timed, "srun", *words, *launch.options, *(() if shared else order)]
     if launcher in OWN_LAUNCHERS:
         # By the name that the run was started by: PALS brings an mpiexec and no mpirun.
         program = str(PurePath(launch.program).with_name(launcher))
         if ask.between(stack) and not shared:
-            parts = [ask.launch_options(stack, hosts=(node,), ranks=1, ranks_per_node=1) for node in launch.nodes]
+            parts = [
+                ask.launch_options(stack, hosts=(node,), ranks=per_node, ranks_per_node=per_node)
+                for node in launch.nodes
+            ]
             each = f" {ask.between(stack)} ".join(f'{shlex.join(part)} "$@"' for part in parts)
             return [*timed, "sh", "-c", f"exec {shlex.quote(program)} {each}", launcher, *launch.options]
-        hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=count, ranks_per_node=1, share_cores=shared)
+        hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=ranks, ranks_per_node=per_node, share_cores=shared)
         return [*timed, program, *hosts, *launch.options]
     if launcher == FLUX_RUN:
-        words = [f"--nodes={count}", f"--ntasks={count}", f"--requires=host:{','.join(launch.nodes)}"]
-        front = ["flux", "run"] if shared else ["sh", "-c", _FLUX_IN_ORDER, *launch.nodes, "--"]
+        words = [f"--nodes={count}", f"--ntasks={ranks}", f"--requires=host:{','.join(launch.nodes)}"]
+        front = ["flux", "run"] if shared or per_node > 1 else ["sh", "-c", _FLUX_IN_ORDER, *launch.nodes, "--"]
         return [*timed, *front, *words, *launch.options]
     known = ", ".join((*SRUN, *OWN_LAUNCHERS, FLUX_RUN))
     raise RailyardError(f"the launcher {launcher} is not told which of a job's nodes to use; known are {known}")

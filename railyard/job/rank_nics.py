@@ -31,7 +31,7 @@ class RankNic:
 
 
 def parse(text: str, tag: str) -> RankNic | None:
-    """Return what a rank wrote; None where the file is of another run, was cut, or is not the script's."""
+    """Return what a rank wrote; None where the file is from another run, was cut, or is not the script's."""
     first, *lines = text.split("\n")
     said = [line.partition(" ") for line in lines[:-2]]
     if first != f"railyard-nic {FORMAT} {tag}" or lines[-2:] != ["end", ""] or tuple(s[0] for s in said) != _NAMES:

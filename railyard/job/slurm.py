@@ -1,4 +1,4 @@
-"""Asks Slurm about jobs and nodes, by its own clients: an answer within a minute, or none."""
+"""Asks Slurm about jobs and nodes with its own clients: an answer within a minute, or none."""
 
 import json
 import subprocess
@@ -15,19 +15,19 @@ from railyard.provision.testbed.spec import spec_of
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
-#: In a run's folder: each node of the scheduler, and whether a job could run there as the run began.
+#: File in a run's folder: each node of the scheduler, and whether a job could run there when the run began.
 NODES_FILE = "nodes.json"
 _ASK_WITHIN_S = 60
 
 
 def answer(words: Sequence[str]) -> tuple[str, str]:
-    """Return a client's output, and the first line that it complains; no output where it is missing or too slow."""
+    """Return a client's output, and the first line of its complaint; no output if it is missing or too slow."""
     done = ended(words)
     return ("", done) if isinstance(done, str) else (done.stdout, _complaint(done))
 
 
 def refused(words: Sequence[str]) -> str | None:
-    """Return why a client did not do what it was told, in its own first line; None where it did."""
+    """Return why a client did not do its task, from its own first line; None if it did."""
     done = ended(words)
     if isinstance(done, str):
         return done
@@ -35,7 +35,7 @@ def refused(words: Sequence[str]) -> str | None:
 
 
 def ended(words: Sequence[str]) -> "subprocess.CompletedProcess[str] | str":
-    """Return how a client ended, or why it did not."""
+    """Return how a client ended, or why there is no answer."""
     try:
         return subprocess.run(
             list(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
@@ -52,29 +52,57 @@ def _complaint(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 def way_in(system: System, home: Path) -> tuple[str, ...]:
-    """Return the words before a client of the system's Slurm: into a node of the virtual cluster, none elsewhere."""
+    """Return the words before a client of the system's Slurm, which enter a virtual cluster's node; none elsewhere."""
     if system.provider != "testbed":
         return ()
     node = spec_of(system).nodes[0]
     return (str(enter_script(home)), node, "--", "env", f"SLURM_CONF={client_variables(home)['SLURM_CONF']}")
 
 
-def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:
-    """Return what ``scontrol -o show job`` prints of a job, and the first line that it complains.
+#: What Slurm says of options that no job can be sent with, at this hour or another. What it says of nodes that are busy
+#: or down is none of these. Source: slurm_strerror of Slurm 22.05 (libslurmfull).
+_NEVER = (
+    "Invalid partition name specified",
+    "No partition specified or system default partition",
+    "User's group not permitted to use this partition",
+    "Invalid account or account/partition combination specified",
+    "Invalid qos specification",
+    "Invalid feature specification",
+    "Invalid generic resource (gres) specification",
+    "Invalid license specification",
+    "Invalid node name specified",
+    "Requested reservation is invalid",
+    "Access denied to requested reservation",
+)
 
-    ``before`` is the ``way_in``, where this process is not in it already.
+
+def why_never(system: System) -> str | None:
+    """Return why Slurm would take no job with the options of this system's file, in its own words; else None.
+
+    It is asked by ``sbatch --test-only``, which sends nothing. None too for another scheduler, and without an answer.
+    """
+    if not is_slurm(system.scheduler):
+        return None
+    _, said = answer(["sbatch", "--test-only", *system.job_options, "--wrap=true"])
+    return next((never for never in _NEVER if never in said), None)
+
+
+def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:
+    """Return what ``scontrol -o show job`` prints about a job, and the first line of its complaint.
+
+    ``before`` is the ``way_in``, unless this process is inside already.
     """
     return answer([*before, "scontrol", "-o", "show", "job", str(job)])
 
 
 def accounted(job: object) -> JobState | None:
-    """Return a job as sacct has it; None where there is no accounting, or not of this job."""
+    """Return a job as sacct has it; None if there is no accounting, or none for this job."""
     text, _ = answer(["sacct", "-X", "-n", "-P", "-o", "State,ExitCode,NodeList,Reason", "-j", str(job)])
     return slurm_jobs.parse_accounting(text, str(job))
 
 
 def show_nodes(nodes: str | None = None) -> tuple[NodeState, ...]:
-    """Return all nodes, or those of Slurm's own list (``vn[1-2]``), as the scheduler has them; none without answer."""
+    """Return all nodes, or those of Slurm's own list (``vn[1-2]``), as the scheduler has them; () without answer."""
     words = ["scontrol", "-o", "show", "nodes", *([nodes] if nodes else [])]
     return slurm_nodes.parse_nodes(answer(words)[0])
 
@@ -89,9 +117,10 @@ def nodes_of(system: System, home: Path) -> tuple[NodeState, ...]:
 
 
 def note_nodes(system: System, home: Path, folder: Path, echo: Callable[[str], None]) -> str | None:
-    """Say how many nodes of a system's Slurm can run a job, keep that in a run's folder, and name those that cannot.
+    """Print how many nodes of a system's Slurm can run a job, keep that in a run's folder, and name those that cannot.
 
-    Nothing is said, and None returned, where the scheduler is another or gives no answer; None too where all can.
+    If the scheduler is another one or does not answer, print nothing and return None. Also return None if all nodes
+    can.
     """
     nodes = nodes_of(system, home)
     if not nodes:

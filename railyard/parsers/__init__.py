@@ -1,7 +1,7 @@
-"""Output of a benchmark as text -> typed tables: one module a tool, no path, no clock, no ReFrame.
+"""Output of a benchmark as text -> typed tables: one module per tool, no path, no clock, no ReFrame.
 
-A parser is a module here with its ``TOOL`` (the tool's name) and ``parse``; there is no list of them. ``TOOLS`` and
-``PARSERS`` are made when they are asked for: a check names its own parser's module, and a listing needs no other.
+A parser is a module here that has ``TOOL`` (the tool's name) and ``parse``; there is no list of them. ``TOOLS`` and
+``PARSERS`` are made on first use: a check imports only its own parser's module, and a listing of checks needs no other.
 """
 
 import pkgutil

@@ -1,6 +1,6 @@
 """What a parser read, as the JSON object that `railyard parse --json` prints."""
 
-# The form's history: 1 is the first. A reader refuses a number that it does not know.
+# History of the format: 1 is the first. A reader refuses a number that it does not know.
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -15,9 +15,9 @@ FORMAT = 1
 
 
 def to_json(parsed: Parsed, file: str | None = None) -> dict[str, Any]:
-    """Return the object: format, ``file`` where given, tables, failures, remarks; ``fabric``, ``nccl`` where there.
+    """Return the object: format, tables, failures, remarks; and ``file``, ``fabric`` and ``nccl`` if there are any.
 
-    Numbers are those of the tables, not rounded; texts have no control codes. Every value is one that JSON can hold.
+    Numbers are not rounded; texts have no control codes. JSON can hold every value.
     """
     return {
         "format": FORMAT,
@@ -31,7 +31,7 @@ def to_json(parsed: Parsed, file: str | None = None) -> dict[str, Any]:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    # rows are not encoded cell by cell: a table takes finite numbers alone, and a log of WRF has 10^5 of them
+    # rows are not encoded cell by cell: a table has only finite numbers, and a log of WRF has 10^5 of them
     return {
         "tool": table.tool,
         "version": None if table.version is None else clean(table.version),
@@ -50,7 +50,7 @@ def _remarks(remarks: Sequence[Remark]) -> list[dict[str, Any]]:
 
 
 def _spoken(nccl: Spoken) -> dict[str, Any]:
-    """Return the jobs of nccl-tests, and of the log each kind of sentence as a list of its values by name."""
+    """Return the jobs of nccl-tests, and the log: for each kind of sentence a list of its values by name."""
     log = nccl.log
     return {
         "jobs": [_job(job) for job in nccl.jobs],

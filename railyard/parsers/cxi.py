@@ -1,8 +1,8 @@
-"""Output of cxi_write_bw, Slingshot's own test of writes between two cards (libcxi), as typed tables.
+"""Output of cxi_write_bw (libcxi), Slingshot's own test of writes between two cards, as typed tables.
 
-Columns: size (B), iterations (writes: the told iterations times the list of each), bandwidth (MB/s, 10^6 B/s; of both
-directions together where it is bidirectional) and packet_rate (1/s, of packets of up to 2 KiB). ``context``:
-bidirectional, list_size. A table is complete where its largest size was measured and the closing line stands behind it.
+Columns: size (B), iterations (writes: the given iterations times the list size), bandwidth (MB/s, 10^6 B/s; if
+bidirectional, the sum of both directions) and packet_rate (1/s, of packets of up to 2 KiB). ``context``: bidirectional,
+list_size. A table is complete if its largest size was measured and the closing line follows it.
 
 Source: main of utils/write_bw.c, print_bw_results and print_separator of utils/utils_common.c, libcxi (HPE) of 2025.
 """
@@ -48,7 +48,7 @@ class _Run:
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output.
 
-    Raises ParseError where the text has neither the test's title nor an error of its own.
+    Raises ParseError if the text has neither the test's title nor an error of its own.
     """
     plain = own_text(text, (_TITLE.lower(), "cxi_write_bw: "), _EXPECTED)
     runs: list[_Run] = []
@@ -74,7 +74,7 @@ def parse(text: str) -> Parsed:
 
 
 def _taken(run: _Run, said: str, whole: bool) -> bool:
-    """Take a line that is the test's own, and return whether it is one."""
+    """Take a line if it is the test's own; return whether it is."""
     if _LINE.match(said):
         run.ended = run.ended or bool(run.headed and whole)
     elif said.split() == _HEADING:

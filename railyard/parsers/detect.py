@@ -1,11 +1,11 @@
-"""Whose output a text is, and what it holds: the parsers themselves say so, since each raises for a foreign text.
+"""Which tool printed a text, and what it holds. The parsers themselves decide: each raises for a foreign text.
 
 ``parse`` reads an output of any tool that Railyard knows. HPCC prints HPL's output inside its own: HPL's parser leaves
-such a text to HPCC's. Two benchmarks in one text are refused: neither parser can say where its own ends. So is
-a heading that two tools print alike, unless it is said whose it is. A text that no
-tool knows, but in which a launcher, an MPI library or a scheduler says why nothing ran, gives these lines as failures.
-Every parser is asked. One that finds none of its own signs says no at the speed of a search (``lines.own_text``): the
-table of signs is the parser's own, so that no second one can fall behind it.
+such a text to HPCC's. Two benchmarks in one text are refused, since neither parser can say where its own output ends. A
+heading that two tools print alike is refused too, unless the caller names the tool. In a text that no tool knows, a
+launcher, an MPI library or a scheduler may say why nothing ran: then these lines are the failures. Every parser is
+asked. If it finds none of its own signs, it refuses as fast as a search (``lines.own_text``). Each parser has its own
+table of signs, so there is no second table that could become outdated.
 """
 
 import re
@@ -20,8 +20,8 @@ from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
-# What only a launcher, a library or a scheduler prints when nothing runs; narrower than a parser's sign of a failure,
-# since here there is no line of a benchmark beside it: the words "aborted" and "unreachable" stand in any prose.
+# What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
+# failure, since here no line of a benchmark is beside it: any prose may have the words "aborted" and "unreachable".
 _LAUNCHER = re.compile(
     r"^\s*(?:\S*(?:mpirun|mpiexec|orterun|prterun)\S*:? (?:was unable|noticed|detected|has lost|has exited|killing job)"
     r"|[=|] +BAD TERMINATION OF|\[(?:proxy|mpiexec)[@:]|\*\*\* An error occurred in|(?:Fatal error|internal_Abort) in "
@@ -31,7 +31,7 @@ _LAUNCHER = re.compile(
     r"|\S{1,300}: error while loading shared libraries: |\S{1,300}:(?: line [0-9]+:)? \S{1,300}: command not found)"
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "
 )
-# What a fabric tool says where it finds no device, or no error; a page that only names the tool says none of it.
+# What a fabric tool prints if it finds no device, or no error. A page that only names the tool has none of it.
 _NO_PORT = re.compile(
     r"^\s*(?:\S{1,60}: )?(?:ib(?:panic|warn|error): |Fatal error: |-E- |No IB devices found|Failed to (?:get|open) )"
     r"|^## Summary: [0-9]+ nodes checked"
@@ -39,11 +39,11 @@ _NO_PORT = re.compile(
 
 
 def parse(text: str, tool: str | None = None) -> Parsed:
-    """Return the tables, ports, failures and remarks of one output, whichever tool printed it.
+    """Return the tables, ports, failures and remarks of one output of any tool.
 
-    ``tool``: whose output it is, where that is known; no other parser is asked. Raises ParseError where no tool knows
-    the text, where two of them read the same heading, or where the outputs of two benchmarks stand in it, and
-    RailyardError for a tool that no parser is of.
+    ``tool``: which tool printed it, if known; then no other parser is asked. Raises ParseError if no tool knows the
+    text, if two tools know the same heading, or if it holds the outputs of two benchmarks. Raises RailyardError for a
+    tool that has no parser.
     """
     if tool is None:
         return _whichever(text)
@@ -55,7 +55,7 @@ def parse(text: str, tool: str | None = None) -> Parsed:
 
 @held_back
 def _whichever(text: str) -> Parsed:
-    text = cleaned(text)  # once: every parser would, each for itself
+    text = cleaned(text)  # here once, or each parser would do it again
     known, states = recognised(text, PARSERS), recognised(text, FABRIC_PARSERS)
     printed = {tool: parsed for tool, parsed in known.items() if _own_lines(parsed)}
     if len(printed) > 1:
@@ -63,7 +63,7 @@ def _whichever(text: str) -> Parsed:
     ports = [parsed for parsed in states.values() if parsed.fabric]
     if printed or ports:
         return _with_log(_together([*printed.values(), *ports]), known.values())
-    # a fabric tool is told by what it prints in place of ports: its name and the word "failed" stand in any manual
+    # without ports, a fabric tool needs a sign of its own: any manual has its name and the word "failed"
     portless = [parsed for parsed in states.values() if any(map(_no_port, (*parsed.failures, *parsed.remarks)))]
     alone = [*known.values(), *portless]
     if alone:
@@ -72,13 +72,13 @@ def _whichever(text: str) -> Parsed:
 
 
 def _with_log(parsed: Parsed, known: Iterable[Parsed]) -> Parsed:
-    """Return what was read, with the log of NCCL that stands in the output of another benchmark; its lines are told."""
+    """Return what was read, with the log of NCCL if another benchmark's output has one; its lines stay remarks."""
     spoken = next((each.nccl for each in known if each.nccl), None)
     return parsed if parsed.nccl or spoken is None else replace(parsed, nccl=spoken)
 
 
 def recognised(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dict[str, Parsed]:
-    """Return, by tool, what each of these parsers that takes the text reads in it; nothing where none does."""
+    """Return what the parsers read in the text, by tool; only those that accept it, none if none does."""
     found = {}
     for tool, read in parsers.items():
         try:
@@ -89,10 +89,10 @@ def recognised(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dic
 
 
 def _together(parts: Sequence[Parsed]) -> Parsed:
-    """Return the tables of a benchmark and the ports of fabric tools that stand in one text, ports in its order.
+    """Return the tables of a benchmark and the ports of fabric tools in one text, ports in the order of the text.
 
-    A line is a remark or a failure where no part knows it as its own. What the parser of a benchmark takes for no
-    failure is none: fabric tools have wider signs ("not supported").
+    A line is a remark or a failure only if no part knows it as its own. If the benchmark's parser takes a line for no
+    failure, it is not one: the signs of fabric tools are wider ("not supported").
     """
     if len(parts) == 1:
         return parts[0]
@@ -112,7 +112,7 @@ def _together(parts: Sequence[Parsed]) -> Parsed:
 def _launcher_text(text: str) -> Parsed:
     """Return what a launcher, a library or a scheduler says about a run that printed nothing else.
 
-    Raises ParseError where none of them speaks.
+    Raises ParseError if none of them says anything.
     """
     lines = list(lines_of(text))
     failures = tuple(_remark(line) for line in lines if _says_why(line.text))
@@ -126,7 +126,7 @@ def _launcher_text(text: str) -> Parsed:
 
 
 def _own_lines(parsed: Parsed) -> list[int]:
-    """Return the lines by which the tool itself is there: its tables', and failures that no launcher prints."""
+    """Return the lines that show the tool itself: those of its tables, and failures that no launcher prints."""
     own = [failure.line for failure in parsed.failures if not _says_why(failure.text)]
     return sorted([*(table.line for table in parsed.tables), *own])
 
@@ -144,9 +144,9 @@ def _remark(line: Line) -> Remark:
 
 
 def _claimed_twice(printed: Mapping[str, Parsed], text: str) -> ParseError | None:
-    """Return the error of a heading that two tools print alike; None where each tool's rows are its own.
+    """Return the error of a heading that two tools print alike; None if each tool's rows are its own.
 
-    A row is known to a tool that does not remark on it; comments are not, since many parsers pass them over.
+    A tool knows a row if it does not remark on it. Comments do not count, since many parsers skip them.
     """
     whole = {line.number: line.text for line in lines_of(text) if line.text.strip()}
     plain = {number for number, said in whole.items() if not said.lstrip().startswith("#")}

@@ -1,12 +1,12 @@
-"""libfabric's tests: what fi_pingpong (libfabric's own) and fabtests (fi_rdm_tagged_bw …) print, as typed tables.
+"""Output of libfabric's tests, fi_pingpong (its own) and fabtests (fi_rdm_tagged_bw …), as typed tables.
 
-``parse`` returns one table a heading: size (B; printed in units of 1024, "1.5k"), iterations (in units of 1000),
-bandwidth (MB/s, 10^6 B/s), time (us, one transfer: of a ping-pong half a round trip) and message_rate (1/s). The
-columns ``total`` and ``time`` in seconds are products of these and are left out. fi_pingpong is told by its heading
-(``#sent``); all others print one heading, so their benchmark is null, unless a row begins with its name.
+``parse`` returns one table per heading: size (B; printed in units of 1024, "1.5k"), iterations (in units of 1000),
+bandwidth (MB/s, 10^6 B/s), time (us, one transfer: half a round trip of a ping-pong) and message_rate (1/s). The
+columns ``total`` and ``time`` in seconds are products of these and are left out. fi_pingpong is known by its heading
+(``#sent``). All others print the same heading, so their benchmark is null, unless a row begins with its name.
 
-A table is complete unless a row is cut, or an error or an ellipsis stands between its rows or after them. An
-acknowledgement that is missing (``-3`` in place of ``=10``) is a failure.
+A table is complete unless a row is cut, or an error or an ellipsis is between its rows or after them. A missing
+acknowledgement (``-3`` in place of ``=10``) is a failure.
 
 Source: show_perf, size_str and cnt_str of fabtests/common/shared.c and util/pingpong.c, libfabric 1.17 to 2.1.
 """
@@ -34,7 +34,7 @@ _ACKNOWLEDGED = re.compile(r"\A(?P<sign>[=+-])(?P<count>[0-9]{1,15}[kmb]?)\Z")
 # fi_getinfo(): util/pingpong.c:1234, ret=-61 (No data available)   |   [error] fabtests:common/shared.c:2345: …
 _OWN_FAILURE = re.compile(r"\): \S{1,200}:[0-9]{1,6}\s{0,4}, ret=-?[0-9]{1,6} \(|^\[error\] ")
 _DECIMALS = 2  # of every figure of a row
-# Rows without a name and with nothing to look at twice, by whether they say what was acknowledged.
+# Rows without a name that need no second look, by whether they say what was acknowledged.
 _BEFORE, _AFTER = r"[0-9]{1,15}(?:\.[0-9]{1,3})?[kmg]?", ("[0-9.]{1,20}[kmgtb]?", "[0-9.]{1,20}s", *[DECIMAL] * 3)
 _ROWS = {
     True: run_pattern(_BEFORE, "[0-9]{1,15}[kmb]?", "=[0-9]{1,15}[kmb]?", *_AFTER),
@@ -46,7 +46,7 @@ _SIGNS = ("usec/xfer", ", ret=", "[error] ")
 
 @dataclass(slots=True)
 class _Run:
-    """One table while it is read; ``before`` is how many words stand before a row's size: a name, or none."""
+    """One table while it is read; ``before`` is how many words are before a row's size: 1 for a name, or 0."""
 
     line: int
     before: int
@@ -66,7 +66,7 @@ class _Run:
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output.
 
-    Raises ParseError where the text has neither a heading of these tests nor an error in their form.
+    Raises ParseError if the text has neither a heading of these tests nor an error in their form.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     runs: list[_Run] = []
@@ -127,7 +127,7 @@ def _row(run: _Run, line: Line, words: list[str], failures: list[Remark]) -> boo
     return True
 
 
-@lru_cache(maxsize=1024)  # of both few different ones are printed
+@lru_cache(maxsize=1024)  # an output repeats few different ones of both
 def _size(word: str) -> int | None:
     found = _SIZE.match(word)
     return None if found is None else round(float(found["number"]) * _BINARY[found["prefix"]])

@@ -1,7 +1,7 @@
-"""What says in a line that a run, a process or the network failed: by who prints it, each with a genuine example.
+"""Lines that say that a run, a process or the network failed, by who prints them, each with a genuine example.
 
-The lines stand in a job's output or in its error output, with an exit code of 0 too: a launcher may lose the code of a
-rank, and a library may go on. A new message is a pattern and an example; hosts are replaced in the examples.
+They are in a job's output or its error output, even if the exit code is 0: a launcher may lose a rank's exit code, and
+a library may go on. For a new message, add a pattern and an example; host names in examples are replaced.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Failure(NamedTuple):
-    """What one program or library prints: its patterns, and lines that were seen."""
+    """What one program or library prints: its patterns, and real lines."""
 
     who: str
     pattern: str
@@ -128,8 +128,8 @@ FAILURES: tuple[Failure, ...] = (
 )
 
 PATTERN = re.compile("|".join(failure.pattern for failure in FAILURES))
-#: Every line that ``PATTERN`` knows holds one of these: to look for them first is thirty times faster than to try all
-#: its alternatives at every place of a line. Those that begin alike stand together, which halves the time.
+#: Every line that ``PATTERN`` matches has one of these. To look for them first is thirty times faster than to try all
+#: alternatives of ``PATTERN`` at every place of a line. Those that begin alike are together, which halves the time.
 ROOT = re.compile(
     r"r(?:ror|terun)|E(?:RR|XIT)|i(?:lled|gnal)|kill|bort|ABORT|KILLED|T(?:ERMINATION|IME LIMIT)|m(?:pirun|piexec)"
     r"|R(?:TE |ETRY)|a(?:ult|iled)|d(?:umped|ouble free)|FATAL|f(?:ailed|lux-job)|n(?:ot found|valid benchmark)"

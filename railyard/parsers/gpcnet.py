@@ -1,15 +1,16 @@
 """GPCNeT 1.0 to 1.3, network_test and network_load_test, as typed tables.
 
-``parse`` returns one table a box, in the order of the text, with one row: a column for each printed number, named by
-its test and its heading in lower case, every run of other characters one "_" ("RR Two-sided Lat (8 B)" and "99%" are
-``rr_two_sided_lat_8_b_99``). ``context["which"]`` is "isolated", "congested" (the tests while congestors run; compiled
-with VERBOSE one box a test) or "impact" (how many times worse, no unit); ``title`` is the printed one.
+``parse`` returns one table per box, in the order of the text, with one row. It has a column for each printed number. A
+column's name is its test and its heading in lower case, with one "_" for each run of other characters ("RR Two-sided
+Lat (8 B)" and "99%" are ``rr_two_sided_lat_8_b_99``). ``context["which"]`` is "isolated", "congested" (the tests while
+congestors run; if compiled with VERBOSE, one box per test) or "impact" (how many times worse, no unit); ``title`` is as
+printed.
 
 Latencies are us. Bandwidths are MB/s (10^6 B/s) of one rank, printed in MiB/s/rank, which is 2^20 (random_ring.c of
-1.3: ``/ (perfvals[i] * 1024. * 1024.)``). The 99% stands at the bad end of both: of a bandwidth it is below the mean.
+1.3: ``/ (perfvals[i] * 1024. * 1024.)``). The 99% is at the bad end of both: for a bandwidth it is below the mean.
 
-A box is complete where another follows it or its last test is the last that the program makes, and no row is cut.
-A refusal ("ERROR: this application must be run on at least 10 nodes") is a failure and no table.
+A box is complete if another follows it or its last test is the last that the program makes, and no row is cut. A
+refusal ("ERROR: this application must be run on at least 10 nodes") is a failure and no table.
 """
 
 import re
@@ -33,8 +34,8 @@ _TITLES = MappingProxyType(
 )
 # Printed unit -> our unit and factor; the factors of impact have none.
 _UNITS = MappingProxyType({"usec": ("us", 1.0), "MiB/s/rank": ("MB/s", BINARY_MB), "": (None, 1.0)})
-_LAST_HEADINGS = MappingProxyType({"Name": "Units", "": "99%"})  # of the tests, and of the impact, by the first one
-# The last tests that the programs make: in a box, by whether the program is network_test.
+_LAST_HEADINGS = MappingProxyType({"Name": "Units", "": "99%"})  # of the tests and of the impact, by the first heading
+# The last test in a box, by whether the program is network_test.
 _LAST = MappingProxyType({True: ("multiple_alltoall",), False: ("multiple_allreduce", "get_bcast")})
 
 # Network Tests v1.3   |   NetworkLoad Tests v1.3
@@ -72,7 +73,7 @@ class _Box:
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of GPCNeT.
 
-    Raises ParseError where the text has neither a banner, nor a box, nor a refusal of GPCNeT.
+    Raises ParseError if the text has neither a banner, nor a box, nor a refusal of GPCNeT.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     reader = _Reader()
@@ -91,12 +92,12 @@ class _Reader:
         self.version: str | None = None
         self.context: dict[str, ContextValue] = {}
         self.known = False
-        self.part: str | None = None  # a row's first half, when a mailer wrapped the line
+        self.part: str | None = None  # a row's first half, if a mailer wrapped the line
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
     def read(self, line: Line) -> None:
-        """Read one line: a box's own begin with "|" or "+", and the others name the program or are foreign."""
+        """Read one line: a box's lines begin with "|" or "+"; the others name the program or are foreign."""
         text = line.text
         if not text or text.isspace():
             return
@@ -105,11 +106,11 @@ class _Reader:
             self.part = None
             if (text[0] not in "|+" or text.rstrip() == "|") and self._bars(Line(line.number, joined, line.ended)):
                 return
-            self._spoil()  # what was held was no half of this line
+            self._spoil()  # the held part was not the first half of this line
         if text[0] == "|" and self._bars(line):
             return
         if text[0] == "+" and not text.rstrip().strip("+-"):
-            # above a title stands a rule without a "+" below each bar
+            # the rule above a title has no "+" below each bar
             if len(text) > 60 and text.count("+") == 2 and self.box and self.box.cells:
                 self._close(followed=True)
             return
@@ -117,7 +118,7 @@ class _Reader:
             self._foreign(line)
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         if self.part is not None:
             self._spoil()
         self._close(followed=False)
@@ -127,7 +128,7 @@ class _Reader:
         if not self.known:
             raise foreign(text, _EXPECTED)
         if not (self.boxes or self.failures):
-            self.remarks.append(Remark(1, "GPCNeT began no test: no box of results"))
+            self.remarks.append(Remark(1, "GPCNeT started no test: no box of results"))
         tables = tuple(self._table(box) for box in self.boxes if box.cells)
         return Parsed(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
 
@@ -186,7 +187,7 @@ class _Reader:
         return True
 
     def _named(self, line: int, text: str) -> bool:
-        """Read what stands above the boxes; a refusal stands there alone."""
+        """Read a line above the boxes; a refusal is only there."""
         if " = " in text or "Legend" in text:
             return bool(_LEGEND.match(text))
         if "Test" not in text:

@@ -5,16 +5,17 @@ the text. ``benchmark`` is the section's name, columns are the printed names in 
 
 - MPIRandomAccess, StarRandomAccess, SingleRandomAccess (and _LCG): rates in GUP/s, times in s, errors;
 - StarDGEMM, SingleDGEMM, MPIFFT, StarFFT, SingleFFT: Gflop/s; StarSTREAM, SingleSTREAM: MB/s;
-- PTRANS: one table a clock (``context["clock"]``), one row a repetition; the rate is MB/s of the whole machine;
+- PTRANS: one table per clock (``context["clock"]``), one row per repetition; the rate is MB/s of the whole machine;
 - RingBySize: the rings by message size; LatencyBandwidth: the five major results; PingPong: smallest, mean and largest
   over the pairs of processes; NaturallyOrderedRing, RandomlyOrderedRing;
 - Summary: every key of the closing summary that is a number, converted; the others are its context. Its PTRANS_GBs is
-  of the matrix with the best rate; where that is not the largest, ``ptrans_largest_gbs`` is that one's (MB/s), as the
-  rows of PTRANS have it: the worst of its repetitions.
+  of the matrix with the best rate. If that is not the largest matrix, ``ptrans_largest_gbs`` is the largest one's rate
+  (MB/s): the worst of its repetitions in the rows of PTRANS.
 
 Latencies are us (printed in ms), bandwidths MB/s (10^6 B/s, as the output says itself). A ring's bandwidth is that of
-one process, both directions together. A table is complete where its section ends; one of a single row is given only
-then, but for those of LatencyBandwidth. Source: io.c, bench_lat_bw_1.5.2.c, pdtransdriver.c, onecpu.c of HPCC 1.5.
+one process, both directions together. A table is complete if its section has its end. A table of a single row is
+returned only then, except those of LatencyBandwidth. Source: io.c, bench_lat_bw_1.5.2.c, pdtransdriver.c, onecpu.c of
+HPCC 1.5.
 """
 
 import re
@@ -61,7 +62,7 @@ _OWN = re.compile(
 )
 _is_own = remembering(_OWN)
 _is_bad = remembering(_BAD)
-# The tables of LatencyBandwidth -> how many figures make the row whole
+# The tables of LatencyBandwidth -> how many figures a whole row has
 _NETWORK = MappingProxyType({"LatencyBandwidth": 5, "PingPong": 6, "NaturallyOrderedRing": 2, "RandomlyOrderedRing": 2})
 _BY_SIZE = 5
 _EXPECTED = 'output of HPC Challenge: its banner or a line "Begin of … section."'
@@ -70,11 +71,11 @@ _SIGNS = ("hpc challenge benchmark version", " section.")
 
 @dataclass(slots=True)
 class _Section:
-    """One section while it is read: figures by table and column, and the rows of the tables that have several."""
+    """One section while it is read: figures by table and column, and the rows of tables that have several rows."""
 
     name: str
     line: int
-    ping_pong: bool = False  # the lines stand under "Ping Pong:"
+    ping_pong: bool = False  # the lines are under "Ping Pong:"
     lines: dict[str, int] = field(default_factory=dict)  # table's name -> its first line
     values: dict[str, dict[str, Figure]] = field(default_factory=dict)
     rows: dict[str, list[tuple[Cell, ...]]] = field(default_factory=dict)
@@ -89,7 +90,7 @@ class _Section:
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one hpccoutf.txt, of any number of runs.
 
-    Raises ParseError where the text has neither the banner nor a section of HPC Challenge.
+    Raises ParseError if the text has neither the banner nor a section of HPC Challenge.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     reader = _Reader()
@@ -101,7 +102,7 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The state between lines: the run, its section that is open, HPL's own reader, and what was found so far."""
+    """The state between lines: the run, its open section, HPL's own reader, and what was found so far."""
 
     def __init__(self) -> None:
         self.known = 0  # the first line that is HPC Challenge's own
@@ -109,13 +110,13 @@ class _Reader:
         self.hpl = HplReader()
         self.section: _Section | None = None
         self.hpl_ended = False
-        self.run: list[Table] = []  # of the run that is open, without HPL's
+        self.run: list[Table] = []  # of the open run, without HPL's
         self.tables: list[Table] = []
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
     def read(self, line: Line, text: str) -> None:
-        """Read one line, its blanks stripped: a banner, a section's begin or end, else a line of the open section."""
+        """Read one stripped line: a banner, a section's begin or end, else a line of the open section."""
         if text[-1] == "." and " of " in text and self._section(line, text):
             return
         if text.startswith("This ") and self._banner(line, text):
@@ -132,7 +133,7 @@ class _Reader:
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
     def parsed(self) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         self._close(ended=False)
         self._finish()
         if not self.tables and not self.failures:
@@ -217,7 +218,7 @@ class _Reader:
         return bool(found)
 
     def _close(self, ended: bool) -> None:
-        """End the section that is open; ``ended`` says that it printed its own end."""
+        """End the open section; ``ended`` says that it printed its own end."""
         section, self.section = self.section, None
         if section is None:
             return
@@ -238,7 +239,7 @@ class _Reader:
                 self._table(name, tuple(found), units, [row], section.lines[name], ended, section.context)
 
     def _add_largest(self, summary: dict[str, Figure]) -> None:
-        """Add the rate of the largest transposed matrix to a summary that has a smaller one's."""
+        """Add the rate of the largest transposed matrix to a summary that has the rate of a smaller one."""
         order = summary.get("ptrans_n")
         rates = [found for table in self.run if table.context.get("clock") == "wall" for found in largest_rates(table)]
         if order is not None and rates and order.value != rates[0][0]:
@@ -260,7 +261,7 @@ class _Reader:
         self.run.append(table)
 
     def _finish(self) -> None:
-        """End the run: HPL's table, then its own."""
+        """End the run: add HPL's table, then its own."""
         if self.hpl.rows or not self.hpl_ended:
             self.tables += self.hpl.tables()
         self.tables += sorted(self.run, key=lambda table: table.line)

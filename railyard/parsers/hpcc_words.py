@@ -1,4 +1,4 @@
-"""One line of HPC Challenge's output -> the figures that it prints, converted: the wordings of its sections."""
+"""One line of HPC Challenge's output -> the figures that it prints, converted: what its sections print."""
 
 import math
 import re
@@ -118,7 +118,7 @@ _matches_prose = remembering(_PROSE)
 
 
 def figures(text: str) -> tuple[Figure, ...]:
-    """Return the figures of a line of RandomAccess, DGEMM, STREAM or FFT; none where it is another line."""
+    """Return the figures of a line of RandomAccess, DGEMM, STREAM or FFT; none if it is another line."""
     for pattern in _LINES.get(text[:1], ()):
         found = pattern.match(text)
         if found:
@@ -131,9 +131,9 @@ def figures(text: str) -> tuple[Figure, ...]:
 
 
 def network_figures(text: str, ping_pong: bool) -> tuple[str, tuple[Figure, ...]]:
-    """Return the table's name and the figures of a line of LatencyBandwidth; none where it is another line.
+    """Return the table's name and the figures of a line of LatencyBandwidth; none if it is another line.
 
-    ``ping_pong`` says whether the line stands under "Ping Pong:": the same words before it are of trial runs.
+    ``ping_pong`` says whether the line is under "Ping Pong:": above it, the same words are of trial runs.
     """
     for pattern, table in _NETWORK.get(text[:1], ()):
         found = pattern.match(text)
@@ -153,9 +153,9 @@ def network_figures(text: str, ping_pong: bool) -> tuple[str, tuple[Figure, ...]
 
 
 def summary_figure(key: str, value: str) -> Figure | None:
-    """Return the figure of one key of the summary; None where its value is a word ("HPL_order=R").
+    """Return the figure of one key of the summary; None if its value is a word ("HPL_order=R").
 
-    "Success=1" says that every part called its own result right.
+    "Success=1" means that every part called its own result right.
     """
     if key == _SUCCESS:
         return Figure(key.lower(), None, value == "1")
@@ -169,14 +169,14 @@ def summary_figure(key: str, value: str) -> Figure | None:
 
 
 def converted(value: int | float | None, factor: int) -> int | float | None:
-    """Return a printed value in the unit after reading; None for none and for what is past every float."""
+    """Return a printed value in the unit after reading; None for None and for what no float can hold."""
     if value is None or factor == 1:
         return value
     return value * factor if math.isfinite(value * factor) else None
 
 
 def largest_rates(transpositions: Table) -> tuple[tuple[int, float], ...]:
-    """Return (order, MB/s) of the largest matrix of a table of PTRANS, for each block and grid its worst repetition."""
+    """Return (order, MB/s) of the largest matrix in a table of PTRANS: the worst repetition for each block and grid."""
     names = ("n", "mb", "nb", "p", "q", "bandwidth")
     rows = [tuple(row[transpositions.columns.index(name)] for name in names) for row in transpositions.rows]
     known = [[cell for cell in row if isinstance(cell, int | float)] for row in rows]
@@ -189,7 +189,7 @@ def largest_rates(transpositions: Table) -> tuple[tuple[int, float], ...]:
 
 
 def is_prose(text: str) -> bool:
-    """Return whether HPC Challenge itself prints this line, without a figure that is read here."""
+    """Return whether HPC Challenge itself prints this line, and it has no figure that is read here."""
     return _matches_prose(text)
 
 

@@ -1,13 +1,13 @@
 """HPL 1.0 to 2.3, Intel's, AMD's and NVIDIA's builds of it, and HPL-AI, as one typed table.
 
-``parse`` returns one table a text, one row a test: N, NB, P, Q, time (s), performance (Gflop/s, of all processes),
-passed. Rows of HPL-AI are a table of their own (``hpl_ai``) with fgmres (s) and performance_irs (Gflop/s), None where
-the row prints none. ``passed`` is HPL's own residual check: None where the check was switched off, False for a
-residual that is no number whatever stands beside it. A plausible rate says nothing where ``passed`` is False.
+``parse`` returns one table per text, one row per test: N, NB, P, Q, time (s), performance (Gflop/s, of all processes),
+passed. Rows of HPL-AI are a table of their own (``hpl_ai``) with fgmres (s) and performance_irs (Gflop/s), None if the
+row prints none. ``passed`` is HPL's own residual check. It is None if the check was switched off, and False if the
+residual is not a number, whatever is printed beside it. If ``passed`` is False, a plausible rate means nothing.
 
-A row counts once its residual is judged: HPL 1.0 prints three residuals a row, later releases one. A table is complete
-at "End of Tests." or when the closing counts add up to its rows, and not where those counts name more rows.
-Source: HPL_pdtest.c and HPL_pddriver.c of 1.0a to 2.3; their variants as recorded outputs print them.
+A row counts after its residual is judged: HPL 1.0 prints three residuals per row, later releases one. A table is
+complete at "End of Tests." or if the closing counts add up to its rows. It is not complete if those counts name more
+rows. Source: HPL_pdtest.c and HPL_pddriver.c of 1.0a to 2.3; for the variants, recorded outputs.
 """
 
 from railyard.parsers.hpl_run import HplReader
@@ -24,7 +24,7 @@ _SIGNS = ("hpl", "t/v")
 def parse(text: str) -> Parsed:
     """Return the table, failures and remarks of one output of HPL.
 
-    Raises ParseError where the text has neither a banner nor a heading of HPL nor an error of xhpl, or is hpcc's.
+    Raises ParseError if the text has neither a banner nor a heading of HPL nor an error of xhpl, or if it is hpcc's.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     if any(mark in text for mark in _HPCC):

@@ -1,4 +1,4 @@
-"""The lines of one or more runs of HPL -> its tables: what hpl reads alone, and hpcc inside its own output."""
+"""The lines of one or more runs of HPL -> its tables: for hpl, and for hpcc, which has them inside its own output."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +36,9 @@ _is_own = remembering(_OWN)
 
 
 class HplReader:
-    """The state between lines: the row whose residual is awaited, the closing counts, and what was found so far.
+    """The state between lines: the row that waits for its residual, the closing counts, and what was found so far.
 
-    ``read`` takes one line that is not blank; ``tables`` gives, at the end, the tables; ``failures`` and ``remarks``
+    ``read`` takes one line that is not blank. At the end, ``tables`` returns the tables; ``failures`` and ``remarks``
     are the rest.
     """
 
@@ -51,7 +51,7 @@ class HplReader:
         self._context: dict[str, ContextValue] = {}
         self._line = 0  # of the banner before the first row, else of the first heading
         self._heading = 0
-        self._row: list[str] = []  # words of a row that is not judged, or not whole, yet
+        self._row: list[str] = []  # words of a row that is not yet judged or not yet whole
         self._residual = ""  # the first half of a residual that a mailer wrapped
         self._verdicts: list[bool] = []
         self._before = 0  # rows of the runs before this one
@@ -59,7 +59,7 @@ class HplReader:
         self._ended = self._dots = self._spoiled = False
 
     def read(self, line: Line, text: str) -> None:
-        """Read one line, its blanks stripped; the first character decides which kinds it can be."""
+        """Read one stripped line; the first character decides which kinds it can be."""
         for kind in _KINDS.get(text[0], ()):
             if kind(self, line, text):
                 return
@@ -69,7 +69,7 @@ class HplReader:
         (self.failures if is_failure(text) else self.remarks).append(Remark(line.number, text[:2000]))
 
     def tables(self) -> tuple[Table, ...]:
-        """Return the tables, once every line was read: HPL's and HPL-AI's rows apart."""
+        """Return the tables, after every line was read: HPL's and HPL-AI's rows are separate."""
         complete = self._whole_run() and not self._spoiled
         if self.known and not self.rows:
             self.failures.append(Remark(self._line or self._heading, "HPL gave no row with a residual"))
@@ -177,7 +177,7 @@ class HplReader:
         return True
 
     def _settle(self) -> None:
-        """Close the row that is open: what follows shows that no further residual belongs to it."""
+        """Close the open row: what follows shows that no further residual belongs to it."""
         cells = _cells(self._row)
         if cells:
             kind = "hpl" if len(cells) == len(_FIRST) else "hpl_ai"
@@ -189,7 +189,7 @@ class HplReader:
         return sum(map(len, self.rows.values()))
 
     def _whole_run(self) -> bool:
-        """Return whether the text shows that the rows since the last banner are all."""
+        """Return whether the text shows that no row is missing since the last banner."""
         rows, counts = self._row_count() - self._before, self._counts
         tests = [count for what, count in counts.items() if what.startswith("completed")]
         finished = counts.get("finished", rows + counts.get("skipped", 0)) - counts.get("skipped", 0)
@@ -205,9 +205,9 @@ def _shape(words: Sequence[str]) -> bool:
 
 
 def _cells(words: Sequence[str]) -> tuple[Cell, ...]:
-    """Return the cells of words of a ``_shape`` as a whole row without ``passed``; none where words are missing.
+    """Return the cells of a row, without ``passed``, of words that have a ``_shape``; none if words are missing.
 
-    NVIDIA's releases since 23 print the rate of one GPU behind the total, "( 4.213e+04)": it is no column here.
+    NVIDIA's releases since 23 print the rate of one GPU after the total, "( 4.213e+04)": it is not a column here.
     """
     ai = bool(words) and words[0] == "HPL_AI"
     printed = words[2:] if ai else words[1:]

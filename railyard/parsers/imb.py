@@ -1,16 +1,17 @@
 """Intel MPI Benchmarks, from Pallas' PMB 2.2 to IMB 2021 (MPI-1, EXT, RMA, NBC, P2P, MT, IO), as typed tables.
 
-``parse`` returns one table a block (a ``# Benchmarking`` title and a process count), in the order of the text, with
-columns named and ordered as printed. Sizes are B, times us, bandwidths MB/s (10^6 B/s), message rates 1/s.
+``parse`` returns one table per block (a ``# Benchmarking`` title and a process count), in the order of the text.
+Columns have the names and the order that are printed. Sizes are B, times us, bandwidths MB/s (10^6 B/s), message rates
+1/s.
 
 "Mbytes/sec" is 2^20 B/s up to IMB 4.x and 10^6 B/s from 2018 on. Source: size / t[usec] of the rows of 21 outputs,
 versions 2.3 to 2021.11; ``MEGA`` in IMB_output.c since September 2017. Without a banner, and for 2017, the rows
-themselves decide; where they cannot, the column has no unit and no values, and a remark says why: a row that decides
-may have been cut away.
+themselves decide. If they cannot, the column has no unit and no values, and a remark says why: the row that decides may
+have been cut away.
 
-A table is complete at the largest size that the heading announces (4194304 where it announces none), or when another
-block or ``# All processes entering MPI_Finalize`` follows; never with a cut row, an ellipsis, a sample that IMB
-itself gave up (time-out, out of memory), or an error before that end.
+A table is complete at the largest size that the heading announces (4194304 if it announces none), or if another block
+or ``# All processes entering MPI_Finalize`` follows. It is never complete with a cut row, an ellipsis, a sample that
+IMB itself gave up (time-out, out of memory), or an error before that end.
 """
 
 import re
@@ -36,11 +37,11 @@ _LONGEST = 600  # no line of IMB's own is longer; longer ones are never matched
 _DECIMALS = 2
 _DEFAULT_MAXIMUM = 4194304
 _NO_MEGA = "Mbytes/sec of 10^6 or 2^20 B: no release is named, no row tells"
-#: The first release that is known to print its end whatever was asked; those before are not known well enough.
+#: The first release that is known to print its end with every option; too little is known about earlier ones.
 _PRINTS_END = 4
 _NUMERAL = "0123456789+-"  # no row begins otherwise
 
-# A heading of IMB's shape: one that is not in HEADINGS has a column or a unit that is not known here.
+# The shape of IMB's headings: one that is not in HEADINGS has a column or a unit that is not known here.
 _HEADING_SHAPE = re.compile(r"^#bytes\s{1,40}#repetitions\s{1,40}\S.{0,400}$")
 
 # Every pattern is matched against a line without the blanks around it.
@@ -93,7 +94,7 @@ _SIGNS = ("imb-", "mpi benchmark", "benchmarking", "#repetitions")
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of IMB.
 
-    Raises ParseError where the text has neither a banner nor a title nor a heading of IMB, nor names a program of it.
+    Raises ParseError if the text has neither a banner nor a title nor a heading of IMB, and names none of its programs.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
@@ -106,7 +107,7 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The state between lines: the run's banner, the block that is open, and what was found so far."""
+    """The state between lines: the run's banner, the open block, and what was found so far."""
 
     def __init__(self) -> None:
         self.version: str | None = None
@@ -122,7 +123,7 @@ class _Reader:
         self.last_headings: list[str] = []
 
     def read(self, line: Line) -> None:
-        """Read one line: the first kind that knows it takes it; what no kind knows is a failure or a remark."""
+        """Read one line: the first kind that knows it takes it; a line that no kind knows is a failure or a remark."""
         text = line.text.strip()
         if not text:
             return
@@ -137,7 +138,7 @@ class _Reader:
             self._foreign(line, text)
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         self._close(followed=False)
         self._end_run(ended=False)
         if self.banner and not self.began:
@@ -169,7 +170,7 @@ class _Reader:
         return True
 
     def _unknown_heading(self, line: Line, text: str) -> bool:
-        """Note a heading that has a column or a unit that is not known: no row below it can be read."""
+        """Note a heading with an unknown column or unit: no row below it can be read."""
         if not _HEADING_SHAPE.match(text):
             return False
         unknown = next((word for word in line.words if word not in HEADINGS), "")
@@ -180,7 +181,7 @@ class _Reader:
         return True
 
     def _end_run(self, ended: bool) -> None:
-        """Say of the tables of one run whether its end was printed."""
+        """Note in the tables of one run whether its end was printed."""
         since, self.run_tables = self.run_tables, len(self.tables)
         if ended or release(self.version) >= _PRINTS_END:
             self.tables[since:] = [replace(table, ended=ended) for table in self.tables[since:]]
@@ -189,7 +190,8 @@ class _Reader:
         words = line.words
         if not words or words[0] not in HEADINGS or any(word not in HEADINGS for word in words):
             return False
-        # the second line of a heading that a mailer wrapped belongs to the first; one that repeats a column is none
+        # if a mailer wrapped a heading, its second line belongs to the first; a line that repeats a column is another
+        # heading
         if self.heading_part and self.block and not self.block.rows:
             joined = [HEADINGS[word][0] for word in self.block.headings + words]
             again = any(joined.count(column) > 1 for column in joined if column != "bandwidth")  # IMB-MT has two
@@ -223,7 +225,7 @@ class _Reader:
         return True
 
     def _wrapped(self, line: Line) -> bool:
-        """Read a line of numbers that are fewer than a row: half of a wrapped row, else a cut one."""
+        """Read a line with fewer numbers than a row: half of a wrapped row, else a cut one."""
         block, words = self.block, line.words
         if block is None or not words or any(number(word) is None for word in words):
             return False
@@ -243,7 +245,7 @@ class _Reader:
         failed = is_failure(text) or bool(_OWN_FAILURE.match(text[:_LONGEST]))
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
         if block is None:
-            # a row behind the end: two outputs stand among each other, and the table may have rows of either
+            # a row after the end: two outputs are mixed, and the table may have rows of both
             if self.tables and fits(line.words, self.last_headings):
                 self.tables[-1] = replace(self.tables[-1], complete=False)
             return
@@ -262,14 +264,14 @@ class _Reader:
             if "bandwidth" in block.columns and mega(block) is None:
                 self.remarks.append(Remark(block.line, _NO_MEGA))
         elif block:
-            # a title whose heading or rows never came: a hang or an abort in the warm-up
+            # a title without heading or rows: a hang or an abort in the warm-up
             self.failures.append(Remark(block.line, f"a heading without any row: {block.benchmark or 'no title'}"))
         self.block = None
 
 
-@lru_cache(maxsize=512)  # a long output prints few different comments, again and again
+@lru_cache(maxsize=512)  # a long output repeats few different comments
 def _said(text: str) -> tuple[str, re.Match[str] | None]:
-    """Return what kind of comment this line is, and what it says: one of ``_SAID``, else "own", else "failure"."""
+    """Return what kind of comment this line is, and its match: one of ``_SAID``, else "own", else "failure"."""
     for kind, pattern in _SAID if len(text) <= _LONGEST else ():
         found = pattern.match(text)
         if found:

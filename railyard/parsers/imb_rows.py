@@ -1,6 +1,6 @@
-"""The rows of a table of IMB: what the words of a heading mean, how the cells below them are read, and its megabyte.
+"""The rows of a table of IMB: what the words of a heading mean, how the cells below are read, and what a Mbyte is.
 
-"Mbytes/sec" is 2^20 B/s up to IMB 4.x and 10^6 B/s from 2018 on (``imb`` has the sources). Where no banner names the
+"Mbytes/sec" is 2^20 B/s up to IMB 4.x and 10^6 B/s from 2018 on (``imb`` has the sources). If no banner names the
 release, the rows themselves decide.
 """
 
@@ -38,7 +38,7 @@ _SIZE_MARK = "l"
 
 @dataclass(slots=True)
 class Block:
-    """One table while it is read: cells as printed, a Mbyte not yet converted, and what spoils its completeness."""
+    """One table while it is read: cells as printed, Mbytes not yet converted, and what makes it incomplete."""
 
     line: int
     version: str | None
@@ -47,7 +47,7 @@ class Block:
     context: dict[str, ContextValue] = field(default_factory=dict)
     headings: list[str] = field(default_factory=list)
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
-    part: list[str] = field(default_factory=list)  # a row's first half, when a mailer wrapped the line
+    part: list[str] = field(default_factory=list)  # a row's first half, if a mailer wrapped the line
     ended: bool = False
     spoiled: bool = False
 
@@ -56,7 +56,7 @@ class Block:
         return tuple(HEADINGS[word][0] for word in self.headings)
 
     def at_maximum(self) -> bool:
-        """Return whether the last row is the last that the heading announces."""
+        """Return whether the last row has the largest size that the heading announces."""
         if "#bytes" not in self.headings:
             return bool(self.rows)
         return bool(self.rows) and int(self.rows[-1][self.headings.index("#bytes")] or 0) >= self.maximum
@@ -74,7 +74,7 @@ class Block:
         self.part = []
 
     def begins_row(self, words: list[str]) -> bool:
-        """Return whether a foreign line begins as the next row would: its counts, then something else."""
+        """Return whether a foreign line begins like the next row: its counts, then something else."""
         counts = sum(1 for column in self.columns if column in COUNTS)
         if len(words) < 2 or counts < 2 or not fits(words[:counts], self.headings[:counts]):
             return False
@@ -118,7 +118,7 @@ def fits(words: list[str], headings: list[str]) -> bool:
 
 @lru_cache(maxsize=64)
 def pattern_of(headings: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of plain rows under these headings: nothing in them has to be looked at twice."""
+    """Return the pattern of plain rows under these headings: rows that need no second look."""
     return run_pattern(*(_word(HEADINGS[heading][0]) for heading in headings))
 
 
@@ -139,13 +139,13 @@ def _times(cell: Cell, factor: float | None) -> Cell:
 
 
 def release(version: str | None) -> int:
-    """Return the first number of a banner's version, 0 where there is none."""
+    """Return the first number of a banner's version, 0 if there is none."""
     found = re.match(r"V?([0-9]{1,4})", version or "", re.IGNORECASE)
     return 0 if found is None else int(found[1])
 
 
 def mega(block: Block) -> float | None:
-    """Return what one printed Mbyte/sec is in MB/s: by the banner's version, without one by the rows."""
+    """Return what one printed Mbyte/sec is in MB/s: by the banner's version, or without one by the rows."""
     first = release(block.version)
     if first in (0, 2017):
         return _mega_of_rows(block)
@@ -153,10 +153,11 @@ def mega(block: Block) -> float | None:
 
 
 def _mega_of_rows(block: Block) -> float | None:
-    """Return the factor that the row with the smallest rounding error shows; None where none can tell.
+    """Return the factor that the row with the smallest rounding error shows; None if no row can tell.
 
-    size / time, times 1 (PingPong), 2 (Sendrecv) or 4 (Exchange), is the bandwidth: in units of 10^6 the quotient is
-    1, 2 or 4, in units of 2^20 it is 1/1.048576 of that. A row counts where rounding to 2 decimals is below 1 %.
+    size / time, times 1 (PingPong), 2 (Sendrecv) or 4 (Exchange), is the bandwidth: in units of 10^6 the quotient is 1,
+    2 or 4, in units of 2^20 it is 1/1.048576 of that. A row counts if rounding to 2 decimals changes it by less than 1
+    %.
     """
     columns = block.columns
     clock = next((name for name in ("time", "time_max") if name in columns), None)

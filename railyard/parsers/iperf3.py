@@ -1,14 +1,14 @@
 """iperf3 3.0 to 3.21, console (``-V``, ``-P``, ``-R``, ``--bidir``, UDP), ``--json`` and ``--json-stream``, as tables.
 
-``parse`` returns one table a run, in the order of the text. Its rows are the run's sums, or, of one stream, that
-stream's closing lines; the intervals before them are no rows. ``context["role"]`` says what each row is, in order
-("sender, receiver"), ``interval`` is the first row's length in seconds, ``streams`` the number of streams a direction.
-Of JSON in one direction, ``bytes_sent`` and ``bytes_received`` are what both ends counted themselves.
-Bandwidth is MB/s (10^6 B/s): iperf3's bits are decimal, its bytes ("MBytes/sec" of ``-f M``) binary (units.c).
-A sender's bandwidth over UDP is what was sent, not what arrived: ``lost`` of ``datagrams`` did not.
+``parse`` returns one table per run, in the order of the text. Its rows are the run's sums, or with one stream, that
+stream's closing lines; the intervals before them are not rows. ``context["role"]`` says what each row is, in order
+("sender, receiver"), ``interval`` is the first row's length in seconds, ``streams`` the number of streams per
+direction. With JSON in one direction, ``bytes_sent`` and ``bytes_received`` are what the two ends counted themselves.
+Bandwidth is MB/s (10^6 B/s): iperf3's bits are decimal, its bytes ("MBytes/sec" of ``-f M``) binary (units.c). A
+sender's bandwidth over UDP is what was sent, not what arrived: ``lost`` of ``datagrams`` did not arrive.
 
-A table is complete with "iperf Done." or a receiver's row for each direction, and no error of iperf3's before its end.
-A run without closing lines, or of several streams without their sum, gives no table but a failure.
+A table is complete if it has "iperf Done." or a receiver's row for each direction, and no error of iperf3 before its
+end. A run without closing lines, or with several streams and no sum, gives a failure and no table.
 """
 
 import re
@@ -50,7 +50,7 @@ _OWN_WORDS = (
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of iperf3, printed or in JSON.
 
-    Raises ParseError where the text has neither a run of iperf3 nor an error under its name.
+    Raises ParseError if the text has neither a run of iperf3 nor an error under its name.
     """
     text = own_text(text, _OWN_WORDS, _EXPECTED)
     reader = _Reader(*iperf3_json.read(text))
@@ -61,7 +61,7 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The runs, the last of which is open, and what else was found so far."""
+    """The runs (the last one is open), and what else was found so far."""
 
     def __init__(self, runs: list[Run], failures: list[Remark]) -> None:
         self.runs = runs
@@ -70,7 +70,7 @@ class _Reader:
         self.remarks: list[Remark] = []
 
     def read(self, line: Line) -> None:
-        """Read one line: intervals pass, a heading and a closing line count, all else is told apart."""
+        """Read one line: intervals are skipped, a heading and a closing line count, the rest is sorted."""
         text = line.text
         if "/sec" in text:
             if len(text) <= 400:
@@ -81,7 +81,7 @@ class _Reader:
             self._foreign(line, text.strip())
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once everything was read."""
+        """Return what was found, after everything was read."""
         tables = []
         for run in self.runs:
             table = run.table()
@@ -109,7 +109,7 @@ class _Reader:
 
     def _closing(self, line: Line) -> None:
         named = line.text.rstrip().endswith(("sender", "receiver"))
-        # up to 3.1 UDP closes with one line that names no side: it counts the sender's bytes and what did not arrive
+        # up to 3.1, UDP ends with one line that names no side: it counts the sender's bytes and what did not arrive
         old = line.ended and bool(self.runs) and self.runs[-1].headings > 1 and " ms " in line.text
         found = _CLOSING.match(line.text) if named or old else None
         if not found:
@@ -133,13 +133,13 @@ class _Reader:
         )
 
     def _said(self, line: Line, text: str) -> bool:
-        """Read what a run says of itself; return whether the line is one of iperf3's."""
+        """Read what a run says about itself; return whether the line is one of iperf3's."""
         begins = _BEGINS.match(text) if ", port " in text else None
         if begins:
             self.runs.append(Run(line.number, self.version))
             self.runs[-1].context["side"] = "client" if begins["side"].startswith("Connecting") else "server"
         elif " connected to " in text and " local " in text and "[" in text:
-            if self._run(line).rows:  # the beginning of the next run is lost
+            if self._run(line).rows:  # the next run's beginning is missing
                 self.runs.append(Run(line.number, self.version))
             self.runs[-1].connected += 1
         elif text.strip() == "iperf Done.":

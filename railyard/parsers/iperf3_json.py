@@ -1,6 +1,6 @@
-"""What iperf3 writes with ``--json`` (one object a run) and ``--json-stream`` (one a line, since 3.17), as runs.
+"""What iperf3 writes with ``--json`` (one object per run) and ``--json-stream`` (one per line, since 3.17), as runs.
 
-``read`` takes an object that begins a line, of any indent; what is cut inside one gives no figure but a failure.
+``read`` takes an object that begins a line, at any indent. A cut object gives a failure and no figures.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from railyard.parsers.json_objects import figure, objects
 from railyard.parsers.parsed import Remark
 
 _BIT = 1e-6 / 8  # MB/s in one bit/s
-# Sum under "end" -> who measured it and, with --bidir, on whose way; "sum" is all that UDP had up to 3.6
+# Sum under "end" -> who measured it and, with --bidir, in which direction; up to 3.6, UDP has only "sum"
 _SUMS = (
     ("sum_sent", "sender", "TX-C"),
     ("sum_received", "receiver", "TX-C"),
@@ -20,7 +20,7 @@ _SUMS = (
 
 
 def read(text: str) -> tuple[list[Run], list[Remark]]:
-    """Return the runs of every object of iperf3 in this text, and the errors that they and their cuts report."""
+    """Return the runs of all objects of iperf3 in this text, and failures: errors that they report, and cut objects."""
     runs: list[Run] = []
     failures: list[Remark] = []
     if '"start"' not in text and '"event"' not in text:

@@ -1,4 +1,4 @@
-"""One run of iperf3 as it is read, from its console or its JSON, and the table that it makes."""
+"""One run of iperf3 while it is read, from its console or its JSON, and its table."""
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -10,7 +10,7 @@ SUM = "SUM"  # in the place of a stream's number
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One closing line: sender or receiver, its stream or SUM, its way (``--bidir``), its figures."""
+    """One closing line: sender or receiver, its stream or SUM, its direction (``--bidir``), its figures."""
 
     role: str
     stream: str
@@ -45,7 +45,7 @@ class Run:
         return max(1, (self.connected or closed) // (2 if self.both else 1))
 
     def table(self) -> Table | None:
-        """Return the run's table; None where it has no closing line, or several streams and no sum of them."""
+        """Return the run's table; None if it has no closing line, or several streams and no sum."""
         rows = [row for row in self.rows if row.stream == SUM] or (self.rows if self.streams() == 1 else [])
         if not rows:
             return None

@@ -1,24 +1,24 @@
-"""The JSON objects that stand in a text, each with its lines; one that is cut is told apart."""
+"""The JSON objects in a text, each with its lines; a cut one is marked."""
 
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-_ATTEMPTS = 8  # texts that only look like an object: each costs its length at most
+_ATTEMPTS = 8  # texts that only look like an object: each costs at most its length
 _BEGINNING = 4000
 
 
 class Found(NamedTuple):
-    """An object: its lines, 1-based, and its value; None where it is cut or no JSON."""
+    """An object: its lines, 1-based, and its value; None if it is cut or not JSON."""
 
     lines: range
     value: dict[str, Any] | None
 
 
 def objects(text: str, is_own: Callable[[str], bool]) -> Iterator[Found]:
-    """Yield every object that begins a line, of any indent.
+    """Yield every object that begins a line, at any indent.
 
-    ``is_own`` says of the beginning of what is no whole object whether it was meant as one of the tool's.
+    If an object is not whole, ``is_own`` says, from its beginning, whether it is one of the tool's.
     """
     decoder, line, counted, start, failed = json.JSONDecoder(), 1, 0, 0, 0
     while failed < _ATTEMPTS:
@@ -41,7 +41,7 @@ def objects(text: str, is_own: Callable[[str], bool]) -> Iterator[Found]:
 
 
 def figure(values: dict[str, Any], key: str) -> float | None:
-    """Return a number that a float can hold; None for what is none (true is none)."""
+    """Return a number that a float can hold; None for anything else (true is not a number)."""
     value = values.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

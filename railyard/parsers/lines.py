@@ -1,7 +1,7 @@
-"""What every parser does before it knows the tool: ask whether a text can be its own, number, clean and read its lines.
+"""What every parser does first: ask whether a text can be its tool's; clean, number and read the lines.
 
-Every parser begins with ``own_text``, since ``railyard parse`` asks all of them whose output a text is: the tools that
-did not print it say no at the speed of a search for a few words of the tool.
+Every parser begins with ``own_text``, since ``railyard parse`` asks all of them which tool printed a text. A parser of
+another tool then refuses as fast as a search for a few words of its tool.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from railyard.parsers import failure_lines
 from railyard.parsers.parsed import ParseError
 
-BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s under the name of MB
+BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
 
 # "Mon Feb 19 15:13:08 2018[1,0]<stdout>:" from mpirun --tag-output --timestamp-output; colours of NetPIPE 5
 _TAG = re.compile(
@@ -26,12 +26,12 @@ _DIGITS = 24  # of a number before its point
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 _NOT_A_NUMBER = re.compile(r"\A[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
-#: What a text in lower case holds, or a search in it.
+#: A part of a text in lower case, or a search in it.
 Sign = str | Callable[[str], object]
-#: Characters of a line that is quoted as a failure or a remark.
+#: How many characters of a line a failure or a remark quotes.
 LONGEST_NOTE = 2000
-_BEGINNING = 2**16  # characters: nearly every output shows there whose it is
-_REMEMBERED = 200  # characters of the longest line that is remembered
+_BEGINNING = 2**16  # characters: nearly every output shows its tool there
+_REMEMBERED = 200  # characters of the longest line to remember
 _ROW_BEGINS = " \t0123456789"
 # Words of rows for run_pattern: what they match, number() reads.
 WHOLE, DECIMAL = "[0-9]{1,18}", r"[0-9]{1,15}\.[0-9]{1,15}"
@@ -46,21 +46,21 @@ class Line(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """Return the blank-separated words; none for a line that is too long to be a row or a heading."""
+        """Return the words between blanks; none for a line that is too long to be a row or a heading."""
         return self.text.split() if len(self.text) <= 1000 else []
 
     @property
     def dots(self) -> bool:
-        """Return whether someone put an ellipsis in the place of rows."""
+        """Return whether someone put an ellipsis in place of rows."""
         return self.text.strip() in ("...", "…", "[...]", ". . .")
 
 
 line_of: Callable[[Iterable[object]], Line] = partial(tuple.__new__, Line)
-"""Return a Line of its three values: ``Line._make`` in half the time, without a Python frame."""
+"""Return a Line of three values: takes half the time of ``Line._make``, since it needs no Python frame."""
 
 
 class Run(NamedTuple):
-    """Rows that were taken at once: the first one's 1-based number, and their text, every one with its newline."""
+    """Rows that were taken at once: the first one's 1-based number, and their text, each row with its newline."""
 
     number: int
     text: str
@@ -74,13 +74,13 @@ class Run(NamedTuple):
 class Scanner(Iterator[Line]):
     """The lines of a text, one after another, as ``lines_of`` gives them.
 
-    Rows that are all alike are taken many at once: ten times faster than one by one.
+    It takes many rows of one form at once: ten times faster than one by one.
     """
 
     def __init__(self, text: str) -> None:
         self._text = cleaned(text)
         self._position = 0
-        self._number = 0  # of the line before the position
+        self._number = 0  # number of the line before the position
 
     def __iter__(self) -> Iterator[Line]:
         while (line := self._next()) is not None:
@@ -111,7 +111,7 @@ class Scanner(Iterator[Line]):
         return line
 
     def run(self, pattern: re.Pattern[str]) -> Run | None:
-        """Take the rows that stand next and that the pattern matches, newlines included; None where it matches none."""
+        """Take the next rows, as many as the pattern matches, with their newlines; None if it matches none."""
         if self._text[self._position : self._position + 1] not in _ROW_BEGINS:
             return None
         found = pattern.match(self._text, self._position)
@@ -124,9 +124,9 @@ class Scanner(Iterator[Line]):
 
 
 def run_pattern(*words: str) -> re.Pattern[str]:
-    """Return the pattern of up to 64 rows of these words, each a pattern itself, for ``Scanner.run``.
+    """Return the pattern of up to 64 rows of these words for ``Scanner.run``; each word is a pattern.
 
-    The bounds keep the work on any text linear: a row that is none costs its own length at most.
+    The bounds keep the work on any text linear: a line that is not a row costs at most its own length.
     """
     return re.compile("(?:[ \t]{0,40}" + "[ \t]{1,40}".join(words) + "[ \t]{0,40}\n){1,64}")
 
@@ -134,14 +134,14 @@ def run_pattern(*words: str) -> re.Pattern[str]:
 def texts_of(text: str) -> list[str]:
     """Return the texts of all lines, cleaned of carriage returns, launcher tags and colours.
 
-    The last lacks its newline: it is empty where the text ends in one. Only a newline ends a line: str.splitlines would
-    also break at form feeds and shift every number after it.
+    The last one has no newline: it is empty if the text ends in one. Only a newline ends a line: str.splitlines would
+    also break at form feeds and shift every later line number.
     """
     return cleaned(text).split("\n")
 
 
 def each_line(text: str) -> Iterator[Line]:
-    """Return the lines of ``texts_of``, one after another: none outlives its reading, and no list of them is made."""
+    """Return the lines of ``texts_of``, one after another, without a list of them in memory."""
     parts = texts_of(text)
     last = parts.pop()
     cut = [Line(len(parts) + 1, last, False)] if last else []
@@ -157,45 +157,45 @@ def filled_lines(text: str) -> Iterator[tuple[Line, str]]:
 
 
 def lines_of(text: str) -> list[Line]:
-    """Return the lines of ``each_line`` as a list, for who looks ahead."""
+    """Return the lines of ``each_line`` as a list, for a parser that looks ahead."""
     return list(each_line(text))
 
 
 def remembering(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    """Return a test whether a line matches, for what an output says again and again: prose, labels, flags.
+    """Return a test whether a line matches, for lines that an output repeats: prose, labels, flags.
 
-    It remembers short lines, since the alternatives of such a pattern are many and the lines of a tool's prose few.
+    It remembers short lines: such a pattern has many alternatives, and a tool prints few different lines of prose.
     """
     return remembered(lambda text: pattern.match(text) is not None)
 
 
 def remembered(holds: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return a test of a line, whatever stands before it, which remembers what it said of short lines."""
+    """Return a test of a line by itself that remembers its answers for short lines."""
     known = lru_cache(maxsize=8192)(holds)
     return lambda text: known(text) if len(text) <= _REMEMBERED else holds(text)
 
 
 def first_line(text: str) -> Line:
-    """Return the first line that is not blank; number 0 where there is none."""
+    """Return the first line that is not blank; number 0 if there is none."""
     return cleaned(text).first
 
 
 class CleanText(str):
-    """A text that ``cleaned`` went through: whoever reads it next need not look through all of it again."""
+    """A text after ``cleaned``: the next reader does not have to search it again."""
 
     @cached_property
     def folded(self) -> str:
-        """Return it in lower case behind a newline, so that a line's beginning can be looked for: made once."""
+        """Return it in lower case after a newline, so that one can search for a line's beginning; computed once."""
         return f"\n{self.lower()}"
 
     @cached_property
     def first(self) -> Line:
-        """Return the first line that is not blank; number 0 where there is none."""
+        """Return the first line that is not blank; number 0 if there is none."""
         return next((line for line in Scanner(self) if line.text.strip()), Line(0, "", True))
 
 
 def cleaned(text: str) -> CleanText:
-    """Return a text without carriage returns at its lines' ends, launcher tags and colours; its lines stay the same."""
+    """Return a text without carriage returns at line ends, launcher tags and colours; the lines stay the same ones."""
     if isinstance(text, CleanText):
         return text
     if "\r" in text:
@@ -215,26 +215,26 @@ def number(word: str) -> int | float | None:
         return int(word) if len(word) <= _DIGITS else None
     if not _NUMBER.match(word):
         return None
-    if word[1:].isdigit():  # behind a sign
+    if word[1:].isdigit():  # after a sign
         return int(word)
     value = float(word)
     return value if math.isfinite(value) else None
 
 
 def not_a_number(word: str) -> bool:
-    """Return whether a word is a printed NaN or infinity: a cell without a value, and a failure."""
+    """Return whether a word is a printed NaN or infinity: the cell has no value, and the line is a failure."""
     return bool(_NOT_A_NUMBER.match(word))
 
 
 def decimals(word: str) -> int:
-    """Return how many digits stand after the point."""
+    """Return how many digits are after the point."""
     return len(word.partition(".")[2])
 
 
 def whole(line: Line, earlier: int) -> bool:
-    """Return whether a row's last number can be trusted not to be cut.
+    """Return whether a row's last number is surely not cut.
 
-    That is: the line has its newline, or its last field has the table's fixed, non-zero number of decimals
+    It is not if the line has its newline, or if its last field has the table's fixed, non-zero number of decimals
     (``earlier``).
     """
     words = line.words
@@ -249,15 +249,15 @@ def _reports_failure(text: str) -> bool:
 is_failure = remembered(_reports_failure)  # each process of a run prints the same warnings
 """Return whether a line reports that the run, a process or the network failed.
 
-A search in the first 2,000 characters: what a launcher says stands at a line's beginning.
+It searches the first 2,000 characters: a launcher's message is at a line's beginning.
 """
 
 
 def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:
-    """Return the text, ``cleaned``, where it holds one of the tool's signs; with one it may be foreign all the same.
+    """Return the text, ``cleaned``, if it has one of the tool's signs; even then it may be another tool's.
 
-    Signs are in lower case, the text's case is of no account; a newline at a sign's beginning is a line's beginning.
-    Raises ParseError, which says what was expected, for a text without any: none of its lines can be the tool's.
+    Signs are in lower case; the text's case does not matter. A newline at a sign's beginning means a line's beginning.
+    Raises ParseError, which says what was expected, for a text without any sign: none of its lines can be the tool's.
     """
     plain = cleaned(text)
     in_beginning = len(plain) > _BEGINNING and _holds(f"\n{plain[:_BEGINNING].lower()}", signs)
@@ -267,7 +267,7 @@ def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:
 
 
 def foreign(text: str, expected: str) -> ParseError:
-    """Return the error of a text that is none of the tool's: it shows the first line that is not blank."""
+    """Return the error for a text that is not the tool's: it shows the first line that is not blank."""
     first = first_line(text)
     return ParseError(first.number, first.text, expected)
 

@@ -1,15 +1,15 @@
-"""MILC 5 to 7: what its applications print (su3_rmd, su3_rhmc, ks_spectrum, clover_invert …), as typed tables.
+"""Output of MILC 5 to 7 (su3_rmd, su3_rhmc, ks_spectrum, clover_invert …), as typed tables.
 
-``parse`` returns one table with a row for each line "Time = … seconds", that is for each set of parameters that the
-program ran: time (s) and iterations ("total_iters" after it; None where the application counts none).
-``context["kind"]`` is "run"; title, machine, ranks and lattice stand beside it where they are printed.
+``parse`` returns one table with a row for each line "Time = … seconds". There is one for each set of parameters that
+the program ran. Columns: time (s) and iterations ("total_iters" after it; None if the application counts none).
+``context["kind"]`` is "run"; the context also has title, machine, ranks and lattice if they are printed.
 
-Where solvers were timed (compiled with CGTIME), a second table of the kind "cg" follows, one row a solve: iterations,
-time (s), performance (Gflop/s, printed in Mflop/s; None where the line has none). It is the rate as printed: of one
-rank from MILC's own solvers, QUDA, QPhiX and Grid; what a library counted from others ("qop").
-Source: generic_ks/d_congrad5*.c of 7.8, ``nflop*volume*iters/(1.0e6*dtimec*numnodes())``.
+If solvers were timed (compiled with CGTIME), a second table of the kind "cg" follows, with one row per solve:
+iterations, time (s), performance (Gflop/s, printed in Mflop/s; None if the line has none). It is the rate as printed:
+of one rank from MILC's own solvers, QUDA, QPhiX and Grid; from others ("qop") what the library counted. Source:
+generic_ks/d_congrad5*.c of 7.8, ``nflop*volume*iters/(1.0e6*dtimec*numnodes())``.
 
-A table is complete where no run begins after the last "Time =". A Time line on which the text ends is a cut row.
+A table is complete if no run begins after the last "Time =". If the text ends with a Time line, the row is cut.
 """
 
 import re
@@ -32,12 +32,12 @@ _CG_END = re.compile(
     rf"iters ?= {{0,4}}(?P<iters>[0-9]{{1,12}})(?: masses = [0-9]{{1,6}})?"
     rf"(?: (?:mflops|MF) = (?:(?P<mflops>{_E}|[0-9]{{1,12}}\.[0-9]{{1,6}})|[-+]?(?:nan|inf)))?[ \t]{{0,4}}$"
 )
-_COUNTS = re.compile(r" iters ?= {0,4}([0-9]{1,12})")  # one a right-hand side
+_COUNTS = re.compile(r" iters ?= {0,4}([0-9]{1,12})")  # one per right-hand side
 _VERSION = re.compile(r"^MIMD version (?P<version>[0-9]\S{0,40})")
 # Machine = QMP (portable), with 4 nodes
 _MACHINE = re.compile(r"^Machine = (?P<machine>.{1,80}), with (?P<ranks>[0-9]{1,9}) nodes\s*$")
 _SIDE = re.compile(r"^n(?P<axis>[xyzt]) (?P<sites>[0-9]{1,6})\s*$")
-# What MILC itself says is wrong; an unconverged solve ends the loop and not the run, and is a remark.
+# What MILC itself reports as wrong. A solve that does not converge ends the loop and not the run: it is a remark.
 _WRONG = re.compile(
     r"Checksum violation|Unitarity problem|ERROR|^error\b|: error\b|^Termination: .{0,80}status = (?!0\b)"
     r"|^No room for|Can't (?:open|malloc|find)|: (?:Can't|Error) "
@@ -45,15 +45,15 @@ _WRONG = re.compile(
 _WARNING = re.compile(r"[Nn]ot converged|Not Converged|NOT CONVERGED|[Ww]arning|WARN|Fix the program")
 _SAID = re.compile(
     "iolation|problem|ERROR|rror|status|No room|Can't|onverged|ONVERGED|arning|WARN|Fix"
-)  # either's root
-_QUIET, _QUIET_LENGTH = 4096, 200  # lines that are remembered, and characters of the longest
-# How lines of results begin.
+)  # what every line of either has
+_QUIET, _QUIET_LENGTH = 4096, 200  # how many lines to remember, and characters of the longest
+# Beginnings of lines with results.
 _NUMBERS = frozenset(
     "|GMES|FMES|PLAQ|P_LO|G_LO|PBP:|FACT|Inve|LLTI|FFTI|GFTI|FLTI|CGRE| OK |eigV|prop|corr|aver|CHEC|Chec|Reco|DML_"
     "|Turn|dest|mome|op_l|forg|save".split("|")
 )
-# How the lines of a run begin: echoed parameters, then what is computed. What follows a run ("Saved …", "Time to
-# save", "CHECK PLAQ", "destroy", "get_i: EOF", "exit:") is in none of them.
+# Beginnings of the lines of a run: echoed parameters, then results. They match nothing that follows a run ("Saved …",
+# "Time to save", "CHECK PLAQ", "destroy", "get_i: EOF", "exit:").
 _BEGINS = (
     *("SU3 ", "Pure gauge", "MIMD version", "start: ", "type 0 ", "nflavors", "nx ", "iseed ", "LAYOUT", "Mallocing"),
     *("warms ", "trajecs ", "traj_between", "beta ", "mass", "u0 ", "microcanonical", "steps_per", "max_cg", "error_"),
@@ -69,14 +69,14 @@ _SIGNS = ("mimd version", "time = ", "time= ")
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of a MILC application.
 
-    A run that ended before its first "Time =" gives no table. Raises ParseError where the text is none of MILC's.
+    A run that ended before its first "Time =" gives no table. Raises ParseError if the text is not MILC's.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     lines = texts_of(text)
     reader = _Reader()
-    quiet: set[str] = set()  # lines that said nothing: each set of parameters prints the same ones again
+    quiet: set[str] = set()  # lines without meaning here: each set of parameters prints the same ones again
     for number, line in enumerate(lines, 1):
-        # nine lines of ten are numbers: they cost no more than this
+        # nine lines of ten are numbers: this is all that they cost
         read = _READERS.get(line[:4])
         if read is not None or reader.half is not None:
             reader.read(read, line_of((number, line, number < len(lines))))
@@ -87,16 +87,16 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The state between lines: the rows so far, a time whose iterations have not come, and what the heading said."""
+    """The state between lines: the rows so far, a time that waits for its iterations, and what the heading said."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[Cell, ...]] = []
         self.solves: list[tuple[Cell, ...]] = []
         self.line = self.solves_line = 0
-        self.waiting: float | None = None  # the value of a Time line
+        self.waiting: float | None = None  # the value of a Time line, until its iterations come
         self.ended = 0  # the last Time line
-        self.half: str | None = None  # a solver's line without its rate, which a mailer may have wrapped
-        self.counted = False  # ... and whether it is a row already
+        self.half: str | None = None  # a solver's line without its rate: a mailer may have wrapped it
+        self.counted = False  # ... and whether it already is a row
         self.version: str | None = None
         self.sign = 0
         self.context: dict[str, ContextValue] = {}
@@ -106,14 +106,14 @@ class _Reader:
         self.remarks: list[Remark] = []
 
     def read(self, read: "_Read | None", line: Line) -> None:
-        """Read one line, by what the four characters that it begins with call for."""
+        """Read one line; its first four characters select the reader."""
         if self.half is not None and line.text:
             self._second_half(line)
         if line.text and not (read and read(self, line)):
             self.foreign(line.number, line.text)
 
     def foreign(self, number: int, text: str) -> bool:
-        """Take a line that is none of MILC's results; return whether it says anything."""
+        """Take a line that is not a result of MILC; return whether it has a meaning here."""
         said = _SAID.search(text[:400])
         if is_failure(text) or (said and _WRONG.search(text[:400])):
             self.failures.append(Remark(number, text.strip()[:2000]))
@@ -126,8 +126,9 @@ class _Reader:
         return True
 
     def parsed(self, text: str, lines: list[str]) -> Parsed:
-        """Return what was found, once every line was read."""
-        # the next line tells whether iterations follow: where there is none, and the program iterates, the row is cut
+        """Return what was found, after every line was read."""
+        # the next line tells whether iterations follow: if there is no next line, and the program iterates, the row is
+        # cut
         followed = self.ended < len(lines) - 1
         if self.waiting is not None and (followed or "iter" not in text):
             self._row(None)
@@ -151,7 +152,7 @@ class _Reader:
         return True
 
     def iterations(self, line: Line) -> bool:
-        """Read "total_iters =": cut where its line has no end."""
+        """Read "total_iters =": cut if its line has no end."""
         found = _ITERS.match(line.text)
         if found and line.ended and self.waiting is not None:
             self._row(int(found["iters"]))
@@ -162,7 +163,7 @@ class _Reader:
         self.waiting = None
 
     def solve(self, line: Line) -> bool:
-        """Read a solver's line; what has no rate yet may be the half of a wrapped one."""
+        """Read a solver's line; one without a rate may be the first half of a wrapped one."""
         row = _solve(line.text) if line.ended else None
         if row:
             self._solved(line.number, row)
@@ -183,7 +184,7 @@ class _Reader:
         self.solves_line = self.solves_line or number
 
     def heading(self, line: Line) -> bool:
-        """Read what names the program; its first name counts, as of the next two."""
+        """Read a line that names the program; the first name counts, as in the next two functions."""
         found = _VERSION.match(line.text)
         if found:
             self.sign = self.sign or line.number
@@ -191,7 +192,7 @@ class _Reader:
         return bool(found)
 
     def machine(self, line: Line) -> bool:
-        """Read what names the machine and its ranks."""
+        """Read the line that names the machine and its ranks."""
         found = _MACHINE.match(line.text)
         if found and "ranks" not in self.context:
             self.context |= {"machine": found["machine"], "ranks": int(found["ranks"])}
@@ -231,7 +232,7 @@ class _Reader:
 
 
 def _says_nothing(text: str) -> bool:
-    """Return whether a line is one of numbers: nine of ten are, and no library, launcher or shell prints such a one."""
+    """Return whether a line is only numbers: nine of ten are, and no library, launcher or shell prints such a line."""
     if text[:4] in _NUMBERS or text[0] == "#":
         return True
     if not text[-1:].isdigit():

@@ -1,18 +1,18 @@
-"""nccl-tests 2.0 to 2.19 and rccl-tests, console and ``-J``, as typed tables; with the log of NCCL or RCCL beside them.
+"""Output of nccl-tests 2.0 to 2.19 and rccl-tests, console and ``-J``, as typed tables, and the log of NCCL or RCCL.
 
 ``parse`` returns one table for each datatype, operation, root and repetition of a run, in the order of the text:
 benchmark (the program), version, ranks and nodes in the context, columns as printed: size B, time us, ``algbw`` and
-``busbw`` MB/s (10^6 B/s, from the printed 10^9 B/s), ``wrong`` (elements) or ``error`` (largest difference); those of
-the in-place half have ``_in_place`` behind. ``validation`` is whether no element was wrong. What else was said is in
-``Parsed.nccl``: the jobs with their ranks, and the log (NCCL_DEBUG=INFO) as ``nccl_log`` reads it; a text may have
-the log alone. The forms of the releases are in ``nccl_words``.
+``busbw`` MB/s (10^6 B/s, from the printed 10^9 B/s), ``wrong`` (elements) or ``error`` (largest difference); the names
+of the in-place half end in ``_in_place``. ``validation`` is whether no element was wrong. The rest is in
+``Parsed.nccl``: the jobs with their ranks, and the log (NCCL_DEBUG=INFO) as ``nccl_log`` reads it; a text may have only
+the log. ``nccl_words`` has the forms of the releases.
 
-A program that does not name itself (up to 2.16) is told by its columns and by busbw / algbw; where several fit, the
-table names none and its context has them as ``one_of``.
+Up to 2.16 a program does not name itself. Its columns and busbw / algbw then tell which it is. If several fit, the
+table names none, and its context has them as ``one_of``.
 
-A table is complete where its run ended ("Out of bounds values", "Avg bus bandwidth"), has a row for each size that was
-asked for, no row is cut or mixed with another line, and its figures agree with each other. Two jobs in one text are
-failures: mixed lines, a rank twice, or the same test started twice with its own rank 0.
+A table is complete if its run ended ("Out of bounds values", "Avg bus bandwidth"), it has a row for each requested
+size, no row is cut or mixed with another line, and its figures agree with each other. Two jobs in one text are failures
+if lines are mixed, a rank occurs twice, or the same test was started twice, each with its own rank 0.
 """
 
 import re
@@ -32,17 +32,17 @@ from railyard.parsers.parsed import Parsed, Remark
 
 TOOL = "nccl"
 
-#: What a run prints, in its order: a line of an earlier stage begins another run.
+#: The stages of what a run prints, in order: a line of an earlier stage begins another run.
 STAGES = ("version", "starting", "settings", "devices", "heading", "rows", "out of bounds", "average", "concluded")
 _STAGE: Mapping[str, int] = MappingProxyType({name: place for place, name in enumerate(STAGES, 1)})
 _EXPECTED = 'output of nccl-tests or rccl-tests ("# nThread …", "# size count type …"), or a log of NCCL or RCCL'
-_LONGEST = 2000  # characters of a line that is looked at
+_LONGEST = 2000  # characters: longer lines are not looked at
 
 
 def parse(text: str) -> Parsed:
     """Return the tables, failures, remarks, jobs and log of one output of nccl-tests, rccl-tests, NCCL or RCCL.
 
-    Raises ParseError where the text has neither a line of these programs nor a line of the log.
+    Raises ParseError if the text has neither a line of these programs nor a line of the log.
     """
     text = own_text(text, words.SIGNS, _EXPECTED)
     written = nccl_json.read(text)
@@ -56,12 +56,12 @@ def parse(text: str) -> Parsed:
 
 
 def is_own_failure(text: str) -> bool:
-    """Return whether a line, without the blanks around it, says that nccl-tests, or what it stands on, failed."""
+    """Return whether a stripped line says that nccl-tests, or a library that it uses, failed."""
     return is_failure(text) or bool(words.OWN_FAILURE.fullmatch(text[:_LONGEST]))
 
 
 class _Reader:
-    """The outputs that stand in one text, by the prefix of their lines, and the log of all of them."""
+    """The outputs in one text, by the prefix of their lines, and the log of all of them."""
 
     def __init__(self) -> None:
         self.log = nccl_log.Reader()
@@ -71,11 +71,11 @@ class _Reader:
 
     @property
     def known(self) -> bool:
-        """Whether a line of nccl-tests was there."""
+        """Whether any line of nccl-tests was read."""
         return any(stream.known for stream in self.streams.values())
 
     def read(self, line: Line) -> None:
-        """Read one line: of the log, of one of the outputs, or of nobody known."""
+        """Read one line: of the log, of one of the outputs, or an unknown one."""
         if len(line.text) > _LONGEST:
             self._foreign(line, line.text)
             return
@@ -84,7 +84,7 @@ class _Reader:
         if found:
             front, found = self._glued(source, text, found)
             self.log.known = True
-            if line.ended:  # the name of a NIC may have lost its end
+            if line.ended:  # else the name of a NIC may have lost its end
                 self.log.read(line.number, found)
             if is_failure(text):
                 self.failures.append(Remark(line.number, line.text.strip()[:LONGEST_NOTE]))
@@ -92,7 +92,7 @@ class _Reader:
                 return
             text = front
         if source.startswith("["):
-            text = text.replace(source, "")  # Hydra's prefix stands before each piece of a row
+            text = text.replace(source, "")  # Hydra's prefix is before each piece of a row
         if not text.strip():
             return
         stream = self.streams.get(source)
@@ -103,9 +103,9 @@ class _Reader:
             self._foreign(line, line.text)
 
     def _glued(self, source: str, text: str, found: re.Match[str]) -> tuple[str, re.Match[str]]:
-        """Return what stands before a line of the log, and that line.
+        """Return what is before a line of the log, and that line.
 
-        "-1node1:77:78 [0] NCCL INFO" is the end of a row's piece, and the host after it: where a piece ends, is known.
+        "-1node1:77:78 [0] NCCL INFO" is the end of a row's piece and then the host. Where a piece can end is known.
         """
         stream = self.streams.get(source)
         heading = stream.heading if stream else None
@@ -122,7 +122,7 @@ class _Reader:
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:LONGEST_NOTE]))
 
     def parsed(self, written: nccl_json.Written) -> Parsed:
-        """Return all that was found, once every line was read."""
+        """Return what was found, after every line was read."""
         runs = [*written.runs, *(run for stream in self.streams.values() for run in stream.runs)]
         runs.sort(key=lambda run: run.line)
         closed = [run.close() for run in runs]
@@ -143,13 +143,13 @@ class _Reader:
 
 
 class _Stream:
-    """One output: its runs, the last of which is open."""
+    """One output: its runs. The last one is open."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
         self.known = False
         self.above: set[str] = set()
-        self.before = ""  # the line above the heading that comes: it says which half is in place
+        self.before = ""  # the line above the next heading: it says which half is in place
         self.part: Cut | None = None
         self.kinds: tuple[Callable[[Line, str], bool], ...] = (
             self._version,
@@ -186,7 +186,7 @@ class _Stream:
 
     @property
     def heading(self) -> Heading | None:
-        """The heading of the run that is open."""
+        """The heading of the open run."""
         return self.runs[-1].heading if self.runs else None
 
     @property
@@ -194,7 +194,7 @@ class _Stream:
         return self.runs[-1] if self.runs else None
 
     def _at(self, stage: str, line: Line) -> Run:
-        """Return the run that a line of this stage belongs to, a new one where the open one has passed it."""
+        """Return the run that a line of this stage belongs to: a new one if the open one has passed this stage."""
         self.known = True
         run, place = self._open, _STAGE[stage]
         if run is None or run.stage >= place:
@@ -208,11 +208,11 @@ class _Stream:
         return run
 
     def _cut_off(self, run: Run, again: Run) -> None:
-        """Note that a run has not ended where another begins: it died and said so, was killed, or the two are mixed."""
+        """Note that another run begins before this one ended: it died and said so, was killed, or the two are mixed."""
         run.spoiled = True
         died = "it failed" if run.died else "it was killed, or lines of two jobs are mixed"
         run.fail(run.line, f"a run that has not ended where another begins in line {again.line}: {died}")
-        # rows of a mixed run would not be those that were asked for; what stands before them shows nothing
+        # rows of a mixed run would not be the requested ones; what is above them shows nothing
         again.spoiled |= not run.died and (run.stage < _STAGE["heading"] or again.begins != run.begins)
 
     def _version(self, line: Line, text: str) -> bool:
@@ -278,7 +278,7 @@ class _Stream:
         return True
 
     def _heading(self, line: Line, text: str) -> bool:
-        # where its columns end, counts from the line's own beginning
+        # the ends of its columns count from the line's own beginning
         found = words.heading_of(line.text.rstrip(), self.before) or words.heading_of(text, self.before)
         if found is None:
             return False
@@ -330,16 +330,16 @@ class _Stream:
         elif line.ended:
             run.average = float(value)
         if found["word"] == "FAILED":
-            run.fail(line.number, f"below what the run was told to reach: {line.text.strip()}")
+            run.fail(line.number, f"below what the run was set to reach: {line.text.strip()}")
 
     def _lost(self, run: Run, part: Cut) -> None:
-        """Note a row whose end never came; the first one of a run tells of all."""
+        """Note a row whose end never came; only the first one of a run."""
         if not run.lost:
             run.fail(part.line, "a row that is cut, or mixed with another line")
         run.lost = run.spoiled = True
 
     def _ending(self, stage: str, line: Line) -> Run:
-        """Return the run that ends here; a second end is another job's, whose lines are mixed with the first's."""
+        """Return the run that ends here. A second end is another job's: the lines of the two are mixed."""
         self.known = True
         run, place = self._open, _STAGE[stage]
         if run is None:

@@ -1,8 +1,7 @@
-"""How nccl-tests makes its "bus bandwidth" of its "algorithm bandwidth": one factor a collective, for n ranks.
+"""How nccl-tests computes its "bus bandwidth" from its "algorithm bandwidth": one factor per collective, for n ranks.
 
-It is what a link would have to carry if a ring were used, and not what any link carries.
-Source: nccl-tests, doc/PERFORMANCE.md, and the functions ``…GetBw`` of src/*.cu in all releases from 2.0.0 to 2.19.6;
-rccl-tests has the same.
+It is what a link would have to carry in a ring, not what a link really carries. Source: nccl-tests, doc/PERFORMANCE.md,
+and the functions ``…GetBw`` of src/*.cu in all releases from 2.0.0 to 2.19.6; rccl-tests has the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,11 +20,11 @@ def _twice(ranks: int) -> float:
     return 2 * (ranks - 1) / ranks
 
 
-#: Program -> the factor for so many ranks.
+#: Program -> its factor as a function of the number of ranks.
 FACTORS: Mapping[str, Callable[[int], float]] = MappingProxyType(
     {
         "all_reduce_perf": _twice,
-        "all_reduce_bias_perf": _twice,  # rccl-tests alone
+        "all_reduce_bias_perf": _twice,  # only in rccl-tests
         "all_gather_perf": _others,
         "reduce_scatter_perf": _others,
         "alltoall_perf": _others,
@@ -38,12 +37,12 @@ FACTORS: Mapping[str, Callable[[int], float]] = MappingProxyType(
         "hypercube_perf": _one,
     }
 )
-#: Programs whose "algorithm bandwidth" is not the printed size over the printed time: of alltoallv it is the largest
-#: rank's share, of hypercube the size without a rank's own part.
+#: Programs whose "algorithm bandwidth" is not the printed size over the printed time: for alltoallv the size is the
+#: largest rank's share, for hypercube it leaves out a rank's own part.
 NOT_SIZE_OVER_TIME = frozenset({"alltoallv_perf", "hypercube_perf"})
 
 
 def factor(program: str, ranks: int) -> float | None:
-    """Return busbw / algbw of a program of nccl-tests for so many ranks; None for a program that is not known."""
+    """Return busbw / algbw of a program of nccl-tests for this number of ranks; None for an unknown program."""
     of = FACTORS.get(program)
     return None if of is None else of(ranks)

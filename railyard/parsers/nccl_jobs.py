@@ -8,9 +8,9 @@ from railyard.parsers.parsed import Remark
 
 
 def separate(jobs: Sequence[Job]) -> tuple[list[Job], list[Remark]]:
-    """Return the jobs, each with the one that is the same test started apart, and a failure for each such pair.
+    """Return the jobs, each with the separately started job of the same test, and a failure for each such pair.
 
-    Programs that are started one after another by one script are other tests, or were told other sizes.
+    If one script starts programs one after another, they are other tests or have other sizes.
     """
     first: dict[str | None, list[Job]] = {}
     found: list[Job] = []
@@ -21,7 +21,7 @@ def separate(jobs: Sequence[Job]) -> tuple[list[Job], list[Remark]]:
             found.append(job)
             continue
         alike = first.setdefault(job.benchmark, [])
-        # what a run was told may stand above what is left of its output
+        # a run's settings may be above what is left of its output
         before = next(
             (each for each in alike if not (each.settings and job.settings) or each.settings == job.settings), None
         )
@@ -35,8 +35,8 @@ def separate(jobs: Sequence[Job]) -> tuple[list[Job], list[Remark]]:
             Remark(
                 zero.line,
                 f"two separate jobs of {job.benchmark or 'one test'} in one file: rank 0 is on {other.host} (pid "
-                f"{other.pid}, line {other.line}) and on {zero.host} (pid {zero.pid}, line {zero.line}); what each "
-                "measured is of its own ranks alone: start one job over all nodes (nccl-tests built with MPI=1), or "
+                f"{other.pid}, line {other.line}) and on {zero.host} (pid {zero.pid}, line {zero.line}); each "
+                "measured only its own ranks: start one job over all nodes (nccl-tests built with MPI=1), or "
                 "give each a file of its own",
             )
         )

@@ -1,8 +1,8 @@
-"""What nccl-tests writes with ``-J`` (2.17.1 and later) and rccl-tests since 2025: one object a run, as a run.
+"""What nccl-tests writes with ``-J`` (2.17.1 and later), and rccl-tests since 2025: one object per run, as a run.
 
-Source: src/util.cu of nccl-tests 2.17.1 to 2.19.6. Up to 2.17.8 two keys are misspelt ("average_bus_bandwidith"). The
-program is named by its command line alone. "devices" has the first GPU of each process, so that ranks are counted by
-threads and GPUs too. The environment that the file holds is left out: it may hold secrets.
+Source: src/util.cu of nccl-tests 2.17.1 to 2.19.6. Up to 2.17.8 two keys are misspelt ("average_bus_bandwidith"). Only
+the command line names the program. "devices" has only the first GPU of each process, so ranks are counted with threads
+and GPUs too. The file's environment is left out: it may hold secrets.
 """
 
 from collections.abc import Mapping
@@ -45,12 +45,12 @@ _SETTINGS: Mapping[str, str] = MappingProxyType(
     }
 )
 _AVERAGES = (("average_bus_bandwidth", "bandwidth"), ("average_bus_bandwidith", "bandwidith"))
-_OLD_VERSIONS = 10_000  # up to 2.8.4 a version is 2804, then 20901
+_OLD_VERSIONS = 10_000  # up to 2.8.4 a version is like 2804, then like 20901
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a text holds of ``-J``, and the lines (1-based) that it takes."""
+    """What a text has of ``-J``, and the lines (1-based) that it takes."""
 
     runs: tuple[Run, ...] = ()
     failures: tuple[Remark, ...] = ()
@@ -58,7 +58,7 @@ class Written:
 
 
 def version_of(code: int) -> str:
-    """Return NCCL's version of its number: 2.28.7 of 22807, 2.8.4 of 2804."""
+    """Return NCCL's version from its number: 2.28.7 from 22807, 2.8.4 from 2804."""
     major = 1000 if code < _OLD_VERSIONS else 10_000
     return f"{code // major}.{code % major // 100}.{code % 100}"
 
@@ -72,7 +72,7 @@ def read(text: str) -> Written:
     taken: set[int] = set()
     for lines, found in objects(text, _is_own):
         if found is None:
-            failures.append(Remark(lines.start, "JSON of nccl-tests that is cut, or holds what is no number"))
+            failures.append(Remark(lines.start, "JSON of nccl-tests that is cut, or has a value that is not a number"))
             taken.update(lines)
         elif isinstance(found.get("results"), list) or isinstance(found.get("config"), dict):
             runs.append(_run(lines.start, found))
@@ -124,7 +124,7 @@ def _rank(line: int, found: object) -> Rank | None:
 
 
 def _heading(rows: list[dict[str, Any]]) -> Heading:
-    """Return the heading of all that a row has: a half that is null in every row has no columns."""
+    """Return the heading of all columns of the rows; a half that is null in every row has no columns."""
     columns: list[Column] = []
     half = 0
     for key, end in _HALVES:
@@ -183,7 +183,7 @@ def _end(run: Run, found: dict[str, Any]) -> None:
         if isinstance(average, dict) and (value := figure(average, name)) is not None:
             run.average, run.averaged = value, True
             if average.get("okay") == "false":
-                run.fail(run.line, f"average bus bandwidth {value:g} GB/s is below what the run was told to reach")
+                run.fail(run.line, f"average bus bandwidth {value:g} GB/s is below what the run was set to reach")
     errors = found.get("errors")
     for error in errors if isinstance(errors, list) else ():
         if isinstance(error, str) and error:

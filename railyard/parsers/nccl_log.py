@@ -1,8 +1,8 @@
-"""The log of NCCL and RCCL (NCCL_DEBUG=INFO), 2.4 to 2.30: which network, NICs, transports, rings and trees were used.
+"""Reads the log of NCCL and RCCL (NCCL_DEBUG=INFO), 2.4 to 2.30: the networks, NICs, transports, rings and trees used.
 
-``Reader`` takes one line after another, and ``log`` gives what they say, each with its line and its speaker
-(``host:pid:tid [gpu]``). Nothing is judged here. A line that says none of it is known as the log's all the same.
-RCCL prints the same words, and names itself in its version alone.
+``Reader`` takes one line after another. ``log`` returns what they say, each with its line and its speaker
+(``host:pid:tid [gpu]``). Nothing is judged here. Other lines of the log are recognised too, and say nothing here. RCCL
+prints the same words, and names itself only in its version.
 
 Source: the INFO and WARN calls of NCCL's init.cc, debug.cc, graph/*.cc, transport/*.cc and enqueue.cc at the tags
 2.4.8, 2.7.8, 2.10.3, 2.12.12, 2.18.6, 2.19.3, 2.21.5, 2.24.3, 2.27.3 and 2.30.7.
@@ -60,14 +60,14 @@ _CHOICE = re.compile(
 )
 _CHANNELS = re.compile(r"[0-9]{1,6} coll channels,.{0,200}")
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]{3,80} set (?:by environment )?to .{1,500}")
-#: Sentences that say that NCCL takes a slower way than it could.
+#: Sentences that say that NCCL uses a slower way than it could.
 _FALLBACK = re.compile(
     r"NET/IB ?: No device found|Failed to open libibverbs|NET/IB ?: No IP interface found"
     r"|GPU Direct RDMA Disabled|NVLS multicast support is not available|P2P not supported between|P2P is disabled"
     r"|Could not enable P2P|peer query failed|falling back|disabling CollNet|Legacy IPC not supported"
     r"|Failed to initialize (?:any )?NET plugin|PXN Disabled|not be using GDRCopy|MNNVL:? (?:is )?[Dd]isabled"
 )
-#: Sentences that are kept though they are no setting, network or fallback of their own.
+#: Sentences that are kept although they are not a setting, a network or a fallback.
 _FACT = re.compile(
     r"Bootstrap ?:|NET/OFI |NET/(?:IB|[A-Z]\w{1,40}) ?: GPU Direct RDMA|GPU Direct RDMA Enabled|NET/Plugin"
     r"|Loaded net plugin|NVLS (?:multicast support|tuning)|Connected (?:all (?:rings|trees)|NVLS|CollNet|Collnet)"
@@ -107,7 +107,7 @@ class Reader:
         )
 
     def find(self, text: str) -> re.Match[str] | None:
-        """Return where in a line, behind another's beginning or at its own, a line of the log stands."""
+        """Return where in a line a line of the log is: at its beginning, or after the beginning of another line."""
         if " NCCL " in text:
             text = text[:LONGEST_NOTE]
             return LINE.match(text) or LINE.search(text)
@@ -129,7 +129,7 @@ class Reader:
             any(kind(number, speaker, text) for kind in self._kinds)
 
     def log(self) -> Log | None:
-        """Return what was said; None where no line of a log was there."""
+        """Return what was said; None if there was no line of a log."""
         if not self.known:
             return None
         return Log(
@@ -250,7 +250,7 @@ class Reader:
 
 
 def _within(how: str) -> str:
-    """Return the way inside a node without its details: P2P/CUMEM of "P2P/CUMEM/read", SHM/direct of old words."""
+    """Return the way inside a node without details: P2P/CUMEM for "P2P/CUMEM/read", SHM/direct for the old words."""
     if how.startswith("direct shared memory"):
         return "SHM"
     return "/".join(how.split()[0].split("/")[:2])

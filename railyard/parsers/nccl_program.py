@@ -1,6 +1,6 @@
-"""Which program of nccl-tests printed a table: it names itself since 2.17, before that its columns and figures tell.
+"""Which program of nccl-tests printed a table: it names itself since 2.17; before that, its columns and figures tell.
 
-The table of ``_TAKES`` is what each program prints as operation and root (src/*.cu, functions ``…RunTest``).
+The table ``_TAKES`` has what each program prints as operation and root (src/*.cu, functions ``…RunTest``).
 """
 
 from collections.abc import Collection, Sequence
@@ -29,17 +29,17 @@ _TAKES = MappingProxyType(
         "scatter_perf": (False, True, True),
     }
 )
-_TELLS = 0.05  # GB/s: ten times what rounding takes of a printed figure
-#: One row that does not fit, of so many: it was changed, and is told as a contradiction. Of few, none.
+_TELLS = 0.05  # GB/s: ten times the rounding error of a printed figure
+#: Of this many rows, one may not fit: it was changed, and is reported as a contradiction. Of fewer rows, all must fit.
 _WRONG_OF, _FEW = 10, 4
 
 
 def candidates(
     named: str | None, above: Collection[str], rows: Sequence["Row"], heading: Heading | None, ranks: int | None
 ) -> tuple[str, ...]:
-    """Return the programs that can have printed these rows: the one that is named, else all that fit.
+    """Return the programs that can have printed these rows: the named one, else all that fit.
 
-    A command line above the table decides between those that fit, and only between these.
+    A command line above the table decides only between those that fit.
     """
     if named is not None:
         return (named,)
@@ -56,7 +56,7 @@ def _fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: int | No
     if has_root != (root not in ("", "-1")):
         return False
     if "redop" not in heading.texts or "root" not in heading.texts:
-        # up to 2.11 alltoall has a column for an operation that it leaves blank
+        # up to 2.11 alltoall has a column for an operation and leaves it blank
         blank = "redop" in heading.texts and not redop
         if blank != (program == "alltoall_perf"):
             return False
@@ -66,7 +66,7 @@ def _fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: int | No
 
 
 def _in_place_fits(checks: bool, rows: Sequence["Row"], heading: Heading) -> bool:
-    """Return whether the last rows' checks in place are as this program's are; True where nothing was checked."""
+    """Return whether the last rows' checks in place are like this program's; True if nothing was checked."""
     names = [column.name for column in heading.columns]
     for own in ("wrong", "error"):
         if own in names and own + IN_PLACE in names:
@@ -76,7 +76,7 @@ def _in_place_fits(checks: bool, rows: Sequence["Row"], heading: Heading) -> boo
 
 
 def _ratio_fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: int | None) -> bool:
-    """Return whether the rows have this program's busbw / algbw: one that was changed makes it no other program."""
+    """Return whether the rows have this program's busbw / algbw; one changed row does not make it another program."""
     names = [column.name for column in heading.columns]
     due = factor(program, ranks) if ranks and program in FACTORS else None
     if due is None:

@@ -1,7 +1,7 @@
-"""The rows of one table of nccl-tests: words -> cells, also of a row that another line stands inside.
+"""The rows of one table of nccl-tests: words -> cells, even if another line is inside a row.
 
-A row is printed in three pieces: what is measured, the first half, the second. Another process, or NCCL's log, may
-print between them. Each column ends where its heading ends, so a piece is known from what is glued to it.
+A row is printed in three pieces: what is measured, the first half, the second half. Another process, or NCCL's log, may
+print between them. Each column ends where its heading ends, so a piece can be told from what is glued to it.
 """
 
 import re
@@ -22,7 +22,7 @@ _TIMESTAMP_WORDS = 2  # date and time of day
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The beginning of a row: its size, count, type, operation and root, and the figures that are there.
+    """The beginning of a row: its size, count, type, operation and root, and the figures so far.
 
     ``goes_on``: it ends where a piece of a row ends, and the rest may follow on another line.
     """
@@ -34,7 +34,7 @@ class Cut:
 
 
 def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None:
-    """Return the row that a line is or ends, the beginning of one, or None for a line that is neither."""
+    """Return the row that a line is or ends, the beginning of a row, or None for any other line."""
     words = line.words
     if not words:
         return None
@@ -50,7 +50,7 @@ def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None
 
 
 def _whole(heading: Heading, line: Line, words: list[str]) -> Row | None:
-    """Return the row of a line that has all of it."""
+    """Return the row of a line that has a whole row."""
     lead = _lead(heading, words)
     if lead is None:
         return None
@@ -58,7 +58,7 @@ def _whole(heading: Heading, line: Line, words: list[str]) -> Row | None:
     figures = words[len(_printed(lead)) :]
     figures, rest = figures[: len(figures) - after], tuple(figures[len(figures) - after :])
     if len(figures) == len(heading.columns) - heading.half and heading.half < len(heading.columns):
-        # out of place was not measured: blanks stand in its place
+        # out of place was not measured: its columns are blank
         left, right = heading.ends[_leading(heading) - 1], heading.ends[_leading(heading) + heading.half - 1]
         if not line.text[left:right].strip():
             figures = [*("" for _ in range(heading.half)), *figures]
@@ -66,7 +66,7 @@ def _whole(heading: Heading, line: Line, words: list[str]) -> Row | None:
 
 
 def _lead(heading: Heading, words: list[str]) -> tuple[str, ...] | None:
-    """Return size, count, type, operation and root, "" where the row leaves one blank; None for another line."""
+    """Return size, count, type, operation and root ("" for a blank one); None for any other line."""
     if len(words) < 3 or not (words[0].isdecimal() and words[1].isdecimal() and _TYPE.fullmatch(words[2])):
         return None
     if len(words[0]) > 20 or len(words[1]) > 20 or not (words[0] + words[1]).isascii():
@@ -88,16 +88,16 @@ def _printed(lead: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _leading(heading: Heading) -> int:
-    """Return how many columns stand before the figures."""
+    """Return how many columns are before the figures."""
     return 2 + len(heading.texts)
 
 
 def _beginning(heading: Heading, line: Line, words: list[str]) -> Cut | None:
-    """Return the row that begins in a line and does not end in it; None for a line that is no row's beginning."""
+    """Return the row that begins in a line and does not end in it; None for any other line."""
     pieces = [line.text[left:right].strip() for left, right in zip((0, *heading.ends), heading.ends, strict=False)]
     lead = _lead(heading, [piece for piece in pieces[: _leading(heading)] if piece])
     if lead is None or " " in "".join(lead):
-        # no place of a row's columns: it may still be half of one
+        # does not end where a column ends: it may still be half of a row
         is_half = _lead(heading, words) is not None or (len(words) == 1 and words[0].isdecimal() and not line.ended)
         return Cut(line.number) if is_half else None
     figures = pieces[_leading(heading) :]
@@ -108,7 +108,7 @@ def _beginning(heading: Heading, line: Line, words: list[str]) -> Cut | None:
 
 
 def _values(heading: Heading, words: Sequence[str]) -> list[int | float | None] | None:
-    """Return the numbers of a row's figures, None for what is no number; None where one of them is no figure at all."""
+    """Return the numbers of a row's figures, with None for NaN and the like; None if a word is not a figure at all."""
     found: list[int | float | None] = []
     for column, word in zip(heading.columns, words, strict=True):
         value = number(word) if word else None
@@ -127,7 +127,7 @@ def _is_figure(column: Column, word: str) -> bool:
 def _row(
     heading: Heading, line: int, lead: tuple[str, ...], words: tuple[str, ...], after: tuple[str, ...] = ()
 ) -> Row | None:
-    """Return the row of these words; None where one of them is no figure."""
+    """Return the row of these words; None if one of them is not a figure."""
     values = _values(heading, words) if len(words) == len(heading.columns) else None
     if values is None:
         return None

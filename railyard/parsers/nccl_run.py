@@ -1,7 +1,7 @@
-"""One run of nccl-tests as it is read, from its console or its JSON, and the tables and the job that it makes.
+"""One run of nccl-tests while it is read, from its console or its JSON, and its tables and its job.
 
-A run's rows say much twice, so that what is missing or changed shows: a size, its time and its algbw, algbw and busbw
-for so many ranks, the mean of all busbw under the table, and the sizes that were asked for above it.
+Much is printed twice, so missing or changed rows show: size and time give algbw, algbw and the number of ranks give
+busbw, the mean of all busbw is under the table, and the requested sizes are above it.
 """
 
 import math
@@ -17,13 +17,13 @@ from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.nccl_words import IN_PLACE, Heading
 from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
 
-#: Of a figure: what may lie between two figures of a row besides their rounding.
+#: Relative: how far two figures of a row may differ besides their rounding.
 _SHARE = 1e-3
-_SHOWN = 3  # contradictions of one run that are told
+_SHOWN = 3  # contradictions of one run that are reported
 
 
 class Row(NamedTuple):
-    """One row: its cells in the units of a table, and the words that they were printed as; "" for what is blank."""
+    """One row: its cells in the units of a table, and the printed words; "" for a blank."""
 
     line: int
     size: int
@@ -37,12 +37,11 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """One start of a program, until the next begins: what was read of it.
+    """What was read of one start of a program, until the next start.
 
-    ``stage`` is how far it has come (``nccl.STAGES``), ``begins`` where it began; ``died``: it said that it failed.
-    ``named`` is the program that the run itself names, ``above``
-    those that a command line above it names. ``cut``: a rank's line is not whole. ``spoiled``: a row is missing, cut or
-    mixed with another line.
+    ``stage`` is how far it came (``nccl.STAGES``), ``begins`` where it began; ``died``: it said that it failed.
+    ``named`` is the program that the run itself names, ``above`` those that a command line above it names. ``cut``: a
+    rank's line is not whole. ``spoiled``: a row is missing, cut or mixed with another line.
     """
 
     line: int
@@ -56,12 +55,12 @@ class Run:
     settings: dict[str, int] = field(default_factory=dict)
     ranks: list[Rank] = field(default_factory=list)
     cut: bool = False
-    ranks_a_line: int = 1  # of -J, which lists a process's first GPU alone
+    ranks_a_line: int = 1  # for -J, which lists only a process's first GPU
     heading: Heading | None = None
     heading_line: int = 0
     rows: list[Row] = field(default_factory=list)
     spoiled: bool = False
-    lost: bool = False  # a row of it was cut, and that is told
+    lost: bool = False  # a row of it was cut, and a failure says so
     out_of_bounds: int | None = None
     average: float | None = None
     averaged: bool = False
@@ -71,17 +70,17 @@ class Run:
 
     @property
     def size_of_group(self) -> int | None:
-        """Return how many ranks a communicator has; None where the list of ranks is not whole or groups differ."""
+        """Return how many ranks a communicator has; None if the list of ranks is not whole or groups differ."""
         groups = [rank.group for rank in self.ranks]
         sizes = {groups.count(group) for group in set(groups)}
         return sizes.pop() * self.ranks_a_line if len(sizes) == 1 and not self.cut else None
 
     def fail(self, line: int, text: str) -> None:
-        """Note what is wrong."""
+        """Note a failure."""
         self.failures.append(Remark(line, text[:2000]))
 
     def close(self) -> tuple[tuple[Table, ...], Job]:
-        """Return the tables (one a datatype, operation, root and repetition) and the job; notes what is wrong."""
+        """Return the tables (one per datatype, operation, root and repetition) and the job; notes what is wrong."""
         found = nccl_program.candidates(self.named, self.above, self.rows, self.heading, self.size_of_group)
         program = found[0] if len(found) == 1 else None
         groups = list(_groups(self.rows)) if self.heading else []
@@ -91,13 +90,13 @@ class Run:
             who = program or self.named or "no program named"
             self.fail(
                 self.line,
-                f"a mean without its table ({who}): it says nothing of any size, give the whole output"
+                f"a mean without its table ({who}): it says nothing about any size; give the whole output"
                 if self.averaged
-                else f"a run that never came to its table: {who}",
+                else f"a run that ended before its table: {who}",
             )
         if groups and not found and self.size_of_group:
             ranks = self.size_of_group
-            self.fail(groups[0][0].line, f"busbw and algbw are those of no program of nccl-tests with {ranks} ranks")
+            self.fail(groups[0][0].line, f"busbw and algbw fit no program of nccl-tests with {ranks} ranks")
             self.spoiled = True
         self._check_ranks()
         self._check_sizes(groups, program)
@@ -185,7 +184,7 @@ class Run:
         if self.average is None or not self.rows or self.heading is None:
             return
         if self.settings.get("threads", 1) > 1:
-            return  # in 2.0 each thread takes its own time, that of the first is printed, and the mean is of all
+            return  # in 2.0 each thread takes its own time: the first one's is printed, and the mean is of all
         places = [place for place, column in enumerate(self.heading.columns) if column.name.startswith("busbw")]
         values = [each for row in self.rows for place in places if (each := _figure(row, place)) is not None]
         if not values:
@@ -196,13 +195,13 @@ class Run:
             self.spoiled = True
             self.fail(
                 self.average_line or self.line,
-                f"the mean of all busbw is printed as {self.average:g} GB/s and that of the rows here is {mean:.4f}: "
-                "rows are missing or not as they were printed",
+                f"the mean of all busbw is printed as {self.average:g} GB/s, but the rows here give {mean:.4f}: "
+                "rows are missing or were changed",
             )
 
     def _table(self, rows: Sequence[Row], program: str | None, found: tuple[str, ...], place: int) -> Table:
         heading = self.heading
-        assert heading is not None  # a run has rows below a heading alone
+        assert heading is not None  # a run has rows only below a heading
         checks = [_validation(heading, row) for row in rows]
         names = ["size", "count", *(column.name for column in heading.columns)]
         units: list[str | None] = ["B", None, *(column.unit for column in heading.columns)]
@@ -265,7 +264,7 @@ def _of_ranks(ranks: Sequence[Rank], size: int | None) -> dict[str, ContextValue
 
 
 def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Yield the rows of one datatype, operation and root, and of one repetition of the sizes: a new one falls back."""
+    """Yield the rows of one datatype, operation, root and repetition; a smaller size begins a repetition."""
     group: list[Row] = []
     for row in rows:
         if group and (row.kind != group[-1].kind or row.size < group[-1].size):
@@ -277,7 +276,7 @@ def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 class _Printed(NamedTuple):
-    """A figure as it was printed: in GB/s or us, half of its last digit, and the word."""
+    """A printed figure: its value in GB/s or us, half of its last digit, and the word."""
 
     gb: float
     half: float
@@ -295,7 +294,7 @@ def _figure(row: Row, place: int | None) -> _Printed | None:
 
 
 def _validation(heading: Heading, row: Row) -> bool | None:
-    """Return whether no element was wrong; None where nothing was checked. ``error`` is a difference, and no count."""
+    """Return whether no element was wrong; None if nothing was checked. ``error`` is a difference, not a count."""
     found = [cell for column, cell in zip(heading.columns, row.cells, strict=True) if column.name.startswith("wrong")]
     counts = [cell for cell in found if cell is not None]
     return all(cell == 0 for cell in counts) if counts else None

@@ -1,4 +1,4 @@
-"""What an output of nccl-tests, rccl-tests, NCCL or RCCL says beside its tables: its jobs, their ranks, and its log."""
+"""What an output of nccl-tests, rccl-tests, NCCL or RCCL has besides its tables: jobs, their ranks, and the log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,8 +9,8 @@ from typing import NamedTuple
 class Rank(NamedTuple):
     """One rank as nccl-tests lists it: its GPU's number, bus address and name on its host.
 
-    ``group`` is the communicator that it is in (NCCL_TESTS_SPLIT), 0 where the release prints none; ``pid`` is None
-    in the releases before 2.0.
+    ``group`` is its communicator (NCCL_TESTS_SPLIT), 0 if the release prints none; ``pid`` is None in releases before
+    2.0.
     """
 
     line: int
@@ -25,12 +25,13 @@ class Rank(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One start of a program of nccl-tests: where it begins, which lines its tables begin on, what it was told.
+    """One start of a program of nccl-tests: where it begins, the lines of its tables, its settings.
 
     ``settings`` has the printed words: ``min_bytes``, ``max_bytes``, ``step_factor`` or ``step_bytes``, ``iterations``,
-    ``warm_up``, ``aggregated``, ``validation``, ``graph``, ``threads``, ``gpus`` (a process). ``tables`` are the lines
-    of its tables. ``separate_from``: the line of the job in the same text that is the same test, started apart; a
-    judge refuses both. ``avg_busbw_gb_s`` and ``out_of_bounds`` are as printed, None where they are not.
+    ``warm_up``, ``aggregated``, ``validation``, ``graph``, ``threads``, ``gpus`` (per process). ``tables`` are the
+    lines of its tables. ``separate_from``: the line of another job in the same text that is the same test, started
+    separately; a judge refuses both. ``avg_busbw_gb_s`` and ``out_of_bounds`` are as printed, None if they are not
+    printed.
     """
 
     line: int
@@ -45,12 +46,12 @@ class Job:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Return the hosts of its ranks, each once, in the order of the ranks."""
+        """Return the hosts of its ranks in the order of the ranks, each host once."""
         return tuple(dict.fromkeys(rank.host for rank in self.ranks))
 
 
 class Speaker(NamedTuple):
-    """Who wrote a line of a log: host, process, and the GPU that was current, as NCCL counts it (``[0]``)."""
+    """Who wrote a line of a log: host, process, and the current GPU in NCCL's numbers (``[0]``)."""
 
     host: str
     pid: int
@@ -58,7 +59,7 @@ class Speaker(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A sentence of a log, with its line; ``by`` is None where the line names nobody (``NCCL version …``)."""
+    """A sentence of a log, with its line; ``by`` is None if the line names nobody (``NCCL version …``)."""
 
     line: int
     by: Speaker | None
@@ -78,11 +79,11 @@ class Nic(NamedTuple):
 
 
 class Link(NamedTuple):
-    """One connection of a channel: from rank to rank, and by what.
+    """One connection of a channel: from which rank to which, and over what.
 
-    ``transport`` is the first word or two behind "via": NET/IB, NET/Socket, P2P/IPC, P2P/CUMEM, P2P/direct, SHM,
-    COLLNET/SHARP … ``nic`` is the number of the interface, which a P2P or SHM link has not. ``gdr``: the NIC reads and
-    writes the GPU's memory (GPU Direct RDMA). ``direction`` is send or receive, None where the log does not say.
+    ``transport`` is the first word or two after "via": NET/IB, NET/Socket, P2P/IPC, P2P/CUMEM, P2P/direct, SHM,
+    COLLNET/SHARP … ``nic`` is the number of the interface; a P2P or SHM link has none. ``gdr``: the NIC reads and
+    writes the GPU's memory (GPU Direct RDMA). ``direction`` is send or receive, None if the log does not say.
     """
 
     line: int
@@ -97,7 +98,7 @@ class Link(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One rank of a communicator as it is set up: ``Init COMPLETE`` (or START), with its GPU's bus address."""
+    """One rank of a communicator at its setup: ``Init COMPLETE`` (or START), with its GPU's bus address."""
 
     line: int
     by: Speaker
@@ -109,7 +110,7 @@ class Member(NamedTuple):
 
 
 class Ring(NamedTuple):
-    """The ranks of a ring in its order; of a line "Ring 00 : 7 -> 0 -> 1" the three that it names."""
+    """The ranks of a ring in order; for a line "Ring 00 : 7 -> 0 -> 1" the three that it names."""
 
     line: int
     by: Speaker
@@ -118,7 +119,7 @@ class Ring(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """One rank's place in a tree: its parent and its children, without the -1 of those that are not there."""
+    """One rank's place in a tree: its parent and its children, without -1 for missing ones."""
 
     line: int
     by: Speaker
@@ -129,7 +130,7 @@ class Tree(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What NCCL chose for a call (NCCL_DEBUG_SUBSYS=TUNING): algorithm, protocol and channels for so many bytes."""
+    """What NCCL chose for a call (NCCL_DEBUG_SUBSYS=TUNING): algorithm, protocol and channels for a number of bytes."""
 
     line: int
     by: Speaker
@@ -142,11 +143,11 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What NCCL or RCCL says of itself (NCCL_DEBUG=INFO), each with its line; everything in the order of the text.
+    """What NCCL or RCCL says about itself (NCCL_DEBUG=INFO), each with its line, in the order of the text.
 
-    ``networks`` has one entry a "Using network X". ``channels`` has the counts of "N coll channels, …" as they are
-    printed. ``fallbacks`` are the sentences by which NCCL takes a slower way than it could: no InfiniBand device, GPU
-    Direct RDMA off, peer access off, CollNet or NVLink SHARP not there. ``warnings`` are the lines "NCCL WARN".
+    ``networks`` has one entry per "Using network X". ``channels`` has the counts of "N coll channels, …" as printed.
+    ``fallbacks`` are the sentences that say that NCCL uses a slower way than it could: no InfiniBand device, GPU Direct
+    RDMA off, peer access off, no CollNet or NVLink SHARP. ``warnings`` are the lines "NCCL WARN".
     """
 
     versions: tuple[Said, ...] = ()
@@ -166,7 +167,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """All of it: the jobs of nccl-tests in the order of the text, and the log; None where no line of a log is there."""
+    """Both: the jobs of nccl-tests in the order of the text, and the log, None if there is no line of a log."""
 
     jobs: tuple[Job, ...] = ()
     log: Log | None = None

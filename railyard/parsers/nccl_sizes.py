@@ -1,18 +1,18 @@
-"""Which message sizes a run of nccl-tests was told to measure, and whether the rows are of these."""
+"""Which message sizes a run of nccl-tests was set to measure, and whether its rows have these."""
 
 from collections.abc import Mapping, Sequence
 
 from railyard.base.wording import counted, message_size
 
-_MOST = 100_000  # sizes of one run: a line that asks for more is none that a run ended
-# A size is cut to whole elements of every rank, and since 2.14 to 16 B a rank, by the functions …GetCollByteCount.
+_MOST = 100_000  # sizes of one run: no run that asks for more ever ends
+# The functions …GetCollByteCount cut a size to whole elements of every rank, and since 2.14 to 16 B per rank.
 _CUT_A_RANK = 16
 _WIDEST_ELEMENT = 8
 _NAMED = 3
 
 
 def asked(settings: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the sizes in bytes, rising, from the smallest by step or factor to the largest; none where not known."""
+    """Return the sizes in bytes, rising, from the smallest by step or factor to the largest; none if unknown."""
     size, largest = settings.get("min_bytes"), settings.get("max_bytes")
     factor, step = settings.get("step_factor"), settings.get("step_bytes")
     if size is None or largest is None or (factor is None and step is None):
@@ -28,9 +28,9 @@ def asked(settings: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def mismatch(due: Sequence[int], sizes: Sequence[int], ranks: int | None, is_whole: bool = True) -> str | None:
-    """Return what of the sizes that were asked for is not there, or was not asked for; None where the rows are these.
+    """Return which requested sizes are missing, or which size was not requested; None if the rows are as requested.
 
-    ``is_whole`` False: a printed size is not the one that was asked for (alltoallv), and only the rows are counted.
+    ``is_whole`` False: printed sizes are not the requested ones (alltoallv), so only the rows are counted.
     """
     if not due:
         return None
@@ -44,18 +44,19 @@ def mismatch(due: Sequence[int], sizes: Sequence[int], ranks: int | None, is_who
         else:
             missing.append(wanted)
     if place < len(sizes):
-        return f"{message_size(sizes[place])} was not asked for, or stands where another size is due"
+        return f"{message_size(sizes[place])} was not asked for, or is in the place of another size"
     if not missing:
         return None
     named = ", ".join(message_size(size) for size in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    return f"no row of {named}{more}, of {counted(len(due), 'size')} that were asked for"
+    return f"no row of {named}{more}; the run was asked for {counted(len(due), 'size')}"
 
 
 def _near(wanted: int, size: int, loss: int | None) -> bool:
-    """Return whether a printed size is a wanted one without its rest; ``loss`` None: the number of ranks is not known.
+    """Return whether a printed size is a wanted one without its remainder.
 
-    Then it is more than half of it, or so small that every rank's share may be nothing.
+    ``loss`` None: the number of ranks is unknown. Then the printed size must be more than half of the wanted one, or so
+    small that every rank's share may be nothing.
     """
     if loss is None:
         return size * 2 > wanted or size == 0

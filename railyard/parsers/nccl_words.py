@@ -1,22 +1,22 @@
 """What nccl-tests and rccl-tests print, as data: headings, the lines above and below a table, and their prefixes.
 
-The forms, by release of nccl-tests (src/common.cu and src/util.cu at each tag):
+The forms by release of nccl-tests (src/common.cu and src/util.cu at each tag):
 
 - 2.0 to 2.11: each program has a heading of its own. all_gather and sendrecv have neither ``redop`` nor ``root``,
-  broadcast has ``root``, reduce both; alltoall and sendrecv name ``redop`` and leave it blank in the row. The last
+  broadcast has ``root``, reduce has both; alltoall and sendrecv name ``redop`` and leave it blank in the row. The last
   column is ``error``, the largest difference. A rank's line has Pid from 2.0 on.
-- 2.12 and 2.13: one heading for all, with ``redop`` and ``root`` ("none" and -1 where there is none), and ``#wrong``,
-  a count. "agg iters" and "graph" come in the settings, "Group" in a rank's line with 2.13.9.
+- 2.12 and 2.13: one heading for all, with ``redop`` and ``root`` ("none" and -1 if there is none), and ``#wrong``, a
+  count. "agg iters" and "graph" are new in the settings; "Group" is new in a rank's line in 2.13.9.
 - 2.14: the same; ``-C`` prints ``cputime`` for ``time``, ``-N`` repeats all sizes under one heading. From 2.16 on a bus
   address has domain and device: [0000:9d:00].
 - 2.17: "Collective test starting" and "concluded" name the program; 2.17.4 prints versions, and ``-J`` writes JSON;
-  2.17.6 may have a ``timestamp`` a row.
-- 2.19: ``i_min``, ``i_max``, ``i_p99`` and ``i_cv%`` behind each half of a row.
+  2.17.6 may have a ``timestamp`` per row.
+- 2.19: ``i_min``, ``i_max``, ``i_p99`` and ``i_cv%`` after each half of a row.
 - rccl-tests follows these, and prints "rccl-tests: Version" among the settings since 2024. Up to 2022 an ``error``
-  above its bound has an asterisk, and the settings have colons. Without out-of-place it has one half. Since 2025 it may
-  have ``hipevt``, ``algo``, ``proto`` and ``nchannels``.
+  above its bound has an asterisk, and the settings have colons. Without out-of-place a table has one half. Since 2025
+  it may have ``hipevt``, ``algo``, ``proto`` and ``nchannels``.
 
-Bandwidths are 10^9 B/s in each of them: ``count * typesize / 1.0E9 / sec``.
+Bandwidths are 10^9 B/s in all of them: ``count * typesize / 1.0E9 / sec``.
 """
 
 import re
@@ -71,10 +71,10 @@ IN_PLACE = "_in_place"
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: which of type, redop and root it has, its figures in order, and where each column ends in the line.
+    """A heading: which of type, redop and root it has, its figures in order, and where in the line each column ends.
 
-    ``columns`` are the figures' names, those of the second half with "_in_place" behind; ``half`` is how many a half
-    has. ``after`` are the words behind the figures. ``ends`` are those of size to the last figure.
+    ``columns`` are the figures' names; those of the second half end in "_in_place". ``half`` is how many a half has.
+    ``after`` are the words after the figures. ``ends`` are the ends of the columns from size to the last figure.
     """
 
     texts: tuple[str, ...]
@@ -85,14 +85,14 @@ class Heading:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Return the words of the line of units below."""
+        """Return the words of the line of units below the heading."""
         return ("(B)", "(elements)", *(column.printed for column in self.columns if column.printed))
 
     @property
     def pieces(self) -> frozenset[int]:
-        """Return where a piece of a row can end in a line: behind what it measures, and behind each half.
+        """Return where in a line a piece of a row can end: after what it measures, and after each half.
 
-        A line may begin with any piece. None where the heading does not say where its columns end (JSON).
+        A line may begin with any piece. None if the heading does not say where its columns end (JSON).
         """
         first = 2 + len(self.texts)
         if len(self.ends) < first + self.half:
@@ -103,9 +103,9 @@ class Heading:
 
 @lru_cache(maxsize=64)
 def heading_of(text: str, above: str) -> Heading | str | None:
-    """Return the heading that a line is; None where it is none; a word of it that is not known, as a text.
+    """Return the heading that a line is; an unknown word of it, as a text; None if it is not a heading.
 
-    ``above`` is the line before it, which says of a table with one half whether it is in place.
+    ``above`` is the line before it: for a table with one half, it says whether that half is in place.
     """
     words = [(found[0], found.end()) for found in re.finditer(r"\S{1,40}", text[:600].removeprefix("#"))]
     shift = 1 if text.startswith("#") else 0
@@ -140,7 +140,7 @@ def _renamed(column: Column, in_place: bool) -> Column:
 
 
 def is_place_line(text: str) -> bool:
-    """Return whether a line stands above a heading and says which half is in place."""
+    """Return whether a line is the one above a heading that says which half is in place."""
     return "-place" in text and text.strip(" #\t-()+").startswith(("out-of-place", "in-place"))
 
 
@@ -151,9 +151,9 @@ def units_of(text: str) -> tuple[str, ...] | None:
 
 
 def split_prefix(text: str) -> tuple[str, str]:
-    """Return who printed a line, as a launcher or a pod's log says before it, and the line without that.
+    """Return who printed a line, from the prefix of a launcher or a pod's log, and the line without the prefix.
 
-    A time of day says nobody. A line of a table or a heading without prefix comes back as it is.
+    A time of day names nobody. A line of a table or a heading without prefix is returned as it is.
     """
     source = ""
     for _ in range(_MOST_PREFIXES):
@@ -211,14 +211,14 @@ PROGRAM = re.compile(
     r"(?<![\w-])(?P<name>(?:all_reduce|all_reduce_bias|all_gather|reduce_scatter|alltoall|alltoallv|gather|scatter"
     r"|broadcast|reduce|sendrecv|hypercube)_perf)(?:_[a-z]{1,12})?(?![\w.])"
 )
-# node1: Test NCCL failure common.cu:958 'unhandled system error'; "rank=0 #wrong=12" of a build that shows them
+# node1: Test NCCL failure common.cu:958 'unhandled system error'; "rank=0 #wrong=12" from a build that shows them
 OWN_FAILURE = re.compile(
     r".{0,300}: Test (?:(?:NCCL|CUDA|HIP) failure|failure|timeout) .{0,1000}|#? ?error: \S.{0,1000}"
     r"|(?:\[ERROR\] The number of requested GPUs|Invalid number of GPUs: ).{0,400}"
     r"|invalid sizes? (?:specified )?for '.{0,200}|invalid option .{0,80}"
     r"|\s{0,8}rank=[0-9]{1,9} (?:#wrong=[1-9]|elt\[).{0,200}"
 )
-#: Lines that say nothing that is kept.
+#: Lines from which nothing is kept.
 OWN = (
     *(
         "Blocking Enabled",
@@ -229,7 +229,7 @@ OWN = (
     ),
     *("Errors with asterisks", "GPU memory usage", "Swap Comms Enabled"),
 )
-#: What is looked for in a text before it is read, in lower case.
+#: What a text is searched for before it is read, in lower case.
 SIGNS = (
     *("nthread", "busbw", "collective test", "avg bus bandwidth", "out of bounds values", "nccl-tests version"),
     *("rccl-tests", "nccl info", "nccl warn", "nccl version", "rccl version", '"bus_bw"', "using devices"),

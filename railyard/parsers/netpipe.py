@@ -1,17 +1,17 @@
-"""NetPIPE 2.4 to 5, what it prints and the ``np.out`` that it writes (``netpipe_file``), as typed tables.
+"""Output of NetPIPE 2.4 to 5, printed or in its file ``np.out`` (``netpipe_file``), as typed tables.
 
-``parse`` returns one table a run (a run begins at "Now starting the main loop", in 5 at "Start testing with …"), in
+``parse`` returns one table per run (a run begins at "Now starting the main loop", in 5 at "Start testing with …"), in
 the order of the text: size (B), repetitions, bandwidth (MB/s, 10^6 B/s), time (us, one way). The repetitions are those
-of one trial; NetPIPE makes several and prints the best (5: the mean).
+of one trial; NetPIPE makes several trials and prints the best (5: the mean).
 
-``context["mode"]`` is "pingpong", "stream" or "bidirectional", by the sentence that the option prints. In a stream
-time is that of one message; bidirectional bandwidth is the sum of both directions, and np.out (not the console) then
-gives twice the size. "Mbps" is 2^20 bit/s in NetPIPE 2 and 3 and 10^6 in 5. Source: netpipe.c of 2.4, 3.7 and 5.1,
-``bps = bits / (t * 1024 * 1024)``; checked on the rows of 6 outputs of 3.6 and 3.7. NetPIPE 4 prints the form of 3 in
-10^6 (its README): the rows decide, and where they cannot, it is 2^20.
+``context["mode"]`` is "pingpong", "stream" or "bidirectional", from the sentence that the option prints. In a stream,
+time is that of one message. Bidirectional bandwidth is the sum of both directions, and np.out (not the console) then
+has twice the size. "Mbps" is 2^20 bit/s in NetPIPE 2 and 3 and 10^6 in 5. Source: netpipe.c of 2.4, 3.7 and 5.1, ``bps
+= bits / (t * 1024 * 1024)``; checked on the rows of 6 outputs of 3.6 and 3.7. NetPIPE 4 prints the form of 3 in 10^6
+(its README): the rows decide, and if they cannot, it is 2^20.
 
-A table is complete unless a row is cut, the printed index does not start at its beginning (0; in 5: 1) or jumps, or
-an error stands between the rows or after them.
+A table is complete unless a row is cut, the printed index does not start at its first value (0; in 5: 1) or jumps, or
+an error is between the rows or after them.
 """
 
 import re
@@ -40,7 +40,7 @@ _COLUMNS = ("size", "repetitions", "bandwidth", "time")
 _UNITS = ("B", None, "MB/s", "us")
 _LONGEST = 600  # no line of NetPIPE's own is longer; longer ones are never matched
 
-# Printed unit -> factor: rates to MB/s, times to us, sizes to B. NetPIPE 5 alone has sizes in B, KB, MB (10^3, 10^6).
+# Printed unit -> factor: rates to MB/s, times to us, sizes to B. Only NetPIPE 5 has sizes in B, KB, MB (10^3, 10^6).
 _BIT_RATES = {"bps": 1e-6 / 8, "Kbps": 1e-3 / 8, "Mbps": 1 / 8, "Gbps": 1e3 / 8, "Tbps": 1e6 / 8, "MBps": 1.0}
 _TIMES = {"nsec": 1e-3, "usec": 1.0, "msec": 1e3, "sec": 1e6}
 _SIZES = {"bytes": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -58,12 +58,12 @@ _TAIL = re.compile(
     r"(?P<time>[0-9]{1,15}\.[0-9]{1,12})\s{1,9}(?P<clock>[num]?sec)s?"
     r"(?:,.*|\s{1,20}(?P<failures>[0-9]{1,12}) failures.*|\s.*)?$"
 )
-# As many rows as stand together, all of the form that 3 prints: 11 words each.
+# As many rows as are together, all of the form that 3 prints: 11 words each.
 _ROWS = run_pattern(
     *("[0-9]{1,6}:", WHOLE, "bytes", "[0-9]{1,12}", "times", "-->", DECIMAL, "Mbps", "in", DECIMAL, "usec")
 )
 _TITLE = re.compile(r"^(?:Now starting the main loop|Start testing with (?P<trials>[0-9]{1,6}) trials .*)$")
-# NetPIPE 5 says when it is through; what follows no longer touches the table
+# NetPIPE 5 says when it is done; what follows no longer changes the table
 _END = re.compile(r"^Completed with\s{1,40}max bandwidth\s.*$")
 # -i: "Integrity check passed" (3), "0 failures" (5): a row without values
 _INTEGRITY = re.compile(r"^(?:Integrity check passed|(?P<failures>[0-9]{1,12}) failures)$")
@@ -83,7 +83,7 @@ _OWN = re.compile(
 )
 _EXPECTED = 'output of NetPIPE: "Now starting the main loop" or its rows'
 _PROGRAM = re.compile(r"\bNP[a-z0-9]{2,12}\b")
-# the last one is _PROGRAM, written so that a search looks for its letters
+# the last one is _PROGRAM, in a form that a search by letters can use
 _SIGNS = (
     "now starting the main loop",
     "start testing with",
@@ -101,15 +101,15 @@ class _Run:
     context: dict[str, ContextValue] = field(default_factory=dict)
     rows: list[tuple[int, int, float, float]] = field(default_factory=list)  # rates in Mbps as printed
     following: int | None = None  # the index that the next row must have
-    head: re.Match[str] | None = None  # a row whose values have not come yet
+    head: re.Match[str] | None = None  # a row that waits for its values
     spoiled: bool = False
-    decimal: bool = False  # its units are powers of ten for certain: NetPIPE 5
+    decimal: bool = False  # its units are surely powers of ten: NetPIPE 5
 
 
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of NetPIPE, or of one of its np.out files.
 
-    Raises ParseError where the text has neither a row nor a title of NetPIPE.
+    Raises ParseError if the text has neither a row nor a title of NetPIPE.
     """
     written = data_file(text)
     if written:
@@ -125,17 +125,17 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The state between lines: the run that is open, the mode that was announced, and what was found so far."""
+    """The state between lines: the open run, the announced mode, and what was found so far."""
 
     def __init__(self) -> None:
         self.run: _Run | None = None
         self.runs: list[_Run] = []
-        self.mode: str | None = None  # announced before its run
+        self.mode: str | None = None  # announced before the run
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
     def read(self, line: Line) -> None:
-        """Read one line: the first kind that knows it takes it; what no kind knows is a failure or a remark."""
+        """Read one line: the first kind that knows it takes it; a line that no kind knows is a failure or a remark."""
         text = line.text.strip()
         if not text:
             return
@@ -149,7 +149,7 @@ class _Reader:
             self._foreign(line.number, text)
 
     def take(self, run: _Run, rows: Run) -> Iterable[Line]:
-        """Add rows that stand together; return those whose index is not the next, to be read as lines."""
+        """Add rows that are together; return those whose index is not the next, to be read line by line."""
         words = rows.text.split()
         following = 0 if run.following is None else run.following
         after = following + len(words) // 11
@@ -161,7 +161,7 @@ class _Reader:
         return ()
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         self._close()
         for run in self.runs:
             if not run.rows:
@@ -169,7 +169,7 @@ class _Reader:
         if not self.runs and not (self.failures and _PROGRAM.search(text)):
             raise foreign(text, _EXPECTED)
         if self.mode and len(self.runs) == 1:
-            # printed through a buffer of its own, the sentence may come last (3.7.2 under mpirun, no -o)
+            # the sentence has a buffer of its own and may come last (3.7.2 under mpirun, no -o)
             self.runs[0].context["mode"] = self.mode
         tables = tuple(_table(run) for run in self.runs if run.rows)
         return Parsed(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
@@ -215,7 +215,7 @@ class _Reader:
         return True
 
     def _rest(self, number: int, rest: str) -> None:
-        """Read what stands in the place of a row's values: another rank's line, an error, an integrity check."""
+        """Read what is in place of a row's values: another rank's line, an error, an integrity check."""
         checked = _INTEGRITY.match(rest)
         if checked and self.run:
             self.run.head = None
@@ -230,7 +230,7 @@ class _Reader:
         return self._values(line.number, text)
 
     def _values(self, number: int, text: str) -> bool:
-        """Read bandwidth and time; they may stand on a later line than their row's beginning."""
+        """Read bandwidth and time; they may be on a later line than their row's beginning."""
         tail = _TAIL.match(text)
         if not tail or self.run is None or self.run.head is None:
             return False
@@ -281,10 +281,10 @@ def _table(run: _Run) -> Table:
 
 
 def _mega(rows: list[tuple[int, int, float, float]]) -> float:
-    """Return what one printed Mbps is in 10^6 bit/s: 2^20 / 10^6, unless five rows and all that can tell say 1.
+    """Return what one printed Mbps is in 10^6 bit/s: 1 if at least five rows can tell and all say 1, else 2^20 / 10^6.
 
     size / time, times 1 or (bidirectional) 2, is the bandwidth: in 2^20 bit/s the quotient is 1/1.048576 of it. A row
-    can tell where rounding to 2 decimals is below 1 %.
+    can tell if rounding to 2 decimals changes it by less than 1 %.
     """
     decimal = 0
     for size, _, rate, time in rows:

@@ -18,7 +18,7 @@ _NUMBER = re.compile(rf"\A(?:{WHOLE}|{DECIMAL})\Z")
 def data_file(text: str) -> Table | None:
     """Return the table of an np.out file: every line has the numbers of one release, and they agree; else None.
 
-    A last line that is cut is not counted and leaves the table incomplete.
+    A cut last line does not count, and the table is then incomplete.
     """
     for read, pattern in _RELEASES:
         table = _table(Scanner(text), read, pattern)
@@ -38,7 +38,7 @@ def _table(
             continue
         one = read(words, 1) if all(_NUMBER.match(word) for word in words) else None
         if one is None or not (line.ended or (fixed > 0 and decimals(words[-1]) == fixed)):
-            # a last line that this release cannot have begun is foreign: then the text is no np.out at all
+            # if this release cannot print such a last line, it is foreign, and the text is not an np.out at all
             cut = bool(rows and words) and all(number(word) is not None for word in words)
             return _made(rows, first, False) if cut and not any(rest.text.strip() for rest in scanner) else None
         rows += one
@@ -62,7 +62,7 @@ def _written_by_3(words: list[str], count: int) -> list[Row] | None:
     """``       1 5.944874   0.00000128`` (3 and 4): bytes, 2^20 bit/s, seconds."""
     if len(words) != 3 * count or not words[0].isdigit() or "." not in words[2]:
         return None
-    half = 0.5 * 10.0 ** -decimals(words[2])  # one run prints one number of decimals
+    half = 0.5 * 10.0 ** -decimals(words[2])  # a run prints all values with the same number of decimals
     found: list[Row] = []
     for size, rate, time in zip(*(map(float, words[place::3]) for place in range(3)), strict=True):
         if time <= 0 or abs(rate * time * 131072 - size) > size * (half / time + 1e-3):

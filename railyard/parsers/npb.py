@@ -1,14 +1,14 @@
-"""NAS Parallel Benchmarks 2 to 3.4, single and multi-zone, MPI, OpenMP and serial, as typed tables.
+"""Output of the NAS Parallel Benchmarks 2 to 3.4, single and multi-zone, MPI, OpenMP and serial, as typed tables.
 
-``parse`` returns one table a result block ("CG Benchmark Completed."), in the order of the text, of one row:
+``parse`` returns one table of one row per result block ("CG Benchmark Completed."), in the order of the text:
 iterations, time (s), performance (Mop/s of all processes together), passed. ``benchmark`` is the printed name
-("SP-MZ"); ``context`` has class, size, processes and threads, as far as they are printed. ``passed`` is the benchmark's
-own comparison with stored norms, None where it says NOT PERFORMED; it says nothing about the speed.
+("SP-MZ"); ``context`` has class, size, processes and threads, if they are printed. ``passed`` is the benchmark's own
+comparison with stored norms, None if it says NOT PERFORMED. It says nothing about the speed.
 
-A block is whole with its line "Verification ="; what other ranks print between its lines is passed over. A block that
-stops before that line gives no table; where another run follows it, its row has no ``passed`` and the table is
-incomplete. A run that announces itself and ends without a block is a failure, and so are processes that were left idle.
-Source: common/print_results.f and c_print_results.c of NPB 3.3.1, 3.3.1-MZ and 3.4.
+A block is whole if it has its line "Verification =". What other ranks print between its lines is skipped. A block that
+stops before that line gives no table. If another run follows it, its row has no ``passed`` and the table is incomplete.
+A run that announces itself and ends without a block is a failure. So are processes that were left idle. Source:
+common/print_results.f and c_print_results.c of NPB 3.3.1, 3.3.1-MZ and 3.4.
 """
 
 import re
@@ -47,7 +47,7 @@ _VERDICTS = MappingProxyType({"SUCCESSFUL": True, "UNSUCCESSFUL": False, "NOT PE
 _TITLE = re.compile(r"^(?P<name>[A-Z]{2}(?:-[A-Z]{2,6})?) Benchmark Completed\.?$")
 #  NAS Parallel Benchmarks (NPB3.3-MZ-MPI) - LU-MZ MPI+OpenMP Benchmark  |   NAS Parallel Benchmarks 3.3 -- EP Benchmark
 _BANNER = re.compile(r"^NAS Parallel Benchmarks?\b.{0,200}$")
-# ./bin/ft.C.16: what a launcher says of a program that never began
+# ./bin/ft.C.16: what a launcher says about a program that never started
 _PROGRAM = re.compile(r"\b(?:bt|cg|dc|dt|ep|ft|is|lu|mg|sp|ua)(?:-mz)?\.[SWA-F]\.(?:x|[0-9]{1,7})", re.IGNORECASE)
 # " FAILURE:  1 0.4767129350013E+05 …", " Verification failed", " ERROR: number of processes …"
 _OWN_FAILURE = re.compile(r"^(?:FAILURE:|Verification failed|VERIFICATION FAILED|ERROR\b)")
@@ -69,7 +69,7 @@ _SIGNS = ("benchmark completed", "nas parallel benchmark", re.compile(r"\.[swa-f
 
 @dataclass(slots=True)
 class _Block:
-    """One result block while it is read: its printed name and what its lines say, each name's first line only."""
+    """One result block while it is read: its printed name, and its lines, only the first one of each name."""
 
     line: int
     name: str
@@ -100,7 +100,7 @@ class _Block:
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of the NAS Parallel Benchmarks, of any number of runs.
 
-    Raises ParseError where the text has neither a banner nor a result block, nor an error that names a program of NPB.
+    Raises ParseError if the text has neither a banner nor a result block, nor an error that names a program of NPB.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     reader = _Reader()
@@ -110,10 +110,10 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The state between lines: the run that announced itself, the block that is open, and what was found so far."""
+    """The state between lines: the announced run, the open block, and what was found so far."""
 
     def __init__(self) -> None:
-        self.run: Line | None = None  # announced, and without a result block yet
+        self.run: Line | None = None  # announced, and still without a result block
         self.block: _Block | None = None
         self.tables: list[Table] = []
         self.failures: list[Remark] = []
@@ -121,17 +121,17 @@ class _Reader:
         self.known = False
 
     def read(self, line: Line, text: str) -> None:
-        """Read one line, its blanks stripped: a title, a line of the open block, or what is none of them."""
+        """Read one stripped line: a title, a line of the open block, or another line."""
         if " Bench" in text and self._title(line, text):
             return
         if self.block and "=" in text and self._said(self.block, line, text):
             return
-        if not _is_own(f"{text} "):  # a label may stand alone
+        if not _is_own(f"{text} "):  # a label may be alone
             failed = is_failure(text) or _OWN_FAILURE.match(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         self._close(followed=False)
         if not self.known and not (self.failures and _PROGRAM.search(text)):
             raise foreign(text, _EXPECTED)
@@ -171,7 +171,7 @@ class _Reader:
         return True
 
     def _close(self, followed: bool) -> None:
-        """End the run and the block that are open; ``followed`` says that another run begins here."""
+        """End the open run and the open block; ``followed`` says that another run begins here."""
         if self.run:
             self.failures.append(Remark(self.run.number, f"no result block follows: {self.run.text.strip()}"))
         block = self.block
@@ -184,7 +184,7 @@ class _Reader:
         self.run = self.block = None
 
     def _idle(self, block: _Block) -> None:
-        """Report processes that were started and given no part of the problem: NPB 3.4 leaves some idle if told so."""
+        """Report started processes that got no part of the problem: NPB 3.4 has an option that leaves some idle."""
         active, started = block.said.get("active"), block.said.get("processes")
         if active is not None and started is not None and active != started:
             self.failures.append(Remark(block.line, f"{block.name} ran on {active} active processes of {started}"))

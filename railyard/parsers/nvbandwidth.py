@@ -1,14 +1,15 @@
-"""nvbandwidth 0.1 to 0.10, console and ``-j``, as typed tables: what a node's GPUs, CPUs and their links move.
+"""Output of nvbandwidth 0.1 to 0.10, console and ``-j``, as typed tables: what a node's GPUs, CPUs and links move.
 
-``parse`` returns one table a matrix, in the order of the text: benchmark (the test's name), version, and a row for each
-number of the matrix, with the row and the column that it stands in; "N/A" (no such way) has no row, and the context
-counts them. Bandwidth is MB/s (10^6 B/s): the printed GB/s are 10^9 B/s (memcpy.cpp: ``returnAppropriateMetric() *
-1e-9``); a latency is us. ``description`` is the sentence above the matrix. A test of two directions prints three
-matrices (Read1, Read2, Total) under one name.
+``parse`` returns one table per matrix, in the order of the text: benchmark (the test's name), version, and a row for
+each number of the matrix, with its row and column in the matrix. "N/A" (no such path) has no row; the context counts
+them. Bandwidth is MB/s (10^6 B/s): the printed GB/s are 10^9 B/s (memcpy.cpp: ``returnAppropriateMetric() * 1e-9``); a
+latency is us. ``description`` is the sentence above the matrix. A test of two directions prints three matrices (Read1,
+Read2, Total) under one name.
 
-A table is complete with its SUM, where that is the sum of what was read; a JSON object with its closing brace. A test
-that ends without a matrix, that failed or was not found is a failure; one that was waived, since the machine cannot
-run it, is a remark. Source: output.cpp, json_output.cpp and inline_common.h at the tags v0.1, v0.4, v0.6 and v0.8.
+A table is complete if its SUM is there and is the sum of what was read; in JSON, if the object has its closing brace. A
+test that ended without a matrix, that failed or was not found is a failure. A test that was waived, since the machine
+cannot run it, is a remark. Source: output.cpp, json_output.cpp and inline_common.h at the tags v0.1, v0.4, v0.6 and
+v0.8.
 """
 
 import re
@@ -55,7 +56,7 @@ _LONGEST = 2000
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of nvbandwidth, printed or written with ``-j``.
 
-    Raises ParseError where the text has no line of nvbandwidth.
+    Raises ParseError if the text has no line of nvbandwidth.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     written = nvbandwidth_json.read(text)
@@ -77,7 +78,7 @@ def parse(text: str) -> Parsed:
 
 @dataclass(slots=True)
 class _Test:
-    """A test that runs: its name, its first line, and how many matrices it has printed."""
+    """A running test: its name, its first line, and how many matrices it has printed."""
 
     line: int
     name: str
@@ -112,7 +113,7 @@ class _Reader:
                 self.matrix.spoiled = True
 
     def close(self) -> None:
-        """End the matrix and the test that are open."""
+        """End the open matrix and the open test."""
         self._end_matrix(ended=False)
         if self.test and not self.test.matrices:
             self.failures.append(Remark(self.test.line, f"a test without any matrix: {self.test.name}"))
@@ -145,7 +146,7 @@ class _Reader:
         if len(words) != matrix.columns + 1 or int(words[0][:9]) != matrix.rows:
             matrix.spoiled = True
             self.failures.append(
-                Remark(line.number, f"a row of {len(words) - 1} numbers, where {matrix.columns} are due: {text[:200]}")
+                Remark(line.number, f"a row of {len(words) - 1} numbers, expected {matrix.columns}: {text[:200]}")
             )
             return True
         for wrong in matrix.add(words[1:]):

@@ -19,7 +19,7 @@ _MOST_ROWS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a text holds of ``-j``, and the lines (1-based) that it takes."""
+    """What a text has of ``-j``, and the lines (1-based) that it takes."""
 
     tables: tuple[Table, ...] = ()
     failures: tuple[Remark, ...] = ()
@@ -38,7 +38,7 @@ def read(text: str) -> Written:
     for lines, found in objects(text, lambda beginning: f'"{_TITLE}"' in beginning):
         if found is None:
             failures.append(Remark(lines.start, "JSON of nvbandwidth that ends before its closing brace"))
-            taken.update(range(lines.start, text.count("\n") + 2))  # the rest of it is no console
+            taken.update(range(lines.start, text.count("\n") + 2))  # the rest of it is not console output
         elif isinstance(found.get(_TITLE), dict):
             _read(lines, found[_TITLE], (tables, failures, remarks))
             taken.update(lines)
@@ -85,9 +85,9 @@ def _matrix(line: int, name: str, test: dict[str, Any], failures: list[Remark]) 
         failures += [Remark(line, f"not finite: {wrong}") for wrong in matrix.add(words)]
     total = figure(test, "sum")
     found = sum(float(word) for word in matrix.printed)
-    # the matrix has six digits, the sum all
+    # numbers in the matrix have six digits, the sum has all
     if total is not None and abs(found - total) > 1e-5 * abs(total) * max(1, len(matrix.printed)) + 1e-9:
-        failures.append(Remark(line, f"the sum of {name} is {total:g}, and its numbers give {found:g}"))
+        failures.append(Remark(line, f"the sum of {name} is {total:g}, but its numbers give {found:g}"))
         matrix.spoiled = True
     return matrix
 

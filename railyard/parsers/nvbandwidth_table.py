@@ -1,4 +1,4 @@
-"""One matrix of nvbandwidth as it is read, from its console or its JSON, and the table that it makes."""
+"""One matrix of nvbandwidth while it is read, from its console or its JSON, and its table."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from railyard.parsers.parsed import Cell, ContextValue, Table
 
 
 class Unit(NamedTuple):
-    """What a matrix is of: the column's name, its unit here, and the factor that converts the printed one."""
+    """What a matrix holds: the column's name, its unit here, and the factor that converts the printed unit."""
 
     column: str
     name: str
@@ -22,13 +22,13 @@ _UNITS = MappingProxyType({"GB/s": Unit("bandwidth", "MB/s", 1000.0), "ns": Unit
 
 
 def unit_of(printed: str) -> Unit | None:
-    """Return what a matrix of this printed unit is of; None for a unit that nvbandwidth does not have."""
+    """Return what a matrix of this printed unit holds; None for a unit that nvbandwidth does not have."""
     return _UNITS.get(printed)
 
 
 @dataclass(slots=True)
 class Matrix:
-    """One matrix: ``columns`` is how many it has, 0 until its head was read; ``rows`` how many rows were read."""
+    """One matrix: ``columns`` is how many it has, 0 before its head is read; ``rows`` is how many rows were read."""
 
     line: int
     test: str
@@ -42,7 +42,7 @@ class Matrix:
     spoiled: bool = False
 
     def add(self, words: Sequence[str]) -> list[str]:
-        """Take one row of numbers and "N/A"; return what of it is not finite."""
+        """Take one row of numbers and "N/A"; return the values that are not finite."""
         wrong = []
         for column, word in enumerate(words):
             value = number(word)
@@ -58,20 +58,20 @@ class Matrix:
         return wrong
 
     def differs(self, printed: str, test: str) -> str | None:
-        """Return a sentence where the printed sum is not that of the numbers that were read; None where it is."""
+        """Return a sentence if the printed sum is not the sum of the numbers that were read; None if it is."""
         total = number(printed)
         if test != self.test:
-            return f"the sum is of {test}, and the matrix above it of {self.test}: lines are missing or mixed"
+            return f"the sum is of {test}, but the matrix above it is of {self.test}: lines are missing or mixed"
         if total is None:
             return f"not finite: the sum {printed} of {test}"
         found = math.fsum(float(word) for word in self.printed)
         rounding = math.fsum(0.5 * 10.0 ** -decimals(word) for word in (*self.printed, printed))
         if abs(found - total) <= rounding * 1.001 + 1e-6 * abs(total):
             return None
-        return f"the sum of {test} is printed as {printed}, and the numbers above it give {found:.2f}: some are missing"
+        return f"the sum of {test} is printed as {printed}, but the numbers above it give {found:.2f}: some are missing"
 
     def table(self, version: str | None, ended: bool, context: dict[str, ContextValue]) -> Table:
-        """Return the table of all numbers; a matrix without any has none."""
+        """Return the table of all numbers; a matrix without numbers gives no rows."""
         said: dict[str, ContextValue] = {"description": self.description, "rows": self.rows, "columns": self.columns}
         if self.absent:
             said["not_available"] = self.absent

@@ -1,13 +1,12 @@
-"""OSU micro-benchmarks 2.0 to 8.0, in C, Java and Python, as typed tables.
+"""Output of the OSU micro-benchmarks 2.0 to 8.0, in C, Java and Python, as typed tables.
 
-``parse`` returns one table a banner, in the order of the text: benchmark (the executable's name), version, what the
-heading says besides (datatype, pairs, window, buffers), columns with units, rows, OSU's own validation as true or
-false. MB/s is 10^6 B/s here (osu_util: ``size / 1e6 * iterations * window / t``; 7.4 and older alike), times are us.
+``parse`` returns one table per banner, in the order of the text: benchmark (the executable's name), version, what else
+the heading says (datatype, pairs, window, buffers), columns with units, rows, OSU's own validation as true or false.
+MB/s is 10^6 B/s here (osu_util: ``size / 1e6 * iterations * window / t``; 7.4 and older alike), times are us.
 
-A table is complete unless a row is cut or of another place, an ellipsis stands in the place of rows, or an error
-follows the rows before the next banner. A table that merely ends early is complete: the text cannot tell it from
-``-m``.
-A heading without any row gives no table but a failure.
+A table is complete unless a row is cut or belongs elsewhere, an ellipsis is in place of rows, or an error follows the
+rows before the next banner. A table that only ends early is complete: the text cannot tell this from ``-m``. A heading
+without any row gives a failure and no table.
 """
 
 import re
@@ -38,7 +37,7 @@ _INIT = re.compile(
 )
 # shmem_int_fadd                      1.06                0.94
 _ATOMIC = re.compile(r"^(?P<operation>[a-z]\w{1,40})\s{1,40}(?P<rate>[0-9.]{1,20})\s{1,40}(?P<latency>[0-9.]{1,20})$")
-# What OSU says itself when it does not measure, or measured what does not hold.
+# What OSU itself says when it does not measure, or when its measurement is wrong.
 _REFUSAL = re.compile(
     r"^(?:This test requires (?:exactly|at least) \w{1,20} processes.{0,80}"
     r"|(?:CUDA|OPENACC|ROCM|SYCL|NCCL|RCCL) support not enabled\..{0,120}"
@@ -48,7 +47,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _EXPECTED = 'output of OSU: a banner "# OSU … Test v…" or a heading "# Size …"'
-# A banner or an executable's name, the unit of a heading, what osu_init prints, and what each refusal holds.
+# A banner or an executable's name, the unit of a heading, what osu_init prints, and words of each refusal.
 _SIGNS = (
     *("osu", "omb-py", "omb python", "(us)", "[us]", "(mb/s)", "messages/s", "ops/s", "nprocs:"),
     re.compile(r"(?<!bw)\[mb/s\]").search,  # libcxi prints BW[MB/s]
@@ -60,7 +59,7 @@ _SIGNS = (
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of OSU's benchmarks.
 
-    Raises ParseError where the text has neither a banner nor a heading of OSU, nor an error of one of its programs.
+    Raises ParseError if the text has neither a banner nor a heading of OSU, nor an error of one of its programs.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
@@ -79,7 +78,7 @@ def parse(text: str) -> Parsed:
 
 
 def _unwrapped(line: Line, scanner: Scanner) -> Line:
-    """Return the line, put together again with those that follow where a mailer wrapped a banner or a heading."""
+    """Return the line, joined with those that follow if a mailer wrapped a banner or a heading."""
     before = line.text.strip()
     while is_begun(before):
         following = scanner.peek()
@@ -92,7 +91,7 @@ def _unwrapped(line: Line, scanner: Scanner) -> Line:
 
 
 def _has_form(text: str) -> bool:
-    """Return whether a line that begins with no number has the form of one of OSU's own, whatever stands before it."""
+    """Return whether a line that does not begin with a number has the form of one of OSU's own, in any place."""
     if text[0] in "#[" and (title_of(text) or crowd_of(text) or context_of(text) or windows_of(text)):
         return True
     known = headings_of(text) or _INIT.match(text) or _ATOMIC.match(text) or unknown_heading(text)
@@ -103,7 +102,7 @@ _is_own = remembered(_has_form)
 
 
 class _Reader:
-    """The state between lines: the table that is open and what was found so far."""
+    """The state between lines: the open table and what was found so far."""
 
     def __init__(self) -> None:
         self.block: Block | None = None
@@ -114,7 +113,7 @@ class _Reader:
         self.crowd: dict[str, int] = {}  # threads or processes of the table whose banner comes next
 
     def read(self, line: Line) -> None:
-        """Read one line: the first kind that knows it takes it; what no kind knows is a failure or a remark."""
+        """Read one line: the first kind that knows it takes it; a line that no kind knows is a failure or a remark."""
         text = line.text.strip()
         if not text:
             return
@@ -135,7 +134,7 @@ class _Reader:
             self._foreign(line, text)
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         self._close()
         if not self.known and not (self.failures and re.search(r"\bosu_[a-z_]{2,40}\b", text)):
             raise foreign(text, _EXPECTED)
@@ -149,7 +148,7 @@ class _Reader:
         self._close()
         self.known = True
         if title.benchmark == "osu_hello":
-            # prints no measured number
+            # it prints no measured number
             self.remarks.append(Remark(line.number, text))
             return True
         self.block = Block(line.number, title.benchmark, title.version, {**self.crowd})
@@ -169,7 +168,7 @@ class _Reader:
         if given and self.block:
             before = self.block.context.get("datatype")
             if self.block.rows and before in (None, dict(given).get("datatype", before)):
-                self._close()  # of another run, whose banner is lost: a program says each datatype once, or none
+                self._close()  # of another run whose banner is missing: a program prints each datatype at most once
                 return True
             if self.block.rows:
                 # the same program goes on with another datatype: a table of its own
@@ -178,7 +177,7 @@ class _Reader:
         return bool(given) or self._windows(line, text)
 
     def _windows(self, line: Line, text: str) -> bool:
-        """Read the heading of a table over window sizes; the second one has the message rates of the first."""
+        """Read the heading of a table over window sizes; a second table has the message rates of the first."""
         columns = windows_of(text) if self.block and self.block.benchmark == "osu_mbw_mr" else ()
         if not columns or not self.block:
             return False
@@ -196,22 +195,22 @@ class _Reader:
 
     def _heading(self, line: Line, text: str) -> bool:
         found = headings_of(text)
-        # one word alone ("Iterations", "MB/s") may be anyone's
+        # any tool may print one word alone ("Iterations", "MB/s")
         if not found or (len(found) < 2 and not (self.block and not self.block.columns)):
             return False
-        # nor is "size MB/s" OSU's without a banner: it says "Bandwidth (MB/s)" there, or has Messages/s beside it
+        # nor is "size MB/s" OSU's without a banner: OSU prints "Bandwidth (MB/s)", or has Messages/s beside it
         if self.block is None and len(found) == 2 and text.lower().split()[-1] == "mb/s":
             return False
         self.known = True
         if self.block is None or self.block.rows or self.block.columns:
-            self._close()  # a program prints one heading: this one's own banner is lost
+            self._close()  # a program prints one heading: the banner of this one is missing
             self.block = Block(line.number)
         self.block.columns = columns_of(self.block.benchmark, tuple(name for name, _ in found))
         self.block.units = tuple(unit for _, unit in found)
         return True
 
     def _unknown_heading(self, line: Line, text: str) -> bool:
-        """Note a heading that has a column or a unit that is not known: no row below it can be read."""
+        """Note a heading with an unknown column or unit: no row below it can be read."""
         unknown = unknown_heading(text) if self.block else None
         if unknown is None:
             return False
@@ -232,7 +231,7 @@ class _Reader:
     def _add(self, block: Block, line: Line, cells: tuple[Cell, ...], last: str) -> None:
         block.part = []
         checked = last.lower() in VALIDATION
-        # a number with fewer decimals than those above it lost its end, also where a newline follows
+        # a number with fewer decimals than those above it is cut, even if a newline follows
         if not checked and (not whole(line, block.decimals) or (block.rows and decimals(last) < block.decimals)):
             block.spoiled = True
             return
@@ -242,7 +241,7 @@ class _Reader:
             self.failures.append(Remark(line.number, line.text.strip()))
 
     def _other(self, line: Line, text: str) -> bool:
-        """Read what begins neither with a sign nor with a number."""
+        """Read a line that begins neither with a sign nor with a number."""
         if text[0] == "[":
             return self._context(line, text)
         return self._heading(line, text) or self._init(line, text) or self._atomic(line, text)
@@ -258,7 +257,7 @@ class _Reader:
         values = [number(found[name]) for name in ("avg", "min", "max")]
         self.block.columns, self.block.units = ("avg", "min", "max"), ("us", "us", "us")
         self.block.context["ranks"] = int(found["ranks"])
-        # a last line without its newline is whole with its last unit
+        # a last line without newline is whole if it has its last unit
         if all(value is not None for value in values) and (line.ended or text.endswith("ms")):
             self.block.rows.append(tuple(value * 1000 for value in values if value is not None))
         self._close()
@@ -281,7 +280,7 @@ class _Reader:
         return True
 
     def _wrapped(self, line: Line) -> bool:
-        """Read a line of numbers that are fewer than a row: half of a wrapped row, else a cut one."""
+        """Read a line with fewer numbers than a row: half of a wrapped row, else a cut one."""
         block, words = self.block, line.words
         if block is None or not block.columns or not words or any(number(word) is None for word in words):
             return False
@@ -314,9 +313,9 @@ class _Reader:
 
 
 def _is_broken(words: list[str], block: Block) -> bool:
-    """Return whether a value's beginning follows the next size, or a whole row one of another place.
+    """Return whether the next size is followed by a cut value, or a whole row has a size that belongs elsewhere.
 
-    The row was overrun by another process' line, or rows of two outputs stand among each other.
+    Another process' line has overwritten the row, or rows of two outputs are mixed.
     """
     if block.is_stray(words):
         return True

@@ -1,6 +1,6 @@
-"""What an OSU benchmark prints above its rows -> benchmark, version, columns with units, and what else is said there.
+"""What an OSU benchmark prints above its rows -> benchmark, version, columns with units, and context.
 
-Every function takes a line without the blanks around it, and knows none that is longer than ``LONGEST``.
+Every function takes a stripped line and knows no line that is longer than ``LONGEST``.
 """
 
 import re
@@ -42,7 +42,7 @@ HEADINGS: MappingProxyType[str, Heading] = MappingProxyType(
         "Size (B)": ("size", "B"),
         "Wait avg(us)": ("wait_avg", "us"),
         "Init avg(us)": ("init_avg", "us"),
-        # OMB-J, which prints its units in brackets; its Gb/s are the same figures once more, in 10^9 bit/s
+        # OMB-J, which prints its units in brackets; its Gb/s are the same figures again, in 10^9 bit/s
         "Lat Avg(us)": ("avg", "us"),
         "Lat Min(us)": ("min", "us"),
         "Lat Max(us)": ("max", "us"),
@@ -50,7 +50,7 @@ HEADINGS: MappingProxyType[str, Heading] = MappingProxyType(
         "Min. Latency (us)": ("min", "us"),
         "Max. Latency (us)": ("max", "us"),
         "Bandwidth (Gb/s)": ("bandwidth_gbit", "Gbit/s"),
-        # osu_oshm_atomics: no size, the operation stands there instead
+        # osu_oshm_atomics: the operation in place of a size
         "Operation": ("operation", None),
         "Million ops/s": ("million_ops", "10^6/s"),
     }
@@ -81,7 +81,7 @@ _HEADING_BEGUN = re.compile(r"^#\s{0,20}Size\b.{0,300}$", re.IGNORECASE)
 _SIZE_AND_MORE = re.compile(
     r"^#\s{0,20}Size(?:\s?\(B\))?\s{1,40}(?=\S.{0,120}\(\S{1,20}\)|\S{1,20}/s\b)", re.IGNORECASE
 )
-_NO_HEADING = "#0123456789"  # no heading begins so
+_NO_HEADING = "#0123456789"  # no heading begins with one of these
 _DEVICE = re.compile(r"-(CUDA|ROCM|OPENACC|SYCL|MANAGED)\b", re.IGNORECASE)
 
 _CONTEXT = re.compile(
@@ -113,9 +113,9 @@ class Title:
     device: str | None
 
 
-@lru_cache(maxsize=256)  # a long output prints few different lines, again and again
+@lru_cache(maxsize=256)  # a long output repeats few different lines
 def title_of(text: str) -> Title | None:
-    """Return what this line says as a banner, None where it is none."""
+    """Return what this line says as a banner, None if it is not a banner."""
     found = _TITLE.match(text)
     if not found:
         return None
@@ -126,7 +126,7 @@ def title_of(text: str) -> Title | None:
 
 @lru_cache(maxsize=256)
 def headings_of(text: str) -> tuple[Heading, ...]:
-    """Return column and unit of each heading of this line; none where it is not made of headings alone."""
+    """Return column and unit of each heading of this line; none if it has anything but headings."""
     plain = text.translate(_BRACKETS) if len(text) <= LONGEST else ""
     position = 1 if plain.startswith("#") else 0
     found: list[Heading] = []
@@ -140,7 +140,7 @@ def headings_of(text: str) -> tuple[Heading, ...]:
 
 
 def unknown_heading(text: str) -> str | None:
-    """Return the first column of a heading over message sizes that is not known; None for any other line."""
+    """Return the first unknown column of a heading over message sizes; None for any other line."""
     begun = _SIZE_AND_MORE.match(text) if len(text) <= LONGEST else None
     if begun is None:
         return None
@@ -158,14 +158,14 @@ def _heading(found: re.Match[str]) -> Heading:
 
 
 def windows_of(text: str) -> tuple[str, ...]:
-    """Return the columns of an osu_mbw_mr whose window varies, ``window_1`` …; none for any other line."""
+    """Return the columns of an osu_mbw_mr with several windows, ``window_1`` …; none for any other line."""
     found = _WINDOWS.match(text)
     return tuple(f"window_{word}" for word in found[1].split()) if found else ()
 
 
 @lru_cache(maxsize=256)
 def context_of(text: str) -> tuple[tuple[str, ContextValue], ...]:
-    """Return what this line says of the table below it, as pairs of key and value; none where it says nothing."""
+    """Return what this line says about the table below it, as pairs of key and value; none if nothing."""
     found = _CONTEXT.match(text)
     if not found:
         return ()
@@ -175,7 +175,7 @@ def context_of(text: str) -> tuple[tuple[str, ContextValue], ...]:
 
 @lru_cache(maxsize=256)
 def crowd_of(text: str) -> tuple[str, int] | None:
-    """Return the threads or processes that this line gives to a side, ``("sender_threads", 2)``; None for another."""
+    """Return how many threads or processes a side has, ``("sender_threads", 2)``; None for any other line."""
     found = _CROWD.match(text)
     if not found:
         return None
@@ -186,27 +186,27 @@ def crowd_of(text: str) -> tuple[str, int] | None:
 
 @lru_cache(maxsize=256)
 def is_begun(text: str) -> bool:
-    """Return whether this line may be the first of a banner or of a heading that a mailer wrapped."""
+    """Return whether this line may be the first part of a banner or a heading that a mailer wrapped."""
     return bool(_HEADING_BEGUN.match(text)) or (bool(_TITLE_BEGUN.match(text)) and not title_of(text))
 
 
 def is_wrapped(before: str, following: str) -> bool:
-    """Return whether the second line is the rest of the first, one that ``is_begun``."""
+    """Return whether the second line is the rest of the first, for which ``is_begun`` is true."""
     if not following:
         return False
     if _TITLE_BEGUN.match(before):
         return title_of(f"{before} {following}") is not None
-    # no row is made of headings; a heading broken inside one ("Bandwidth" / "(MB/s)") is none before it is joined
+    # a row has no headings; a heading that is broken inside ("Bandwidth" / "(MB/s)") is a heading only after joining
     if following[0] in _NO_HEADING:
         return False
     joined = headings_of(f"{before} {following}")
-    # the same heading once more, whose "#" was lost, is no rest of the first
+    # the same heading again, without its "#", is not the rest of the first
     return bool(joined) and len(set(joined)) == len(joined)
 
 
 @lru_cache(maxsize=256)
 def columns_of(benchmark: str | None, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns: the one value of a collective is avg, that of a point to point test is latency."""
+    """Return the columns: the only value of a collective is avg, that of a point to point test is latency."""
     one = "min" not in names and "max" not in names
     if is_collective(benchmark):
         return tuple("avg" if name == "latency" else name for name in names)

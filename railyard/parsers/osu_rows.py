@@ -1,4 +1,4 @@
-"""The rows of one OSU table: words -> cells, one row at a time or as many as stand together."""
+"""The rows of one OSU table: words -> cells, one row at a time or all that are together."""
 
 import operator
 import re
@@ -27,7 +27,7 @@ class Block:
     units: tuple[str | None, ...] = ()
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
     decimals: int = _DECIMALS
-    part: list[str] = field(default_factory=list)  # a row's first half, when a mailer wrapped the line
+    part: list[str] = field(default_factory=list)  # a row's first half, if a mailer wrapped the line
     spoiled: bool = False
 
     def table(self) -> Table:
@@ -49,7 +49,7 @@ class Block:
         return Block(line, self.benchmark, self.version, dict(self.context))
 
     def cells(self, words: list[str]) -> tuple[Cell, ...] | None:
-        """Return one row's cells, or None where these words are no row of this table (sizes rise within one)."""
+        """Return one row's cells, or None if these words are not a row of this table (sizes rise in a table)."""
         if not self.columns or len(words) != len(self.columns):
             return None
         cells: list[Cell] = []
@@ -66,7 +66,7 @@ class Block:
         return tuple(cells)
 
     def is_stray(self, words: list[str]) -> bool:
-        """Return whether these words have the form of a row, and its size is none that can come next."""
+        """Return whether these words have the form of a row, but its size cannot come next."""
         if self.columns[:1] != ("size",) or len(words) != len(self.columns) or not words[0].isdigit():
             return False
         known = (number(word) is not None or word.lower() in VALIDATION for word in words)
@@ -80,7 +80,7 @@ class Block:
         return len(words) < len(self.columns) and (last is None or int(words[0]) > last)
 
     def take(self, run: Run) -> list[Line]:
-        """Add rows of ``pattern_of`` these columns; return those that are none of this table, to be read as lines."""
+        """Add rows of ``pattern_of`` these columns; return those that are not of this table, to be read as lines."""
         words, width = run.text.split(), len(self.columns)
         columns = [_column(name, words[place::width]) for place, name in enumerate(self.columns)]
         if self.columns[0] == "size":
@@ -88,7 +88,7 @@ class Block:
             if not all(map(operator.lt, sizes, columns[0])):  # type: ignore[arg-type]
                 return list(run.lines())
         if words[-1][-1].isdigit() and len(set(map(decimals, words[width - 1 :: width]))) > 1:
-            return list(run.lines())  # one of them may have lost its end
+            return list(run.lines())  # one of them may be cut
         self.rows.extend(zip(*columns, strict=True))
         self.part = []
         if words[-1][-1].isdigit():
@@ -104,5 +104,5 @@ def _column(name: str, words: list[str]) -> list[Cell]:
 
 @lru_cache(maxsize=64)
 def pattern_of(columns: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of plain rows: as printed by every release, with nothing that has to be looked at twice."""
+    """Return the pattern of plain rows, as every release prints them: rows that need no second look."""
     return run_pattern(*("Pass" if n == "validation" else WHOLE if n in _WHOLE_COLUMNS else DECIMAL for n in columns))

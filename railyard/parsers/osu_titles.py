@@ -2,8 +2,8 @@
 
 import re
 
-# Titles of OSU's sources, 5.3, 7.4 and 8.0, without "OSU", "MPI", the device and "Test"; older wordings and those of
-# OMB-J and OMB-Py beside them. osu_bw_fan_in and osu_bw_fan_out of 7.4 print the title of osu_bw.
+# Titles in OSU's sources, 5.3, 7.4 and 8.0, without "OSU", "MPI", the device and "Test", and older titles and those of
+# OMB-J and OMB-Py. osu_bw_fan_in and osu_bw_fan_out of 7.4 print the title of osu_bw.
 _POINT_TO_POINT = {
     "latency": "osu_latency",
     "bandwidth": "osu_bw",
@@ -45,7 +45,7 @@ _ONE_SIDED = {
         ("multiple bandwidth bandwidth", "mbw"),
     )
 }
-# what stands before "Latency Test"
+# the words before "Latency Test"
 _OF_ALL = {
     "allgather": "allgather",
     "allgatherv": "allgatherv",
@@ -86,7 +86,7 @@ _TITLES = {**_POINT_TO_POINT, **_STARTUP, **_ONE_SIDED, **_COLLECTIVE}
 
 COLLECTIVES = frozenset(_COLLECTIVE.values())
 
-# Titles of the other programming models -> executables; what they call collectives stands second.
+# Titles of the other programming models -> executables; their collectives are in the second table.
 _OTHERS = {
     "openshmem": (
         "osu_oshm_",
@@ -120,9 +120,9 @@ _OTHER = re.compile(r"\A(openshmem|upc\+\+|upc|nccl|rccl|hccl|xccl|spark|jni) ")
 
 
 def benchmark_of(name: str, version: str | None = None) -> str:
-    """Return the executable's name for what stands between "OSU" and "Test" in a banner.
+    """Return the executable's name for the words between "OSU" and "Test" in a banner.
 
-    A title that no release known here prints gives ``osu_`` and its own words: a name is never guessed to be another's.
+    A title that no known release prints gives ``osu_`` and its own words: no executable is ever guessed.
     """
     plain = " ".join(_DEVICE.sub(" ", name.lower()).split())
     library = _OTHER.match(plain)

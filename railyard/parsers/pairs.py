@@ -1,13 +1,13 @@
-"""Output of railyard-pairs (``provision/programs/pairs.c``), as typed tables: one a measurement, a row a pair of ranks.
+"""Output of railyard-pairs (``provision/programs/pairs.c``), as typed tables: one per measurement.
 
-Columns are round (1 is the first), first and second rank, bandwidth from first to second and back (MB/s of 10^6 B/s,
-each one way), and latency (us, half a round trip). The context has the words that the program was given, so that the
-bytes are known: size (B), window, repeats, warm_up, exchanges, exchange_bytes; ranks and rounds; and ``hosts``, the
-host names in the order of the ranks with a blank between two. Where the program was told that it measures a sample of
-the pairs, ``sample`` is True, and the benchmark is that of all pairs.
+There is one row per pair of ranks. Columns are round (1 is the first), first and second rank, bandwidth from first to
+second and back (MB/s of 10^6 B/s, each one way), and latency (us, half a round trip). The context has the settings of
+the program, so the bytes are known: size (B), window, repeats, warm_up, exchanges, exchange_bytes; ranks and rounds;
+and ``hosts``, the host names in the order of the ranks, separated by blanks. If the
+program measured a sample of the pairs, ``sample`` is True, and the benchmark is that of all pairs.
 
-A table is complete where the closing line stands with the number of its rows. A heading without any row gives no table
-but a failure.
+A table is complete if it has the closing line with the number of its rows. A heading without any row gives a failure
+and no table.
 """
 
 import operator
@@ -74,11 +74,11 @@ class _Block:
     context: dict[str, ContextValue]
     hosts: list[str] = field(default_factory=list)
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
-    stated: int | None = None  # rows, by the closing line
+    stated: int | None = None  # rows, according to the closing line
     spoiled: bool = False
 
     def take(self, rows: Run) -> Iterable[Line]:
-        """Add rows that stand together; return those of which one names a rank that the job lacks, to be read alone."""
+        """Add rows that are together; if one of them names a rank that the job lacks, return all, to be read alone."""
         words = rows.text.split()
         counts = [list(map(int, words[place::6])) for place in range(3)]
         values = [map(float, words[place::6]) for place in range(3, 6)]
@@ -99,7 +99,7 @@ class _Block:
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of railyard-pairs.
 
-    Raises ParseError where the text has neither its heading nor a sentence of its own.
+    Raises ParseError if the text has neither its heading nor a sentence of its own.
     """
     text = own_text(text, ("railyard-pairs",), _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
@@ -129,7 +129,7 @@ def text_of(table: Table) -> str:
 
 
 class _Reader:
-    """The state between lines: the table that is open and what was found so far."""
+    """The state between lines: the open table and what was found so far."""
 
     def __init__(self) -> None:
         self.block: _Block | None = None
@@ -139,7 +139,7 @@ class _Reader:
         self.known = False
 
     def read(self, line: Line) -> None:
-        """Read one line; what is none of the program's is a failure or a remark."""
+        """Read one line; a line that is not the program's is a failure or a remark."""
         text = line.text.strip()
         if not text:
             return
@@ -159,7 +159,7 @@ class _Reader:
             self.block.spoiled = True
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         self._close()
         if not self.known:
             raise foreign(text, _EXPECTED)
@@ -204,7 +204,7 @@ class _Reader:
         block = self.block
         if block is None or not _ROW.match(text):
             if block is not None and text[0].isdigit():
-                block.spoiled = True  # half a row, or one that another process' line overran
+                block.spoiled = True  # half a row, or one that another process' line has overwritten
             return False
         cells = [number(word) for word in text.split()]
         missing = [word for word, cell in zip(text.split(), cells, strict=True) if cell is None]
@@ -213,7 +213,7 @@ class _Reader:
             return False
         if missing:
             self.failures.append(Remark(line.number, text))
-        # A rank that the job does not have: a row of another process, or one that is torn.
+        # A rank that the job does not have: a row of another process, or a torn one.
         ranks = [rank for rank in cells[1:3] if isinstance(rank, int)]
         if len(ranks) != 2 or not ranks[0] < ranks[1] < block.ranks:
             block.spoiled = True

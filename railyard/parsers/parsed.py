@@ -1,4 +1,4 @@
-"""What every parser returns: tables, failures and remarks, with the line that each stands on."""
+"""What every parser returns: tables, failures and remarks, each with its line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ Cell = int | float | bool | None
 ContextValue = str | int | float | bool | None
 
 NO_CONTEXT: Mapping[str, ContextValue] = MappingProxyType({})
-#: Columns in which a benchmark says whether what it computed or moved was right.
+#: Columns in which a benchmark says whether its result or its data was right.
 _OWN_CHECKS = ("validation", "passed", "success")
 
 
 class ParseError(ValueError):
-    """The text is no output of the tool: says which line (1-based, 0 for the whole text) and what was expected."""
+    """The text is not an output of the tool: says which line (1-based, 0 for the whole text) and what was expected."""
 
     def __init__(self, line_number: int, line: str, expected: str) -> None:
         shown = line if len(line) <= 80 else line[:77] + "..."
@@ -29,7 +29,7 @@ class ParseError(ValueError):
 
 
 class Remark(NamedTuple):
-    """A line that is no row: what the output reports as wrong, or noise (a tuple: made by the million)."""
+    """A line that is not a row: an error that the output reports, or noise (a tuple: made by the million)."""
 
     line: int
     text: str
@@ -39,9 +39,9 @@ class Remark(NamedTuple):
 class Table:
     """One table of an output, units converted: sizes B, times us (applications s), bandwidths MB/s (10^6 B/s).
 
-    ``rows`` has one tuple a printed row, as long as ``columns``; a cell is None where the row prints none.
-    ``complete`` is False where the text shows that rows are missing. ``line`` is the heading's, 1-based. ``ended``:
-    whether the line with which the tool ends stands behind it; None where it prints none, or ``complete`` says it.
+    ``rows`` has one tuple per printed row, as long as ``columns``; a cell is None if the row prints none. ``complete``
+    is False if the text shows that rows are missing. ``line`` is the heading's, 1-based. ``ended``: whether the tool's
+    last line follows; None if it prints none, or if ``complete`` already says it.
     """
 
     tool: str
@@ -63,7 +63,7 @@ class Table:
             raise ValueError(f"{len(self.columns)} columns but a row of {min(other)}")
 
     def column(self, name: str) -> tuple[Cell, ...]:
-        """Return the cells of one column, a cell a row. Raises KeyError for a column that the table lacks."""
+        """Return the cells of one column, one per row. Raises KeyError for a column that the table lacks."""
         if name not in self.columns:
             raise KeyError(f"{self.benchmark}: no column {name!r}, only {', '.join(self.columns)}")
         index = self.columns.index(name)
@@ -71,9 +71,9 @@ class Table:
 
 
 def validation_of(tables: Sequence[Table]) -> bool | None:
-    """Return whether the benchmark's own check of what it moved or computed passed; None where no table has one.
+    """Return whether the benchmark's own check of its data or result passed; None if no table has one.
 
-    A row that was not checked (OSU writes "skipped") is none that passed.
+    A row that was not checked (OSU writes "skipped") did not pass.
     """
     checks = [
         value for table in tables for name in _OWN_CHECKS if name in table.columns for value in table.column(name)
@@ -83,9 +83,9 @@ def validation_of(tables: Sequence[Table]) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """All that one output holds, in the order of the text.
+    """All that is in one output, in the order of the text.
 
-    ``nccl``: the jobs of nccl-tests or rccl-tests, and the log of NCCL or RCCL; None where neither is there.
+    ``nccl``: the jobs of nccl-tests or rccl-tests, and the log of NCCL or RCCL; None if there is neither.
     """
 
     tables: tuple[Table, ...] = ()

@@ -1,15 +1,15 @@
-"""perftest 1.2 to 26.07 (ib_write_bw … ib_atomic_lat, raw_ethernet_*), its console and ``--out_json``, as typed tables.
+"""Output of perftest 1.2 to 26.07 (ib_write_bw …, raw_ethernet_*), console and ``--out_json``, as typed tables.
 
-``parse`` returns one table a ``#bytes`` heading, in the order of the text, columns as printed: sizes B, times us,
-bandwidths MB/s (10^6 B/s, converted from the 2^20 B/s or 10^9 bit/s that the heading names), message rates 1/s. What
-is bidirectional is the sum of both directions. A peak of 0.00 stays 0: a server and ``-D`` measure none.
-With ``--use_cuda`` and ``--use_rocm`` the context has the GPU whose memory the buffers lay in (``perftest_device``).
+``parse`` returns one table per ``#bytes`` heading, in the order of the text, columns as printed: sizes B, times us,
+bandwidths MB/s (10^6 B/s, converted from the 2^20 B/s or 10^9 bit/s that the heading names), message rates 1/s.
+Bidirectional values are the sum of both directions. A peak of 0.00 stays 0: a server and ``-D`` measure none. With
+``--use_cuda`` and ``--use_rocm`` the context has the GPU whose memory had the buffers (``perftest_device``).
 
-Client and server may share one file: a heading waits until the table before it has a row; a row goes to the table
-that was begun last unless its size repeats there and fits another; a rule after rows ends one table.
+Client and server may share one file. A heading waits until the table before it has a row. A row goes to the table that
+began last, unless its size repeats there and fits another table. A rule after rows ends one table.
 
-A table is complete when such a rule ends it; never with a cut row, an ellipsis, or an error between heading and rule.
-A heading without any row, a title without heading, and a server without client are failures.
+A table is complete if such a rule ends it, and there is no cut row, ellipsis or error between heading and rule. A
+heading without any row, a title without heading, and a server without client are failures.
 """
 
 import re
@@ -25,7 +25,7 @@ from railyard.parsers.perftest_run import Run, Title
 
 TOOL = "perftest"
 
-_SIDES = 4  # tables that may be open at once: two programs, and two that were killed before
+_SIDES = 4  # tables that may be open at once: of two programs, and of two that were killed before
 _RULE = re.compile(r"\A-{20,200}\Z")  # 66 dashes up to 2012, then 87, per port 115; a mailer may have wrapped it
 _EXPECTED = 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'
 _SIGNS = ("#iterations", "#flows", "msgsize", "test_info", *formats.SIGNS)
@@ -34,7 +34,7 @@ _SIGNS = ("#iterations", "#flows", "msgsize", "test_info", *formats.SIGNS)
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of perftest, printed or written by ``--out_json``.
 
-    Raises ParseError where the text has neither title nor heading nor results of perftest, nor an error of its own.
+    Raises ParseError if the text has neither title nor heading nor results of perftest, nor an error of its own.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     written = perftest_json.read(text)
@@ -48,19 +48,19 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The state between lines: titles without heading, tables that are open, and what was found so far."""
+    """The state between lines: titles without heading, open tables, and what was found so far."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        self.titles: list[Title] = []  # that no heading has taken
-        self.headed: list[Run] = []  # that have taken no title yet
-        self.title: Title | None = None  # of the run that was named last
+        self.titles: list[Title] = []  # which no heading has taken
+        self.headed: list[Run] = []  # which have taken no title yet
+        self.title: Title | None = None  # of the last run with a name
         self.runs: list[Run] = []
         self.open: list[Run] = []
         self.current: Run | None = None
-        self.beginning = False  # a run has begun and its heading has not come: no rule ends a table
+        self.beginning = False  # a run has begun and waits for its heading: no rule ends a table
         self.again: str | None = None
-        self.device = Device()  # of the run that begins: its lines stand above its title
+        self.device = Device()  # of the run that begins: its lines are above its title
         self.unit: str | None = None  # of the times that -H and -U list
         self.waiting: int | None = None
         self.skip = 0
@@ -68,7 +68,7 @@ class _Reader:
         self.remarks: list[Remark] = []
 
     def read(self, line: Line, text: str) -> None:
-        """Read one line, its blanks stripped, by its first letter; what no kind knows is a failure or a remark."""
+        """Read one stripped line, by its first letter; a line that no kind knows is a failure or a remark."""
         if "0" <= text[0] <= "9":
             taken = self._row(line, text) or (self.unit is not None and ", " in text[:24])
         elif text[0] == "-":
@@ -81,7 +81,7 @@ class _Reader:
             self._foreign(line, text)
 
     def parsed(self, text: str, written: perftest_json.Written) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         self._name()
         if self.waiting is not None:
             self.failures.append(Remark(self.waiting, "waited for a client and none came"))
@@ -103,7 +103,7 @@ class _Reader:
             return False
         if self.headed:
             self._name()
-        # a heading still without row is of a run that ended there; one with rows may be of the other side
+        # the run of a heading without rows ended there; a heading with rows may be of the other side
         self.open = [run for run in self.open if run.rows][-_SIDES:]
         self.current = self.open[-1] if self.open else None
         self.titles.append(Title(line.number, title[0], {**title[1], **self.device.context}))
@@ -111,7 +111,7 @@ class _Reader:
         return True
 
     def _name(self) -> None:
-        """Give the headings their titles; with fewer headings than titles, the first programs never came to one."""
+        """Give the headings their titles; if there are fewer headings than titles, the first titles have none."""
         fresh = [run for run in self.headed if run.again is None]
         spare = max(0, len(self.titles) - len(fresh))
         for title in self.titles[:spare]:
@@ -125,7 +125,7 @@ class _Reader:
 
     def _setting(self, text: str) -> bool:
         found = formats.settings(text) if self.titles and not self.headed else None
-        # two programs' settings may alternate: what the last title has already, belongs to the one before
+        # two programs' settings may alternate: if the last title already has one, it belongs to the title before
         for title in reversed(self.titles if found else []):
             if found and found.keys().isdisjoint(title.context):
                 title.context |= found
@@ -156,7 +156,7 @@ class _Reader:
         return True
 
     def _joined(self, line: Line, text: str) -> tuple[Heading, ...]:
-        """Return the columns of a heading, with those of the lines that a mailer wrapped it over."""
+        """Return the columns of a heading, including those on lines to which a mailer wrapped it."""
         heads = formats.columns(text)
         for after, following in enumerate(self.lines[line.number : line.number + 2], line.number + 1):
             if "#" in following:
@@ -176,12 +176,12 @@ class _Reader:
         return self._add(run, line, words)
 
     def _half(self, run: Run, line: Line, words: list[str]) -> bool:
-        """Read a line of numbers that are fewer than a row: a part of a wrapped row, else a cut one."""
+        """Read a line with fewer numbers than a row: a part of a wrapped row, else a cut one."""
         if any(number(word) is None for word in words):
             return False
         joined = [*run.part, *words]
         if run.part and len(joined) == len(run.heads):
-            # a line that was cut is no line that was wrapped: where a figure must stand, its point shows it
+            # a cut line is not a wrapped one: each figure that has decimals must show its point
             fits = all("." in word for head, word in zip(run.heads, joined, strict=True) if head.decimals)
             return fits and self._add(run, line, joined)
         begins = words[0].isdecimal() and (words[1].isdecimal() if len(words) > 1 else not line.ended)
@@ -199,7 +199,7 @@ class _Reader:
             run.spoiled = True
             return True
         if None not in cells and not run.has_form(words):
-            run.spoiled = True  # a row of another table stands in this one, or one lost its end
+            run.spoiled = True  # a row of another table is in this one, or a row is cut
             return False
         run.rows.append(cells)
         empty = {head.column for head, cell in zip(run.heads, cells, strict=True) if cell is None}
@@ -213,7 +213,7 @@ class _Reader:
             return False
         following = next(filter(str.strip, self.lines[line.number : line.number + 3]), "")
         if self.beginning or formats.title_of(following[:200]):
-            return True  # it opens what follows, and ends nothing
+            return True  # it begins what follows and ends nothing
         filled = [run for run in self.open if run.rows]
         if filled:
             run = self.current if self.current in filled else filled[0]

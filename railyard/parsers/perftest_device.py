@@ -1,9 +1,9 @@
-"""What perftest prints of buffers in the memory of a GPU (``--use_cuda``, ``--use_rocm``), as settings of its run.
+"""What perftest prints about buffers in a GPU's memory (``--use_cuda``, ``--use_rocm``), as settings of its run.
 
-The lines stand above the title, in any of these forms: 2014 to 2020 "There are N devices supporting CUDA, picking …",
-then "Listing all CUDA devices in system:" and "Picking device No. N", since 2022 with "using DMA-BUF"; since 2024 the
-kind of memory. ROCm says one line and the setting "Use ROCm memory". Nothing else of an output differs.
-Source: src/perftest_resources.c up to 2022, then src/cuda_memory.c and src/rocm_memory.c, up to July 2026.
+The lines are above the title, in one of these forms: 2014 to 2020 "There are N devices supporting CUDA, picking …";
+then "Listing all CUDA devices in system:" and "Picking device No. N", since 2022 with "using DMA-BUF"; since 2024 with
+the kind of memory. ROCm prints one line and the setting "Use ROCm memory". Nothing else in an output differs. Source:
+src/perftest_resources.c up to 2022, then src/cuda_memory.c and src/rocm_memory.c, up to July 2026.
 """
 
 import re
@@ -39,7 +39,7 @@ class Device:
         self._addresses: dict[int, str] = {}
 
     def said(self, text: str) -> bool:
-        """Take one line, without the blanks around it; return whether it says nothing but what a GPU's buffer is."""
+        """Take one line, without the blanks around it; return whether it is only about a GPU's buffer."""
         if text[0] not in "[ACDFGHLPSTUacdimsu" or "error" in text or "no available" in text:
             return False
         if text == _BEGINS:
@@ -71,7 +71,7 @@ class Device:
 
 
 def with_memory(context: dict[str, ContextValue]) -> dict[str, ContextValue]:
-    """Return a run's settings with ``memory`` where "Use ROCm memory" or a device of ``--out_json`` says it alone."""
+    """Return a run's settings, with ``memory`` if only "Use ROCm memory" or a device of ``--out_json`` says it."""
     context = dict(context)
     rocm, cuda = context.pop("use_rocm", None), context.pop("cuda_device", None)
     if rocm is True:

@@ -17,7 +17,7 @@ from railyard.parsers.lines import BINARY_MB, not_a_number, number
 from railyard.parsers.parsed import Cell, ContextValue
 
 GBIT = 125.0  # MB/s in one Gb/s
-_RATE = 1e6  # messages in a second in one Mpps
+_RATE = 1e6  # messages per second in one Mpps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Heading:
     column: str
     unit: str | None
     factor: float = 1.0
-    decimals: int = 0  # 0: whole numbers; bandwidths have 2, or 6 below 0.1 Gb/s
+    decimals: int = 0  # 0 for whole numbers; bandwidths have 2, or 6 below 0.1 Gb/s
 
 
 def _bandwidths() -> dict[str, Heading]:
@@ -45,7 +45,7 @@ def _bandwidths() -> dict[str, Heading]:
     }
 
 
-# -nan where rounding leaves the root of a negative sum: seen of five messages of 3.4 s each. No figure rests on it.
+# It is -nan if rounding leaves the root of a negative sum (seen with five messages of 3.4 s each). No figure uses it.
 STDEV = "time_stdev"
 # Printed heading -> how its column is read. A new heading is a new line here.
 HEADINGS: MappingProxyType[str, Heading] = MappingProxyType(
@@ -105,7 +105,7 @@ _TITLE = re.compile(
     r"(?P<forward>[ _]forwarding)?(?P<multicast>(?:  - )?[ _]Multicast)?[ _]Test\s{0,80}$",
     re.IGNORECASE,
 )
-# What stands under a title, name and value: " Dual-port       : OFF\t\tDevice         : mlx5_0", "Mtu": 4096,
+# Lines under a title, name and value: " Dual-port       : OFF\t\tDevice         : mlx5_0", "Mtu": 4096,
 _SETTINGS: MappingProxyType[str, str] = MappingProxyType(
     {
         "dual-port": "dual_port",
@@ -134,16 +134,16 @@ _QPS = re.compile(r"^\s{0,8}Number of qp's running (?P<value>[0-9]{1,9})\s{0,8}$
 _ANY_SETTING = re.compile(r"^\s{0,8}(?:PCIe relax order|[A-Za-z][A-Za-z0-9 \t.*_-]{1,40}\s): \S.{0,200}$")
 _FLAGS = frozenset({"dual_port", "rdma_cm", "use_rocm"})
 
-# Lines of perftest's own that hold no figure and no fault; compared with the text without its indent
+# Perftest's own lines without a figure or an error; compared with the text without its indent
 OWN = (
     *("local address", "remote address", "GID:", "local:", "remote:", "Mcast ", "**", "* Waiting for client"),
     *("Waiting for client rdma_cm", "Please run the same command", "Local results:", "Remote results:"),
     *("Inline data is used up to", "Connected:", "Completed:", "Total run time", "===", "MultiCast runs on UD!"),
     *("Test with events.", "#, usec", "#, cycles"),
 )
-# Printed where a run begins, before its first rule: a run that was killed before has none to come
+# Printed when a run begins, before its first rule: no rule will come for a run that was killed before
 BEGINNINGS = ("Device not recognized to implement inline", "Disabling dynamic polling", "WARNING: BW peak won't be")
-# Errors of perftest's own, and the shells', that lines.is_failure does not know
+# Errors of perftest itself and of shells that lines.is_failure does not know
 _FAILURE = re.compile(
     r"Couldn't |Could not |Unable to |[Ff]ailed(?:[ :]|$)|exited with Error|Completion with error|Problems? in "
     r"|Problems? with |Error occurred|Error: |ERROR|FAILED|\berror=|Can't produce|does not exist|not available on"
@@ -152,14 +152,14 @@ _FAILURE = re.compile(
     r"|Found Incompatibility|closed connection|Bad wc status|no available device"
     r"|avavilible in|timed out|is below (?:bw|msg_rate) limit"
 )
-# A text with one of these is perftest's although it never came to a heading
+# A text with one of these is perftest's even if it has no heading
 SIGN = re.compile(
     r"\b(?:ib_(?:write|read|send|atomic)_(?:bw|lat)|raw_ethernet_(?:bw|lat|fs_rate|burst_lat))\b"
     r"|Parser function exited with Error|Unable to init the socket connection|Waiting for client to connect\.\.\. \*"
     r"|Couldn't init GPU context|Couldn't initialize ROCm device"
     r"|Unable to find the Infiniband/RoCE device|Failed to exchange data between server and clients"
 )
-#: What each alternative of ``SIGN`` holds, in lower case.
+#: A part of each alternative of ``SIGN``, in lower case.
 SIGNS = (
     *("ib_write_", "ib_read_", "ib_send_", "ib_atomic_", "raw_ethernet_", "parser function exited"),
     *("unable to init the socket", "waiting for client", "unable to find the infiniband", "failed to exchange data"),
@@ -168,17 +168,17 @@ SIGNS = (
 
 
 def is_own_failure(text: str) -> bool:
-    """Return whether a line is one of perftest's own errors. Two of them are warnings: a run goes on after them."""
+    """Return whether a line is one of perftest's own errors. Two of them are only warnings: the run goes on."""
     return bool(_FAILURE.search(text[:2000])) and not text.lstrip().startswith(("WARNING", "Warning"))
 
 
 def cells(heads: tuple[Heading, ...], words: list[str]) -> tuple[Cell, ...] | None:
-    """Return one row's cells, converted; a cell is None for a printed NaN. None where these words are no such row."""
+    """Return one row's cells, converted; a cell is None for a printed NaN. None if these words are not such a row."""
     joined = "".join(words)
     if len(words) != len(heads) or len(joined) > 200:
         return None
     factors = _factors(heads)
-    if factors and joined.isascii() and joined.replace(".", "").isdigit():  # nearly every row, and three times faster
+    if factors and joined.isascii() and joined.replace(".", "").isdigit():  # nearly every row; three times faster
         try:
             return (int(words[0]), int(words[1]), *map(mul, map(float, words[2:]), factors))
         except ValueError:
@@ -196,14 +196,14 @@ def cells(heads: tuple[Heading, ...], words: list[str]) -> tuple[Cell, ...] | No
 
 @lru_cache(maxsize=64)
 def _factors(heads: tuple[Heading, ...]) -> tuple[float, ...]:
-    """Return the factors after size and iterations; none where other columns than these two hold whole numbers."""
+    """Return the factors after size and iterations; none if other columns hold whole numbers too."""
     counts = [head.decimals == 0 for head in heads]
     return tuple(head.factor for head in heads[2:]) if counts[:2] == [True, True] and not any(counts[2:]) else ()
 
 
 @lru_cache(maxsize=256)
 def columns(text: str) -> tuple[Heading, ...]:
-    """Return the columns of a heading; none where the text is not made of headings alone, or does not begin one."""
+    """Return the columns of a heading; none if the text has anything but headings, or does not begin like a heading."""
     compact = "".join(text.split()).lower().replace("%%", "%")
     if not compact.startswith(("#bytes", "#flows")) or len(compact) > 400:
         return ()
@@ -221,7 +221,7 @@ def columns(text: str) -> tuple[Heading, ...]:
 
 @lru_cache(maxsize=256)
 def title_of(text: str) -> tuple[str, dict[str, ContextValue]] | None:
-    """Return the executable's name and what else a title says (bidirectional, atomic …); None for another text.
+    """Return the executable's name and what else a title says (bidirectional, atomic …); None for any other text.
 
     Read only, like ``settings``: the same text gives the same dictionary.
     """
@@ -243,7 +243,7 @@ def title_of(text: str) -> tuple[str, dict[str, ContextValue]] | None:
 
 @lru_cache(maxsize=1024)
 def settings(text: str) -> dict[str, ContextValue] | None:
-    """Return the settings that a line under a title names; empty for one of no use here, None for another text."""
+    """Return the settings that a line under a title names; empty if none is used here, None for any other text."""
     old = _QPS.match(text)
     if old:
         return {"qps": int(old["value"])}
@@ -257,6 +257,6 @@ def settings(text: str) -> dict[str, ContextValue] | None:
 
 
 def executable(benchmark: str | None, context: dict[str, ContextValue]) -> str | None:
-    """Return the benchmark's name: with raw Ethernet, which titles itself "Send", no ib_ program can run."""
+    """Return the benchmark's name. Raw Ethernet has the title "Send", but no ib_ program can run over it."""
     raw = context.get("connection") == "RawEth" and benchmark in ("ib_send_bw", "ib_send_lat")
     return f"raw_ethernet_{benchmark[8:]}" if raw and benchmark else benchmark

@@ -1,8 +1,8 @@
-"""Results that perftest writes with ``--out_json``, read word for word: no release up to 2023 wrote valid JSON.
+"""Results that perftest writes with ``--out_json``, read line by line: no release up to 2023 wrote valid JSON.
 
-``read`` returns one table a file's object, of one row, with the columns of the printed table of the same test. The
-file names no unit of a bandwidth. It is 10^9 bit/s (``--report_gbits``) where size times message rate says so, else
-2^20 B/s; a bandwidth of 0 is the same in both. An object counts once its results end with their brace.
+``read`` returns one table of one row per object, with the columns of the printed table of the same test. The file does
+not name the unit of a bandwidth. It is 10^9 bit/s (``--report_gbits``) if size times message rate says so, else 2^20
+B/s; a bandwidth of 0 is the same in both. An object counts only if its results end with their brace.
 """
 
 import re
@@ -19,12 +19,12 @@ _WORD = re.compile(
     r'|"?(?P<name>[A-Za-z][A-Za-z0-9_.]{0,40})"?\s{0,8}:\s{0,8}(?P<value>"[^"\n]{0,200}"|[^\s,{}"]{1,200})'
     r"|(?P<close>\})"
 )
-_GBIT = formats.GBIT / formats.HEADINGS["BW average[MiB/sec]"].factor  # 119: no rounding bridges that
+_GBIT = formats.GBIT / formats.HEADINGS["BW average[MiB/sec]"].factor  # 119: far more than any rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a text holds of ``--out_json``, and the lines (1-based) that it takes."""
+    """What a text has of ``--out_json``, and the lines (1-based) that it takes."""
 
     tables: tuple[Table, ...] = ()
     failures: tuple[Remark, ...] = ()
@@ -66,16 +66,16 @@ def read(text: str) -> Written:
             if table:
                 tables.append(table)
             else:
-                failures.append(Remark(one.line, 'results without "MsgSize" and a figure of each column'))
+                failures.append(Remark(one.line, 'results without "MsgSize" and a figure for each column'))
             one = None
     if one:
         failures.append(_unfinished(one))
-    # the braces around the object stand on lines of their own
+    # the braces around the object are on their own lines
     return Written(tuple(tables), tuple(failures), frozenset(taken | _braces(text) if taken else ()))
 
 
 def _opened(one: _Object | None, name: str, line: int) -> tuple[_Object, _Object | None]:
-    """Return the object that goes on or begins here, and the one that this cuts off."""
+    """Return the object that goes on or begins here, and the one that ends too early because of it."""
     if name == "results" and one is not None and one.results is None:
         one.results = {}
         return one, None
@@ -119,7 +119,7 @@ def _table(one: _Object) -> Table | None:
 
 
 def _in_gbit(row: dict[str, Cell]) -> bool:
-    """Return whether size times rate is nearer to the bandwidth in 10^9 bit/s than to it in 2^20 B/s."""
+    """Return whether size times rate is nearer to the bandwidth taken in 10^9 bit/s than in 2^20 B/s."""
     moved = float(row.get("size") or 0) * float(row.get("message_rate") or 0) / 1e6
     printed = float(row["bandwidth"] or 0)
     return printed > 0 and moved / printed > _GBIT**0.5

@@ -1,4 +1,4 @@
-"""One run of perftest as its console is read: its title, its rows, and the table that they make."""
+"""One run of perftest while its console is read: its title, its rows, and its table."""
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -25,22 +25,22 @@ class Run:
 
     line: int
     heads: tuple[Heading, ...]
-    again: str | None  # its run prints this heading once more: "" after -H or -U, "local" or "remote" results
+    again: str | None  # its run prints this heading again: "" after -H or -U, "local" or "remote" results
     title: Title | None = None
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
-    part: list[str] = field(default_factory=list)  # a row's first half, when a mailer wrapped the line
+    part: list[str] = field(default_factory=list)  # a row's first half, if a mailer wrapped the line
     decimals: list[int] = field(default_factory=list)  # of each time of its rows
     spoiled: bool = False
     closed: bool = False
 
     def follows(self, words: list[str]) -> bool:
-        """Return whether these words are as many as the columns, with a size above the last row's."""
+        """Return whether there is one word per column, and the size is above the last row's."""
         if len(words) != len(self.heads) or not self.rows:
             return len(words) == len(self.heads)
         return words[0].isdecimal() and int(words[0][:24]) > (self.rows[-1][0] or 0)
 
     def has_form(self, words: list[str]) -> bool:
-        """Return whether these times have the decimals of the rows before; small rates are printed with more."""
+        """Return whether these times have as many decimals as in the rows before; small rates are printed with more."""
         found = [decimals(word) for head, word in zip(self.heads, words, strict=True) if head.unit == "us"]
         self.decimals = self.decimals or found
         return found == self.decimals

@@ -1,12 +1,12 @@
-"""qperf 0.4.0 to 0.4.11, as typed tables: one a test, of one row, its columns named and ordered as printed.
+"""Output of qperf 0.4.0 to 0.4.11, as typed tables: one of one row per test, columns named and ordered as printed.
 
-Times are us, bandwidths MB/s (10^6 B/s), rates 1/s, sizes B, costs s/GB, processor shares %, counts without unit.
-qperf divides by 1000 from unit to unit, so its KB, MB and GB are decimal; KiB to TiB are binary. Source: ``view_band``,
-``view_rate``, ``view_size``, ``view_time``, ``view_cost`` in qperf.c of 0.4.11. Words (hosts, systems) of the block
-``conf:`` are the context of every table after it; the version is the ``loc_qperf`` that it names.
+Times are us, bandwidths MB/s (10^6 B/s), rates 1/s, sizes B, costs s/GB, processor shares %, counts without unit. qperf
+divides by 1000 from unit to unit, so its KB, MB and GB are decimal; KiB to TiB are binary. Source: ``view_band``,
+``view_rate``, ``view_size``, ``view_time``, ``view_cost`` in qperf.c of 0.4.11. The words (hosts, systems) of the block
+``conf:`` are the context of every table after it; the version is its ``loc_qperf``.
 
-qperf prints a test's figures at once at its end, so a table that is there is complete unless its last line is cut, an
-error stands before its end, or one side's bandwidth is missing. A test without any figure is a failure.
+qperf prints all figures of a test at its end. So a table is complete unless its last line is cut, an error is before
+its end, or one side's bandwidth is missing. A test without any figure is a failure.
 """
 
 import re
@@ -26,7 +26,7 @@ def _steps(words: tuple[str, ...], base: float, factor: float) -> dict[str, floa
 
 
 _TIMES = _steps(("ns", "us", "ms", "sec"), 1e3, 1e-3)
-# End of the printed name -> unit of the column, and what the printed units make of it. The first that fits counts.
+# End of the printed name -> unit of the column, and a factor for each printed unit. The first that fits counts.
 _KINDS: tuple[tuple[str, str | None, Mapping[str, float]], ...] = (
     (
         "bw",
@@ -46,7 +46,7 @@ _KINDS: tuple[tuple[str, str | None, Mapping[str, float]], ...] = (
     ),
     ("", None, _steps(("", "thousand", "million", "billion", "trillion"), 1e3, 1.0)),
 )
-# A line that is cut could end in the unit of another kind, or in none; of these names the kind is known
+# A cut line could end in the unit of another kind, or without one; for these names the kind is known
 _CERTAIN = tuple(ending for ending, _, _ in _KINDS if ending)
 
 # rc_rdma_write_bw:   (all tests of 0.4.11; ibv_devinfo prints "rc_odp_caps:")
@@ -62,7 +62,7 @@ _MAIN = MappingProxyType(
     }
 )
 _SIDES = frozenset({"send_bw", "recv_bw"})
-# What -v… prints besides: resources, and the parameters of either side (qperf.c, show_rest and ParName)
+# What else -v… prints: resources, and the parameters of either side (qperf.c, show_rest and ParName)
 _BESIDES = re.compile(
     r"\A(?:msg_rate|(?:send|recv)_cost|(?:(?:send|recv|loc|rem|l|r|s)_){0,3}(?:cpus_(?:used|user|intr|kernel|iowait)"
     r"|real_time|cpu_time|errors|bytes|msgs|max_cqes?|no_(?:bytes|msgs|errs|cpus|ticks)|timer_[a-z]{4,8}|access_recv"
@@ -92,13 +92,13 @@ class _Run:
 
     line: int
     name: str
-    context: dict[str, ContextValue]  # shared with the configuration until a word of its own is kept
+    context: dict[str, ContextValue]  # shared with the configuration until it gets a word of its own
     shared: bool = True
     figures: dict[str, tuple[float, str | None]] = field(default_factory=dict)
     spoiled: bool = False
 
     def takes(self, name: str) -> bool:
-        """Return whether a figure can be this test's: its main ones first, of its kind, and none twice."""
+        """Return whether a figure can be this test's: main figures first, of its kind, and none twice."""
         figures = self.figures
         if name in figures:
             return False
@@ -117,7 +117,7 @@ class _Run:
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of qperf.
 
-    Raises ParseError where the text has neither a test of qperf with its colon nor a server's errors under its name.
+    Raises ParseError if the text has neither a test of qperf with its colon nor a server's errors under its name.
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     reader = _Reader()
@@ -127,18 +127,18 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The test that is open, what ``conf`` said, and what was found so far."""
+    """The open test, what ``conf`` said, and what was found so far."""
 
     def __init__(self) -> None:
-        self.run: _Run | None = None  # that takes figures
-        self.last: _Run | None = None  # that is not closed
+        self.run: _Run | None = None  # the test that takes figures
+        self.last: _Run | None = None  # the test that is not closed
         self.tables: list[Table] = []
         self.conf: _Run | None = None  # the last one
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
     def read(self, line: Line, text: str) -> None:
-        """Read one line, its blanks stripped: a test's name, a figure or a word of it, or what is no result."""
+        """Read one stripped line: a test's name, one of its figures or words, or another line."""
         if text[-1] == ":" and self._test(line, text):
             return
         if not (self.run and "  =  " in text and len(text) <= 300 and self._figure(self.run, line, text)):
@@ -148,7 +148,7 @@ class _Reader:
                 self.run.spoiled = True
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         if self.last is None and not (self.failures and re.search(r"\bqperf\b", text)):
             raise foreign(text, _EXPECTED)
         self._close()
@@ -165,7 +165,7 @@ class _Reader:
         elif run.figures:
             self.tables.append(_table(run))
         else:
-            notes = self.remarks if run.name in ("conf", "quit") else self.failures  # these two measure nothing
+            notes = self.remarks if run.name in ("conf", "quit") else self.failures  # these two do not measure
             notes.append(Remark(run.line, f"a test without any figure: {run.name}"))
 
     def _test(self, line: Line, text: str) -> bool:
@@ -183,7 +183,7 @@ class _Reader:
         if figure:
             name, found = figure
             if not run.takes(name):
-                self.run = None  # the name of the test that follows is lost
+                self.run = None  # the next test's name is missing
                 return False
             if found and (line.ended or name.endswith(_CERTAIN)):
                 run.figures[name] = found
@@ -197,7 +197,7 @@ class _Reader:
 
 @lru_cache(maxsize=256)
 def _test_of(text: str) -> str | None:
-    """Return the name of the test that a line begins; None for another line."""
+    """Return the name of the test that a line begins; None for any other line."""
     test = _TEST.match(text)
     return test["name"] if test else None
 
@@ -216,7 +216,7 @@ def _is_besides(name: str) -> bool:
 
 @lru_cache(maxsize=4096)  # with -v each test prints most of its parameters again
 def _figure_of(text: str) -> tuple[str, tuple[float, str | None] | None] | None:
-    """Return a figure's name, and its value with its unit, None where these cannot be; None for another line."""
+    """Return a figure's name, and its value with its unit, None if these are impossible; None for any other line."""
     figure = _FIGURE.match(text)
     if not figure:
         return None
@@ -227,7 +227,7 @@ def _figure_of(text: str) -> tuple[str, tuple[float, str | None] | None] | None:
 
 @lru_cache(maxsize=1024)
 def _unit_of(name: str, printed: str) -> tuple[str | None, float] | None:
-    """Return a figure's unit and factor by the kind that its name ends in; None for a printed unit of no such kind."""
+    """Return a figure's unit and factor by the end of its name; None if the printed unit does not fit it."""
     printed = printed.strip()
     for ending, unit, factors in _KINDS:
         if name.endswith(ending) and printed in factors:

@@ -1,8 +1,9 @@
-"""What the clients of one pair of processes per rail printed, one rail after the other -> tables of the run as a whole.
+"""What one pair of processes per rail printed, one rail after the other -> tables of the run as a whole.
 
-``pair.sh`` prints each client's output behind a line ``# railyard: rail hsn0``. The tables at the same place of each
-rail are put together row by row: at once, bandwidths and rates are summed and the longest time counts; in turn,
-the worst of each counts. ``context["rails"]`` is how many rails that were. A text without such lines is one rail's.
+``pair.sh`` prints each client's output after a line ``# railyard: rail hsn0``. The rails' first tables are combined row
+by row, then their second tables, and so on. If the rails ran at once, bandwidths and rates are summed and the longest
+time counts. If they ran in turn, the worst of each counts. ``context["rails"]`` is the number of rails. A text without
+such lines is of one rail.
 """
 
 import re
@@ -12,19 +13,19 @@ from types import MappingProxyType
 
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
 
-_MOST_RAILS = 256  # no node has more, and each is read by itself
+_MOST_RAILS = 256  # no node has more, and each is read separately
 _HEAD = re.compile(r"^# railyard: rail (?P<device>\S{1,80})[ \t\r]*$", re.MULTILINE)
-# Columns that say how much was done: of several rails, the bytes of each are counted by the fewest.
+# Columns that say how much was done: with several rails, the smallest counts for each rail's bytes.
 _LEAST = frozenset({"repetitions", "iterations"})
 _SUMMED_UNITS = frozenset({"MB/s", "1/s"})
-#: What a tool itself counted: of several rails, the sum.
+#: What a tool itself counted: with several rails, the sum.
 _SUMMED_CONTEXT = ("bytes_sent", "bytes_received")
 
 
 def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Parsed:
-    """Return what ``read`` finds in each rail's part, its tables put together; ``worst`` where the rails ran in turn.
+    """Return what ``read`` finds in each rail's part, with combined tables; ``worst`` if the rails ran in turn.
 
-    A part that ``read`` refuses is a failure, with its rail and line; raises ParseError where it refuses all of them.
+    A part that ``read`` refuses is a failure, with its rail and line. Raises ParseError if it refuses all of them.
     """
     heads = list(_HEAD.finditer(text))
     if not heads:
@@ -35,7 +36,7 @@ def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Pars
     parts: list[Parsed] = []
     errors: list[ParseError] = []
     before = Parsed(remarks=tuple(_lines(text[: heads[0].start()], 1)))
-    lines, counted_to = 1, 0  # counted on from the head before: of a million heads each would else count all again
+    lines, counted_to = 1, 0  # counted from the head before: else each of a million heads would count all again
     for head, end in zip(heads, [*(each.start() for each in heads[1:]), len(text)], strict=True):
         lines += text.count("\n", counted_to, head.end())
         counted_to = head.end()
@@ -48,7 +49,7 @@ def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Pars
     if len(errors) == len(parts):
         raise errors[0]
     tables = _together([part.tables for part in parts], worst) if len(parts) > 1 else parts[0].tables
-    uneven = () if len({len(part.tables) for part in parts}) == 1 else (Remark(0, "the rails printed unlike tables"),)
+    uneven = () if len({len(part.tables) for part in parts}) == 1 else (Remark(0, "the rails' tables differ"),)
     return Parsed(
         tables,
         tuple(failure for part in parts for failure in part.failures) + uneven,
@@ -75,7 +76,7 @@ def _together(rails: Sequence[Sequence[Table]], worst: bool) -> tuple[Table, ...
 
 
 def _one(tables: Sequence[Table], worst: bool) -> Table:
-    """Return the rails' tables as one; where not all rails have the same rows it has none, and is not complete."""
+    """Return the rails' tables as one; it has no rows and is incomplete if the rails' rows differ."""
     first = tables[0]
     if any(other.columns != first.columns or other.units != first.units for other in tables):
         return replace(first, rows=(), complete=False)

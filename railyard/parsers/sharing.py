@@ -1,6 +1,6 @@
 """Output of railyard-sharing (``railyard/provision/programs/sharing.c``), as one typed table with one row.
 
-Columns: seconds of the same work while the other rank on its processor is asleep, receiving in the library's own way,
+Columns: seconds for the same work while the other rank on the processor is asleep, receiving in the library's own way,
 polling, or yielding. ``context``: ranks, processor, node.
 """
 
@@ -31,7 +31,7 @@ _EXPECTED = 'output of railyard-sharing: "# railyard-sharing 1: 2 ranks on proce
 def parse(text: str) -> Parsed:
     """Return the table, failures and remarks of one output of railyard-sharing.
 
-    Raises ParseError where the text has neither its heading nor a sentence of its own.
+    Raises ParseError if the text has neither its heading nor a sentence of its own.
     """
     heading: tuple[int, re.Match[str]] | None = None
     rows: list[tuple[float | int | None, ...]] = []

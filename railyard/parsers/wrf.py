@@ -1,15 +1,15 @@
-"""WRF 2 to 4: rsl.out, rsl.error or the console of wrf.exe, as typed tables.
+"""Output of WRF 2 to 4 (rsl.out, rsl.error or the console of wrf.exe), as typed tables.
 
-``parse`` returns one table a domain and a kind, in the order of their first lines: time (s), one row a line.
+``parse`` returns one table per domain and kind, in the order of their first lines: time (s), one row per line.
 ``context["kind"]`` is "main" (one step of the domain, its nests' steps included) or "writing" (a wrfout or restart
-file); ``context["domain"]`` is WRF's number of the domain, ``ranks`` what "Ntasks in X, ntasks in Y" multiply to.
-Other "Timing for" lines are in no table. Lines that stdout and stderr both brought are two rows, as they are printed.
+file); ``context["domain"]`` is WRF's number of the domain, ``ranks`` the product of "Ntasks in X, ntasks in Y". Other
+"Timing for" lines are in no table. A line that is in both stdout and stderr gives two rows.
 
-The first step and each radiation step take 2 to 10 times the others' time: a mean over all rows is no step's time.
-Source: frame/module_timing.F of 4.7.1, ``"Timing for ",A,": ",F10.5," elapsed seconds"`` (up to 3.x with a full
-stop); frame/module_integrate.F and share/mediation_integrate.F for what stands in the A.
+The first step and each radiation step take 2 to 10 times the others' time: a mean over all rows is not the time of any
+step. Source: frame/module_timing.F of 4.7.1, ``"Timing for ",A,": ",F10.5," elapsed seconds"`` (up to 3.x with a full
+stop); frame/module_integrate.F and share/mediation_integrate.F for the A.
 
-A table is complete where "SUCCESS COMPLETE WRF" follows its last row, and no row before is cut or left out.
+A table is complete if "SUCCESS COMPLETE WRF" follows its last row, and no row before is cut or missing.
 """
 
 import re
@@ -21,9 +21,9 @@ from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 
 TOOL = "wrf"
 
-# Timing for main (dt= 60.00): time 2001-10-25_00:01:12 on domain   1:    0.41142 elapsed seconds
-# Timing for Writing wrfout_d01_2001-10-25_03:00:00 for domain        1:    2.04553 elapsed seconds
-# F10.5 has always 5 decimals, so that a shorter value is a cut one; stars are printed from 10,000 s on.
+# Timing for main (dt= 60.00): time 2001-10-25_00:01:12 on domain   1:    0.41142 elapsed seconds Timing for Writing
+# wrfout_d01_2001-10-25_03:00:00 for domain        1:    2.04553 elapsed seconds F10.5 always has 5 decimals, so a
+# shorter value is cut; stars are printed from 10,000 s on.
 _ROW = re.compile(
     r"Timing for (?:main(?: \(dt= {0,8}[-0-9.*]{1,12}\))?: {1,8}time {1,8}\S{1,60} {1,8}on"
     r"|Writing {1,8}(?P<file>\S{1,300}) {1,8}for) {1,8}domain {1,12}(?P<domain>[0-9]{1,8}): {0,20}"
@@ -34,7 +34,7 @@ _SUCCESS = re.compile(r"(?:\A|[ :])wrf: SUCCESS COMPLETE WRF(?![A-Za-z0-9_])")
 _VERSION = re.compile(r"\bWRF(?:-[A-Za-z]{1,20})? V(?P<version>[0-9]\S{0,40}) MODEL\b")
 #  Ntasks in X            8 , ntasks in Y           14
 _TASKS = re.compile(r"Ntasks in X +(?P<x>[0-9]{1,8}) *, *ntasks in Y +(?P<y>[0-9]{1,8})\b")
-# What only WRF's programs print, where no step was timed yet.
+# Only WRF's programs print these; they are there even if no step was timed.
 _SIGNS = re.compile(
     r"^ *(?:taskid: +[0-9]{1,9} hostname: |starting wrf task +[0-9]|(?:d[0-9]{2} \S{1,40} +)?wrf: [a-zA-Z]|WRF V[0-9]"
     r"|Ntasks in X |-{10,20} FATAL CALLED -{10,20})"
@@ -43,7 +43,7 @@ _FATAL = re.compile(r"-{10,20} FATAL CALLED -{10,20}")
 _RULE = re.compile(r"^ *-{20,80} *$")
 _CRASH = re.compile(r"\bforrtl: (?:severe|error)|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TERM)\b|Fortran runtime error")
 _CRASH_ROOT = re.compile("SIG|ortr")  # every line of _CRASH holds one: forrtl, Fortran
-_FATAL_LINES = 8  # of one FATAL block at most, where its closing rule is missing
+_FATAL_LINES = 8  # of one FATAL block at most, if its closing rule is missing
 _EXPECTED = 'output of WRF: "Timing for main: …" or another line of wrf.exe'
 _OWN_WORDS = ("timing for ", "fatal called", "taskid:", "starting wrf task", "wrf: ", "wrf v", "ntasks in x")
 
@@ -61,7 +61,7 @@ class _Steps:
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one rsl file or console output of WRF.
 
-    A run that ended before its first timed step gives no table. Raises ParseError where the text is none of WRF's.
+    A run that ended before its first timed step gives no table. Raises ParseError if the text is not WRF's.
     """
     text = own_text(text, _OWN_WORDS, _EXPECTED)
     reader = _Reader()
@@ -71,7 +71,7 @@ def parse(text: str) -> Parsed:
 
 
 class _Reader:
-    """The state between lines: the tables so far, a row whose second half has not come, an open FATAL block."""
+    """The state between lines: the tables so far, a row that waits for its second half, an open FATAL block."""
 
     def __init__(self) -> None:
         self.tables: dict[tuple[int, str], _Steps] = {}
@@ -85,7 +85,7 @@ class _Reader:
         self.remarks: list[Remark] = []
 
     def read(self, line: Line) -> None:
-        """Read one line; the tests are ordered by what a debug log has most of: lines that say nothing here."""
+        """Read one line. The tests come in the order that suits a debug log: most of its lines mean nothing here."""
         text = line.text
         if self.begun and text and not text.isspace():
             self._wrapped(text)
@@ -93,7 +93,7 @@ class _Reader:
             self._timing(line)
         elif self.fatal or "FATAL CALLED" in text:
             self._fatal(line)
-        elif "---- ERROR" in text:  # of the namelist or an input; WRF counts these, and ends
+        elif "---- ERROR" in text:  # of the namelist or an input; WRF counts these and ends
             self.failures.append(Remark(line.number, text.strip()[:2000]))
         elif "WRF" in text or "wrf" in text or "asks in" in text or text[:7] == "taskid:":
             self._named(line)
@@ -105,7 +105,7 @@ class _Reader:
             self._remark(line)
 
     def parsed(self, text: str) -> Parsed:
-        """Return what was found, once every line was read."""
+        """Return what was found, after every line was read."""
         if self.begun:
             self._spoil(_kind(self.begun[1]))
         if not self.tables:
@@ -154,7 +154,7 @@ class _Reader:
             steps.spoiled |= kind in (None, one)
 
     def _fatal(self, line: Line) -> None:
-        """Read a line of a FATAL block: the call, file and line, the message, until a rule; "taskid" may fall in."""
+        """Read a line of a FATAL block: the call, file and line, the message, until a rule; "taskid" may be between."""
         if _FATAL.search(line.text[:2000]):
             self.fatal = _FATAL_LINES
             self.sign = self.sign or line.number
@@ -164,14 +164,14 @@ class _Reader:
             self.fatal = 0
             return
         self.sign = self.sign or line.number
-        self._succeeded(line)  # the fire model ends a whole run this way
+        self._succeeded(line)  # the fire model ends a complete run this way
         if line.text.strip() and not line.text.startswith("taskid:"):
             self._fatal_words(line)
 
     def _fatal_words(self, line: Line) -> None:
-        """Add a line to the open block's failure, so that who quotes one quotes its message too."""
+        """Add a line to the open block's failure, so that a quote of it has the message too."""
         said = " ".join(line.text[:2000].split())
-        if not self.fatal:  # its head was lost
+        if not self.fatal:  # its head is missing
             self.fatal = _FATAL_LINES
             self.failures.append(Remark(line.number, said))
             return

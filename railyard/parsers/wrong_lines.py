@@ -1,7 +1,7 @@
-"""Lines that say that something went wrong, in the output of any tool: each is a failure, whoever reads it.
+"""Lines that say that something went wrong, in the output of any tool: each is a failure, whichever parser reads it.
 
-A parser knows its tool's lines by their beginnings, and may take a message of a library for one of them. One that takes
-a row for numbers alone leaves out a row of another kind, and the table looks whole without it.
+A parser knows its tool's lines by their beginnings, and may take a library's message for one of them. A parser that
+accepts only numbers in a row skips any other row, and the table looks whole without it.
 """
 
 import re
@@ -14,7 +14,7 @@ from railyard.parsers.parsed import Parsed, Remark
 # A word of its own, also behind "name=" and in a box: "4194304  nan", "HPL_Tflops=nan", "| 15.3 | -inf |"
 _NOT_FINITE = re.compile(r"(?:\A|[\s=:|])[+-]?(?:nan|inf|infinity)(?=\Z|[\s|,])", re.IGNORECASE)
 _LONGEST = 1000  # no row of a tool is longer
-# "  1048576   1   47,78": whole numbers, then at least one with a comma for its point, and nothing else
+# "  1048576   1   47,78": whole numbers, then at least one with a comma as decimal point, and nothing else
 _COMMA_ROW = re.compile(
     r"\A\s{0,40}[0-9]{1,18}(?:\s{1,40}[0-9]{1,18}){0,3}(?:\s{1,40}[0-9]{1,15},[0-9]{1,6})+\s{0,40}\Z"
 )
@@ -22,15 +22,15 @@ _COMMA = "a comma in place of the decimal point, so that no row is read (set LC_
 
 
 def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
-    """Return what was read in a text, with a failure for each line that reports one, or has a value that is not finite.
+    """Return what was read in a text, with a failure for each line that reports one or has a value that is not finite.
 
-    Ports are left as they are: a fabric's own tool has other words for what is wrong.
+    Ports are not changed: a fabric's own tools have other words for errors.
     """
     if parsed.fabric and not parsed.tables:
         return parsed
     whole = cleaned(text)
     if not ("," in whole or _NOT_FINITE.search(whole) or failure_lines.ROOT.search(whole)):
-        return parsed  # most outputs: no line of theirs need be looked at
+        return parsed  # most outputs: no line has to be looked at
     known = {failure.line for failure in parsed.failures}
     found = {
         number: said
@@ -50,7 +50,7 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
 
 
 def _wrong(line: str, is_known: bool) -> str | None:
-    """Return what a line says that is wrong; None where it is sound, or known to be a failure for another reason."""
+    """Return what is wrong according to a line; None if nothing is, or if it is a known failure for another reason."""
     if "," in line and len(line) <= _LONGEST and _COMMA_ROW.match(line):
         return f"{_COMMA}{line.strip()}"
     if len(line) <= _LONGEST and _NOT_FINITE.search(line) and ("=" in line or any(map(str.isdigit, line))):

@@ -1,1 +1,1 @@
-"""What must be there before a run: MPI prefixes, Spack's environments, the virtual cluster, recordings."""
+"""Provides what a run needs: MPI prefixes, Spack's environments, the virtual cluster, recordings."""

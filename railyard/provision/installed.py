@@ -1,4 +1,4 @@
-"""Where a stack's launcher, variables and benchmarks are: installed by the site or built by Spack, in one form."""
+"""Where a stack's launcher, variables and benchmarks are, in one form for what the site installed and Spack built."""
 
 import os
 import re
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A stack as it is there. ``launcher`` is its mpirun, ``tools`` maps a tool to its executable or folder.
+    """An installed stack. ``launcher`` is its mpirun, ``tools`` maps a tool to its executable or folder.
 
-    ``prefix`` is the MPI library's, None where modules decide; ``built`` is the marker of what Spack built, if it did.
+    ``prefix`` is the MPI library's, None if modules decide; ``built`` is the marker of what Spack built, if it built
+    anything.
     """
 
     launcher: str
@@ -33,20 +34,20 @@ class Installed:
 
     @property
     def mpi_version(self) -> str | None:
-        """The version of the MPI that Spack linked the benchmarks to; None where the site installed them."""
+        """The version of the MPI that Spack linked the benchmarks to; None if the site installed them."""
         return None if self.built is None else self.built.mpi.partition("@")[2] or None
 
     @property
     def mpi_standard(self) -> str | None:
-        """The version of the MPI standard that the library's header states; None where no prefix or no header is."""
+        """The version of the MPI standard that the library's header states; None without a prefix or a header."""
         return None if self.prefix is None else _standard(self.prefix)
 
     def executable(self, tool: str, program: str = "", other: str = "") -> str:
         """Return the path of a tool's executable; ``program`` names one of a tool that is a folder of them.
 
-        It is sought below that folder: OSU has moved its programs between releases. ``other`` is what another release
-        calls it. A site may also name the program itself, where it needs no other of the tool. Raises SetupError where
-        it is not there, or there twice.
+        It is searched for below that folder: OSU has moved its programs between releases. ``other`` is its name in
+        another release. A site may also name the program itself, if it needs no other program of the tool. Raises
+        SetupError if the program is missing or is there twice.
         """
         if not program or (Path(self.tools[tool]).name == program and Path(self.tools[tool]).is_file()):
             return self.tools[tool]
@@ -63,7 +64,7 @@ class Installed:
 
 
 def installed(site: Site, stack: str) -> Installed:
-    """Return where a stack of this site is. Raises SetupError where it is not built, or not what was installed."""
+    """Return where a stack of this site is. Raises SetupError if it is not built or has changed since then."""
     entry = site.system.stacks[stack]
     environment = entry.environment(site.home)
     prefix = entry.path(entry.prefix, site.home) if entry.prefix else None
@@ -90,18 +91,18 @@ def installed(site: Site, stack: str) -> Installed:
 
 
 def mpi_of(site: Site, stack: str) -> Installed:
-    """Return the MPI that starts a stack's programs: itself, that of its build, or the stack that its entry names.
+    """Return the MPI that starts a stack's programs: its own, that of its build, or the stack that its entry names.
 
-    Raises SetupError as ``installed``.
+    Raises SetupError like ``installed``.
     """
     there, starter = installed(site, stack), site.system.starter(stack)
     return there if starter == stack or there.built is not None else installed(site, starter)
 
 
 def changed_files(site: Site, stack: str) -> tuple[str, ...]:
-    """Return which programs and MPI libraries that the site installed itself are others than in the run before.
+    """Return which programs and MPI libraries of the site's own installation have changed since the last run.
 
-    None of a stack that Spack or a package gives: those are held to what was installed.
+    Never those of a stack from Spack or a package: these must be as they were installed.
     """
     entry = site.system.stacks[stack]
     if entry.spack is not None or site.system.provider == "replay":
@@ -125,12 +126,12 @@ def _programs(tool: Path) -> list[Path]:
 
 @lru_cache(maxsize=64)
 def _changed_since(file: Path, paths: tuple[Path, ...]) -> tuple[str, ...]:
-    # Asked once a process: all tests of a run say the same.
+    # Asked once per process: all tests of a run have the same answer.
     return kept_files.changed_since(file, paths)
 
 
 def _listed_folders(prefix: str | None, tools: Mapping[str, str]) -> list[Path]:
-    """Return the folders, of a prefix and of tools, whose files were listed when they were installed."""
+    """Return the folders of a prefix and of tools whose files were listed at their installation."""
     paths = [Path(path) for path in (prefix, *tools.values()) if path]
     found = {parent for path in paths for parent in (path, *path.parents) if (parent / kept_files.FILE).is_file()}
     return sorted(found)
@@ -138,7 +139,7 @@ def _listed_folders(prefix: str | None, tools: Mapping[str, str]) -> list[Path]:
 
 @lru_cache(maxsize=64)
 def _why_changed(folder: Path) -> str | None:
-    # Asked once a process: hundreds of files, at each of several questions a test.
+    # Asked once per process: these are hundreds of files, and each test asks several times.
     return kept_files.changed(folder)
 
 
@@ -165,7 +166,7 @@ def request_of(site: Site, stack: str) -> "Request":
 
 
 def _built_as(site: Site) -> str:
-    """Return the system whose overlay, lock and builds count: the one that this is like, unless it has an overlay."""
+    """Return the system whose overlay, lock and builds count: the one in ``like``, unless this one has an overlay."""
     from railyard.provision.spack.overlay import overlay_file
 
     own, like = site.system.system, site.system.like
@@ -191,9 +192,9 @@ def _standard(prefix: str) -> str | None:
 
 
 def has_text(executable: str, text: str) -> bool:
-    """Return whether an executable's file holds a text, such as the name of an option; False where it cannot be read.
+    """Return whether an executable's file has a text, such as the name of an option; False if it cannot be read.
 
-    A benchmark need not run to say which options its release has.
+    So a benchmark does not have to run to show which options its release has.
     """
     try:
         return text.encode() in Path(executable).read_bytes()

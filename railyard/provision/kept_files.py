@@ -1,7 +1,7 @@
-"""What installed files were, by size, times and SHA-256, and which of them are others by now.
+"""What installed files were, by size, times and SHA-256, and which of them have changed.
 
-A file whose size and times are as they were is taken for unchanged; of any other the hash decides. The time of a file's
-last change of state (ctime) is asked too, since a copy may be given the modification time of what it replaces.
+A file with the same size and times counts as unchanged; for any other file the hash decides. The time of the last
+change of state (ctime) is one of them, since a copy may have the modification time of the file that it replaces.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from railyard.base.errors import SetupError
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.whole_file import write_whole
 
-#: The list of a folder's files, beside them.
+#: The list of a folder's files, in the same folder.
 FILE = "railyard-files.json"
 FORMAT = 1
 _PIECE = 1 << 20
@@ -23,7 +23,7 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """One file as it was: size in bytes, times in ns, hash of what it held."""
+    """One file as it was: size in bytes, times in ns, hash of its content."""
 
     path: str
     size: int
@@ -32,14 +32,14 @@ class KeptFile:
     sha256: str
 
     def why_changed(self, now: Path) -> str | None:
-        """Return what is another about the file that is there now; None where it is the same."""
+        """Return how the present file differs; None if it is the same."""
         try:
             found = now.stat()
             if (found.st_size, found.st_mtime_ns, found.st_ctime_ns) == (self.size, self.mtime_ns, self.ctime_ns):
                 return None
             if found.st_size != self.size:
                 return f"{self.size} bytes then, {found.st_size} now"
-            return None if digest(now) == self.sha256 else f"another content of the same {self.size} bytes"
+            return None if digest(now) == self.sha256 else f"different content of the same {self.size} bytes"
         except OSError as error:
             return (error.strerror or str(error)).lower()
 
@@ -50,13 +50,13 @@ class _Listing:
 
 
 def kept(path: str, now: Path) -> KeptFile:
-    """Return what a file is at this moment, under the name ``path``. Raises OSError where it cannot be read."""
+    """Return what a file is now, under the name ``path``. Raises OSError if it cannot be read."""
     found = now.stat()
     return KeptFile(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, digest(now))
 
 
 def digest(file: Path) -> str:
-    """Return the SHA-256 of a file's content, in hexadecimal. Raises OSError where it cannot be read."""
+    """Return the SHA-256 of a file's content, in hexadecimal. Raises OSError if it cannot be read."""
     made = hashlib.sha256()
     with file.open("rb") as stream:
         while piece := stream.read(_PIECE):
@@ -65,14 +65,14 @@ def digest(file: Path) -> str:
 
 
 def keep(folder: Path) -> None:
-    """Write the list of the programs and libraries of a folder that was just filled, links by what they lead to."""
+    """Write the list of the programs and libraries of a newly filled folder; for a link, its target counts."""
     write(folder / FILE, [kept(str(each.relative_to(folder)), each) for each in _programs_and_libraries(folder)])
 
 
 def changed(folder: Path) -> str | None:
-    """Return the first file of a folder that is not as it was listed, with what is another; None where all are.
+    """Return the first file of a folder that differs from the list, and how; None if none does.
 
-    None too without a list. Raises SetupError for one that cannot be read.
+    None too if there is no list. Raises SetupError for a list that cannot be read.
     """
     for each in read(folder / FILE) or ():
         why = each.why_changed(folder / each.path)
@@ -82,10 +82,10 @@ def changed(folder: Path) -> str | None:
 
 
 def changed_since(file: Path, paths: Iterable[Path]) -> tuple[str, ...]:
-    """Return which of a site's own files are others than when they were last looked at, and keep what they are now.
+    """Return which of a site's own files have changed since the last look, and keep what they are now.
 
-    Nobody tells when a site installs anew: so it is said once, and the first look says nothing. Files that are not
-    here, since only the nodes have them, are left out. Raises SetupError for a list that cannot be read.
+    A site may install again without notice. So a change is reported once, and the first look reports nothing. Files
+    that are only on the nodes are left out. Raises SetupError for a list that cannot be read.
     """
     before = {each.path: each for each in read(file) or ()}
     now: list[KeptFile] = []
@@ -102,7 +102,7 @@ def changed_since(file: Path, paths: Iterable[Path]) -> tuple[str, ...]:
 
 
 def read(file: Path) -> tuple[KeptFile, ...] | None:
-    """Return a list of files; None where there is none. Raises SetupError for one that cannot be read."""
+    """Return a list of files; None if there is none. Raises SetupError for one that cannot be read."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         return decode(_Listing, {"files": data["files"]}).files
@@ -113,7 +113,7 @@ def read(file: Path) -> tuple[KeptFile, ...] | None:
 
 
 def write(file: Path, files: Iterable[KeptFile]) -> None:
-    """Write a list in one step: it is there whole, or not at all."""
+    """Write a list in one step: it is there completely, or not at all."""
     write_whole(file, json.dumps({"format": FORMAT, "files": [encode(each) for each in files]}))
 
 

@@ -1,10 +1,11 @@
 """Makes the prefixes of the MPI stacks that come as packages: ``.stacks/<stack>`` with ``bin/`` and ``lib/``.
 
-The wheels `mpich` and `impi-rt` overwrite one another in one environment (libmpi.so.12, mpiexec, mpirun): so each has
-a prefix of its own, and none is in ``.venv``. A prefix is made beside its place and renamed into it: it is
-there whole, or not at all. What these packages hold finds its parts relative to itself, so that it may be renamed.
+In one environment, the wheels `mpich` and `impi-rt` would overwrite each other (libmpi.so.12, mpiexec, mpirun). So each
+has a prefix of its own, and none is in ``.venv``. A prefix is made beside its place and then renamed: it is there
+completely, or not at all. Programs in these packages find their parts relative to themselves, so a prefix may be
+renamed.
 
-To add one: a line in SOURCES, and for a wheel its ``requirements/stacks/<stack>.in``.
+To add one: write an entry in SOURCES, and for a wheel a ``requirements/stacks/<stack>.in``.
 """
 
 import hashlib
@@ -23,16 +24,17 @@ from types import MappingProxyType
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.locks import hold
 from railyard.base.paths import part
-from railyard.provision import kept_files, mpich_fortran
+from railyard.provision import kept_files, mpich_fortran, wheels
+from railyard.provision.wheels import last_line
 
-STAMP = "railyard-stamp"  # in each prefix: the key of what it was made from
+STAMP = "railyard-stamp"  # in each prefix: a digest of what it was made from
 
-# Open MPI takes "called by an absolute path" for `--prefix` of that path, and would start <prefix>/bin/orted on the
-# other nodes (seen with Debian's 4.1.4 and a symbolic link): so its mpirun is called by its own path.
+# If Open MPI is called by an absolute path, it takes that path as `--prefix` and would start <prefix>/bin/orted on the
+# other nodes (seen with Debian's 4.1.4 and a symbolic link). So its mpirun is called by its own path.
 CALL_OF_THE_SYSTEMS = '#!/bin/sh\nexec {target} "$@"\n'
 
-# Asks a libmpi for MPI_Get_library_version, which the standard allows before MPI_Init. In a process of its own, since
-# a library that is broken may end it.
+# Calls MPI_Get_library_version of a libmpi; the standard allows this before MPI_Init. It runs in a process of its own,
+# since a broken library may end it.
 VERSION_PROBE = """
 import ctypes, sys
 text, length = ctypes.create_string_buffer(8192), ctypes.c_int()
@@ -46,10 +48,10 @@ sys.exit(code)
 class Source:
     """Where a stack's prefix comes from: a hashed lock of wheels, files of the system's packages, or both.
 
-    ``system_files`` maps a path in the prefix to the system's own, with ``{machine}`` left open; one that is in
-    ``bin/`` gets a script that calls it, any other a symbolic link. ``optional_files`` are those that come with
-    another package (compilers), taken where they are there. ``library`` is its libmpi in the prefix. ``compiles``: its
-    mpicc makes Railyard's own programs (``railyard.provision.programs``) in its ``bin/``.
+    ``system_files`` maps a path in the prefix to the system's own file, with ``{machine}`` left open. A path in
+    ``bin/`` becomes a script that calls the file, any other path a symbolic link. ``optional_files`` come with another
+    package (compilers) and are used if they are there. ``library`` is the libmpi in the prefix. ``compiles``: its mpicc
+    compiles Railyard's own programs (``railyard.provision.programs``) into its ``bin/``.
     """
 
     what: str
@@ -60,7 +62,7 @@ class Source:
     compiles: bool = False
 
 
-#: Where the locks of wheels stand.
+#: Where the locks of wheels are.
 LOCKS = "requirements/stacks"
 
 SOURCES: Mapping[str, Source] = MappingProxyType(
@@ -73,7 +75,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
                 "bin/NPopenmpi": "/usr/bin/NPopenmpi",
                 "lib/libmpi.so.40": "/usr/lib/{machine}-linux-gnu/libmpi.so.40",
             },
-            # What Spack asks of an external MPI (libopenmpi-dev): never /usr itself, whose mpicc may be another MPI's.
+            # What Spack needs of an external MPI (libopenmpi-dev). It must not be /usr itself: its mpicc may be another
+            # MPI's.
             optional_files={
                 **{
                     f"bin/{name}": f"/usr/bin/{name}.openmpi"
@@ -103,7 +106,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One prefix as it is: ``missing`` is None where it is whole and of the present lock, else the reason."""
+    """The state of one prefix: ``missing`` is None if it is complete and from the present lock, else the reason."""
 
     stack: str
     prefix: Path
@@ -113,9 +116,9 @@ class Status:
 
 
 def status(home: Path, stack: str) -> Status:
-    """Return what is there of a stack's prefix, with the first line that its library says of itself.
+    """Return the state of a stack's prefix, with the first line of its library's version.
 
-    Raises RailyardError for a stack that no package gives.
+    Raises RailyardError for a stack that no package provides.
     """
     source, prefix = _source(stack), prefix_of(home, stack)
     missing = why_missing(home, stack)
@@ -131,7 +134,7 @@ def prefix_of(home: Path, stack: str) -> Path:
 
 
 def why_missing(home: Path, stack: str) -> str | None:
-    """Return None where the prefix is whole and of the present lock, else the reason why it is not."""
+    """Return None if the prefix is complete and from the present lock, else the reason why it is not."""
     source, prefix = _source(stack), prefix_of(home, stack)
     if not prefix.is_dir():
         return "not installed"
@@ -140,18 +143,18 @@ def why_missing(home: Path, stack: str) -> str | None:
     except OSError:
         return f"not made by railyard (it has no {STAMP})"
     if made_from != _key(home, stack, source):
-        return "made from another lock, or other files of the system, than the present ones"
+        return "made from another lock or other system files than the present ones"
     if not (prefix / source.library).exists():
-        return f"{source.library} is not there any more"
+        return f"{source.library} is missing"
     return kept_files.changed(prefix)
 
 
 def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
-    """Make a stack's prefix; return False where it is there already and nothing was done.
+    """Make a stack's prefix; return False if it is already there and nothing was done.
 
-    ``say`` is given one line before what takes time. Of two at once the second waits.
+    ``say`` gets one line before anything that takes time. If two processes do this at once, the second one waits.
 
-    Raises RailyardError for a stack that no package gives, SetupError where the packages are not to be had.
+    Raises RailyardError for a stack that no package provides, SetupError if the packages cannot be had.
     """
     source, prefix = _source(stack), prefix_of(home, stack)
     if why_missing(home, stack) is None:
@@ -169,9 +172,9 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
         _remove_leftovers(prefix.parent)
         partial = Path(tempfile.mkdtemp(prefix=f".{stack}.partial-", dir=prefix.parent))
         try:
-            partial.chmod(0o755)  # mkdtemp makes it private, yet other accounts may run jobs from here
+            partial.chmod(0o755)  # mkdtemp makes it private, but other accounts may run jobs from here
             if source.lock is not None:
-                _install_wheels(_lock(home, source.lock), partial)
+                wheels.install(_lock(home, source.lock), partial)
             _point_at_system(stack, source, partial)
             mpich_fortran.complete(partial)
             (partial / STAMP).write_text(_key(home, stack, source) + "\n", encoding="utf-8")
@@ -194,7 +197,7 @@ def library_version(library: Path) -> str:
     )
     if answer.returncode != 0 or not answer.stdout.strip():
         raise SetupError(
-            f"{library}: MPI_Get_library_version could not be asked ({_last_line(answer.stderr)}); "
+            f"{library}: MPI_Get_library_version could not be called ({last_line(answer.stderr)}); "
             f"remove {library.parents[1]} and type: railyard stacks install"
         )
     return answer.stdout
@@ -212,7 +215,7 @@ def _lock(home: Path, name: str) -> Path:
 
 
 def _key(home: Path, stack: str, source: Source) -> str:
-    """Return a digest of what a prefix is made from: its lock, and the list of the system's files."""
+    """Return a digest of what a prefix is made from: its lock and the list of system files."""
     files = _system_files(source)
     listed = repr(sorted(files.items())).encode() if files else b""
     if source.lock is None:
@@ -223,13 +226,13 @@ def _key(home: Path, stack: str, source: Source) -> str:
     except OSError as error:
         raise SetupError(
             f"{lock}: cannot be read ({error.strerror}), expected the lock of the stack {stack}; "
-            "put it back from Railyard's own, or install Railyard again"
+            "restore it from Railyard's own copy, or install Railyard again"
         ) from None
 
 
 @contextmanager
 def _one_at_a_time(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the folder of the prefixes; the lock ends with the process, so that none is left behind."""
+    """Lock the folder of the prefixes; the lock ends with the process, so none is left behind."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -240,23 +243,10 @@ def _one_at_a_time(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what killed installations left; the folder's lock is held, so nobody is at work there."""
+    """Remove what killed installations left; the folder's lock is held, so nobody else works there."""
     for pattern in (".*.partial-*", ".*.old-*"):
         for leftover in folder.glob(pattern):
             shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _install_wheels(lock: Path, prefix: Path) -> None:
-    """Unpack the wheels of a lock into a prefix: only what it names, each file held against its hash."""
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-input"]
-    command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--ignore-installed", "--no-compile"]
-    command += ["--prefix", str(prefix), "--requirement", str(lock)]
-    answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if answer.returncode != 0:
-        raise SetupError(
-            f"{lock}: pip could not install it: {_last_line(answer.stderr)}; the whole of it is said by: "
-            f"{sys.executable} -m pip download --no-deps --require-hashes --dest {tempfile.gettempdir()} -r {lock}"
-        )
 
 
 def _system_files(source: Source) -> dict[str, str]:
@@ -269,7 +259,7 @@ def _system_files(source: Source) -> dict[str, str]:
 
 
 def _point_at_system(stack: str, source: Source, prefix: Path) -> None:
-    """Fill a prefix with scripts and links to the system's own files. Raises SetupError where one is not there."""
+    """Fill a prefix with scripts and links to the system's own files. Raises SetupError if one is not there."""
     for name, target in _system_files(source).items():
         if not Path(target).exists():
             raise SetupError(f"the stack {stack} needs {target}, which is not there; type: make needs")
@@ -283,7 +273,7 @@ def _point_at_system(stack: str, source: Source, prefix: Path) -> None:
 
 
 def _put_in_place(partial: Path, prefix: Path) -> None:
-    """Rename a whole prefix into its place. An older one is renamed aside first, since rename replaces no folder."""
+    """Rename a complete prefix to its place. An older one is moved first, since rename does not replace a folder."""
     if prefix.exists():
         aside = Path(tempfile.mkdtemp(prefix=f".{prefix.name}.old-", dir=prefix.parent))
         prefix.rename(aside / prefix.name)
@@ -291,9 +281,3 @@ def _put_in_place(partial: Path, prefix: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
     else:
         partial.rename(prefix)
-
-
-def _last_line(text: str) -> str:
-    """Return the last line that says something: where pip and the interpreter put the reason."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"

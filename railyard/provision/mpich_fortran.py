@@ -1,9 +1,9 @@
-"""A Fortran layer for the wheel `mpich`, which is built without one: Debian's, over the wheel's own libmpi.
+"""A Fortran layer for the wheel `mpich`, which has none: Debian's library over the wheel's own libmpi.
 
-MPICH's Fortran library turns each call into the C call of the same name, and between releases that share libmpi.so.12
-the names, handles and constants are the same (MPICH ABI Compatibility Initiative, from 3.1 on). Tried: the library of
-4.0.2 over the libmpi of 5.0.2. Three of its calls, PMPIX_Delete_error_…, have another name in 5: a program that makes
-them ends in a symbol lookup error, and the linker is told not to mind.
+MPICH's Fortran library turns each call into the C call of the same name. Releases that share libmpi.so.12 have the same
+names, handles and constants (MPICH ABI Compatibility Initiative, from 3.1 on). Tried: the library of 4.0.2 over the
+libmpi of 5.0.2. Three of its calls, PMPIX_Delete_error_…, have another name in 5: a program that makes them ends with a
+symbol lookup error. An option tells the linker to accept them.
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,19 @@ from pathlib import Path
 from types import MappingProxyType
 
 _LIBRARY = "lib/libmpichfort.so.12"
+#: What `use mpi` reads, as NPB does: the module, and those that it uses itself.
+_MODULES = ("mpi", "mpi_base", "mpi_constants", "mpi_sizeofs")
 #: Paths in a prefix, and the system's own (Debian's libmpich-dev).
 FILES: Mapping[str, str] = MappingProxyType(
     {
         _LIBRARY: "/usr/lib/{machine}-linux-gnu/libmpichfort.so.12",
         "include/mpif.h": "/usr/include/{machine}-linux-gnu/mpich/mpif.h",
+        **{f"include/{name}.mod": f"/usr/include/{{machine}}-linux-gnu/mpich/{name}.mod" for name in _MODULES},
     }
 )
-# Debian's name of libmpi, which its Fortran library asks the loader for: the wheel's must answer, never /usr's. So the
-# program's own search path must hold for its libraries' needs too, which RPATH does and RUNPATH does not.
-# Spack's recipe of NPB asks an MPI called mpich for a libmpich.so.
+# Debian's Fortran library asks the loader for libmpi by Debian's name: the loader must find the wheel's, never /usr's.
+# So the program's search path must also apply to its libraries, as RPATH does and RUNPATH does not. Spack's recipe for
+# NPB expects a libmpich.so from an MPI called mpich.
 _LINKS = {
     "lib/libmpich.so.12": "libmpi.so.12",
     "lib/libmpich.so": "libmpi.so.12",
@@ -37,7 +40,7 @@ exec $show "${MPICH_FC:-gfortran}" "$@" "-I$prefix/include" "-L$prefix/lib" \\
 
 
 def complete(prefix: Path) -> None:
-    """Add the wrappers of the compiler and the names that they link, to a prefix that has both of FILES."""
+    """Add the compiler wrappers, and the names that they link, to a prefix that has both of FILES."""
     if not all((prefix / name).exists() for name in FILES):
         return
     for name, target in _LINKS.items():

@@ -1,1 +1,1 @@
-"""The stored record, and all that is made of records."""
+"""The stored record, and everything that is made from records."""

@@ -1,4 +1,4 @@
-"""Conditions in records: what nodes showed, and where they differ from what the sources of references state."""
+"""Conditions in records: what nodes showed, and where that differs from what the sources of references state."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,15 +8,15 @@ from railyard.results.record.form import ConditionRecord, Record
 from railyard.site import conditions
 from railyard.site.conditions import Seen
 
-HEADING = "Other conditions than those of the references (they decide nothing)"
+HEADING = "Conditions that differ from those of the references (they decide nothing)"
 _MOST_REFERENCES, _MOST_NODES = 2, 4
 
 
 def sentences(records: Iterable[Record]) -> tuple[str, ...]:
-    """Return a sentence for each group of nodes that differs from references, whatever number of tests shows it.
+    """Return one sentence for each group of nodes that differs from references, however many tests show it.
 
     ``the references edr-bw and edr-lat were taken with turbo on and smt off; n1 and n2 have turbo off and smt on``.
-    Nothing where they are alike, or where either side is not known.
+    Nothing if they are alike, or if one side is unknown.
     """
     return told([condition for record in records for condition in record.conditions])
 
@@ -37,9 +37,9 @@ def told(found: Sequence[ConditionRecord]) -> tuple[str, ...]:
 
 
 def seen_nodes(record: Record) -> Iterator[Seen]:
-    """Yield what each group of nodes of a measurement showed; of its devices those alone that the run was to use.
+    """Yield what each group of nodes of a measurement showed; only those devices that the run was to use.
 
-    Nothing of a replay or a rehearsal, whose nodes are this machine.
+    Nothing for a replay or a rehearsal, whose only node is this machine.
     """
     if record.no_measurement is not None:
         return
@@ -52,7 +52,7 @@ def seen_nodes(record: Record) -> Iterator[Seen]:
 
 
 def shown(name: str, text: str) -> str:
-    """Return what a source states as it is shown: on or off in one word, all else as the source has it."""
+    """Return what a source states, as it is shown: on or off in one word, everything else as in the source."""
     known = conditions.read(name, text)
     return known[0] if len(known) == 1 and known[0] in ("on", "off") else one_line(text)
 
@@ -72,6 +72,6 @@ def _sentence(entries: Sequence[str], nodes: Sequence[str], differences: Sequenc
 
 
 def _some(names: Sequence[str], most: int) -> str:
-    """Return so many of the names, and how many more there are."""
+    """Return the first names, at most ``most``, and how many more there are."""
     more = [f"{len(names) - most} more"] if len(names) > most else []
     return listing([*names[:most], *more])

@@ -1,4 +1,4 @@
-"""What each fabric of a system gives for its price: MB/s and us, from a run's records or from the references."""
+"""What each fabric of a system gives for its price, in MB/s and us, from a run's records or from the references."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,13 +12,13 @@ from railyard.site.references.model import ANY, BAD_CASE
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
-#: What is known at each place: metric, and both ends of its figure, which are one where no range is printed.
+#: The known figures at each place: the metric and both ends of its figure, which are equal if no range is printed.
 _Figure = tuple[str, tuple[float, float]]
 _Figures = Mapping[TestId, Sequence[_Figure]]
 
 
 def costs_of_run(system: System, records: Iterable[Record]) -> tuple[CostRecord, ...]:
-    """Return the priced fabrics with what a run measured over them, cheapest first; () where nothing is priced."""
+    """Return the fabrics that have a price, with what a run measured over them, cheapest first; () if none has one."""
     found: dict[TestId, list[_Figure]] = {}
     for record in records:
         if record.system != system.system or record.state not in ("pass", "report-only"):
@@ -26,7 +26,7 @@ def costs_of_run(system: System, records: Iterable[Record]) -> tuple[CostRecord,
         for curve in record.curves:
             if _counts(record.benchmark, curve.metric):
                 known = [value for at, value in zip(curve.sizes, curve.values, strict=True) if at not in curve.computed]
-                if not known:  # a replay's, and nobody's
+                if not known:  # a replay's, which no source printed
                     continue
                 best = max(known) if curve.metric == BANDWIDTH else min(known)
                 found.setdefault(TestId(record.fabric, record.stack, record.rails), []).append(
@@ -36,7 +36,7 @@ def costs_of_run(system: System, records: Iterable[Record]) -> tuple[CostRecord,
 
 
 def costs_of_references(references: References) -> tuple[CostRecord, ...]:
-    """Return the priced fabrics with the figures of their references, cheapest first; () where nothing is priced."""
+    """Return the fabrics that have a price, with their references' figures, cheapest first; () if none has one."""
     found: dict[TestId, list[_Figure]] = {}
     for entry in references.entries:
         if entry.kind == BAD_CASE or not any(_counts(name, entry.metric) for name in entry.benchmark):
@@ -106,9 +106,9 @@ def _costs(system: System, found: _Figures) -> tuple[CostRecord, ...]:
 
 
 def best_for(costs: Sequence[CostRecord], nodes: int) -> tuple[CostRecord, ...]:
-    """Return what is worth its money at a size of cluster: nothing that costs no more is both faster and quicker.
+    """Return what is worth its money at this size of cluster: nothing as cheap has more bandwidth and less latency.
 
-    Where several currencies stand side by side none can be told from another, and all are returned.
+    Prices in several currencies cannot be compared, so then all rows are returned.
     """
     there = [row for row in costs if (row.nodes_from or 1) <= nodes and (row.nodes_to is None or nodes <= row.nodes_to)]
     return tuple(row for row in there if not any(_beats(other, row) for other in there if other is not row))
@@ -124,5 +124,5 @@ def _beats(one: CostRecord, other: CostRecord) -> bool:
 
 
 def _merits(row: CostRecord) -> tuple[float, float]:
-    """Return bandwidth and the inverse of latency (of a range its middle); what was not measured is worth nothing."""
+    """Return bandwidth and the inverse of latency (the middle of a range); what was not measured is worth nothing."""
     return row.bandwidth_mb_s or 0.0, 1 / row.latency_middle_us if row.latency_middle_us else 0.0

@@ -1,4 +1,4 @@
-"""Records as one table of CSV, for a spreadsheet and other programs: the same columns in reports and exports."""
+"""Records as one CSV table, for spreadsheets and other programs; reports and exports have the same columns."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ from railyard.base.clean_text import one_line
 from railyard.results.record.form import Record
 from railyard.results.report.summary import row
 
-#: What the row is of; one number with its unit; how its test stands.
+#: What the row is about; one number with its unit; the state of its test.
 HEADS = (
     *("run", "time", "system", "fabric", "stack", "rails", "policy", "benchmark", "case", "state", "nodes", "replayed"),
     *("kind", "name", "size_bytes", "value", "unit"),
@@ -20,11 +20,11 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def csv_text(records: Sequence[Record]) -> str:
-    """Return the table with its head: a row a key figure (kind ``figure``) and a row a point of each curve (``curve``).
+    """Return the table with its head: a row per key figure (kind ``figure``) and per point of each curve (``curve``).
 
-    A test without any has one row with its state. Numbers are whole, with a point; what is not known is empty. A text
-    that a spreadsheet would take for a formula has an apostrophe before it. ``computed`` is yes for a number that was
-    made for a replay and that no source printed.
+    A test without figures has one row with its state. Numbers have all digits and a decimal point; what is unknown is
+    empty. A text that a spreadsheet would take for a formula has an apostrophe before it. ``computed`` is yes for a
+    number that was computed for a replay and that no source printed.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -56,7 +56,7 @@ def _numbers(record: Record) -> Iterator[list[str]]:
 
 
 def guarded(text: str) -> str:
-    """Return a cell's text, with an apostrophe before one that a spreadsheet would run; a number stays itself."""
+    """Return a cell's text, with an apostrophe before a text that a spreadsheet would run; a number stays as it is."""
     if not text.startswith(_FORMULA):
         return text
     try:

@@ -1,4 +1,4 @@
-"""The dashboard of Grafana that shows what `railyard export prometheus` writes: a file beside this module, as it is."""
+"""The Grafana dashboard that shows what `railyard export prometheus` writes: a file beside this module, unchanged."""
 
 from railyard.base.paths import packaged_text
 
@@ -6,5 +6,5 @@ FILE = "results/grafana.json"
 
 
 def dashboard_text() -> str:
-    """Return the dashboard as JSON, to be imported by Grafana or laid into a folder that it is provisioned from."""
+    """Return the dashboard as JSON, for Grafana to import, or for a folder from which Grafana is provisioned."""
     return packaged_text(FILE)

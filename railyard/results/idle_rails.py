@@ -1,4 +1,4 @@
-"""Which of several rails idled on every node: what such a run shows is not what so many rails do."""
+"""Which of several rails idled on every node: such a run does not show what that number of rails can do."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -9,7 +9,7 @@ from railyard.results.record.form import Record
 
 
 class Carried(Protocol):
-    """What one device of a node carried, of a path proof or of its record; ``share`` of the node's meant bytes."""
+    """What one device of a node carried, in a path proof or its record; ``share`` is of its node's intended bytes."""
 
     @property
     def device(self) -> str: ...
@@ -20,7 +20,7 @@ class Carried(Protocol):
 
 
 def on_every_node(nodes: Iterable[Iterable[Carried]]) -> tuple[str, ...]:
-    """Return the meant rails that carried under 5 % of every node's bytes; () of one rail, or where it is not known."""
+    """Return the intended rails that carried under 5 % of every node's bytes; () for one rail, or if it is unknown."""
     shares = [{rail.device: rail.share for rail in rails if rail.meant} for rails in nodes]
     if not shares or len(shares[0]) < 2:
         return ()
@@ -33,13 +33,14 @@ def idle(record: Record) -> tuple[str, ...]:
 
 
 def remark(name: str, records: Sequence[Record]) -> str | None:
-    """Return the sentence of a side, such as "A", whose runs left rails idle; None where all were used."""
+    """Return the sentence on a side, such as "A", whose runs left rails idle; None if all were used."""
     found = [rails for record in records if (rails := idle(record))]
     if not found:
         return None
     named = listing(sorted({one for each in found for one in each}))
     return (
-        f"on {name} {named} idled in {len(found)} of {len(records)} runs, on every node: their figures are of the rest"
+        f"on {name} {named} idled in {len(found)} of {len(records)} runs, on every node: "
+        "their figures are those of the other rails"
     )
 
 

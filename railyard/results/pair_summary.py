@@ -1,6 +1,6 @@
-"""What rows of pairs come to: by leaf switch and by node, with the worst pairs; and the record that has it. Pure.
+"""Summarises rows of pairs: by leaf switch and by node, with the worst pairs; and makes the record of it. Pure.
 
-numpy is imported where it is used: a page or a list of runs needs none of it.
+numpy is imported only where it is used: a page or a list of runs does not need it.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSample, P
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: More groups than these make a map whose fields nobody can tell apart, and a record of megabytes.
+#: With more groups than this, nobody can tell the fields of the map apart, and the record has megabytes.
 MOST_GROUPS = 256
-#: Where leaves are not known, or too many, neighbours share so many groups.
+#: If leaves are unknown or too many, neighbouring nodes share groups, this many of them.
 BLOCKS = 128
 WORST_PAIRS = 50
-#: Of a node that stands at no known leaf switch.
+#: For a node at no known leaf switch.
 NO_LEAF = "no known leaf"
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Pairs as a record has them, and the file of their rows where they lie in one: write it before the record."""
+    """Pairs as a record has them, and the file of their rows, if there is one: write the file before the record."""
 
     record: PairsRecord
     file: Packed | None = None
@@ -41,10 +41,10 @@ def of_rows(
     expected: float | None = None,
     sample: PairsSample | None = None,
 ) -> Recorded:
-    """Return the record of pairs whose rows lie in a file, and that file.
+    """Return the record of pairs whose rows are in a file, and that file.
 
-    ``rows`` have places in ``nodes`` and in ``steps``; ``leaves`` has the leaf switch of each node, () where it is not
-    known. ``expected`` is what a pair must give, MB/s; ``size`` is a message's, bytes.
+    ``rows`` have indices into ``nodes`` and ``steps``; ``leaves`` has the leaf switch of each node, () if unknown.
+    ``expected`` is the bandwidth that a pair must reach, MB/s; ``size`` is the message size, bytes.
     """
     file = packed(len(nodes), rows, steps)
     again = sorted((row for row in rows if row.step), key=_slower)
@@ -64,12 +64,12 @@ def of_rows(
 
 
 def leaf_names(nodes: Sequence[str], leaf_of: "Mapping[str, str]") -> tuple[str, ...]:
-    """Return the leaf switch of each node (``site.topology.Leaves``), () where none is known."""
+    """Return the leaf switch of each node (``site.topology.Leaves``), () if none is known."""
     return tuple(leaf_of.get(label(node), NO_LEAF) for node in nodes) if leaf_of else ()
 
 
 def groups_of(nodes: Sequence[str], leaves: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...], bool]:
-    """Return the groups' names, each node's group, and whether groups are leaf switches; else blocks of neighbours."""
+    """Return the groups' names, each node's group, and whether groups are leaf switches, not blocks of neighbours."""
     names = tuple(dict.fromkeys(leaves))
     if names and len(names) <= MOST_GROUPS:
         places = {name: place for place, name in enumerate(names)}
@@ -83,7 +83,7 @@ def groups_of(nodes: Sequence[str], leaves: Sequence[str]) -> tuple[tuple[str, .
 
 
 def rows_of_matrix(values: Sequence[Sequence[float | None]]) -> tuple[Row, ...]:
-    """Return the rows of a record's matrix, a pair a row; of pairs within a node there are none."""
+    """Return the rows of a record's matrix, one per pair; pairs within a node have no row."""
     return tuple(
         Row(0, 1, first, second, values[first][second], values[second][first], None)
         for first in range(len(values))
@@ -93,7 +93,7 @@ def rows_of_matrix(values: Sequence[Sequence[float | None]]) -> tuple[Row, ...]:
 
 
 def summary(nodes: Sequence[str], rows: Sequence[Row], leaves: Sequence[str] = ()) -> PairsSummary:
-    """Return what the rows come to. Of a pair that a step repeats its median counts, of several steps the best."""
+    """Return the summary of rows. If a step repeats a pair, the median counts; of several steps, the best counts."""
     import numpy as np
 
     count = len(nodes)
@@ -119,7 +119,7 @@ def summary(nodes: Sequence[str], rows: Sequence[Row], leaves: Sequence[str] = (
 
 
 def _directed(rows: Sequence[Row], count: int) -> "tuple[Any, Any, Any]":
-    """Return sender, receiver and MB/s of each direction that was measured, once: as ``summary`` says."""
+    """Return sender, receiver and MB/s of each measured direction, once, by the rule of ``summary``."""
     import numpy as np
 
     if not rows:
@@ -139,7 +139,7 @@ def _directed(rows: Sequence[Row], count: int) -> "tuple[Any, Any, Any]":
 
 
 def _by_key(keys: Any, values: Any) -> "tuple[Any, Any, Any]":
-    """Return each key once, rising, with the least and the median of its values."""
+    """Return each key once, in rising order, with the least and the median of its values."""
     import numpy as np
 
     order = np.lexsort((values, keys))
@@ -163,7 +163,7 @@ def _line(count: int, places: Any, values: Any) -> tuple[float | None, ...]:
 
 
 def _rounded(value: float) -> float:
-    """Return a figure with six digits: a map is read by its colours, and the rows have all digits."""
+    """Return a figure with six digits: that is enough for the colours of a map, and the rows have all digits."""
     return float(f"{value:.6g}")
 
 

@@ -1,7 +1,7 @@
 """The newest result of each test, and the sick parts, as a file for Prometheus's node exporter (text file collector).
 
-Nothing is sent: the node exporter of this machine reads the file when it is asked. The official client library writes
-it, whole or not at all.
+Nothing is sent: the node exporter of this machine reads the file on request. The official client library writes it,
+completely or not at all.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from railyard.results.store.verify import is_of_the_future
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-#: The suffix that the collector looks for; it passes over every other file.
+#: The suffix that the collector looks for; it ignores every other file.
 SUFFIX = ".prom"
-#: What tells one test from another, and is a label of every sample.
+#: What identifies a test; these are labels of every sample.
 TEST_LABELS = ("system", "fabric", "stack", "rails", "policy", "benchmark", "case")
 FIGURE, STATE, TIME, EXPORTED = (
     "railyard_figure",
@@ -30,7 +30,7 @@ FIGURE, STATE, TIME, EXPORTED = (
     "railyard_test_time_seconds",
     "railyard_export_time_seconds",
 )
-#: What tells one sick part from another.
+#: What identifies a sick part.
 PART_LABELS = ("system", "node", "kind", "part", "confidence", "class")
 SUSPECT, FIRST_SEEN, LAST_SEEN = (
     "railyard_suspect",
@@ -40,21 +40,21 @@ SUSPECT, FIRST_SEEN, LAST_SEEN = (
 
 
 def newest(records: Sequence[Record], now: datetime) -> tuple[Record, ...]:
-    """Return the newest record of each test that was measured; of its newest run a failure, before a later pass.
+    """Return the newest record of each measured test; if its newest run has a failure and a later pass, the failure.
 
-    One that a wrong clock dated after ``now`` is left out: it would hide every later run.
+    A record that a wrong clock dated after ``now`` is left out: it would hide every later run.
     """
     measured = [one for one in records if one.no_measurement is None and not is_of_the_future(one, now)]
     return tuple(history.newest for history in histories(measured))
 
 
 def registry_of(records: Sequence[Record], now: datetime, sick: Sequence[SickPart] = ()) -> "CollectorRegistry":
-    """Return the samples of these records, one a test: figures, state, when it was recorded; and when this was made.
+    """Return the samples of these records, per test: figures, state, time of the record; and the time of this export.
 
-    A test has a sample of each state, 1 for the one that it is in. The age of a result is no sample, since it would
-    stand still in the file: it is ``time() - railyard_test_time_seconds``. A sick part has a sample that is 1, and when
-    it was blamed first and last; one that passed since has none. Raises SetupError where the client library is not
-    installed.
+    A test has a sample of each state, 1 for the one that it is in. The age of a result is not a sample, since it would
+    not grow in the file: compute it as ``time() - railyard_test_time_seconds``. A sick part has a sample that is 1, and
+    the times when it was blamed first and last; a part that passed since has none. Raises SetupError if the client
+    library is not installed.
     """
     gauge, registry = _library()
     figures = gauge(
@@ -78,7 +78,7 @@ def registry_of(records: Sequence[Record], now: datetime, sick: Sequence[SickPar
 
 def _add_parts(gauge: Any, registry: "CollectorRegistry", sick: Sequence[SickPart]) -> None:
     suspects = gauge(
-        SUSPECT, "A part that failed tests blame, and that did not pass since", PART_LABELS, registry=registry
+        SUSPECT, "A part that failed tests blame, and that has not passed since", PART_LABELS, registry=registry
     )
     first = gauge(FIRST_SEEN, "When the part was blamed first, since the epoch", PART_LABELS, registry=registry)
     last = gauge(LAST_SEEN, "When the part was blamed last, since the epoch", PART_LABELS, registry=registry)
@@ -96,7 +96,7 @@ def _add_parts(gauge: Any, registry: "CollectorRegistry", sick: Sequence[SickPar
 
 
 def _nodes(part: SickPart) -> str:
-    """Return a part's node, or ``n1-n2`` of a pair; of a leaf and an up-link its nodes, where it has no name."""
+    """Return a part's node, or ``n1-n2`` of a pair; for a leaf or an up-link without a name, its nodes."""
     if part.kind in ("leaf", "up-link"):
         return "" if part.part else folded(part.nodes)
     return "-".join(part.nodes)
@@ -111,9 +111,9 @@ def text_of(registry: "CollectorRegistry") -> str:
 
 
 def write(path: Path, registry: "CollectorRegistry") -> None:
-    """Write the samples whole or not at all: the collector never reads half a file.
+    """Write the samples completely or not at all: the collector never reads half a file.
 
-    Raises RailyardError for a name that the collector passes over, SetupError where the file cannot be written.
+    Raises RailyardError for a name that the collector ignores, SetupError if the file cannot be written.
     """
     if path.suffix != SUFFIX:
         raise RailyardError(f'-o: found "{path}", expected a name that ends in {SUFFIX}: the collector reads no other')
@@ -144,13 +144,13 @@ def _labels(record: Record) -> tuple[str, ...]:
 
 
 def _once(figures: Sequence[Figure]) -> list[Figure]:
-    """Return the first figure of each name and unit: two samples with the same labels are refused by Prometheus."""
+    """Return the first figure of each name and unit: Prometheus refuses two samples with the same labels."""
     return list({(figure.name, figure.unit): figure for figure in reversed(figures)}.values())[::-1]
 
 
 def _seconds(time: str) -> float | None:
     try:
-        # Python 3.10 does not read the Z
+        # Python 3.10 cannot read the Z
         return datetime.fromisoformat(time.removesuffix("Z")).replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""docs/reference/published.md: each claim of the sources, what holds it, and its verdict in its system's replay."""
+"""docs/reference/published.md: each claim of the sources, what checks it, and its verdict in its system's replay."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ say of hardware, links and costs.
 The verdict is that of the system's replay (`railyard run --system NAME`, with its repeats if it has some):
 
 - **pass**: the output was computed from the published figures themselves;
-- **pass, drawn**: the source has a graph or a word and no figure, so the output is a model that was drawn to keep the
+- **pass, drawn**: the source has a graph or words but no figure, so the output is a model, drawn to satisfy the
   claim. It shows that the rule works, and nothing of the source's machine;
 - **stated**: only facts hold it, and no run is judged by facts; the reason follows;
 - **not held**: nothing holds it, and why.
@@ -34,7 +34,7 @@ relations.
 
 @dataclass(frozen=True, slots=True)
 class ReplayedSystem:
-    """A system with its claims: its references, the records of its replay, and how its relations came out."""
+    """A system with its claims: its references, the records of its replay, and the results of its relations."""
 
     references: References
     records: tuple[Record, ...]
@@ -50,7 +50,7 @@ class Row:
     verdict: str
 
 
-#: The states of a line, the worst first: of several holders the worst is the line's.
+#: The states of a line, the worst first: if several entries check it, the worst state counts.
 STATES = ("fail", "not-judged", "drawn", "pass", "stated", "not-held")
 _WORDS = {"pass": "pass", "drawn": "pass, drawn", "stated": "stated", "not-held": "not held", "fail": "FAIL"}
 
@@ -83,7 +83,7 @@ def _row(claim: Claim, system: ReplayedSystem) -> Row:
 
 
 def _of_holder(name: str, system: ReplayedSystem) -> list[tuple[str, str]]:
-    """Return state and words of what holds a claim, none of a fact beside it."""
+    """Return the states and words of what checks a claim; facts beside it have none."""
     related = [each for each in system.relations if each.id == name]
     if related:
         drawn = _drawn_sides(name, system)
@@ -93,11 +93,11 @@ def _of_holder(name: str, system: ReplayedSystem) -> list[tuple[str, str]]:
         return []
     records = [record for record in system.records if name in record.references]
     if not records:
-        return [("not-judged", f"not judged: no recording is held against {name}")]
+        return [("not-judged", f"not judged: no recording is compared with {name}")]
     failed = next((record for record in records if record.state != "pass"), None)
     if failed is not None:
         return [("fail", f"FAIL: {failed.verdict.sentence}")]
-    # a model's curve goes through the published figures too: only what is no measured figure of the source was drawn
+    # a model's curve also goes through the published figures; only what the source did not measure was drawn
     is_bound = entry.kind == "class" or entry.upper_limit is not None
     return [_passed(is_bound and all(_is_drawn(record) for record in records))]
 
@@ -114,7 +114,7 @@ def _passed(drawn: bool) -> tuple[str, str]:
 
 
 def _drawn_sides(name: str, system: ReplayedSystem) -> bool:
-    """Return whether the outputs of a side of a relation were drawn: its form is a model's, if only on that side."""
+    """Return whether the outputs of one side of a relation were drawn, that is, have the form of a model."""
     relation = next(each for each in system.references.relations if each.id == name)
     for side in sides(relation, system.references.entries):
         for record in system.records:
@@ -164,6 +164,6 @@ def _line(row: Row) -> str:
 
 
 def counts(systems: Sequence[ReplayedSystem]) -> Mapping[str, int]:
-    """Return how many claims of all systems have each state."""
+    """Return the number of claims of all systems by state."""
     found = [row.state for system in systems for row in rows(system)]
     return {state: found.count(state) for state in STATES if state in found}

@@ -24,7 +24,7 @@ If a source shows a curve without figures, the curve is not here; what the sourc
 [Published figures that are no system here](published-left-out.md) state too few conditions, and the page says what each
 lacks.
 """
-#: Sizes of clusters for which the page says what is worth its money.
+#: Sizes of clusters for which the page names what is worth its money.
 _SIZES = (16, 64, 128, 1024)
 
 
@@ -36,9 +36,9 @@ def page(all_references: Iterable[References]) -> str:
 
 
 def is_published(references: References) -> bool:
-    """Return whether a system is one of the literature: it is only ever played, and its figures are a source's.
+    """Return whether a system is from the literature: it is only replayed, and its figures are from a source.
 
-    A site's own system is measured, whatever its vendor published of it.
+    A site's own system is measured, even if its vendor published figures of it.
     """
     is_played = references.system.provider == "replay"
     return is_played and any(entry.kind in ("published", "reported") for entry in references.entries)
@@ -80,7 +80,7 @@ def _system(references: References) -> list[str]:
 
 
 def _conditions(references: References) -> list[str]:
-    """Return what was measured with, once a set of conditions: hardware, firmware, settings, notes."""
+    """Return each set of conditions once: hardware, firmware, settings, notes."""
     told: dict[str, list[str]] = {}
     for entry in references.entries:
         source = entry.source

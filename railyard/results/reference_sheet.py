@@ -98,7 +98,7 @@ def _relation_json(relation: Relation, references: References) -> dict[str, Any]
 
 
 def lines(references: References) -> list[str]:
-    """Return the references of a system for a terminal: two lines an entry, a relation and a fact."""
+    """Return the references of a system for a terminal: two lines per entry, relation and fact."""
     told = [f"{references.system.system}: {references.system.description}"]
     for entry in references.entries:
         stack, rails = ", ".join(entry.stack), ", ".join(map(str, entry.rails)) or ANY
@@ -119,7 +119,7 @@ def lines(references: References) -> list[str]:
 
 
 def unbounded_words(one: Unbounded) -> str:
-    """Return of which tests nothing bounds which sizes: ``osu/osu_bw over eth up to 512 KiB``."""
+    """Return the test and sizes without a bound: ``osu/osu_bw over eth up to 512 KiB``."""
     fabric, stack, rails = ", ".join(one.fabric), ", ".join(one.stack), ", ".join(map(str, one.rails))
     where = [
         *([f"over {fabric}"] if one.fabric != (ANY,) else []),
@@ -130,7 +130,7 @@ def unbounded_words(one: Unbounded) -> str:
 
 
 def hops_words(entry: Entry) -> str:
-    """Return for which hops an entry holds, to stand behind other words; empty where it holds for any."""
+    """Return for which hops an entry holds, to append to other words; empty if it holds for any."""
     return f", hops {', '.join(map(str, entry.hops))}" if entry.hops else ""
 
 
@@ -185,7 +185,7 @@ def _tolerance_words(entry: Entry) -> str:
 
 
 def relation_words(relation: Relation, references: References) -> str:
-    """Return what a relation asks, in words."""
+    """Return what a relation requires, in words."""
     both = sides(relation, references.entries)
     one, *rest = (side.words for side in both)
     where = relation.sizes.words
@@ -216,7 +216,7 @@ def relation_words(relation: Relation, references: References) -> str:
 
 
 def _shape_words(relation: Relation, one: str) -> str:
-    """Return what the shape of one curve is to be, in words."""
+    """Return the required shape of one curve, in words."""
     if relation.form == "peak" and relation.between is not None:
         return f"{one} has its peak{relation.between.words}"
     verb = "falls" if relation.form == "fall" else "dips"

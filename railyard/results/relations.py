@@ -1,7 +1,7 @@
-"""Whether the relations of a system hold between the curves that a run stored: pass, fail or not judged, with why.
+"""Whether the relations of a system hold between the curves that a run stored: pass, fail or not judged, and why.
 
-Only what was measured counts: nothing is interpolated, and a test that was disturbed or failed before its reference
-(incomplete, impossible, or over another path) gives no curve to compare. Nothing of a rehearsal does.
+Only measured values count: nothing is interpolated. A test that was disturbed, or failed before its reference
+(incomplete, impossible, or over another path), gives no curve to compare, and neither does a rehearsal.
 """
 
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ from railyard.site.references.relation_forms import Measured, compare
 from railyard.site.references.relation_state import RelationState
 from railyard.stacks.model import number_alone
 
-#: Why none is judged of a rehearsal: its curves are made one by one, each from the references of that test alone.
+#: Why no relation of a rehearsal is judged: each of its curves is made separately, from that test's references alone.
 NOT_OF_A_REHEARSAL = "not judged: a rehearsal makes its figures from the references themselves, one curve at a time"
-#: Behind the figures of a replay that no source printed.
+#: Added to the figures of a replay that no source printed.
 _COMPUTED = " (figures of a replay: computed, not published)"
-#: Rules whose failure leaves no curve that can be compared; a failed reference (rule 5) leaves one.
+#: If one of these rules fails, the curve cannot be compared; after a failed reference (rule 5) it can.
 _LAST_RULE = 5
 
 
 def judge(references: References, records: Sequence[Record]) -> tuple[RelationRecord, ...]:
-    """Return a result for each relation, in the file's order; one for each stack where its sides leave that open."""
+    """Return a result for each relation, in the file's order; one per stack if its sides leave the stack open."""
     return tuple(result for relation in references.relations for result in _judge(relation, references, records))
 
 
@@ -55,7 +55,7 @@ def _judge(relation: Relation, references: References, records: Sequence[Record]
     chosen = []
     for side, each in zip(both, found, strict=True):
         if len(each) > 1:
-            sentence = f"not judged: {side.words} ran with {listing(list(each))}, and the relation names none"
+            sentence = f"not judged: {side.words} ran with {listing(list(each))}, and the relation does not name one"
             return [_result(relation, "not-judged", sentence)]
         chosen.append(next(iter(each.values())))
     return [_result(relation, *_marked(compare(relation, chosen), made))]
@@ -78,14 +78,14 @@ def _is_computed(side: Side, relation: Relation, records: Sequence[Record]) -> b
 
 
 def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, Measured]:
-    """Return what was measured of a side, by stack: the median of its repeats."""
+    """Return what was measured on a side, by stack: the median of its repeats."""
     curves: dict[str, list[Curve]] = {}
     for record in records:
         if _is_of(side, record) and _is_usable(record):
             curves.setdefault(record.stack, []).extend(_curves(record, metric_of(side)))
     measured = {}
     for stack, repeats in curves.items():
-        # repeats of other sizes (a run with --full beside one without) have no median with the first
+        # repeats with other sizes (a run with --full beside one without) have no median together with the first
         alike = [curve for curve in repeats if curve.sizes == repeats[0].sizes]
         if alike:
             measured[stack] = Measured(side.words, median(alike), tuple(alike))
@@ -115,7 +115,7 @@ def _why_missing(side: Side, records: Sequence[Record]) -> str:
     there = [record for record in records if _is_of(side, record)]
     failed = next((record for record in there if not _is_usable(record)), None)
     if failed is not None and failed.state == "fail":
-        return f"side {side.words} gave no curve, it failed rule {failed.verdict.rule or 'none'}"
+        return f"side {side.words} gave no curve: it failed rule {failed.verdict.rule or 'none'}"
     if failed is not None:
         return f"side {side.words} was {failed.state.replace('-', ' ')}"
     if there:

@@ -1,4 +1,4 @@
-"""What a run leaves beside its records, format 1: how relations between curves came out, and what fabrics cost."""
+"""What a run leaves beside its records, format 1: the results of relations between curves, and what fabrics cost."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ COSTS_FILE_NAME = "costs.json"
 
 @dataclass(frozen=True, slots=True)
 class RelationRecord:
-    """One relation as a run shows it; ``stack`` where it was judged for that stack, ``source`` in one line."""
+    """One relation as a run shows it; ``stack`` if it was judged for that stack, ``source`` in one line."""
 
     id: str
     says: str
@@ -32,8 +32,8 @@ class RelationRecord:
 class CostRecord:
     """What one node pays for a fabric in a cluster of ``nodes_from`` to ``nodes_to`` nodes, and what it gets for that.
 
-    ``bandwidth_mb_s``: the largest one way of any benchmark, ``latency_us`` the smallest half round trip; None where
-    neither was measured. ``latency_high_us`` is the other end where the source prints a range. ``kept_by``: whose
+    ``bandwidth_mb_s`` is the largest one-way bandwidth of any benchmark, ``latency_us`` the smallest half round trip;
+    None if not measured. ``latency_high_us`` is the other end if the source prints a range. ``kept_by`` says whose
     figures they are (a run's, or the references').
     """
 
@@ -64,7 +64,7 @@ class CostRecord:
 
     @property
     def latency_price(self) -> float | None:
-        """us times thousands of the currency: half of it is as good as half the latency or half the price."""
+        """us times thousands of the currency: it halves if the latency or the price halves."""
         middle = self.latency_middle_us
         return None if middle is None else middle * self.price / 1000
 
@@ -82,7 +82,7 @@ def written_beside(items: Sequence[RelationRecord] | Sequence[CostRecord], name:
 
 
 def read_relations(path: Path) -> tuple[RelationRecord, ...]:
-    """Return the relations of a run, () where it left none. Raises InputError for a file of another form."""
+    """Return the relations of a run, () if it left none. Raises InputError for a file of another form."""
     items = _list_in(path, "relations")
     try:
         return tuple(decode(RelationRecord, item, f"relations[{index}]") for index, item in enumerate(items))
@@ -91,7 +91,7 @@ def read_relations(path: Path) -> tuple[RelationRecord, ...]:
 
 
 def read_costs(path: Path) -> tuple[CostRecord, ...]:
-    """Return the costs of a run's fabrics, () where it left none. Raises InputError for a file of another form."""
+    """Return the costs of a run's fabrics, () if it left none. Raises InputError for a file of another form."""
     items = _list_in(path, "costs")
     try:
         return tuple(decode(CostRecord, item, f"costs[{index}]") for index, item in enumerate(items))

@@ -1,4 +1,4 @@
-"""Where a test's record and output go: the run's folder, given by `railyard run`, else one a ReFrame session."""
+"""Where a test's record and output go: the run's folder, given by `railyard run`, else one per ReFrame session."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from railyard.results.record.masking import masked
 from railyard.results.record.pair_rows import Packed, write
 from railyard.results.record.promised import ENDED_FILE_NAME
 
-#: Set by `railyard run` for its ReFrame: the id and the folder of the run that every test belongs to.
+#: `railyard run` sets these for its ReFrame: the id and the folder of the run that every test belongs to.
 RUN_VARIABLE = "RAILYARD_RUN"
 RUN_FOLDER_VARIABLE = "RAILYARD_RUN_FOLDER"
 
@@ -41,7 +41,7 @@ def run_id() -> str:
 
 
 def run_folder(home: Path) -> Path:
-    """Return the folder of the run that this process belongs to, made where it is not there.
+    """Return the folder of the run that this process belongs to; it is created if it is missing.
 
     Raises SetupError for a run that has ended: its variables were left in the environment by an earlier session.
     """
@@ -49,7 +49,7 @@ def run_folder(home: Path) -> Path:
     folder = Path(given) if given else runs_folder(home) / run_id()
     if (folder / ENDED_FILE_NAME).exists():
         raise SetupError(
-            f"{RUN_FOLDER_VARIABLE}: found {folder}, a run that has ended, expected one that runs; "
+            f"{RUN_FOLDER_VARIABLE}: found {folder}, a run that has ended, expected a running one; "
             f"type: unset {RUN_VARIABLE} {RUN_FOLDER_VARIABLE}"
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,21 +57,20 @@ def run_folder(home: Path) -> Path:
 
 
 def as_run(run: str, folder: Path) -> AbstractContextManager[None]:
-    """Have this process belong to a run while the block runs, whatever it belongs to otherwise."""
+    """Make this process belong to a run while the block runs, whatever it belongs to otherwise."""
     return with_variables({RUN_VARIABLE: run, RUN_FOLDER_VARIABLE: str(folder)})
 
 
 def file_name(case: str) -> str:
-    """Return a file name for a case: one word, without what a shell or a file system would mind."""
+    """Return a file name for a case: one word, without characters that trouble a shell or a file system."""
     return _NOT_IN_A_FILE_NAME.sub("_", case).strip("_")
 
 
 def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -> str | None:
-    """Copy a job's output into the run's folder and return its path relative to that; None where there is none.
+    """Copy a job's output into the run's folder and return its path relative to that; None if there is none.
 
-    ``rows`` is its error output, where the tool prints its rows on that: it follows. What is a secret by its name or
-    form is masked: a program that is told to be verbose prints its environment. Of one that is too long both ends are
-    kept.
+    ``rows`` is the error output, if the tool prints its rows there; it is appended. Secrets, known by name or form, are
+    masked: a program in verbose mode may print its environment. Of an output that is too long, both ends are kept.
     """
     if not stdout.is_file():
         return None
@@ -81,24 +80,24 @@ def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -
     content = read_bounded(stdout).content
     if rows is not None and rows.is_file():
         content += b"\n" + read_bounded(rows).content
-    # Latin-1 has a character for each byte, so that every other byte stays what it was.
+    # Latin-1 has a character for each byte, so every other byte stays as it was.
     kept.write_bytes(masked(content.decode("latin-1")).encode("latin-1"))
     return str(kept.relative_to(folder))
 
 
 def keep_pairs(home: Path, file: Packed) -> None:
-    """Write the rows of pairs beside the run's records. Raises SetupError where they cannot be written."""
+    """Write the rows of pairs beside the run's records. Raises SetupError if they cannot be written."""
     write(run_folder(home), file)
 
 
 def keep_beside(home: Path, output: str, kept: Kept) -> None:
-    """Write what is kept of a test beside its output, which is given as its record has it.
+    """Write what is kept of a test beside its output; ``output`` is the path in its record.
 
-    Raises SetupError where the file cannot be written.
+    Raises SetupError if the file cannot be written.
     """
     file = beside(run_folder(home) / output)
     try:
         file.write_text(kept.to_text(), encoding="utf-8")
     except OSError as error:
         found = (error.strerror or str(error)).lower()
-        raise SetupError(f"{file}: found {found}, expected to keep what the test was told there") from error
+        raise SetupError(f"{file}: found {found}, expected to write there what the test was given") from error

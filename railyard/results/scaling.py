@@ -1,7 +1,8 @@
 """How an application scales over nodes: speed-up, efficiency, the serial fraction, and where efficiency breaks.
 
-Strong scaling is the same problem on more nodes, weak scaling the same problem a node. Speed-up is of rates, which for
-one problem is the ratio of times: S(n) = R(n) n1 / R(n1) where the smallest point is on n1 nodes (n1 is 1 as a rule).
+In strong scaling, more nodes share the same problem; in weak scaling, each node has the same problem. Speed-up is the
+ratio of rates, which for one problem is the ratio of times: S(n) = R(n) n1 / R(n1), if the smallest point is on n1
+nodes (n1 is usually 1).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Literal
 
 from railyard.base.wording import listing, percent
 
-#: Below this share of linear a point has broken off: the conventional half way to where a further node is lost.
+#: Below this share of linear, scaling has broken down: by convention, half of the nodes' work is then lost.
 BREAKS_BELOW = 0.5
 
 Kind = Literal["strong", "weak"]
@@ -20,7 +21,7 @@ Kind = Literal["strong", "weak"]
 class Point:
     """One number of nodes: the rate there (higher is better), S, S/n, and Karp and Flatt's serial fraction.
 
-    ``serial_fraction`` is None on the smallest number of nodes, in weak scaling, and where the sweep has no one node.
+    ``serial_fraction`` is None on the smallest number of nodes, in weak scaling, and if no point is on one node.
     """
 
     nodes: int
@@ -32,7 +33,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """All points of a sweep in rising order, and the numbers of nodes that were meant and have no value."""
+    """All points of a sweep in rising order, and the intended numbers of nodes that have no value."""
 
     kind: Kind
     points: tuple[Point, ...]
@@ -40,7 +41,7 @@ class Sweep:
 
     @property
     def breaks_at(self) -> int | None:
-        """Return the first number of nodes whose efficiency is below ``BREAKS_BELOW``, None where none is."""
+        """Return the first number of nodes whose efficiency is below ``BREAKS_BELOW``, None if none is."""
         return next((point.nodes for point in self.points if point.efficiency < BREAKS_BELOW), None)
 
     @property
@@ -52,7 +53,7 @@ class Sweep:
             said.append(f"below {percent(BREAKS_BELOW)} from {self.breaks_at} nodes on")
         fractions = [point.serial_fraction for point in self.points if point.serial_fraction is not None]
         if last.speedup < self.points[0].speedup:
-            said.append(f"slower than on {self.points[0].nodes}: more is lost between nodes than is shared by them")
+            said.append(f"slower than on {self.points[0].nodes}: the nodes lose more between them than they share")
         elif fractions:
             said.append(_fraction_said(fractions))
         if self.missing:
@@ -64,7 +65,7 @@ class Sweep:
 def sweep(rates: Mapping[int, float], kind: Kind = "strong", meant: Sequence[int] = ()) -> Sweep:
     """Return the sweep of rates by number of nodes; ``meant`` are the numbers of nodes that it should have.
 
-    In weak scaling the rate is of the whole problem too (Gflop/s, Mop/s), so linear is the same line.
+    In weak scaling, too, the rate is that of the whole problem (Gflop/s, Mop/s), so linear is the same line.
 
     Raises ValueError for no rate at all, and for a number of nodes or a rate that is not positive.
 
@@ -72,7 +73,7 @@ def sweep(rates: Mapping[int, float], kind: Kind = "strong", meant: Sequence[int
     31 (1988) 532-533 (of one that grows); A. H. Karp and H. P. Flatt, Comm. ACM 33 (1990) 539-543 (serial fraction).
     """
     if not rates:
-        raise ValueError("a sweep of no points")
+        raise ValueError("found a sweep without points")
     for nodes, rate in rates.items():
         if nodes < 1 or not rate > 0:
             raise ValueError(f"a rate of {rate} on {nodes} nodes, expected more than 0 on at least 1")
@@ -89,8 +90,8 @@ def sweep(rates: Mapping[int, float], kind: Kind = "strong", meant: Sequence[int
 def karp_flatt(speedup: float, nodes: int) -> float:
     """Return the serial fraction e = (1/S - 1/n) / (1 - 1/n) that was measured on n nodes, n at least 2.
 
-    Level over n it is work that no node shares, rising with n what communication and waiting add; negative where
-    the speed-up is more than linear (caches). It is of nodes here, not of processes.
+    If it is level over n, it is work that the nodes cannot share; if it rises with n, it is communication and waiting.
+    It is negative if the speed-up is more than linear (caches). Here n counts nodes, not processes.
     """
     if nodes < 2:
         raise ValueError(f"a serial fraction on {nodes} nodes, expected at least 2")
@@ -101,8 +102,8 @@ def _fraction_said(fractions: Sequence[float]) -> str:
     first, last = fractions[0], fractions[-1]
     if len(fractions) == 1:
         return f"serial fraction {last:.3f}"
-    # A tenth of itself, or a thousandth, is as level as single runs can show.
+    # Single runs cannot show more than this: level within a tenth of its value, or within a thousandth.
     if last - first > max(0.1 * abs(first), 0.001):
         return f"serial fraction {first:.3f} rising to {last:.3f}: communication and waiting, not serial work"
     level = f"{last:.3f} throughout" if f"{first:.3f}" == f"{last:.3f}" else f"{first:.3f} to {last:.3f}, not rising"
-    return f"serial fraction {level}: work that no node shares"
+    return f"serial fraction {level}: work that the nodes cannot share"

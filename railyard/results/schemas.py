@@ -1,4 +1,4 @@
-"""The JSON Schemas of the files that a person writes, by which editors complete, of stored results and sick parts."""
+"""The JSON Schemas of the files that people write (editors complete from them), of stored results and of sick parts."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ from railyard.site.systems.model import System
 CLASSES = "classes"
 MODELS: dict[str, type[BaseModel]] = {"systems": System, "references": ReferenceFile, CLASSES: TransportClass}
 RESULTS, SICK = "results", "sick"
-#: What programs write: its dataclass, and the number of its format.
+#: Files that programs write: the dataclass, and the number of the format.
 _WRITTEN: dict[str, tuple[type, int]] = {RESULTS: (Record, FORMAT), SICK: (SickList, SICK_FORMAT)}
 NAMES = (*MODELS, *_WRITTEN)
 _TITLES = {
@@ -34,19 +34,19 @@ def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of one of ``NAMES`` ("results": of one line). Raises KeyError for another name."""
     made = {**(_of_written(name) if name in _WRITTEN else MODELS[name].model_json_schema()), "title": _TITLES[name]}
     if name == "systems":
-        # A system that is like another has in its own file only what differs.
+        # The file of a system that is like another has only what differs.
         rest = [field for field in made.pop("required") if field != "system"]
         made |= {"required": ["system"], "anyOf": [{"required": rest}, {"required": ["like"]}]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
 def schema_text(name: str) -> str:
-    """Return the schema as the file holds it: indented, one newline at its end."""
+    """Return the schema as it is in the file: indented, with one newline at the end."""
     return json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
 
 
 def schema_file(name: str) -> str:
-    """Return where the schema is kept, relative to the site folder."""
+    """Return the path of the schema, relative to the site folder."""
     if name in _WRITTEN:
         return f"docs/reference/{name}.schema.json"
     return "references/classes/schema.json" if name == CLASSES else f"{name}/schema.json"
@@ -62,7 +62,7 @@ def _of_written(name: str) -> dict[str, Any]:
 
 
 class _RecordSchema(GenerateJsonSchema):
-    """Pydantic's, with the dataclasses' own descriptions, and without titles that say a key's name again."""
+    """Pydantic's generator, with the dataclasses' own descriptions, and without titles that repeat a key's name."""
 
     def dataclass_schema(self, schema: DataclassSchema) -> JsonSchemaValue:
         made = super().dataclass_schema(schema)

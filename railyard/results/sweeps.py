@@ -1,4 +1,4 @@
-"""The sweeps that stand in stored runs: records of one problem on several nodes, put together and said as text."""
+"""The sweeps in stored runs: records of one problem on several numbers of nodes, put together, and as text."""
 
 import statistics
 from collections.abc import Iterable, Mapping
@@ -11,13 +11,13 @@ from railyard.results.record.form import Record
 from railyard.results.scaling import Kind, Sweep, sweep
 from railyard.stacks.model import SINGLE
 
-#: States whose figure is a measurement.
+#: The states in which the figure is a measurement.
 _SOUND = ("pass", "report-only")
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Where a sweep was measured: the problem's key without its nodes, and the cell; ``unit`` is its rate's."""
+    """Where a sweep was measured: the problem's key without its nodes, and the cell; ``unit`` is that of its rate."""
 
     system: str
     fabric: str
@@ -43,10 +43,10 @@ class _Values:
 
 
 def sweeps(records: Iterable[Record]) -> dict[Group, Sweep]:
-    """Return the sweeps in the order of their first record: the median of each number of nodes, failures as missing.
+    """Return the sweeps in the order of their first record: the median for each number of nodes, failures as missing.
 
-    One node is measured once, on the first fabric with one rail, since no network carries it: it is the first point of
-    every sweep of that stack. A problem that has one point alone is no sweep.
+    One node is measured once, on the first fabric with one rail, since it uses no network: it is the first point of
+    every sweep of that stack. A problem with only one point is not a sweep.
     """
     found: dict[Group, _Values] = {}
     alone: dict[tuple[str, str, str, str | None], _Values] = {}
@@ -72,13 +72,13 @@ def _group(record: Record, problem: str, unit: str) -> Group:
 
 
 def _rate(record: Record, nodes: int) -> tuple[float, str] | None:
-    """Return what a sound run computed a second on all nodes, with its unit; None where it failed or was not run."""
+    """Return what a sound run computed per second on all nodes, with its unit; None if it failed or was not run."""
     if record.state not in _SOUND or not record.curves:
         return None
     curve = record.curves[0]
     if curve.metric == A_NODE:
         return curve.values[0] * nodes, curve.unit
-    # What is measured as a time alone (WRF, MILC) is one problem a run, so that its rate is one a second.
+    # If only a time is measured (WRF, MILC), a run is one problem, and its rate is problems per second.
     return (1 / curve.values[0], "1/s") if curve.unit == "s" else (curve.values[0], curve.unit)
 
 
@@ -88,7 +88,7 @@ def _put_together(
     made: dict[Group, Sweep] = {}
     merged: dict[Group, _Values] = {}
     for group, values in found.items():
-        # a failed point has no unit: it belongs to the sweep of the same cell that has one
+        # a failed point has no unit: it belongs to the sweep of the same cell with a unit
         same = next((each for each in found if each.unit and _cell(each) == _cell(group)), group)
         into = merged.setdefault(same, _Values())
         into.failed |= values.failed
@@ -103,7 +103,7 @@ def _put_together(
 
 
 def _kind(problem: str) -> Kind:
-    """Return whether the problem is made for the nodes that there are, or is the same on any nodes."""
+    """Return whether the problem grows with the nodes, or is the same on any number of nodes."""
     return "weak" if problem in BENCHMARKS and BENCHMARKS[problem].grows else "strong"
 
 
@@ -112,7 +112,7 @@ def _cell(group: Group) -> tuple[object, ...]:
 
 
 def text(found: Mapping[Group, Sweep]) -> str:
-    """Return the sweeps as lines: a title, a row a number of nodes, and what they say together."""
+    """Return the sweeps as lines: a title, one row per number of nodes, and the sentence on the sweep."""
     lines: list[str] = []
     for group, made in found.items():
         lines += [group.title, f"  {'nodes':>5}  {group.unit:>12}  {'speed-up':>8}  {'of linear':>9}  serial fraction"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before
+from reframe.core.exceptions import ReframeError
 from reframe.core.logging import getlogger
 
 from railyard.base.errors import SetupError
@@ -38,14 +39,20 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
         self.build_system.commands = [":"]
         if self._entry.spack is None or self.is_dry_run():
             return
+        from railyard.rfm.run.preflight import why_unfit
+
+        unfit = why_unfit(self.current_environ.name)
+        if unfit is not None:  # found before the first test: not tried again with each fabric
+            raise ReframeError(unfit)
         on_compute = self.site.system.spack.build_on == "compute"
         self.build_locally = not on_compute
         with as_reframe_error():
             request = request_of(self.site, self.current_environ.name)
             if not on_compute:
                 from railyard.provision.spack.build import ensure
+                from railyard.provision.spack.prepare import own_lines
 
-                ensure(request, _say)
+                ensure(request, own_lines(getlogger().info))
             elif ready(request) is None:
                 self.build_system.commands = [build_command(request)]
 
@@ -65,11 +72,6 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
     @property
     def _entry(self) -> StackEntry:
         return self.site.system.stacks[self.current_environ.name]
-
-
-def _say(line: str) -> None:
-    if line.startswith("spack: "):  # our own words; Spack's are in its log
-        getlogger().info(line)
 
 
 def build_command(request: Request) -> str:

@@ -1,1 +1,1 @@
-"""What a person writes: systems, references, and the matrix that follows from them."""
+"""What people write: systems and references, and the matrix that follows from them."""

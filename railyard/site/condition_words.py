@@ -1,4 +1,4 @@
-"""How a source's word for a condition, and a node's fact, are put into one word; each returns None for any other."""
+"""Puts a source's word for a condition, and a node's fact, into the same word; each returns None for other texts."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ _ON_OFF: Final[Mapping[str, str]] = {
     **dict.fromkeys(("on", "enabled"), "on"),
     **dict.fromkeys(("off", "disabled"), "off"),
 }
-#: What the kernel says in cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu).
+#: The kernel's words in cpu/smt/control (Documentation/ABI/testing/sysfs-devices-system-cpu).
 SMT: Final[Mapping[str, str]] = {
     "on": "on",
     **dict.fromkeys(("off", "forceoff", "notsupported"), "off"),
@@ -28,16 +28,16 @@ _AMOUNT = re.compile(
     r"(?:(?P<count>[0-9]{1,3}) x )?(?P<size>[0-9]{1,12}) ?(?P<unit>kB|[MGT]i?B?)(?: at [0-9]{3,5} MHz)?"
 )
 _GIB: Final[Mapping[str, float]] = {"k": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 1024.0}
-#: Of memory, what the kernel takes for itself, and how far it may have more than was said.
+#: For memory: the share that the kernel keeps, and how much more than stated it may have.
 _LEAST_MEMORY, _MOST_MEMORY = 0.9, 1.01
-#: In a processor's name, what says nothing of the model.
+#: Parts of a processor's name that say nothing about the model.
 _NOT_THE_MODEL = re.compile(
     r"\((?:R|TM|C)\)|\b(?:CPU|Processor|[0-9]+-Core|[0-9]+ cores?)\b|@.*|\bwith .*", re.IGNORECASE
 )
 _CLOCK = re.compile(r"(?P<ghz>[0-9](?:\.[0-9]{1,3})?) ?GHz")
 _OFED = re.compile(r"(?:Mellanox|MLNX|NVIDIA)?[ _]?OFED[ -]v?(?P<version>[0-9][\w.-]{0,20})", re.IGNORECASE)
 _KERNEL_DRIVER = re.compile(r"(?P<name>[a-z][a-z0-9_]{1,30})(?: (?P<version>[0-9][\w.-]{0,30}))?")
-#: mlx5_core of the kernel's own tree said this until Linux 5.10, whatever was in it.
+#: mlx5_core of the kernel's own tree said this until Linux 5.10, whatever its code was.
 _IN_TREE: Final = frozenset({"4.0-0", "5.0-0"})
 
 
@@ -47,7 +47,7 @@ def as_written(text: str) -> str | None:
 
 
 def one_of(known: Sequence[str]) -> Callable[[str], str | None]:
-    """Return what takes one of these words, in capitals or not."""
+    """Return the function that accepts one of these words, in any case."""
     return lambda text: next((one for one in known if one == text.strip().lower()), None)
 
 
@@ -57,7 +57,7 @@ def choice(known: Sequence[str]) -> str:
 
 
 def on_off(text: str) -> str | None:
-    """Return "on" or "off" of these words, and of enabled and disabled."""
+    """Return "on" or "off" for these words, and for enabled and disabled."""
     return _ON_OFF.get(text.strip().lower())
 
 
@@ -67,13 +67,13 @@ def whole(text: str) -> str | None:
 
 
 def first_number(text: str) -> float:
-    """Return the first number of a text, 0 where it has none."""
+    """Return the first number of a text, 0 if it has none."""
     found = _NUMBER.search(text)
     return float(found[0]) if found else 0.0
 
 
 def c_states(text: str) -> str | None:
-    """Return whether idle states deeper than C1 are on; of the names of those that are, too."""
+    """Return whether idle states deeper than C1 are on; it also reads a list of their names."""
     known = on_off(text)
     names = text.split()
     if known is not None or not names or not all(map(_IDLE_STATE.fullmatch, names)):
@@ -82,13 +82,13 @@ def c_states(text: str) -> str | None:
 
 
 def snoop_mode(text: str) -> str | None:
-    """Return a snoop mode: "COD" and "early snoop" are words for two of them."""
+    """Return a snoop mode. "COD" and "early snoop" are other words for two of them."""
     said = re.sub(r"[ -]snoop$", "", text.strip().lower()).replace("-", " ")
     return "cluster on die" if said == "cod" else said if said in SNOOP_MODES else None
 
 
 def snooped(facts: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the snoop modes that an Intel node may be in: only cluster on die has several domains a socket."""
+    """Return the snoop modes that an Intel node may be in: only cluster on die has several domains per socket."""
     domains = whole(facts.get("numa_nodes_per_socket", ""))
     if domains is None or "Intel" not in facts.get("processor", "") or int(domains) == 0:
         return ()
@@ -96,7 +96,7 @@ def snooped(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def interleaved(facts: Mapping[str, str]) -> tuple[str, ...]:
-    """Return whether all sockets of a node are one domain of memory; () for a node of one socket."""
+    """Return whether all sockets of a node are one memory domain; () for a node with one socket."""
     domains, sockets = (whole(facts.get(name, "")) for name in ("numa_nodes_per_socket", "sockets"))
     if domains is None or sockets is None or int(sockets) < 2:
         return ()
@@ -104,7 +104,7 @@ def interleaved(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def same_processor(stated: str, shown: str) -> bool:
-    """Return whether every word of the shorter name of a model is in the other's."""
+    """Return whether every word of the shorter model name is in the longer one."""
     one, other = (set(_NOT_THE_MODEL.sub(" ", text).lower().split()) for text in (stated, shown))
     return one <= other or other <= one
 
@@ -116,20 +116,20 @@ def clock(text: str) -> str | None:
 
 
 def nominal_clock(facts: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a node's nominal clock to 0.1 GHz: by its driver, else by the model's name ("… @ 2.60GHz")."""
+    """Return a node's nominal clock to 0.1 GHz: from its driver, else from the model's name ("… @ 2.60GHz")."""
     khz, named = whole(facts.get("base_frequency_khz", "")), _CLOCK.search(facts.get("processor", ""))
     ghz = int(khz) / 1e6 if khz else float(named["ghz"]) if named else None
     return () if ghz is None else (f"{round(ghz, 1):g} GHz",)
 
 
 def memory(text: str) -> str | None:
-    """Return an amount of memory in GiB or MiB, of modules or in all; the makers' GB are GiB too."""
+    """Return an amount of memory in GiB or MiB, from modules or in total. Vendors' GB are also GiB."""
     gib = _gib(text)
     return None if gib is None else f"{gib:.0f} GiB" if gib >= 1 else f"{1024 * gib:.0f} MiB"
 
 
 def same_memory(stated: str, shown: str) -> bool:
-    """Return whether a kernel shows so much of what was stated as it does on a healthy node."""
+    """Return whether a kernel shows as much of the stated memory as on a healthy node."""
     meant, has = _gib(stated), _gib(shown)
     return bool(meant and has) and _LEAST_MEMORY <= (has or 0.0) / (meant or 1.0) <= _MOST_MEMORY
 
@@ -140,13 +140,13 @@ def _gib(text: str) -> float | None:
 
 
 def operating_system(text: str) -> str | None:
-    """Return a distribution with its release: a name without a number says too little."""
+    """Return a distribution with its release. A name without a number says too little."""
     said = text.split("(")[0].strip()
     return said if re.search(r"[A-Za-z]{2}", said) and re.search(r"[0-9]", said) else None
 
 
 def same_operating_system(stated: str, shown: str) -> bool:
-    """Return whether two distributions are of one name, and their releases alike as far as both go."""
+    """Return whether two distributions have the same name, and the same release as far as both state it."""
     one, other = _named_release(stated), _named_release(shown)
     return one[0] == other[0] and _alike_so_far(one[1], other[1])
 
@@ -172,18 +172,18 @@ def mtu(text: str) -> str | None:
 
 
 def version_in(text: str) -> str | None:
-    """Return the text where a version is in it: what else is said of the card stays."""
+    """Return the text if it contains a version. Other words about the card stay."""
     return text.strip() if _VERSION.search(text) else None
 
 
 def same_version(stated: str, shown: str) -> bool:
-    """Return whether a version of the one is one of the other: 12.0012.1100 and 12.12.1100 are the same."""
+    """Return whether the two have a version in common: 12.0012.1100 and 12.12.1100 are the same."""
     one, other = ({_parts(found[0]) for found in _VERSION.finditer(text)} for text in (stated, shown))
     return bool(one & other)
 
 
 def driver(text: str) -> str | None:
-    """Return ``OFED 5.8-1.1.2`` of any vendor's, or a kernel driver's name with its version; None of other prose."""
+    """Return ``OFED 5.8-1.1.2`` for any vendor's, or a kernel driver's name with its version; None for other prose."""
     ofed = _OFED.fullmatch(text.strip())
     if ofed is not None:
         return f"OFED {ofed['version']}"
@@ -191,15 +191,15 @@ def driver(text: str) -> str | None:
 
 
 def drivers(rails: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-    """Return the kernel driver of each rail, with its version where it has one of its own."""
+    """Return the kernel driver of each rail, with its version if it has its own."""
     found = (f"{said['driver']} {said.get('driver_version', '')}".strip() for said in rails if "driver" in said)
     return tuple(dict.fromkeys(found))
 
 
 def same_driver(stated: str, shown: str) -> bool:
-    """Return whether a driver may be the one that was stated: what either does not say is no difference.
+    """Return whether a driver may be the stated one. A detail that either leaves out is not a difference.
 
-    mlx4_core and mlx5_core of an OFED have its version: 5.8-1.1.2 is of OFED 5.8.
+    mlx4_core and mlx5_core of an OFED have its version: 5.8-1.1.2 belongs to OFED 5.8.
     """
     name, _, version = shown.partition(" ")
     if stated.startswith("OFED "):
@@ -210,9 +210,9 @@ def same_driver(stated: str, shown: str) -> bool:
 
 
 def mpi(text: str) -> str | None:
-    """Return the library that a text names, with the version behind its name: ``Open MPI 4.1.5``, ``HPC-X``.
+    """Return the library that a text names, with the version after its name: ``Open MPI 4.1.5``, ``HPC-X``.
 
-    A module's name, such as cray-mpich/8.1.28, names its library too. None of several that were captured together.
+    A module's name, such as cray-mpich/8.1.28, also names its library. None for several that were captured together.
     """
     if " runs)" in text:
         return None
@@ -227,9 +227,9 @@ def mpi(text: str) -> str | None:
 
 
 def mpi_of(stack: str, version: str | None) -> str | None:
-    """Return the library of a stack as ``mpi`` does; ``version`` as the library itself, or its launcher, says it.
+    """Return the library of a stack as ``mpi`` does; ``version`` as the library or its launcher prints it.
 
-    HPC-X says the version of its Open MPI, which is none of its own.
+    HPC-X prints the version of its Open MPI, which is not its own version.
     """
     table = STACKS[stack]
     owner = next(name for name, each in STACKS.items() if each.version_pattern == table.version_pattern)
@@ -237,9 +237,9 @@ def mpi_of(stack: str, version: str | None) -> str | None:
 
 
 def same_mpi(stated: str, shown: str) -> bool:
-    """Return whether two libraries are of one name, and their versions alike as far as both go.
+    """Return whether two libraries have the same name, and the same version as far as both state it.
 
-    HPC-X is an Open MPI, of a version of its own: which of the two a text means cannot be told.
+    HPC-X is an Open MPI with its own version number. Nobody can tell which of the two versions a text means.
     """
     (one, its), (other, others) = (_named_version(text) for text in (stated, shown))
     if one != other:
@@ -268,7 +268,7 @@ def _parts(version: str) -> tuple[str, ...]:
     return tuple(part.lstrip("0") or "0" for part in re.split(r"[.-]", version))
 
 
-#: The name that people write for each MPI library, and how it says its version, which tells whose relative it is.
+#: The name that people write for each MPI library, and how it prints its version, which shows its family.
 _MPI_NAMES: Final[Mapping[str, str]] = {
     _name_of(stack.title): stack.version_pattern for stack in STACKS.values() if stack.is_mpi
 }

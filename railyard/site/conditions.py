@@ -1,8 +1,8 @@
-"""The table of conditions that a number depends on: a source's word for each, and what a run's nodes show of it.
+"""The table of conditions on which a number depends: a source's word for each, and what a run's nodes show.
 
-A new condition is one entry: its name, the values that a source may give, how a node's facts (``job.node_facts``) are
-put into the same words, and when two of these are alike. What cannot be put into these words is no condition: it
-belongs into a source's ``note``. Nothing here decides anything; a difference is said beside a verdict.
+A new condition is one entry: its name, the values that a source may give, how to put a node's facts
+(``job.node_facts``) into the same words, and when two values are alike. Anything that these words cannot express is not
+a condition: it belongs in a source's ``note``. Nothing here decides a verdict. A verdict only mentions a difference.
 """
 
 import operator
@@ -16,9 +16,9 @@ from railyard.site import condition_words as words
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one node of a run shows: its facts, those of each rail that the run used, and what the run itself was.
+    """What one node of a run shows: its facts, the facts of each rail that the run used, and those of the run itself.
 
-    ``run`` has ``mpi`` (library and version) and ``hops``, where these are known.
+    ``run`` has ``mpi`` (library and version) and ``hops``, if they are known.
     """
 
     facts: Mapping[str, str]
@@ -35,12 +35,12 @@ def _never(stated: str, shown: str) -> bool:
 
 
 def _fact(name: str, read: Callable[[str], str | None] = words.as_written) -> Callable[[Seen], tuple[str, ...]]:
-    """Return what reads one fact of a node."""
+    """Return the function that reads one fact of a node."""
     return lambda seen: _each(read, [seen.facts.get(name)])
 
 
 def _rail(*names: str) -> Callable[[Seen], tuple[str, ...]]:
-    """Return what reads the first of these facts of each rail, as it is."""
+    """Return the function that reads, for each rail, the first of these facts, as it is."""
     return lambda seen: _each(
         words.as_written, [next((said[name] for name in names if name in said), None) for said in seen.rails]
     )
@@ -60,9 +60,9 @@ class Condition:
     """One condition.
 
     ``expected``: the values that a source may give, in words. ``read`` puts a source's text into the table's own words;
-    None where it cannot. ``shown``: what a node has, in the same words, one value a rail at most; none where it is not
-    known. ``costs``: whether having the second in place of the first may explain values that are too low. ``is_field``:
-    a source has a field of that name beside its conditions. ``is_free``: any text, which is never taken apart.
+    None if it cannot. ``shown``: what a node has, in the same words, at most one value per rail; empty if unknown.
+    ``costs``: whether values may be too low because a node has the second instead of the first. ``is_field``: a source
+    has a field of that name beside its conditions. ``is_free``: any text, which is never split.
     """
 
     name: str
@@ -94,7 +94,7 @@ _TABLE: tuple[Condition, ...] = (
     ),
     Condition(
         "smt",
-        "several hardware threads a core (Hyper-Threading)",
+        "several hardware threads per core (Hyper-Threading)",
         _ON_OFF,
         words.on_off,
         _fact("smt", lambda text: words.SMT.get(text)),
@@ -104,7 +104,7 @@ _TABLE: tuple[Condition, ...] = (
     Condition(
         "c-states",
         "idle states deeper than C1",
-        "enabled, disabled, or the names of those that were on, such as POLL C1 C6",
+        "enabled, disabled, or the names of the states that were on, such as POLL C1 C6",
         words.c_states,
         _fact("c_states", words.c_states),
         costs=lambda stated, shown: shown == "on",
@@ -121,7 +121,7 @@ _TABLE: tuple[Condition, ...] = (
     ),
     Condition(
         "numa-nodes-per-socket",
-        "domains of memory a socket: NPS, sub-NUMA clustering",
+        "memory domains per socket: NPS, sub-NUMA clustering",
         "a whole number",
         words.whole,
         _fact("numa_nodes_per_socket"),
@@ -130,22 +130,22 @@ _TABLE: tuple[Condition, ...] = (
     ),
     Condition(
         "node-interleave",
-        "one domain of memory over all sockets",
+        "one memory domain over all sockets",
         _ON_OFF,
         words.on_off,
         lambda seen: words.interleaved(seen.facts),
         costs=lambda stated, shown: shown == "on",
-        read_from="system/node, of two sockets or more",
+        read_from="system/node, on two sockets or more",
     ),
     Condition(
         "snoop-mode",
-        "how caches of one processor are kept alike (Intel)",
+        "how the caches of a processor are kept consistent (Intel)",
         words.choice(words.SNOOP_MODES),
         words.snoop_mode,
         lambda seen: words.snooped(seen.facts),
         lambda stated, shown: stated in shown.split(" or "),
         costs=_other,
-        read_from="system/node: cluster on die has two domains a socket; early and home look the same",
+        read_from="system/node: cluster on die has two domains per socket; early and home look the same",
     ),
     Condition(
         "profile",
@@ -179,7 +179,7 @@ _TABLE: tuple[Condition, ...] = (
         words.memory,
         _fact("memory", words.memory),
         words.same_memory,
-        read_from="/proc/meminfo; up to a tenth of it may be the kernel's own",
+        read_from="/proc/meminfo; the kernel may keep up to a tenth",
     ),
     Condition(
         "operating-system",
@@ -232,7 +232,7 @@ _TABLE: tuple[Condition, ...] = (
     ),
     Condition(
         "driver",
-        "driver of the network card, or the OFED that it is of",
+        "driver of the network card, or the OFED to which it belongs",
         "a kernel driver, or Mellanox OFED, with its version",
         words.driver,
         lambda seen: words.drivers(seen.rails),
@@ -262,24 +262,24 @@ _TABLE: tuple[Condition, ...] = (
         read_from="railyard fabric --keep-hops",
         is_field=True,
     ),
-    # What `railyard capture` says of itself: of no node.
-    Condition("repeats", "of a captured reference: how often, on how many nodes", "any text", is_free=True),
-    Condition("capture", "of a captured reference: quick", "quick", words.one_of(("quick",))),
-    Condition("path", "of a captured reference: not judged", "not judged", words.one_of(("not judged",))),
-    Condition("lock-sha256", "of a captured reference: Spack's lock", "a hash", is_free=True),
+    # What `railyard capture` says about itself, and not about a node.
+    Condition("repeats", "for a captured reference: how often it ran, and on how many nodes", "any text", is_free=True),
+    Condition("capture", "for a captured reference: quick", "quick", words.one_of(("quick",))),
+    Condition("path", "for a captured reference: not judged", "not judged", words.one_of(("not judged",))),
+    Condition("lock-sha256", "for a captured reference: Spack's lock", "a hash", is_free=True),
 )
 CONDITIONS: Mapping[str, Condition] = {each.name: each for each in _TABLE}
 
 
 def find(name: str) -> Condition | None:
-    """Return a condition by its name, in which _ counts as -; None where there is none of that name."""
+    """Return a condition by its name, in which _ counts as -; None if there is none with that name."""
     return CONDITIONS.get(name.replace("_", "-"))
 
 
 def why_unreadable(name: str, text: str) -> str | None:
-    """Return why nobody can read what a source states under ``conditions``; None where it is in the table's words."""
+    """Return why a source's statement under ``conditions`` is unreadable; None if it is in the table's words."""
     condition = find(name)
-    elsewhere = "what these words cannot say belongs in note"
+    elsewhere = "put into note what these words cannot say"
     if condition is None:
         known = [each.name for each in _TABLE if not each.is_field]
         return f'found the condition "{name}", expected a known one ({did_you_mean(name, known)}); {elsewhere}'
@@ -291,9 +291,9 @@ def why_unreadable(name: str, text: str) -> str | None:
 
 
 def read(name: str, text: str) -> tuple[str, ...]:
-    """Return what a source states, in the table's words; several where it does not say which of them. () if unreadable.
+    """Return what a source states, in the table's words; several if it leaves open which one; () if unreadable.
 
-    Units and versions stay as they are written.
+    Units and versions stay as written.
     """
     condition = find(name)
     if condition is None:
@@ -303,13 +303,13 @@ def read(name: str, text: str) -> tuple[str, ...]:
 
 
 def shown(name: str, seen: Seen) -> tuple[str, ...]:
-    """Return what a node has of a condition, in the table's words, one value a rail at most; () where not known."""
+    """Return a node's value of a condition, in the table's words, at most one per rail; () if unknown."""
     condition = find(name)
     return () if condition is None else condition.shown(seen)
 
 
 def unlike(name: str, text: str, seen: Seen) -> tuple[str, ...]:
-    """Return what a node has that is none of what a source states; () where alike, or where either is not known."""
+    """Return the node's values that the source does not state; () if they are alike, or if either is unknown."""
     condition, stated = find(name), read(name, text)
     if condition is None or not stated:
         return ()
@@ -317,13 +317,13 @@ def unlike(name: str, text: str, seen: Seen) -> tuple[str, ...]:
 
 
 def may_cost(name: str, text: str, has: str) -> bool:
-    """Return whether a node that has this, in place of what a source states, may be slower for it."""
+    """Return whether a node may be slower because it has this instead of what a source states."""
     condition = find(name)
     return condition is not None and all(condition.costs(each, has) for each in read(name, text))
 
 
 def document() -> str:
-    """Return the table as Markdown, a row a condition: the text that the documentation holds."""
+    """Return the table as Markdown, one row per condition, for the documentation."""
     rows = ["| condition | what | values | read from |", "| --- | --- | --- | --- |"]
     rows += [
         f"| `{each.name}`{' (a field of the source)' if each.is_field else ''} | {each.what} | {each.expected} | "
@@ -337,9 +337,9 @@ _OR = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
 
 
 def _alternatives(condition: Condition, text: str) -> list[str]:
-    """Return the values of which a source does not say which it was: "early, home or cluster on die" are three.
+    """Return the values between which a source leaves the choice open: "early, home or cluster on die" are three.
 
-    A name of a maker's own, such as that of a BIOS, may have a comma in it.
+    A vendor's own name, such as that of a BIOS, may contain a comma.
     """
     if condition.is_free or condition.is_field:
         return [text]

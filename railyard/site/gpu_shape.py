@@ -1,4 +1,4 @@
-"""A system's GPUs as physics needs them, from its file, for one fabric: their shape, and what buffers in them move."""
+"""A system's GPUs for one fabric, as the limits need them: their shape, and how fast messages in their memory move."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,9 +17,9 @@ from railyard.stacks.model import NIC_PER_RANK
 
 
 def gpu_node(system: System, fabric: str, rails: int | None = None) -> GpuNode | None:
-    """Return what each node has that a collective over so many rails of a fabric uses (None: all of them).
+    """Return what each node has for a collective over so many rails of a fabric (None: all of them).
 
-    None where the system states no GPUs. Raises KeyError for an unknown fabric, ValueError for rails that it lacks.
+    None if the system states no GPUs. Raises KeyError for an unknown fabric, ValueError for rails that it lacks.
     """
     gpus, of = system.gpus, system.fabrics[fabric]
     if gpus is None:
@@ -48,8 +48,8 @@ def gpu_node(system: System, fabric: str, rails: int | None = None) -> GpuNode |
 def shape_of_part(system: System, fabric: str, rails: int, part: Part, nodes: int, used: int) -> Shape | None:
     """Return which GPUs of which nodes take part in one collective of a run over a part of a system.
 
-    ``used``: GPUs of a node. Of a run in groups it is one group, with its share of the NICs. None where the system
-    states no GPUs, or fewer, and where its NVLink domains are not full.
+    ``used``: GPUs per node. For a run in groups it is the shape of one group, with its share of the NICs. None if the
+    system states no GPUs, or fewer, or if its NVLink domains are not full.
     """
     node = gpu_node(system, fabric, rails)
     if node is None or nodes < 1 or not 1 <= used <= node.gpus:
@@ -63,7 +63,7 @@ def shape_of_part(system: System, fabric: str, rails: int, part: Part, nodes: in
 
 
 def _of_a_group(node: GpuNode, groups: int) -> GpuNode:
-    """Return what a group with one GPU of each node has, where as many groups share the NICs of a node evenly."""
+    """Return what a group with one GPU of each node has, if so many groups share the NICs of a node evenly."""
     bound = node.network
     if bound is not None and groups > 1:
         terms = f"{bound.terms}, shared by {groups} groups"
@@ -84,7 +84,7 @@ def _of_a_group(node: GpuNode, groups: int) -> GpuNode:
 def shape_of(system: System, fabric: str, nodes: int, gpus: int | None = None) -> Shape | None:
     """Return the shape of a run on so many nodes with so many GPUs of each (None: all), over all rails of a fabric.
 
-    None where the system states no GPUs, fewer nodes or fewer GPUs than asked for.
+    None if the system states no GPUs, or fewer nodes or GPUs than that.
     """
     node = gpu_node(system, fabric)
     if node is None or nodes > system.nodes.number or (gpus or 1) > node.gpus:
@@ -93,9 +93,9 @@ def shape_of(system: System, fabric: str, nodes: int, gpus: int | None = None) -
 
 
 def gpus_near(gpus: Gpus, fabric: Fabric, rails: Sequence[Rail]) -> tuple[int, ...]:
-    """Return the number of the GPU nearest to each of these rails. Raises ValueError where a rail has none.
+    """Return the number of the GPU nearest to each of these rails. Raises ValueError if a rail has none.
 
-    A process has the GPU that is nearest to the first of its rails.
+    A process uses the GPU that is nearest to the first of its rails.
     """
     devices = [rail.device for rail in fabric.rails]
     found = [(rail.name, gpus.near(rail.device, devices)) for rail in rails]
@@ -106,17 +106,27 @@ def gpus_near(gpus: Gpus, fabric: Fabric, rails: Sequence[Rail]) -> tuple[int, .
 
 
 def limit_from_gpus(
-    gpus: Gpus, fabric: Fabric, rails: int, directions: int, one_stream: bool = False, policy: str = ""
+    gpus: Gpus,
+    fabric: Fabric,
+    rails: int,
+    directions: int,
+    one_stream: bool = False,
+    policy: str = "",
+    every_gpu: bool = False,
 ) -> limits.Limit | None:
-    """Return the bound of messages from the memory of GPUs, MB/s: the rails', and of each GPU used its slot's.
+    """Return the bound of messages from the memory of GPUs, MB/s: the rails' own, and that of each used GPU's slot.
 
-    Several rails of one process pass the slot of one GPU; with a rail for each process each has the nearest GPU, and
-    rails with the same one share its slot. None where the link's rate is not known. Raises ValueError as ``gpus_near``
-    and ``Fabric.used`` do.
+    Several rails of one process share the slot of one GPU. If each process has a rail, it uses the nearest GPU, and
+    rails with the same GPU share its slot. ``every_gpu``: all GPUs of a node send, and the library chooses which of
+    them uses which rail. None if the link's rate is unknown. Raises ValueError like ``gpus_near`` and ``Fabric.used``.
     """
     used = fabric.used(rails, policy)
     if gpus.slot is None:
         return fabric.limit(rails, directions, one_stream, policy)
+    if every_gpu:
+        budget, terms = limits.slot_budget(SLOTS[gpus.slot], GPU_MAX_PAYLOAD, directions)
+        all_ = f"{terms}, of {gpus.per_node} GPUs"
+        return _behind(fabric.limit(rails, directions, one_stream, policy), budget * gpus.per_node, all_)
     near = gpus_near(gpus, fabric, used)
     of_gpu: dict[int, list[Rail]] = {}
     for rail, gpu in zip(used, near, strict=True):
@@ -129,24 +139,24 @@ def limit_from_gpus(
 
 
 def _behind(bound: limits.Limit | None, budget: float, terms: str) -> limits.Limit | None:
-    """Return the smaller one of what some rails and the slot of their GPU carry."""
+    """Return the smaller bound: that of some rails, or that of the slot of their GPU."""
     if bound is None or bound.value_mb_s <= budget:
         return bound
     said = f"slot of the GPU {terms} = {budget:.1f} MB/s, below the rails' {bound.value_mb_s:.1f} MB/s"
     return replace(bound, value_mb_s=budget, terms=said)
 
 
-#: What nvbandwidth reaches at least on healthy GPUs, of the slot's payload and of the NVLinks' rate. Published: slots
-#: 82 % (12.36 GB/s of PCIe 3, nvbandwidth's README) to 92 % (H100, 55.3 of 60.2); NVLink 88 % (A100, 264 of 300 in that
-#: README; H100, 395 of 450; GB200, 798 of 900 in NVIDIA's DRA driver's documentation).
+#: The least that nvbandwidth reaches on healthy GPUs, as a share of the slot's payload and of the NVLinks' rate.
+#: Published: slots 82 % (12.36 GB/s of PCIe 3, nvbandwidth's README) to 92 % (H100, 55.3 of 60.2); NVLink 88 % (A100,
+#: 264 of 300 in that README; H100, 395 of 450; GB200, 798 of 900 in NVIDIA's DRA driver's documentation).
 _WITHIN_FLOORS: Mapping[Within, float] = {"slot": 0.75, "gpu-link": 0.80}
 _WITHIN_SOURCE = "day-one floor within a node: nvbandwidth's README has 82 % of a slot and 88 % of NVLink"
 
 
 def limit_within(gpus: Gpus | None, within: Within) -> limits.Limit | None:
-    """Return what one copy moves at most within a node, one way, MB/s; None where it is not known what carries it.
+    """Return the most that one copy within a node moves, one way, MB/s; None if it is unknown what carries it.
 
-    Two GPUs may have all their links to one another, through a switch, as far as the file says.
+    The file does not rule out that two GPUs have all their links to each other, through a switch.
     """
     if gpus is None or (gpus.slot if within == "slot" else gpus.link) is None:
         return None
@@ -160,7 +170,7 @@ def limit_within(gpus: Gpus | None, within: Within) -> limits.Limit | None:
 
 
 def floor_within(gpus: Gpus | None, within: Within) -> limits.LinkFloor | str:
-    """Return what one copy reaches at least within a node, one way, or the sentence "not judged: …"."""
+    """Return the least that one copy within a node reaches, one way, or the sentence "not judged: …"."""
     bound = limit_within(gpus, within)
     if gpus is None or bound is None:
         return f"not judged: the file does not say {'the slot of a GPU' if within == 'slot' else 'what connects GPUs'}"
@@ -168,17 +178,17 @@ def floor_within(gpus: Gpus | None, within: Within) -> limits.LinkFloor | str:
     if within == "gpu-link":
         pair = _pair_rate_mb_s(gpus)
         if pair is None:
-            return "not judged: the file does not say how many links two GPUs have to one another"
+            return "not judged: the file does not say how many links two GPUs have to each other"
         rate = min(rate, pair)
     share = _WITHIN_FLOORS[within]
     return limits.LinkFloor(share * rate, 0, f"{_WITHIN_SOURCE}; {share:.0%} of {rate:.1f} MB/s")
 
 
 def _pair_rate_mb_s(gpus: Gpus) -> float | None:
-    """Return what two GPUs have between them at least, MB/s; None where that is not known.
+    """Return the least rate between two GPUs, MB/s; None if that is unknown.
 
-    From NVLink 3 on, boards of 8 GPUs and domains of several nodes have switches, so that all links lead to any GPU;
-    boards of up to 4 have as many links between any two. Older boards of 8 (DGX-1) have pairs without any.
+    From NVLink 3 on, boards of 8 GPUs and domains of several nodes have switches, so all links lead to any GPU. Boards
+    of up to 4 have the same number of links between any two. Older boards of 8 (DGX-1) have pairs without any link.
     """
     link = gpus.link
     if link is None or link.is_slot:

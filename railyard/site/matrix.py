@@ -1,4 +1,4 @@
-"""Which combinations of fabric, stack, rails and benchmark a system can run, and why each other one cannot."""
+"""Which combinations of fabric, stack, rails and benchmark a system can run, and why it cannot run the others."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,39 +20,39 @@ from railyard.site.takes import Takes
 from railyard.site.test_id import TestId
 from railyard.stacks import ask, model, programs
 
-#: The rail counts that tests are made for where no system is known; a fabric has its own (``Fabric.counts``).
+#: The rail counts for which tests are made if no system is known. A fabric has its own (``Fabric.counts``).
 RAIL_COUNTS = (1, 2, 4, 8)
-#: The most nodes that a partition has a feature for; a check of more names the partitions that have them.
+#: The largest number of nodes for which partitions have a feature. A check with more nodes names its partitions.
 MOST_NODES = 64
-#: A partition's feature: its nodes have ports with verbs, whose state can be read.
+#: A partition's feature: its nodes have ports with verbs, and their state can be read.
 RDMA_PORTS = "verbs"
-#: A partition's feature: how many cores its nodes have is known, and they are a run's own.
+#: A partition's feature: the number of cores of its nodes is known, and a run has them for itself.
 OWN_CORES = "cores"
 #: A partition's feature: the system's file states the GPUs of its nodes.
 HAS_GPUS = "has-gpus"
-#: The features of checks that use GPUs: messages in their memory, over a fabric; copies between a node's GPUs and its
-#: processors; copies between two of its GPUs, over NVLink.
+#: The features of checks that use GPUs: messages in their memory over a fabric; copies between a node's GPUs and its
+#: processors; copies between two of a node's GPUs over NVLink.
 DEVICE_BUFFERS, GPUS, GPU_PAIRS = "device-buffers", "gpus", "gpu-pairs"
-#: What a check of installed applications has for a name where no system is known (a parameter must have a value).
+#: The name of an installed application if no system is known (a parameter must have a value).
 NO_APPLICATION = "none"
 
 
-#: Whether the references have a number for a test, of which its place, rail policy and benchmark count.
+#: Whether the references have a number for a test, by its place, rail policy and benchmark.
 HasNumber = Callable[[TestId], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a check asks of a cell: the tool (`imb`), its test (`imb/Uniband`) and how many nodes it spans.
+    """What a check demands of a cell: the tool (`imb`), its test (`imb/Uniband`) and the number of nodes.
 
-    ``ranks`` in all, ``passes`` over all sizes, and its smallest and largest message in bytes are what it then runs.
-    ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server a rail, no MPI.
-    ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must ask for (``npb-W``).
-    ``all_nodes``: it spans every node, ``nodes`` at least. ``check_class`` says which of the system's time limits it
-    has. ``gpus``: its nodes have GPUs, which take part. ``starts_itself``: an application that starts its own processes
-    on a stack without MPI. ``every_core``: it has a rank on each core of its nodes, however many there are (``ranks``
-    are then the fewest). ``kinds``: of fabric, over which it is measured; empty: all. ``takes``: which numbers of nodes
-    and ranks it can be asked for.
+    A run then has ``ranks`` ranks in total, ``passes`` over all sizes, and its smallest and largest message in bytes.
+    ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server per rail, no
+    MPI. ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must request
+    (``npb-W``). ``all_nodes``: it uses every node, at least ``nodes``. ``check_class`` says which of the system's time
+    limits it has. ``gpus``: its nodes have GPUs, which take part. ``starts_itself``: an application that starts its own
+    processes on a stack without MPI. ``every_core``: it has a rank on each core of its nodes (``ranks`` is then the
+    minimum). ``kinds``: the kinds of fabric over which it is measured; empty: all. ``takes``: the numbers of nodes and
+    ranks that users can set.
     """
 
     check: str
@@ -77,7 +77,7 @@ class Need:
     takes: Takes = field(default_factory=Takes)
 
     def asked(self, nodes: int | None, ranks: int | None) -> "Need":
-        """Return what it needs where it is asked for so many nodes and ranks a node, None for its own."""
+        """Return what it needs with so many nodes and ranks per node; None keeps its own number."""
         a_node = ranks or self.ranks // self.nodes
         if nodes is None:
             return replace(self, ranks=self.nodes * a_node)
@@ -85,17 +85,17 @@ class Need:
         return replace(self, nodes=nodes, ranks=nodes * a_node, all_nodes=False, benchmark=key)
 
     def pairs(self, rails: int) -> int:
-        """Return how many pairs of ranks two nodes have between them in a run over so many rails."""
+        """Return the number of pairs of ranks between two nodes in a run over so many rails."""
         a_node = self.ranks // self.nodes
         return max(a_node, rails) if self.pair_a_rail or self.pair else a_node
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One test of the whole product; ``reason`` is None where it runs, ``disabled`` where the site switched it off.
+    """One test of the whole product. ``reason`` is None if it runs; ``disabled`` is set if the site switched it off.
 
-    ``test.policy`` is the rail policy that it has, empty where the stack has none for so many rails; ``named``: the
-    test's name says it, because the stack would do another.
+    ``test.policy`` is its rail policy, empty if the stack has none for so many rails. ``named``: the test's name has
+    the policy, because it is not the stack's default.
     """
 
     test: TestId
@@ -114,12 +114,12 @@ def fabric_reason(name: str, fabric: Fabric, rails: int) -> str | None:
     there = len(fabric.rails)
     if rails > there:
         devices = ", ".join(rail.device for rail in fabric.rails) or "none"
-        return f"{name} has {counted(there, 'rail')} a node ({devices})"
+        return f"{name} has {counted(there, 'rail')} per node ({devices})"
     return None
 
 
 def node_reason(system: System, nodes: int) -> str | None:
-    """Return why the system cannot give this many nodes, or None. On a single host its processes stand in for nodes."""
+    """Return why the system cannot give this many nodes, or None. On a single host, processes stand in for nodes."""
     if system.provider == "host":
         return None
     if nodes > system.nodes.number:
@@ -128,11 +128,11 @@ def node_reason(system: System, nodes: int) -> str | None:
 
 
 def cores_reason(system: System) -> str | None:
-    """Return why a node's cores cannot have a rank each, or None."""
+    """Return why not every core of a node can have a rank, or None."""
     if system.provider not in ("nodes", "replay"):
-        return f"a rank on every core of a node needs nodes of their own, and those of {system.system} share a host's"
+        return f"a rank on every core needs nodes with their own cores; those of {system.system} share one host's"
     if system.nodes.hardware is None:
-        return f"{system.system} does not say how many cores a node has (nodes: hardware: cores)"
+        return f"{system.system} does not state the number of cores per node (nodes: hardware: cores)"
     return None
 
 
@@ -142,12 +142,12 @@ def gpus_reason(system: System) -> str | None:
 
 
 def stack_reason(fabric: Fabric, stack: str, rails: int, policy: str | None = None) -> str | None:
-    """Return why a stack cannot use this many rails of this kind of fabric (by this policy), or None."""
+    """Return why a stack cannot use this many rails of this kind of fabric (with this policy), or None."""
     return ask.why_not(stack, fabric.kind, rails, policy, fabric.knobs)
 
 
 def refused_policies(system: System) -> tuple[Cell, ...]:
-    """Return a cell without a check for each policy that a stack lacks on rails that it can use, with the reason."""
+    """Return a cell without a check, with the reason, for each policy that a stack lacks on rails that it can use."""
     cells = []
     for name, fabric in system.fabrics.items():
         for stack in system.stacks:
@@ -160,11 +160,11 @@ def refused_policies(system: System) -> tuple[Cell, ...]:
 
 
 def device_reason(system: System, fabric: str, stack: str) -> str | None:
-    """Return why a stack's messages over a fabric cannot lie in the memory of GPUs, or None."""
+    """Return why a stack's messages over a fabric cannot be in the memory of GPUs, or None."""
     memory, gpus = system.stacks[stack].device_buffers, system.gpus
     if memory is None or gpus is None:
         return (
-            f"{system.system} states no device_buffers for {stack}: cuda or rocm, where library and benchmarks have it"
+            f"{system.system} states no device_buffers for {stack}: set it if library and benchmarks use cuda or rocm"
         )
     stated = system.fabrics[fabric]
     reason = ask.why_not_from(stack, stated.kind, memory)
@@ -176,7 +176,7 @@ def device_reason(system: System, fabric: str, stack: str) -> str | None:
 
 
 def tool_reason(system: System, stack: str, tool: str) -> str | None:
-    """Return why a stack of this system has not got a benchmark tool, or None."""
+    """Return why a stack of this system does not have a benchmark tool, or None."""
     entry = system.stacks[stack]
     if tool in entry.tools:
         return None
@@ -184,9 +184,9 @@ def tool_reason(system: System, stack: str, tool: str) -> str | None:
 
 
 def disabled_reason(system: System, test: TestId, has_number: HasNumber = _always) -> str | None:
-    """Return the site's own reason for switching a test off, or None; of its place alone, where it has no benchmark.
+    """Return the site's own reason for switching a test off, or None. Without a benchmark, only its place counts.
 
-    Without a rail policy it is the one that the stack has by default.
+    Without a rail policy, the stack's default counts.
     """
     policy = policy_of(system, test.fabric, test.stack, test.rails, test.policy or DEFAULT)
     test, benchmark = replace(test, policy=policy), test.benchmark or None
@@ -199,7 +199,7 @@ def disabled_reason(system: System, test: TestId, has_number: HasNumber = _alway
 
 
 def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, policy: str = DEFAULT) -> str | None:
-    """Return the first reason why a cell cannot run, or None where it can (a disabled cell can)."""
+    """Return the first reason why a cell cannot run, or None if it can (a disabled cell can)."""
     asked = None if policy == DEFAULT else policy
     real = policy_of(system, fabric, stack, rails, policy)
     return (
@@ -221,25 +221,25 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
 
 
 def _kind_reason(kind: str, need: Need) -> str | None:
-    """Return why a check of some kinds of fabric does not run over one of another kind."""
+    """Return why a check for some kinds of fabric does not run over another kind."""
     if not need.kinds or kind in need.kinds:
         return None
-    return f"{need.benchmark} is measured over fabrics of kind {' and '.join(need.kinds)} alone, not {kind}"
+    return f"{need.benchmark} is measured only over fabrics of kind {' and '.join(need.kinds)}, not {kind}"
 
 
 def _once_reason(system: System, fabric: str, rails: int, need: Need, policy: str) -> str | None:
-    """Return why a check of pairs within a node, which no fabric carries, does not run in a cell but the first."""
+    """Return why a check of pairs within a node, which use no fabric, only runs in the first cell."""
     first = next(iter(system.fabrics))
     if not need.within_node or (fabric == first and rails == 1 and policy == DEFAULT):
         return None
-    return f"no network carries a pair within a node: it is measured once, with {first} and one rail"
+    return f"a pair within a node uses no network: it is measured once, with {first} and one rail"
 
 
 def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _always) -> tuple[Cell, ...]:
-    """Return the whole product fabric × stack × rails × check, rails up to the most that any fabric has.
+    """Return the whole product fabric × stack × rails × check, with rails up to the most of any fabric.
 
-    A stack that has several rail policies has the checks once more for each that is not its default. ``has_number``
-    says whether the references have a number for a test.
+    If a stack has several rail policies, it has the checks once more for each policy that is not its default.
+    ``has_number`` says whether the references have a number for a test.
     """
     counts = sorted({count for fabric in system.fabrics.values() for count in fabric.counts})
     asked = asked_for(system, needs)
@@ -254,10 +254,10 @@ def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _alw
 
 
 def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
-    """Return the needs whose problems the system asks for, those of its own applications by their names.
+    """Return the needs whose problems the system requests, and those of its own applications by their names.
 
-    A problem that the site does not ask for is no combination that is missing. Nodes and ranks are those that the
-    system's file states.
+    A problem that the site does not request does not count as a missing combination. Nodes and ranks are as stated in
+    the system's file.
     """
     stated = [each for need in needs for each in _of_applications(system, need)]
     known = problem_features(system)
@@ -266,9 +266,9 @@ def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
 
 
 def _as_stated(system: System, need: Need) -> Need:
-    """Return a need with the nodes and ranks that the system's file states for its benchmark, as far as it takes them.
+    """Return a need with the nodes and ranks that the system's file states for its benchmark, if it takes them.
 
-    What no check takes is refused before a run (``untaken``).
+    Numbers that no check takes are refused before a run (``untaken``).
     """
     stated = system.measure.stated(need.benchmark)
     if stated is None or need.takes.swept:
@@ -279,7 +279,7 @@ def _as_stated(system: System, need: Need) -> Need:
 
 
 def _swept(system: System, needs: Sequence[Need]) -> Iterator[Need]:
-    """Yield needs, a sweep's up to the largest number of nodes that the system asks for, and on all that there are."""
+    """Yield needs; those of a sweep up to the largest number of nodes that the system states, and on all its nodes."""
     known = {need.check for need in needs}
     largest = system.measure.largest_sweep
     for need in needs:
@@ -297,7 +297,7 @@ def _swept(system: System, needs: Sequence[Need]) -> Iterator[Need]:
 
 
 def untaken(system: System, needs: Sequence[Need]) -> Iterator[str]:
-    """Yield a sentence for each number of nodes or ranks of the system's file that no check takes."""
+    """Yield a sentence for each number of nodes or ranks in the system's file that no check takes."""
     for key, stated in system.measure.benchmarks.items():
         named = [need for need in needs if key in (nodes_of_key(need.benchmark)[0], need.benchmark.partition("/")[0])]
         for field_, asked, why in (
@@ -309,12 +309,12 @@ def untaken(system: System, needs: Sequence[Need]) -> Iterator[str]:
             ),
         ):
             if asked is not None and all(why):
-                expected = next(filter(None, why), "nothing: there is no check of it")
+                expected = next(filter(None, why), "nothing: no check measures it")
                 yield f"measure: benchmarks: {key}: {field_}: found {asked}, expected {expected}"
 
 
 def _of_applications(system: System, need: Need) -> tuple[Need, ...]:
-    """Return a need for each application that the system states, of the one that stands for them all; else itself."""
+    """Return a need for each application of the system, if this need stands for all of them; else the need itself."""
     if need.feature != f"app-{NO_APPLICATION}":
         return (need,)
     return tuple(
@@ -345,10 +345,10 @@ def _cells(
 
 
 def problem_features(system: System, tools: Collection[str] | None = None) -> tuple[str, ...]:
-    """Return a feature for each problem of an application that the system asks for: ``npb-W``, ``app-gamess``.
+    """Return a feature for each problem of an application that the system requests: ``npb-W``, ``app-gamess``.
 
-    Of these tools alone, where they are given; an installed application is a tool of its own name. What uses GPUs is
-    asked for by stating them.
+    If ``tools`` are given, only for these. An installed application is a tool with its own name. A system requests the
+    problems that use GPUs by stating its GPUs.
     """
     of_tools: list[tuple[set[str], list[str]]] = [
         ({"npb", NPB_MZ}, [f"npb-{problem}" for problem in system.npb_classes]),
@@ -362,7 +362,7 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
 
 
 def _within_nodes(system: System) -> list[str]:
-    """Return which copies within a node there are; without NVLink two GPUs need not reach one another."""
+    """Return the kinds of copies within a node. Without NVLink, two GPUs may be unable to reach each other."""
     gpus = system.gpus
     if gpus is None:
         return []
@@ -373,9 +373,9 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
     """Return a partition's features: kind, ``first``, ``verbs``, ``cores``, ``has-gpus``, ``railsN``, ``nodesN``."""
     fabric = system.fabrics[fabric_name]
     nodes = [n for n in range(1, MOST_NODES + 1) if node_reason(system, n) is None]
-    # What belongs to no fabric (a pair within a node) runs once, on the first.
+    # A test that uses no fabric (a pair within a node) runs once, on the first fabric.
     first = ["first"] if fabric_name == next(iter(system.fabrics)) else []
-    # Of a replayed system there are no ports to look at.
+    # A replayed system has no ports to look at.
     verbs = [RDMA_PORTS] if fabric.kind in ("ib", "roce", "opa") and system.provider != "replay" else []
     cores = [OWN_CORES] if cores_reason(system) is None else []
     gpus = [HAS_GPUS] if gpus_reason(system) is None else []
@@ -384,7 +384,7 @@ def partition_features(system: System, fabric_name: str) -> list[str]:
 
 
 def environment_features(system: System, fabric_name: str, stack: str) -> list[str]:
-    """Return a stack's ReFrame features on one fabric: its tools, ``railsN`` for all N that it can drive, policies."""
+    """Return a stack's ReFrame features on one fabric: tools, ``railsN`` for each N that it can use, and policies."""
     fabric = system.fabrics[fabric_name]
     counts = [n for n in sorted({*RAIL_COUNTS, *fabric.counts}) if stack_reason(fabric, stack, n) is None]
     there = [n for n in counts if fabric_reason(fabric_name, fabric, n) is None]

@@ -1,7 +1,8 @@
-"""Which rail policies the tests of a system have: those of its stacks, as features that ReFrame selects by.
+"""Which rail policies the tests of a system have: those of its stacks, as features by which ReFrame selects.
 
-A check has a parameter ``policy``. Its value ``default`` leaves the policy to the stack, is part of no test's name, and
-is all that most systems have; the other values are what some stack of the current system can do besides.
+A check has a parameter ``policy``. Its value ``default`` leaves the policy to the stack and is not part of a test's
+name. Most systems have no other value. The other values are policies that some stack of the current system can also
+use.
 """
 
 import re
@@ -12,7 +13,7 @@ from railyard.stacks import ask, model
 
 DEFAULT = "default"
 
-#: ``round-robin-2``: what a stack can do over two rails; ``default-striping-2``: what it does there unasked.
+#: ``round-robin-2``: a stack can do this over two rails; ``default-striping-2``: it does this there by default.
 _FEATURE = re.compile(
     rf"(?P<policy>{'|'.join(model.POLICIES)}|{model.TUNED_PATTERN}|{model.ALONE_PATTERN})-(?P<rails>[0-9]+)"
 )
@@ -20,10 +21,10 @@ _BY_DEFAULT = "default-"
 
 
 def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, ...]:
-    """Return the rail policies that tests of a stack have, its default first; none where it cannot use the rails.
+    """Return the rail policies of a stack's tests, its default first; empty if it cannot use the rails.
 
-    Thresholds that the system's file names (``striping_thresholds``) are policies of their own; so is each rail alone
-    but the first, where the fabric asks for it (``each_rail``).
+    Each threshold in the system's file (``striping_thresholds``) is a separate policy. If the fabric sets
+    ``each_rail``, so is each rail alone, except the first.
     """
     kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
     found = ask.policies(stack, kind, rails, knobs)
@@ -36,14 +37,15 @@ def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, 
 
 
 def policy_of(system: System, fabric: str, stack: str, rails: int, policy: str) -> str:
-    """Return the policy that a test has: the one that it names, or its stack's default; empty where there is none."""
+    """Return the policy of a test: the one that it names, or its stack's default; empty if there is none."""
     return next(iter(policies(system, fabric, stack, rails)), "") if policy == DEFAULT else policy
 
 
 def is_extended(policy: str) -> bool:
-    """Return whether tests that name a policy are extended ones, whatever their check is.
+    """Return whether tests that name this policy are extended tests, whatever their check is.
 
-    A NIC per rank where the stack has another way unasked: a pair of ranks a rail, for rails that are proven anyhow.
+    So is a NIC per rank, if it is not the stack's default: it is a pair of ranks per rail, for rails that other tests
+    prove.
     """
     return policy == model.NIC_PER_RANK
 
@@ -51,7 +53,7 @@ def is_extended(policy: str) -> bool:
 def alone_reason(policy: str, check_class: str) -> str | None:
     """Return why a check of this class does not run over a rail alone that is not the first, or None.
 
-    An application over each of eight rails takes a system for days and tells no more of a rail than a stream does.
+    An application over each of eight rails would take days, and would say no more about a rail than a stream does.
     """
     if check_class != "app" or model.number_alone(policy) is None:
         return None
@@ -61,12 +63,12 @@ def alone_reason(policy: str, check_class: str) -> str | None:
 def only_default_reason(policy: str, check_class: str) -> str | None:
     """Return why a check of this class has no test of its own with a NIC per rank, or None.
 
-    ``policy`` is what a test names. ReFrame makes such tests of checks with a pair of ranks a rail alone
-    (``many_pairs``); an application has that policy where it is its stack's own, or where ``-P policy=`` asks for it.
+    ``policy`` is the one that a test names. ReFrame makes such tests only from checks with a pair of ranks per rail
+    (``many_pairs``). An application has that policy if it is its stack's default, or with ``-P policy=``.
     """
     if check_class != "app" or policy != model.NIC_PER_RANK:
         return None
-    return f"an application runs by its stack's own rail policy, and by {policy} where -P policy={policy} asks for it"
+    return f"an application runs with its stack's default rail policy; for {policy}, add -P policy={policy}"
 
 
 def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
@@ -77,15 +79,15 @@ def pairs_reason(policy: str, rails: int, pairs: int) -> str | None:
     """
     if policy != model.NIC_PER_RANK or pairs >= rails:
         return None
-    those = "its one pair of ranks uses one" if pairs == 1 else f"its {pairs} pairs of ranks use {pairs}"
+    those = "its one pair of ranks uses 1" if pairs == 1 else f"its {pairs} pairs of ranks use {pairs}"
     return (
-        f"with a NIC per rank {those} of {rails} rails: that is judged with at least a pair a rail "
+        f"with a NIC per rank {those} of {rails} rails: this policy is judged with at least one pair per rail "
         "(osu_mbw_mr, IMB's Uniband)"
     )
 
 
 def policy_features(system: System, fabric: str, stack: str, counts: Iterable[int]) -> list[str]:
-    """Return a feature for each policy and number of rails, and one for each number that says which is the default."""
+    """Return a feature for each policy and number of rails, and one for the default policy of each number of rails."""
     features = []
     for rails in counts:
         found = policies(system, fabric, stack, rails)
@@ -95,9 +97,9 @@ def policy_features(system: System, fabric: str, stack: str, counts: Iterable[in
 
 
 def named_policies(environments: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return the policies that some environment has besides its default, from the features of all environments.
+    """Return the policies, besides the default, that some environment has, from the features of all environments.
 
-    Those that one pair of ranks can show come first, a NIC per rank last.
+    Policies that one pair of ranks can show come first, a NIC per rank last.
     """
     named: dict[str, None] = {}
     for features in environments:
@@ -113,12 +115,12 @@ def named_policies(environments: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def environment_terms(tool: str, rails: int, policy: str, pairs: int, *, beside_default: bool) -> list[str]:
-    """Return what a test asks of an environment, in ReFrame's terms; nothing where no environment will do.
+    """Return what a test demands of an environment, in ReFrame's terms; empty if no environment can fit.
 
-    ``pairs`` of ranks between two nodes. ``beside_default``: a stack that does a named policy anyhow is left out,
-    because it has its test without the name.
+    ``pairs`` are pairs of ranks between two nodes. ``beside_default``: stacks with the named policy as their default
+    are left out, because their test does not name it.
     """
-    alone = pairs < rails  # then a NIC per rank would leave rails idle
+    alone = pairs < rails  # a NIC per rank would then leave rails idle
     if policy == DEFAULT:
         not_alone = f" -{_BY_DEFAULT}{model.NIC_PER_RANK}-{rails}" if alone else ""
         return [f"+{tool} +rails{rails}{not_alone}"]

@@ -1,4 +1,4 @@
-"""A site's systems and references, read once a process."""
+"""A site's systems and references. Each process reads them once."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +20,6 @@ class Site:
 
 @lru_cache(maxsize=8)
 def site_at(home: Path, name: str) -> Site:
-    """Return a system and its references. Raises InputError for what is wrong in either file."""
+    """Return a system and its references. Raises InputError for a mistake in either file."""
     system = load_system(home / "systems" / f"{name}.yaml")
     return Site(home, system, references_of(home / "references", system))

@@ -1,6 +1,6 @@
-"""Which test it is: where it runs, what it measures, and its name as ReFrame shows it, which says part of that.
+"""Identifies a test: where it runs, what it measures, and its name in ReFrame, which says part of that.
 
-A name is ``OsuBandwidth %rails=2 %policy=round-robin``; that of a case has `` @system:fabric+stack`` behind it.
+A name is ``OsuBandwidth %rails=2 %policy=round-robin``; the name of a case has `` @system:fabric+stack`` after it.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ _RAILS, _POLICY, _REPEAT = "%rails=", "%policy=", "%.repeat_no="
 
 @dataclass(frozen=True, slots=True)
 class TestId:
-    """One test of one system, as far as it is said: what is empty, or 0 rails, is left open.
+    """One test of one system, as far as stated: empty fields, or 0 rails, are left open.
 
-    ``benchmark`` is ``tool/test``. ``check`` is the test's class, with its own parameters where it has some. ``policy``
-    is the rail policy: what a stack does, or where names are compared the one that a name has. ``name`` and ``hash``
-    are ReFrame's.
+    ``benchmark`` is ``tool/test``. ``check`` is the test's class, with its own parameters if it has any. ``policy`` is
+    the rail policy: what a stack does, or, when names are compared, the policy in a name. ``name`` and ``hash`` are
+    ReFrame's.
     """
 
-    __test__: ClassVar[bool] = False  # pytest takes a class of such a name for tests
+    __test__: ClassVar[bool] = False  # pytest takes a class with such a name for tests
 
     fabric: str
     stack: str
@@ -32,21 +32,21 @@ class TestId:
 
     @property
     def place(self) -> "TestId":
-        """Only where it runs: fabric, stack and rails."""
+        """Only the place where it runs: fabric, stack and rails."""
         return TestId(self.fabric, self.stack, self.rails)
 
     def __str__(self) -> str:
-        """Return the case as ReFrame's listing has it, without the hash."""
+        """Return the case as in ReFrame's listing, without the hash."""
         return f"{self.name} @{self.system}:{self.fabric}+{self.stack}"
 
     @property
     def is_fixture(self) -> bool:
-        """Whether this is what tests depend on, and no test of its own: ReFrame shows its scope behind a tilde."""
+        """Whether this is a fixture on which tests depend, and not a test: ReFrame shows its scope after a tilde."""
         return " ~" in self.name
 
 
 def of_name(name: str, hash: str, system: str, fabric: str, stack: str) -> TestId:
-    """Return the test that ReFrame gives this name there; ``rails`` is 0 and ``policy`` empty where it says none."""
+    """Return the test with this ReFrame name there; ``rails`` is 0 and ``policy`` empty if the name has none."""
     rails, policy = named_rails(name) or 0, named_policy(name) or ""
     return TestId(fabric, stack, rails, "", plain_check(name), policy, system, name, hash)
 
@@ -54,7 +54,7 @@ def of_name(name: str, hash: str, system: str, fabric: str, stack: str) -> TestI
 def plain_check(name: str) -> str:
     """Return the check with its own parameters, without rails and rail policy: ``OsuCollective %collective=bcast``.
 
-    What stands behind " @" (system, partition and environment) is left out.
+    The part after " @" (system, partition and environment) is left out.
     """
     return _without(name, _RAILS, _POLICY)
 
@@ -71,18 +71,18 @@ def check_of(name: str) -> str:
 
 
 def named_policy(name: str) -> str | None:
-    """Return the rail policy that a test names; None where it leaves that to the stack."""
+    """Return the rail policy that a test names; None if it leaves that to the stack."""
     return next((word.removeprefix(_POLICY) for word in name.split() if word.startswith(_POLICY)), None)
 
 
 def named_rails(name: str) -> int | None:
-    """Return the number of rails that a test names, None where it names none."""
+    """Return the number of rails that a test names, None if it names none."""
     found = next((word.removeprefix(_RAILS) for word in name.split() if word.startswith(_RAILS)), "")
     return int(found) if found.isdigit() else None
 
 
 def with_policy(check: str, policy: str | None) -> str:
-    """Return a check with a rail policy behind its class, where ReFrame has it; as it is without one."""
+    """Return a check with a rail policy after its class, as ReFrame writes it; unchanged without a policy."""
     first, *rest = check.split()
     return " ".join([first, *([f"{_POLICY}{policy}"] if policy else []), *rest])
 

@@ -1,8 +1,9 @@
-"""The leaf switch that each node stands at, and how many switches lie between two nodes of a fabric.
+"""The leaf switch of each node, and the number of switches between two nodes of a fabric.
 
-Both are as the system's file says, or as `railyard fabric --keep-hops` found and stored them. A latency reference may
-hold for a number of hops alone: what a run's two nodes have between them decides whether it is judged by it. All pairs
-of nodes are judged by the sides of the switch: within one and across two, and a side that is slow is named.
+Both come from the system's file, or from `railyard fabric --keep-hops`, which found and stored them. A latency
+reference may hold for one number of hops only. Then the switches between a run's two nodes decide whether the run is
+judged by it. In the test of all pairs of nodes, leaf switches are sides: pairs are judged within one and across two,
+and a slow side is named.
 """
 
 import json
@@ -26,7 +27,7 @@ _AGAIN = "measure it again: railyard fabric --keep-hops"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The distances of a fabric. ``places``: device, node: a place. ``hops``: place, place: switches between them."""
+    """The distances of a fabric. ``places``: device, node, place. ``hops``: place, place, switches between them."""
 
     format: int
     system: str
@@ -51,10 +52,10 @@ def keep(home: Path, kept: Kept) -> Path:
 def hops_between(
     home: Path, system: str, fabric: str, nodes: Sequence[str], devices: Sequence[str], leaf_of: Mapping[str, str]
 ) -> int | None:
-    """Return the switches between two nodes, where all these rails have as many; None where that is not known.
+    """Return the switches between two nodes, if all these rails have the same number; None if that is unknown.
 
-    Where no distances are kept, two nodes at one leaf switch by the system's file (``leaf_of``) have that one.
-    Raises InputError for a file that is damaged or of another form.
+    If no distances are kept, two nodes at one leaf switch of the system's file (``leaf_of``) have 1. Raises InputError
+    for a file that is damaged or has another form.
     """
     if len(nodes) != 2:
         return None
@@ -70,9 +71,9 @@ def hops_between(
 
 
 def kept_of(home: Path, system: str, fabric: str) -> Kept | None:
-    """Return what is kept of a fabric, None where nothing is.
+    """Return what is kept of a fabric, None if nothing is.
 
-    Raises InputError for a file that is damaged or of another form.
+    Raises InputError for a file that is damaged or has another form.
     """
     file = file_of(home, system, fabric)
     if not file.is_file():
@@ -91,15 +92,15 @@ Leaves = Mapping[str, str]
 
 
 def stated(switches: Mapping[str, Sequence[str]]) -> Leaves:
-    """Return each node's leaf switch by the system's file: switch, nodes at it."""
+    """Return each node's leaf switch from the system's file, which has each switch with its nodes."""
     return {label(node): switch for switch, nodes in switches.items() for node in nodes}
 
 
 def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], rails: Sequence[Rail]) -> int | None:
     """Return the switches between the two nodes of a run over these rails of a fabric.
 
-    None for other numbers of nodes, where the rails differ, and where no distance is known. Raises InputError for a
-    file of distances that is damaged or of another form.
+    None for other numbers of nodes, if the rails differ, and if no distance is known. Raises InputError for a file of
+    distances that is damaged or has another form.
     """
     devices, switches = [rail.device for rail in rails], system.fabrics[fabric].leaf_switches
     return hops_between(home, system.system, fabric, nodes, devices, stated(switches))
@@ -108,10 +109,10 @@ def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], r
 def leaves(
     home: Path, system: str, fabric: str, switches: Mapping[str, Sequence[str]], devices: Sequence[str]
 ) -> Leaves:
-    """Return each node's leaf switch: as stated, else as measured; {} where neither says it.
+    """Return each node's leaf switch: as stated, else as measured; {} if neither says it.
 
-    What was measured is taken where these rails part the nodes alike: rails of several planes have switches of their
-    own. Raises InputError for a file of distances that is damaged or of another form.
+    Measured switches only count if all these rails divide the nodes in the same way: rails of several planes have
+    separate switches. Raises InputError for a file of distances that is damaged or has another form.
     """
     if switches:
         return stated(switches)
@@ -123,9 +124,9 @@ def leaves(
 
 
 def sides(leaf_of: Leaves, hosts: Sequence[str]) -> tuple[str, ...]:
-    """Return the leaf switch of each host, in their order; () where no leaf switch is known.
+    """Return the leaf switch of each host, in their order; () if no leaf switch is known.
 
-    Raises ValueError naming a host that is at none of the known leaf switches.
+    Raises ValueError with the name of a host that is at none of the known leaf switches.
     """
     if not leaf_of:
         return ()
@@ -136,12 +137,12 @@ def sides(leaf_of: Leaves, hosts: Sequence[str]) -> tuple[str, ...]:
 
 
 def text(leaf_of: Leaves) -> str:
-    """Return the leaf switches as ``railyard pairs --switches`` reads them: a node and its switch a line."""
+    """Return the leaf switches as ``railyard pairs --switches`` reads them: one node and its switch per line."""
     return "".join(f"{node} {switch}\n" for node, switch in leaf_of.items())
 
 
 def parse(text: str) -> Leaves:
-    """Return the leaf switches of such a text. Raises ValueError naming a line without both, or a node twice."""
+    """Return the leaf switches of such a text. Raises ValueError for a line without both, or a node named twice."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         node, _, switch = line.strip().partition(" ")
@@ -153,7 +154,7 @@ def parse(text: str) -> Leaves:
 
 
 def _parts(leaf_of: Leaves) -> frozenset[frozenset[str]]:
-    """Return the sets of nodes that share a leaf, whatever the leaves are called."""
+    """Return the sets of nodes that share a leaf switch, whatever the switches' names are."""
     members: dict[str, set[str]] = {}
     for node, switch in leaf_of.items():
         members.setdefault(switch, set()).add(node)

@@ -1,4 +1,4 @@
-"""How each MPI stack is told fabric, devices, rails and rail policy: one table, and the questions asked of it.
+"""How to tell each MPI stack its fabric, devices, rails and rail policy: one table, and functions that look things up.
 
 A new stack is one module in ``entries/`` and one folder in ``spack_envs/``.
 """
@@ -9,5 +9,5 @@ from railyard.base.moved import former
 
 
 def __getattr__(name: str) -> Any:
-    # What a site's own checks imported from here: the modules of the package have it.
+    # A site's own checks imported these names from here. They are in the modules of this package now.
     return former(__name__, name)

@@ -1,4 +1,4 @@
-"""The questions put to the stacks' table: can it, why not, and what is it told."""
+"""Looks things up in the stacks' table: what a stack can do, why it cannot, and its settings."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,25 +27,25 @@ from railyard.stacks.table import STACKS
 
 @dataclass(frozen=True, slots=True)
 class LogProof:
-    """What a log must show: set ``env``, then every one of ``patterns`` (regular expressions) must be found in it."""
+    """What a log must show: with ``env`` set, each of ``patterns`` (regular expressions) must be found in it."""
 
     env: Mapping[str, str]
     patterns: tuple[str, ...]
     says: str
 
     def missing(self, log: str) -> tuple[str, ...]:
-        """Return the patterns that the log does not show, in order; empty where the log proves what was asked."""
+        """Return the patterns that the log does not show, in order; empty if the log proves what was asked."""
         return tuple(pattern for pattern in self.patterns if not re.search(pattern, log))
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one run is told: variables in the table's order, words for the stack's own launcher, and what follows.
+    """The settings of one run: variables in the table's order, words for the stack's own launcher, and more.
 
-    ``threshold_bytes`` as in Spread: from this size on a single message is carried by all rails, None where it never is
-    or where no number is known. ``policy_name`` is the policy as it was asked for, with its threshold or its rail:
-    ``striping-8K``, ``rail-2``. ``rank_variable`` as in Spread. ``words`` stand behind those of a benchmark that is a
-    client and a server, at both ends.
+    ``threshold_bytes`` as in Spread: from this size on all rails carry a single message; None if they never do, or if
+    no number is known. ``policy_name`` is the policy as it was asked for, with its threshold or its rail:
+    ``striping-8K``, ``rail-2``. ``rank_variable`` as in Spread. ``words`` are added to the command line of a benchmark
+    that is a client and a server, at both ends.
     """
 
     env: Mapping[str, str]
@@ -60,7 +60,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """What a transport with verbs is told besides, where it is said: GID table index, traffic class, service level."""
+    """Optional settings of a transport with verbs: GID table index, traffic class, service level."""
 
     gid_index: int | None = None
     traffic_class: int | None = None
@@ -68,10 +68,10 @@ class Knobs:
 
 
 def why_not(stack: str, kind: str, rails: int, policy: str | None = None, knobs: Knobs = Knobs()) -> str | None:
-    """Return None where the stack can use so many rails of this kind of fabric by this policy, else the reason.
+    """Return None if the stack can use so many rails of this kind of fabric with this policy, else the reason.
 
-    Without a policy the question is whether any policy can, and whether the one that it has unasked can be told the
-    knobs. Unknown names are reasons too, with the nearest known one.
+    Without a policy, the question is whether any policy can, and whether the default policy can be given the knobs.
+    An unknown name is a reason too, with the nearest known one.
     """
     if stack not in STACKS:
         return f'unknown stack "{stack}": {did_you_mean(stack, STACKS)}'
@@ -92,9 +92,9 @@ def why_not(stack: str, kind: str, rails: int, policy: str | None = None, knobs:
 
 
 def why_not_from(stack: str, kind: str, memory: str) -> str | None:
-    """Return why messages of a stack cannot lie in the memory of such GPUs (``MEMORIES``) on this kind of fabric.
+    """Return why a stack's messages cannot be in the memory of such GPUs (``MEMORIES``) on this kind of fabric.
 
-    None where they can. Stack and kind are known names.
+    Return None if they can. Stack and kind must be known names.
     """
     way = STACKS[stack].ways[kind]
     if isinstance(way, str):
@@ -104,11 +104,11 @@ def why_not_from(stack: str, kind: str, memory: str) -> str | None:
 
 
 def policies(stack: str, kind: str, rails: int, knobs: Knobs = Knobs()) -> tuple[str, ...]:
-    """Return the policies by which a stack can use so many rails, its default first; none where it cannot."""
+    """Return the policies with which a stack can use so many rails, its default first; () if there are none."""
     if why_not(stack, kind, rails, None, knobs) is not None:
         return ()
     way = STACKS[stack].ways[kind]
-    assert isinstance(way, Way)  # why_not has just said so
+    assert isinstance(way, Way)  # why_not has just checked it
     names = [spread.policy for spread in way.spreads]
     others = [name for name in names if why_not(stack, kind, rails, name, knobs) is None]
     return tuple(dict.fromkeys((spread_of(way, rails, None).policy, *others)))
@@ -123,13 +123,13 @@ def settings(
     knobs: Knobs = Knobs(),
     memory: str | None = None,
 ) -> Settings:
-    """Return what the stack is told so that its messages go over exactly these devices, one a rail.
+    """Return the settings with which the stack sends its messages over exactly these devices, one per rail.
 
     ``devices``: net devices (``hsn0``) on tcp, domains (``cxi0``) on slingshot and efa, cards with an optional port
-    (``mlx5_0`` or ``mlx5_0:1``) on ib, roce and opa. ``policy`` None: single for one rail, else the first that the
-    table lists; ``striping-8K`` is striping with that threshold. ``memory``: its messages lie in that of GPUs, which
-    are reached so (``MEMORIES``). Raises RailyardError with the sentence of why_not or why_not_from, or where devices
-    and knobs do not fit.
+    (``mlx5_0`` or ``mlx5_0:1``) on ib, roce and opa. With ``policy`` None it is single for one rail, else the table's
+    first; ``striping-8K`` is striping with that threshold. ``memory``: the messages are in the memory of GPUs of this
+    kind (``MEMORIES``). Raises RailyardError with the sentence of why_not or why_not_from, or if devices or knobs do
+    not fit.
     """
     reason = why_not(stack, kind, rails, policy, knobs)
     if reason is None and memory is not None:
@@ -137,13 +137,13 @@ def settings(
     if reason is not None:
         raise RailyardError(reason)
     way = STACKS[stack].ways[kind]
-    assert isinstance(way, Way)  # why_not has just said so
+    assert isinstance(way, Way)  # why_not has just checked it
     named, threshold = (None, None) if policy is None else parted(policy)
     spread = spread_of(way, rails, named)
     parsed = _devices(stack, kind, devices, rails)
     lines = (*way.settings, *(tuned_line(line, spread, threshold) for line in spread.settings))
     besides = () if memory is None else way.memories[memory]
-    assert not isinstance(besides, str)  # why_not_from has just said so
+    assert not isinstance(besides, str)  # why_not_from has just checked it
     lines = (*lines, *besides)
     values = _values(stack, parsed, rails, {blank for line in lines for blank in blanks(line.value)})
     values["threshold"] = str(threshold)
@@ -173,7 +173,7 @@ def settings(
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """How a launcher reaches other hosts: the program called in place of ssh, the net device for start-up traffic."""
+    """How a launcher reaches other hosts: what it calls instead of ssh, and the net device for start-up traffic."""
 
     agent: str | None = None
     network: str | None = None
@@ -189,10 +189,11 @@ def launch_options(
     share_cores: bool = False,
     major: int | None = None,
 ) -> list[str]:
-    """Return the words after the launcher's name: hosts, ranks, ranks a node, remote agent, start-up network.
+    """Return the words after the launcher's name: hosts, ranks, ranks per node, remote agent, start-up network.
 
-    ``share_cores`` is for more ranks than cores (no binding, idle ranks yield); ``major`` the library's major version
-    (None: the oldest in the table). Raises RailyardError for an unknown stack and for what its launcher cannot be told.
+    ``share_cores`` is for more ranks than cores (no binding, idle ranks yield). ``major`` is the library's major
+    version (None: the oldest in the table). Raises RailyardError for an unknown stack, and if its launcher has no words
+    for what is asked.
     """
     launch = _launch(stack, major)
     if len(hosts) * ranks_per_node < ranks:
@@ -218,20 +219,20 @@ def launch_options(
 
 
 def between(stack: str, major: int | None = None) -> str:
-    """Return the word between parts of the launcher's command, each with a host of its own, whose ranks are in order.
+    """Return the word between parts of the launcher's command. Each part has its own host, and ranks keep their order.
 
-    Empty for a launcher of which no such word is known.
+    Empty if no such word of the launcher is known.
     """
     return _launch(stack, major).between
 
 
 def cores_a_rank(stack: str, cores: int, major: int | None = None) -> list[str]:
-    """Return the launcher's words that bind each rank to so many cores of its own, for its threads."""
+    """Return the launcher's words that give each rank so many cores of its own, for its threads."""
     return [word.format_map({"cores": str(cores)}) for word in _launch(stack, major).cores_a_rank]
 
 
 def forward(stack: str, env: Mapping[str, str], major: int | None = None) -> list[str]:
-    """Return the launcher's words that give these variables to every rank, in their order."""
+    """Return the launcher's words that pass these variables to every rank, in their order."""
     launch = _launch(stack, major)
     return [word.format_map({"name": n, "value": v}) for n, v in env.items() for word in launch.forward]
 
@@ -241,18 +242,18 @@ def _launch(stack: str, major: int | None) -> Launch:
         raise RailyardError(f'unknown stack "{stack}": {did_you_mean(stack, STACKS)}')
     entry: Stack = STACKS[stack]
     if entry.pair:
-        raise RailyardError(f"{stack}: has no launcher of its own, its benchmarks are a client and a server")
+        raise RailyardError(f"{stack}: has no launcher of its own: its benchmarks are a client and a server")
     if major is None:
         return entry.launch
     fitting = [launch for launch in entry.launches if launch.since <= major]
     if not fitting:
         oldest = entry.launch.since
-        raise RailyardError(f"{stack}: the oldest major version known here is {oldest}, {major} was asked for")
+        raise RailyardError(f"{stack}: the oldest known major version is {oldest}, {major} was asked for")
     return fitting[-1]
 
 
 def _devices(stack: str, kind: str, devices: Sequence[str], rails: int) -> list[tuple[str, str]]:
-    """Return (name, port) for each device; a port is told apart only where devices have ports, and defaults to 1."""
+    """Return (name, port) for each device. Only devices that have ports are split; the port defaults to 1."""
     if len(devices) != rails:
         raise RailyardError(f"{stack}: {rails} rails need {rails} devices, {len(devices)} given ({', '.join(devices)})")
     parsed = []
@@ -269,11 +270,11 @@ def _devices(stack: str, kind: str, devices: Sequence[str], rails: int) -> list[
 
 
 def _values(stack: str, devices: list[tuple[str, str]], rails: int, used: set[str]) -> dict[str, str]:
-    """Return every blank's text. Raises RailyardError where a blank that is used has no text for these devices."""
+    """Return every blank's text. Raises RailyardError if a used blank has no text for these devices."""
     names = [name for name, _ in devices]
     named = ", ".join(f"{name}:{port}" for name, port in devices)
     if "port" in used and (len(set(names)) < rails or len({port for _, port in devices}) > 1):
-        raise RailyardError(f"{stack}: takes one port a card, the same of every card; {named} are not")
+        raise RailyardError(f"{stack}: takes one port per card, the same on every card; {named} are not")
     units = [_unit(stack, name) if used & {"units", "unit_ports"} else "" for name in names]
     return {
         "devices": ",".join(names),
@@ -290,14 +291,14 @@ def _values(stack: str, devices: list[tuple[str, str]], rails: int, used: set[st
 def _unit(stack: str, name: str) -> str:
     number = re.search(r"[0-9]+$", name)
     if number is None:
-        raise RailyardError(f'{stack}: is told its devices by number, and "{name}" does not end in one (hfi1_0)')
+        raise RailyardError(f'{stack}: needs its devices by number, and "{name}" does not end in one (hfi1_0)')
     return number.group()
 
 
 def knob_variables(stack: str, kind: str, knobs: Knobs) -> dict[str, str]:
-    """Return the variables by which a stack is told these on a kind of fabric; those that it cannot be told are none.
+    """Return the variables that set these knobs of a stack on a kind of fabric, without those that it cannot set.
 
-    Of a policy over another transport they are other ones, or none.
+    A policy over another transport has other variables, or none.
     """
     way = STACKS[stack].ways[kind]
     asked = [] if isinstance(way, str) else [(way.knobs[name], number) for name, number in _asked(knobs)]
@@ -320,10 +321,10 @@ def _why_not_told(there: Mapping[str, Knob], knobs: Knobs) -> str | None:
 
 
 def device_patterns(stack: str, kind: str, policy: str, devices: Sequence[str]) -> dict[str, str]:
-    """Return what a log of this stack says of each device where it uses it, a regular expression by device.
+    """Return, for each device, a regular expression for what this stack's log says if it uses the device.
 
-    Empty where its log names no devices on this kind of fabric. Devices are written as for ``settings``; of those that
-    a log cannot tell apart (two ports of one card) the first alone is there.
+    Empty if its log names no devices on this kind of fabric. Devices are written as for ``settings``. If a log cannot
+    tell some apart (two ports of one card), only the first is there.
     """
     way = STACKS[stack].ways[kind]
     if isinstance(way, str):
@@ -351,6 +352,6 @@ _WITH_PORTS = ("ib", "roce", "opa")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _PORT = re.compile(r"[0-9]*")
 
-# A GID table index and a traffic class are bytes; a service level has four bits.
+# A GID table index and a traffic class are one byte each; a service level has four bits.
 # Source: InfiniBand Architecture Specification 1.4, 7.7 (local route header: SL), 8.3 (global route header: TClass).
 LARGEST = {"gid_index": 255, "traffic_class": 255, "service_level": 15}

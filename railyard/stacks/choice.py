@@ -1,37 +1,37 @@
-"""Which of the rail policies in a way a run has, by its name or as the first that fits, and why another cannot be."""
+"""Chooses a run's rail policy from those of a way, by name or as the first that fits. Says why one is impossible."""
 
 from railyard.stacks.model import STRIPING, Setting, Spread, Way, parted, tuned
 
 
 def why_not_rails(way: Way, rails: int, name: str | None) -> str | None:
-    """Return why a way cannot use so many rails by the policy of this name (None: by any), or None where it can."""
+    """Return why a way cannot use so many rails with the policy of this name (None: any policy); None if it can."""
     policy, threshold = (None, None) if name is None else parted(name)
     reason = _why_not_policy(way, rails, policy)
     return _why_not_threshold(way, threshold) if reason is None and threshold is not None else reason
 
 
 def _why_not_threshold(way: Way, threshold: int) -> str | None:
-    """Return why striping cannot be told this threshold, or None; the one that it has anyhow needs no name."""
+    """Return why striping cannot have this threshold, or None if it can. The default threshold needs no name."""
     spread = next(spread for spread in way.spreads if spread.policy == STRIPING)
     if spread.tunable is None:
-        why = f"no setting moves where {way.transport} stripes: {spread.threshold}"
+        why = f"no setting changes from which size {way.transport} stripes: {spread.threshold}"
         return f"{tuned(threshold)} was asked for, and {why}"
     name = spread.tunable.name
     if threshold < spread.least_bytes:
         return f"{tuned(threshold)} was asked for, and {name} takes no less than {spread.least_bytes} B"
     if any(line.name == name and line.value == str(threshold) for line in spread.settings):
-        return f"{tuned(threshold)} is what {name} is set to anyhow: write {STRIPING}"
+        return f"{tuned(threshold)} is what {name} is set to by default: write {STRIPING}"
     return None
 
 
 def tuned_line(line: Setting, spread: Spread, threshold: int | None) -> Setting:
-    """Return a setting of the policy with the threshold's blank in its value, where another threshold is asked for."""
+    """Return a setting of the policy; if another threshold is asked for, with the threshold's blank in its value."""
     tunable = spread.tunable
     return tunable if threshold is not None and tunable is not None and line.name == tunable.name else line
 
 
 def split_from(spread: Spread, threshold: int | None) -> int | None:
-    """Return the size in bytes from which a message is split, None where none is or no number is known."""
+    """Return the size in bytes from which messages are split; None if none are, or if no number is known."""
     if threshold is None:
         return spread.threshold_bytes
     return 2 * threshold if spread.splits_above else threshold
@@ -54,11 +54,11 @@ def _why_not_policy(way: Way, rails: int, policy: str | None) -> str | None:
 
 
 def spread_of(way: Way, rails: int, policy: str | None) -> Spread:
-    """Return the policy of a way, which why_not_rails has let pass: the one that is named, else the first that fits."""
+    """Return the policy of a way that why_not_rails has accepted: the named one, else the first that fits."""
     wanted = policy or ("single" if rails == 1 else None)
     for spread in way.spreads:
         if spread.policy == wanted:
             return spread
         if wanted is None and spread.policy != "single" and rails <= (spread.max_rails or rails):
             return spread
-    raise AssertionError(f"why_not let {rails} rails by {policy} over {way.transport} pass")
+    raise AssertionError(f"why_not accepted {rails} rails with {policy} over {way.transport}")

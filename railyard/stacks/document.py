@@ -1,7 +1,7 @@
-"""The table of stacks as a page for people: ``docs/reference/stacks.md``, which ``make docs`` writes anew.
+"""The table of stacks as a page for people: ``docs/reference/stacks.md``. ``make docs`` writes it again.
 
-A test holds each stack's section of that page equal to this text. It lets a stack be missing there,
-since nobody writes the page by hand.
+A test compares each stack's section of that page with this text. A stack may be missing on the page, since nobody
+writes the page by hand.
 """
 
 import sys
@@ -13,9 +13,9 @@ from railyard.stacks.table import STACKS
 _HEAD = """\
 # Stacks: the settings of each for fabric, rails and policy
 
-`make docs` makes this page from `railyard/stacks/entries/`; change an entry, not this page. Each run fills the blanks
+`make docs` writes this page from `railyard/stacks/entries/`; change an entry, not this page. Each run fills the blanks
 of a value: `{devices}` hsn0,hsn1; `{ports}` mlx5_0:1,mlx5_1:1; `{sets}` mlx5_0:1;mlx5_1:1; `{hcas}` mlx5_0:mlx5_1;
-`{port}` the cards' one port; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the number
+`{port}` the port of all cards; `{units}` 0,1; `{unit_ports}` 0:1,1:1; `{rails}` their number; `{knob}` the number
 that was asked for.
 
 Policies: *single* uses one rail; *striping* splits a large message over all; *round-robin* sends whole messages over
@@ -60,7 +60,7 @@ def _overview() -> str:
 
 
 def _roce() -> str:
-    """Return the variable or the words of each setting of RoCE by stack, "no" where a stack has none for it."""
+    """Return the variable or the words of each setting of RoCE by stack; "no" if a stack has none for it."""
     rows = [["stack", *(_knob_name(name) for name in KNOBS)]]
     for name, stack in STACKS.items():
         way = stack.ways["roce"]
@@ -86,7 +86,7 @@ def _stack(name: str, stack: Stack) -> str:
         lines += ["", f"As root: {_code(f'{key}={value}' for key, value in stack.root_env.items())}."]
     if stack.own_pinning:
         variables = _code(f"{key}={value}" for key, value in stack.own_pinning.items())
-        lines += ["", f"Where a fabric has a `placement`, it leaves its processes where they were put: {variables}."]
+        lines += ["", f"If a fabric has a `placement`, it leaves its processes where they were put: {variables}."]
     if stack.launches:
         lines += ["", _launches(stack.launches)]
     else:
@@ -124,7 +124,7 @@ def _by_mpi(stack: Stack) -> str:
 
 
 def _grouped(ways: Mapping[str, Way | str]) -> list[tuple[Way | str, list[str]]]:
-    """Return each different way once with the kinds that it serves, in the order of KINDS."""
+    """Return each different way once, with the kinds that it serves, in the order of KINDS."""
     groups: list[tuple[Way | str, list[str]]] = []
     for kind in KINDS:
         for way, kinds in groups:
@@ -211,7 +211,7 @@ def _policy(spread: Spread) -> str:
 
 
 def _tunable(spread: Spread) -> str:
-    """Return how another threshold is asked for, nothing where none can be."""
+    """Return how to ask for another threshold; an empty text if that is impossible."""
     if spread.tunable is None:
         return ""
     least = f", {spread.least_bytes} B or more" if spread.least_bytes > 1 else ""

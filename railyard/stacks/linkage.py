@@ -1,11 +1,11 @@
-"""Which libraries an executable is linked to, by what ``ldd`` printed of it, and what must be among them."""
+"""Which libraries an executable is linked to, by what ``ldd`` printed, and which ones must be among them."""
 
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
-#: Libraries that decide over which network a benchmark runs, by the beginning of their sonames.
+#: Libraries that decide over which network a benchmark runs: how their sonames begin.
 INTERESTING = (
     "libmpi",
     "libmpich",
@@ -19,32 +19,32 @@ INTERESTING = (
     "libnccl",
     "librccl",
 )
-#: What ldd says of a script and of a static executable.
+#: What ldd prints for a script and for a static executable.
 NO_LIBRARIES = "not a dynamic executable"
 # libmpi.so.40 => /opt/openmpi/lib/libmpi.so.40 (0x00007f…)   |   libmpi.so.40 => not found
 _LINE = re.compile(r"^\s*(?P<name>\S+) => (?:(?P<path>/\S+) \(0x[0-9a-f]+\)|(?P<missing>not found))\s*$", re.MULTILINE)
-# libmpi.so.40, libmpich.so.12, libmpi_gnu_123.so.12; not libmpi_mpifh (Fortran) nor libmpicxx, which come besides.
+# libmpi.so.40, libmpich.so.12, libmpi_gnu_123.so.12; not libmpi_mpifh (Fortran) and libmpicxx, which come in addition.
 _LIBMPI = re.compile(r"libmpi(?:ch|_cray|_gnu\w*|_intel\w*|_nvidia\w*|_aocc\w*)?\.so")
 
 
 def parse(text: str) -> dict[str, str | None]:
-    """Return what ``ldd`` printed: soname to path, None for a library that is not found."""
+    """Return what ``ldd`` printed: the path of each soname, None for a library that is not found."""
     return {line["name"]: line["path"] for line in _LINE.finditer(text)}
 
 
 def interesting(found: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the libraries of MPI and of the network among them."""
+    """Return those that are libraries of MPI or of the network."""
     return {name: path for name, path in found.items() if path is not None and name.startswith(INTERESTING)}
 
 
 def why_wrong(
     executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...], prefix: str | None
 ) -> str | None:
-    """Return why an executable is not linked to its stack's MPI, or None where it is.
+    """Return why an executable is not linked to its stack's MPI, or None if it is.
 
-    ``sonames`` are the names that this MPI's library has; ``prefix`` the folder that it must lie in, None where a
-    module decides. Links are followed on both sides: a prefix may be made of them. Of a stack without MPI (no libmpi
-    among its sonames) an executable must be linked to none, and to one of these.
+    ``sonames`` are the names of this MPI's library; ``prefix`` is the folder that it must be in, or None if a module
+    decides. Symbolic links are followed on both sides, since a prefix may consist of them. If a stack has no MPI (no
+    libmpi among its sonames), an executable must not be linked to any MPI, but to one of the sonames.
     """
     missing = [name for name, path in found.items() if path is None]
     if missing:
@@ -65,9 +65,9 @@ def why_wrong(
 def why_without(
     executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...], prefix: str | None
 ) -> str | None:
-    """Return why an executable is not linked to another library that it is to measure (NCCL), or None where it is.
+    """Return why an executable is not linked to another library that it should measure (NCCL), or None if it is.
 
-    ``prefix`` is the folder that the library must lie in, None where that is not said.
+    ``prefix`` is the folder that the library must be in, or None if that does not matter.
     """
     path = next((path for name, path in found.items() if name in sonames), None)
     if path is None:
@@ -78,7 +78,7 @@ def why_without(
 
 
 def _why_without(executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...]) -> str | None:
-    """Return why an executable is not one of a stack without MPI: it has one, or none of the stack's libraries."""
+    """Return why an executable does not fit a stack without MPI: it has an MPI, or none of the stack's libraries."""
     mpi = next((f"{name} ({path})" for name, path in found.items() if _LIBMPI.match(name)), None)
     if mpi is not None:
         return f"{executable} is linked to {mpi}, expected no MPI library"

@@ -1,14 +1,14 @@
-"""The types of the stacks' table: what one MPI is told for one kind of fabric, and what it cannot be told.
+"""The types of the stacks' table: what one MPI can be set to on one kind of fabric, and what it cannot.
 
-A rail policy is one of POLICIES, striping with a threshold of its own behind it (``striping-8K``), or one rail of the
-fabric alone that is not its first (``rail-2``): the stack is told that device, and does with it what it does with one.
+A rail policy is one of POLICIES, or striping followed by its own threshold (``striping-8K``), or a single rail of the
+fabric other than its first (``rail-2``): the stack gets only that device, and treats it like any single device.
 
-A value may hold these blanks, which ``settings`` fills: ``{devices}`` (names, commas: ``mlx5_0,mlx5_1``),
+A value may have these blanks, which ``settings`` fills: ``{devices}`` (names, commas: ``mlx5_0,mlx5_1``),
 ``{ports}`` (name:port, commas: ``mlx5_0:1,mlx5_1:1``), ``{sets}`` (the same with semicolons), ``{hcas}`` (colons:
 ``mlx5_0:mlx5_1``), ``{port}`` (the one port that all cards share; two ports of one card are then refused), ``{units}``
-(the numbers at the names' ends, commas:
-``hfi1_0`` is 0), ``{unit_ports}`` (``0:1,1:1``), ``{rails}``, ``{threshold}`` (bytes,
-in a Spread's ``tunable`` alone), and in a knob's value ``{knob}``. A Launch has blanks of its own, named there.
+(the numbers at the ends of the names, commas: ``hfi1_0`` is 0), ``{unit_ports}`` (``0:1,1:1``), ``{rails}``,
+``{threshold}`` (bytes, only in a Spread's ``tunable``), and ``{knob}`` in a knob's value. A Launch has its own blanks,
+described there.
 """
 
 import re
@@ -19,16 +19,16 @@ from railyard.base.errors import did_you_mean
 
 KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
 POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
-#: By what programs reach the memory of GPUs: NVIDIA's, AMD's.
+#: How programs reach the memory of GPUs: NVIDIA's, AMD's.
 MEMORIES = ("cuda", "rocm")
 KNOBS = ("gid_index", "traffic_class", "service_level")
 SINGLE = "single"
 STRIPING = "striping"
 NIC_PER_RANK = "nic-per-rank"
-#: What a policy with a threshold looks like, for a schema; K is 1024 bytes.
+#: The form of a policy with a threshold, for a schema; K is 1024 bytes.
 TUNED_PATTERN = rf"{STRIPING}-[1-9][0-9]*[KMG]?"
 
-#: What one rail alone looks like, for a schema: the fabric's second is rail-2. The first is what SINGLE uses.
+#: The form of a single rail, for a schema: the fabric's second rail is rail-2. SINGLE uses the first.
 ALONE_PATTERN = r"rail-(?:[2-9]|[1-9][0-9]+)"
 
 _ALONE = re.compile(ALONE_PATTERN)
@@ -54,24 +54,24 @@ def tuned(threshold_bytes: int) -> str:
 
 
 def alone(number: int) -> str:
-    """Return the policy by which a rail of a fabric is used alone, counted from 1: ``rail-2``, of the first single."""
+    """Return the policy that uses only this rail of a fabric, counted from 1: ``rail-2``; single for the first."""
     return SINGLE if number == 1 else f"rail-{number}"
 
 
 def number_alone(policy: str) -> int | None:
-    """Return which rail of the fabric a policy uses alone, counted from 1; None where it names none."""
+    """Return the number of the only rail that a policy uses, counted from 1; None if it names none."""
     return int(policy.removeprefix("rail-")) if _ALONE.fullmatch(policy) else None
 
 
 def holds_for(stated: str, policy: str) -> bool:
-    """Return whether what is stated for one policy is for another too: ``single`` is for each rail alone."""
+    """Return whether a statement for one policy holds for another too: ``single`` holds for each rail alone."""
     return stated == policy or (stated == SINGLE and number_alone(policy) is not None)
 
 
 def parted(name: str) -> tuple[str, int | None]:
-    """Return what a stack does by a policy, without its threshold, and the threshold in bytes; None where it has none.
+    """Return a policy without its threshold, and the threshold in bytes, or None if it has none.
 
-    One rail alone is ``single``, whichever it is.
+    A single rail is ``single``, whichever rail it is.
     """
     if number_alone(name) is not None:
         return SINGLE, None
@@ -80,7 +80,7 @@ def parted(name: str) -> tuple[str, int | None]:
 
 
 def unknown(name: str) -> str | None:
-    """Return what to write in place of an unknown policy, None for a known one. A threshold is written in one way."""
+    """Return what to write instead of an unknown policy, None for a known one. A threshold has only one spelling."""
     policy, threshold = parted(name)
     if threshold is not None:
         return None if tuned(threshold) == name else did_you_mean(name, [tuned(threshold)])
@@ -89,7 +89,7 @@ def unknown(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One environment variable, with why it is set, where that was tried or documented, and where it is written."""
+    """One environment variable: why it is set, which version was tried or documented, and where this is written."""
 
     name: str
     value: str
@@ -105,7 +105,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a client and a server are told on their command lines, with the same reasons as a Setting.
+    """What is set on the command lines of a client and a server, with the same reasons as for a Setting.
 
     ``words`` have the blank ``{knob}``.
     """
@@ -120,12 +120,12 @@ class Words:
             raise ValueError(f"{' '.join(self.words)}: expected the blank knob, and no other")
 
 
-#: What a stack is told besides for messages in the memory of GPUs, by MEMORIES, or why they cannot lie there.
+#: What a stack also needs for messages in the memory of GPUs, by MEMORIES, or why they cannot be there.
 Memories = Mapping[str, tuple[Setting, ...] | str]
 
-NO_TEST_SETS_IT = "no test here sets where its messages lie"
+NO_TEST_SETS_IT = "no test here sets where its messages are"
 
-#: How a stack is told a GID index, a traffic class or a service level, or the sentence why it cannot be told.
+#: How to set a stack's GID index, traffic class or service level, or a sentence that says why it cannot be set.
 Knob = Setting | Words | str
 
 
@@ -133,8 +133,8 @@ Knob = Setting | Words | str
 class Proof:
     """How a log shows which devices were used: what makes the library print it, and what to look for.
 
-    ``pattern`` is a regular expression; its blank ``{device}`` is filled with each device in turn and every one of
-    them must be found. A pattern without the blank must be found once. ``{rails}`` is the number of rails.
+    ``pattern`` is a regular expression. Its blank ``{device}`` is filled with each device in turn, and the log must
+    have all of them. A pattern without the blank must be found once. ``{rails}`` is the number of rails.
     """
 
     settings: tuple[Setting, ...]
@@ -149,14 +149,14 @@ class Proof:
 class Spread:
     """One rail policy that a stack can do on one kind of fabric.
 
-    ``threshold_bytes``: from this message size on one message is carried by all rails; None where no single message
-    is ever split (single, round robin, NIC per rank) or where the stack documents no number. ``threshold`` says which
-    of these it is, and where that stands. ``options``: words for the stack's own launcher. ``proof`` and ``knobs``
-    replace the way's where this policy goes over another transport. ``tunable`` is the setting of the threshold, where
-    another one may be asked for (``striping-8K``); it takes no less than ``least_bytes``, and with ``splits_above`` a
-    message of just that size is still whole.
-    ``rank_variable``, of NIC per rank, is the way's setting that lists the devices: each rank is given one of the list
-    by it. Empty where the library itself gives local rank i the NIC i, or the nearest one.
+    ``threshold_bytes``: from this message size on, all rails carry one message together; None if a single message is
+    never split (single, round robin, NIC per rank), or if the stack documents no number. ``threshold`` says which of
+    these it is, and where this is written. ``options`` are words for the stack's own launcher. ``proof`` and ``knobs``
+    replace the way's if this policy goes over another transport. ``tunable`` is the setting of the threshold, if
+    another one may be asked for (``striping-8K``). It takes no less than ``least_bytes``, and with ``splits_above`` a
+    message of exactly that size is still whole.
+    ``rank_variable``, for NIC per rank, is the way's setting that lists the devices: it gives each rank one of them. It
+    is empty if the library itself gives local rank i the NIC i, or the nearest one.
     """
 
     policy: str
@@ -181,12 +181,12 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How one stack is told one kind of fabric: what carries the messages, which policies, which knobs.
+    """How one stack uses one kind of fabric: what carries the messages, which policies, which knobs.
 
-    Each of POLICIES is either in ``spreads`` (the first with more than one rail is taken where none is named) or in
-    ``cannot`` with its sentence; each of KNOBS is a Setting, the tool's Words or the sentence why there is none.
-    ``memories`` has for each of MEMORIES what is set besides, so that messages lie in the memory of such GPUs (nothing
-    where nothing must be), or the sentence why they cannot. Of a setting that the way has already, this is the value.
+    Each of POLICIES is either in ``spreads`` (the first with more than one rail is the default) or in ``cannot`` with
+    its sentence. Each of KNOBS is a Setting, the tool's Words, or a sentence that says why there is none.
+    ``memories`` has for each of MEMORIES the additional settings for messages in the memory of such GPUs (empty if none
+    are needed), or a sentence that says why it is impossible. If the way has the same setting, this value replaces it.
     """
 
     transport: str
@@ -213,15 +213,15 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a stack's own launcher is told where and how to start, as words with blanks.
+    """How to tell a stack's own launcher where and how to start, as words with blanks.
 
     Blanks: ``{hosts}`` (a,b), ``{host_slots}`` (a:2,b:2), ``{ranks}``, ``{ranks_per_node}``, ``{agent}``,
-    ``{network}``, ``{cores}``, ``{name}`` and ``{value}`` (one variable). ``share_cores`` holds the words for more
-    ranks than cores: no binding, and give the core away when idle. ``cores_a_rank`` binds each rank to as many cores as
-    it has threads, none of them another rank's. A string in place of words says why there are none. ``answer`` is a
-    regular expression of what it prints when it is asked for its ``--version``, empty where that is not known; the
-    group ``version`` is the library's own. ``between`` is the word between parts of one command, each with hosts and
-    processes of its own, whose ranks are in the order of the command; empty where that is not known.
+    ``{network}``, ``{cores}``, ``{name}`` and ``{value}`` (one variable). ``share_cores`` has the words for more ranks
+    than cores: no binding, and idle ranks give their core away. ``cores_a_rank`` binds each rank to as many cores as it
+    has threads, and no two ranks share a core. A string instead of words says why there are none. ``answer`` is a
+    regular expression for what it prints with ``--version``, empty if that is unknown; its group ``version`` is the
+    library's own. ``between`` is the word between parts of one command, where each part has its own hosts and processes
+    and ranks follow the order of the command; empty if that is unknown.
     """
 
     since: int
@@ -252,9 +252,9 @@ class Launch:
 class VersionProgram:
     """A program of a library that says the library's version.
 
-    ``names`` are its names on a search path, its own first, then what distributions call it. ``answer`` is a regular
-    expression whose group is the version; it is searched line by line in what the program prints when it is given
-    ``words``. ``within`` is in the program's path, where another library's program has its name and answers as it does.
+    ``names`` are its names on a search path: its own first, then those that distributions use. ``answer`` is a regular
+    expression whose group is the version; it is searched line by line in what the program prints with ``words``.
+    ``within`` must be in the program's path, if another library's program has the same name and the same answer.
     """
 
     names: tuple[str, ...]
@@ -269,7 +269,7 @@ class VersionProgram:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgram:
-    """A program that shows a tool of a stack that is no MPI; ``is_folder``: the tool's path is the program's folder."""
+    """A program that shows a tool of a stack that is not an MPI; ``is_folder``: the tool's path is its folder."""
 
     name: str
     tool: str
@@ -278,22 +278,22 @@ class ToolProgram:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One MPI library, another library, or a way without MPI: how it is recognised and launched, and a way per fabric.
+    """An MPI library, another library, or a way without MPI: how to recognise and launch it, and a way per fabric.
 
-    ``version_pattern`` is searched in MPI_Get_library_version's text; ``told_apart`` says what it cannot tell.
-    ``launches`` are in rising order of ``since`` (major version). ``root_env`` lifts the launcher's refusal of root.
-    ``sonames`` are the names of its library that a program is linked to (``*`` for a compiler's own); one name may be
-    several stacks' (libmpi.so.12 is MPICH's ABI), so a path is held against the prefix too. ``spack_package`` is what
-    Spack calls it. ``startup_pattern`` begins a line that no other library prints at its start, where it was told to.
+    ``version_pattern`` is searched in the text of MPI_Get_library_version; ``told_apart`` says what it cannot tell.
+    ``launches`` are in rising order of ``since`` (major version). ``root_env`` lets the launcher run as root.
+    ``sonames`` are the names of its library to which a program is linked (``*`` for a compiler's own). Several stacks
+    may share a name (libmpi.so.12 is MPICH's ABI), so the path is compared with the prefix too. ``spack_package`` is
+    its name in Spack. ``startup_pattern`` begins a line that only this library prints at its start, if set to do so.
     ``own_pinning`` are variables that keep the library from binding its processes itself when it starts.
-    ``programs`` and ``module`` are how a node shows that it is there: programs that say its version, and a regular
-    expression of its module's name, up to the version, as sites, EasyBuild and Spack call it.
-    ``tool_programs`` are those of the benchmarks of a stack that is no MPI library: a client and a server, or programs
-    that an MPI starts (``by_mpi``). ``not_built`` is why Spack cannot serve it, of a stack without a folder in
-    ``spack_envs/``.
-    ``addressed``: without MPI, whether an application that starts its own processes is told its rail by addresses.
-    ``by_mpi``: it is no MPI library, and its benchmarks are MPI programs: MPI starts them, what they measure goes by
-    this library. Which MPI, its entry in a system's file says; launcher and protocol are then that one's.
+    ``programs`` and ``module`` tell whether a node has it: programs that say its version, and a regular expression for
+    its module's name, up to the version, as sites, EasyBuild and Spack call it.
+    ``tool_programs`` are the programs of the benchmarks of a stack that is not an MPI library: a client and a server,
+    or programs that an MPI starts (``by_mpi``). ``not_built`` says why Spack cannot build for it, if the stack has no
+    folder in ``spack_envs/``.
+    ``addressed``: without MPI, whether addresses tell an application that starts its own processes which rail to use.
+    ``by_mpi``: it is not an MPI library, but its benchmarks are MPI programs. MPI starts them; what they measure goes
+    over this library. Its entry in a system's file says which MPI; launcher and protocol are then that MPI's.
     """
 
     title: str
@@ -324,12 +324,12 @@ class Stack:
 
     @property
     def launch(self) -> Launch:
-        """The oldest generation's launcher: the one that a system gets unless it names a major version."""
+        """The oldest generation's launcher. A system gets this one unless it names a major version."""
         return self.launches[0]
 
     @property
     def pair(self) -> bool:
-        """Whether it has no MPI: its own benchmarks are a client and a server, a pair of them a rail."""
+        """Whether it has no MPI: its own benchmarks are a client and a server, one pair of them per rail."""
         return bool(self.tool_programs) and not self.by_mpi
 
     @property
@@ -339,5 +339,5 @@ class Stack:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The benchmarks of a stack that is no MPI library: it has no others."""
+        """The benchmarks of a stack that is not an MPI library. It has no others."""
         return tuple(dict.fromkeys(each.tool for each in self.tool_programs))

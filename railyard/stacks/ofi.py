@@ -1,4 +1,4 @@
-"""What every stack over a Libfabric provider is told alike: devices, knobs, and the line of its log."""
+"""What all stacks over a Libfabric provider share: devices, knobs, and the line in the log."""
 
 from railyard.stacks.model import Knob, Proof, Setting
 
@@ -33,7 +33,7 @@ _LOG = Setting(
     "Libfabric 2.4, tried with tcp",
     f"{_LIBFABRIC} fabric(7)",
 )
-_NOT_DEVICES = "it does not name the devices: only the counters prove those"
+_NOT_DEVICES = "it does not name the devices; only the counters prove which ones"
 
 
 def _opened(name: str) -> Proof:
@@ -55,16 +55,16 @@ PROVIDER_PROOF = {
     "opx": _opened("(?:opx|OPX)"),
 }
 
-_NO_GID = "a GID index belongs to RDMA devices with a GID table, which this provider does not let one choose"
+_NO_GID = "a GID index belongs to RDMA devices with a GID table, and this provider does not let you choose it"
 
 KNOBS: dict[str, dict[str, Knob]] = {
     "cxi": {
         "gid_index": "Slingshot's own protocol has no GIDs",
         "traffic_class": "Slingshot's classes have names, not numbers, and the launcher grants them (fi_cxi(7))",
-        "service_level": "Slingshot has traffic classes with names and no service levels",
+        "service_level": "Slingshot has traffic classes with names, and no service levels",
     },
     "efa": {
-        "gid_index": "EFA devices have one GID, and nothing to choose",
+        "gid_index": "EFA devices have one GID, so there is nothing to choose",
         "traffic_class": "the EFA provider has no setting for it (fi_efa(7))",
         "service_level": "EFA has no service levels",
     },

@@ -1,8 +1,8 @@
-"""Which programs belong to which stack: MPI's to the MPI libraries, a client and a server to those without MPI.
+"""Which programs belong to which stack: MPI programs to MPI libraries, clients and servers to stacks without MPI.
 
-Those that MPI starts and that measure another library (nccl-tests) belong to that library alone.
+Programs that MPI starts but that measure another library (nccl-tests) belong only to that library.
 
-An application that starts its own processes where there is no MPI can be either's.
+An application that starts its own processes if there is no MPI can belong to both.
 """
 
 from collections.abc import Collection, Iterable
@@ -10,34 +10,34 @@ from collections.abc import Collection, Iterable
 from railyard.stacks.table import STACKS
 
 #: Why an application that starts its own processes runs over one rail.
-ONE_RAIL = "an application that starts its own processes is told one address a node"
+ONE_RAIL = "an application that starts its own processes is given one address per node"
 
 
 def why_not_tool(stack: str, tool: str, pair: bool, starts_itself: bool = False) -> str | None:
-    """Return None where a check of this tool can be this stack's, else the reason.
+    """Return None if a check of this tool can run with this stack, else the reason.
 
-    ``pair``: the check's benchmark is a client and a server, no MPI program. ``starts_itself``: it is an application
-    that starts its own processes where there is no MPI.
+    ``pair``: the check's benchmark is a client and a server, not an MPI program. ``starts_itself``: it is an
+    application that starts its own processes if there is no MPI.
     """
     entry = STACKS[stack]
     if (tool in entry.tools and pair == entry.pair) or (starts_itself and entry.addressed):
         return None
     if entry.by_mpi:
-        return f"{stack} is no MPI library: its own benchmarks alone are for it ({', '.join(entry.tools)})"
+        return f"{stack} is not an MPI library: only its own benchmarks can use it ({', '.join(entry.tools)})"
     if starts_itself and entry.pair:
         others = [name for name, other in STACKS.items() if other.addressed]
-        return f"{stack} has no MPI, and no address that an application could be told: that has {' or '.join(others)}"
+        return f"{stack} has no MPI and no address to give to an application: use {' or '.join(others)}"
     if entry.tools:
         return f"{stack} has no MPI: its benchmarks are a client and a server ({', '.join(entry.tools)})"
     if not pair:
         libraries = [name for name, other in STACKS.items() if other.by_mpi and tool in other.tools]
         return (
-            f"{tool} measures another library than {stack}: its stack is {' or '.join(libraries)}"
+            f"{tool} does not measure {stack} but another library: its stack is {' or '.join(libraries)}"
             if libraries
             else None
         )
     others = [name for name, other in STACKS.items() if tool in other.tools]
-    return f"a client and a server of {tool} need no MPI: their stack is {' or '.join(others) or 'not known here'}"
+    return f"a client and a server of {tool} need no MPI: their stack is {' or '.join(others) or 'unknown'}"
 
 
 def why_not_own(stack: str, rails: int, starts_itself: bool) -> str | None:
@@ -46,10 +46,10 @@ def why_not_own(stack: str, rails: int, starts_itself: bool) -> str | None:
 
 
 def tool_features(stack: str, tools: Iterable[str], applications: Collection[str] = ()) -> list[str]:
-    """Return how ReFrame's environment of a stack shows these tools, those that it cannot have left out.
+    """Return the features by which ReFrame's environment of a stack shows these tools, without those it cannot have.
 
-    One that is a client and a server is another program than MPI's of the same name (NetPIPE), so another feature; and
-    so is an application (named in ``applications``) that starts its own processes.
+    A client and server is not the same program as MPI's of the same name (NetPIPE), so it is another feature. So is an
+    application (named in ``applications``) that starts its own processes.
     """
     entry = STACKS[stack]
     if not entry.pair:

@@ -1,4 +1,4 @@
-"""The table of stacks, put together from the modules of ``entries/``: a new stack is one module there."""
+"""The table of stacks, collected from the modules of ``entries/``. A new stack is one module there."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -10,7 +10,7 @@ from railyard.stacks.model import Stack
 
 
 def _found() -> Mapping[str, Stack]:
-    """Return all stacks by name: MPI libraries first, a family together, its first as the one whose words it prints."""
+    """Return all stacks by name: MPI libraries first, families together. A family prints its first stack's words."""
     found: dict[str, Stack] = {}
     for module in sorted(each.name for each in iter_modules(entries.__path__)):
         stacks: Mapping[str, Stack] = import_module(f"{entries.__name__}.{module}").STACKS

@@ -1,12 +1,12 @@
-"""What every stack over UCX is told alike: devices, rails, knobs, and the line of its log that proves them."""
+"""What all stacks over UCX share: devices, rails, knobs, and the line in the log that proves them."""
 
 from railyard.stacks.model import MEMORIES, Knob, Memories, Proof, Setting, Spread
 
 _FAQ = "github.com/openucx/ucx docs/source/faq.md"
 _CONTEXT = "github.com/openucx/ucx src/ucp/core/ucp_context.c"
 
-# The measured split of a blocking send over two tcp devices begins at 532706 B in UCX 1.20.1's own table of protocols
-# (UCX_PROTO_INFO=y); a ping-pong reads 50.7 MB/s at 512 KiB and 97.7 MB/s at 1 MiB on two rails of 47.8 MB/s.
+# In UCX 1.20.1's own table of protocols (UCX_PROTO_INFO=y) a blocking send over two tcp devices is split from 532706 B.
+# A ping-pong gives 50.7 MB/s at 512 KiB and 97.7 MB/s at 1 MiB on two rails of 47.8 MB/s.
 TCP_STRIPING_FROM_BYTES = 1 << 20
 # Two pieces of UCX_MIN_RNDV_CHUNK_SIZE, 16 KiB: _CONTEXT, MIN_RNDV_CHUNK_SIZE. No shorter message is split.
 RDMA_STRIPING_FROM_BYTES = 1 << 15
@@ -18,14 +18,14 @@ TCP = (
     Setting(
         "UCX_TLS",
         "tcp,self",
-        "only these transports: without it UCX takes whatever is fastest, also a fabric that was not meant",
+        "only these transports: without it UCX takes whatever is fastest, even a fabric that was not intended",
         "UCX 1.20.1, tried with MPICH 5.0.2",
         f"{_CONTEXT}, TLS",
     ),
     Setting(
         "UCX_NET_DEVICES",
         "{devices}",
-        "the net devices; without it UCX takes the best ones of all, the management network included",
+        "the net devices; without it UCX takes the best of all devices, including the management network",
         "UCX 1.20.1, tried with MPICH 5.0.2",
         f"{_CONTEXT}, NET_DEVICES",
     ),
@@ -35,7 +35,7 @@ RDMA = (
     Setting(
         "UCX_TLS",
         "ib,sm,self",
-        "verbs only (rc, ud, dc), shared memory within a node: UCX must not fall back to tcp on the same wire",
+        "only verbs (rc, ud, dc), and shared memory within a node: UCX must not fall back to tcp on the same wire",
         "documented for UCX 1.13 to 1.22",
         f"{_CONTEXT}, TLS",
     ),
@@ -51,21 +51,21 @@ RDMA = (
 _RAILS = Setting(
     "UCX_MAX_RNDV_RAILS",
     "{rails}",
-    "how many devices one rendezvous message is split over; the default is 2 whatever the list holds",
+    "over how many devices one rendezvous message is split; the default is 2, however long the list is",
     "UCX 1.20.1, tried with 1 and 2",
     f"{_FAQ}, Multi-rail; {_CONTEXT}, MAX_RNDV_RAILS",
 )
 _EAGER = Setting(
     "UCX_MAX_EAGER_RAILS",
     "1",
-    "small messages stay on one device (the default, said aloud so that a site's own setting does not move the split)",
+    "small messages stay on one device (the default, set explicitly so that a site's setting cannot move the split)",
     "UCX 1.20.1, the default",
     f"{_CONTEXT}, MAX_EAGER_RAILS",
 )
 _ONE_EACH = Setting(
     "UCX_MAX_RNDV_RAILS",
     "1",
-    "each process uses one device of its list; of several the one that is nearest to it by NUMA locality",
+    "each process uses one device of its list: of several, the nearest by NUMA locality",
     "documented for UCX 1.13 to 1.22",
     f"{_FAQ}, Is it possible that each process would just use the closest device?",
 )
@@ -82,18 +82,18 @@ TCP_STRIPING = Spread(
 
 RDMA_STRIPING = Spread(
     "striping",
-    "rendezvous messages only, of 32 KiB and more: no piece is smaller than 16 KiB (UCX_MIN_RNDV_CHUNK_SIZE). UCX "
-    "estimates from the devices at start where rendezvous begins: UCX_PROTO_INFO=y prints it",
+    "only rendezvous messages of 32 KiB and more: no piece is smaller than 16 KiB (UCX_MIN_RNDV_CHUNK_SIZE). UCX "
+    "estimates at its start, from the devices, where rendezvous begins: UCX_PROTO_INFO=y prints it",
     (_RAILS, _EAGER),
     RDMA_STRIPING_FROM_BYTES,
     MAX_RAILS,
 )
 
-NIC_PER_RANK_THRESHOLD = "each rank uses one device for all sizes, the one that it is given"
+NIC_PER_RANK_THRESHOLD = "each rank uses one device for all sizes: the one that it is given"
 
 
 def nic_per_rank(options: tuple[str, ...]) -> Spread:
-    """Return UCX's NIC per rank; ``options`` are the launcher's words that bind ranks to NUMA nodes."""
+    """Return UCX's NIC per rank. ``options`` are the launcher's words that bind ranks to NUMA nodes."""
     return Spread(
         "nic-per-rank",
         NIC_PER_RANK_THRESHOLD,
@@ -108,8 +108,8 @@ NO_ROUND_ROBIN = (
     "(mvapich2 has)."
 )
 NO_TCP_NIC_PER_RANK = (
-    "UCX chooses a process's device by NUMA locality, which virtual and most Ethernet devices share, and one list of "
-    "devices holds for all ranks: use striping."
+    "UCX chooses a process's device by NUMA locality, which is the same for virtual and most Ethernet devices, and all "
+    "ranks share one list of devices: use striping."
 )
 
 PROOF = Proof(
@@ -124,14 +124,14 @@ PROOF = Proof(
         Setting(
             "UCX_PROTO_INFO",
             "y",
-            "prints from which size on which share goes over which device (1.13 only with UCX_PROTO_ENABLE=y)",
+            "prints which share goes over which device, and from which size on (1.13 only with UCX_PROTO_ENABLE=y)",
             "UCX 1.20.1, tried",
             f"{_FAQ}; {_CONTEXT}, PROTO_INFO",
         ),
     ),
     r"UCX +INFO .*inter-node cfg#\d+ .*/{device}[: )]",
     "each process prints `inter-node cfg#1 tag(tcp/hsn0 tcp/hsn1)`, and a table with `50% on tcp/hsn0 and 50% on "
-    "tcp/hsn1` from the size on at which messages are split",
+    "tcp/hsn1` for the sizes at which messages are split",
 )
 
 RDMA_KNOBS: dict[str, Knob] = {
@@ -145,7 +145,7 @@ RDMA_KNOBS: dict[str, Knob] = {
     "traffic_class": Setting(
         "UCX_IB_TRAFFIC_CLASS",
         "{knob}",
-        "the DSCP byte of RoCE v2 packets (auto = 106 there), the TClass of InfiniBand's global header",
+        "the DSCP byte of RoCE v2 packets (auto is 106 there), and the TClass of InfiniBand's global header",
         "documented for UCX 1.13 to 1.22",
         f"{_FAQ}, How to specify DSCP priority?; src/uct/ib/base/ib_iface.c, TRAFFIC_CLASS",
     ),
@@ -166,13 +166,13 @@ TCP_KNOBS: dict[str, Knob] = {
 
 
 _WAYS_TO = {
-    "cuda": "NVIDIA's GPUs besides (cuda_copy, cuda_ipc, gdr_copy)",
-    "rocm": "AMD's GPUs besides (rocm_copy, rocm_ipc, rocm_gdr)",
+    "cuda": "NVIDIA's GPUs (cuda_copy, cuda_ipc, gdr_copy)",
+    "rocm": "AMD's GPUs (rocm_copy, rocm_ipc, rocm_gdr)",
 }
 
 
 def to_memory(memory: str) -> tuple[Setting, ...]:
-    """Return what lets UCX take messages from the memory of such GPUs, in place of ``RDMA``'s own transports."""
+    """Return the settings with which UCX takes messages from the memory of such GPUs; they replace ``RDMA``'s."""
     return (
         Setting(
             "UCX_TLS",
@@ -185,9 +185,10 @@ def to_memory(memory: str) -> tuple[Setting, ...]:
     )
 
 
-#: Messages in the memory of GPUs: the card reads and writes it itself where the kernel lets it (GPUDirect RDMA).
+#: Messages in the memory of GPUs: the card reads and writes it directly if the kernel lets it (GPUDirect RDMA).
 RDMA_MEMORIES: Memories = {memory: to_memory(memory) for memory in MEMORIES}
 NO_MEMORY_OVER_TCP: Memories = dict.fromkeys(
     MEMORIES,
-    "TCP reaches no memory of GPUs: each message is copied through the host's, which the tests of host buffers measure",
+    "TCP does not reach the memory of GPUs: each message is copied through host memory, and the tests of host buffers "
+    "measure that",
 )

@@ -1,6 +1,6 @@
 """What is checked in an application's run: ranks and peak compared with what was given, and a path without sizes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,9 @@ from railyard.benchmarks.physics import physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table
+from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, limit_within
+from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path import counted, proof, traffic, within_node
 from railyard.verdict.rules.model import Declared, Measured, MetricInput, MostLike, OutputLine
 from railyard.verdict.sizes import Sizes
@@ -72,21 +74,41 @@ def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
     return tuple(found)
 
 
-def _other_copies(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for each node whose GPUs are not those that the file states: a missing GPU shows no slow copy.
+def _other_copies(case: "Case", table: Table) -> Iterator[tuple[str, str]]:
+    """Yield each node whose GPUs are not those that the file states, and why: a missing GPU shows no slow copy.
 
     If it is not known that any two GPUs reach one another, only copies between a GPU and the processors show it.
     """
     gpus, within = case.site.system.gpus, find(case.benchmark).within
     if gpus is None or not within or (within == "gpu-link" and isinstance(floor_within(gpus, within), str)):
-        return ()
+        return
     due = gpus.per_node * (1 if within == "slot" else gpus.per_node - 1)
-    return tuple(
-        OutputLine(table.line, f"{table.tool} on {node} made {made} copies, expected {due} with {gpus.per_node} GPUs")
-        for table in tables
-        for node, made in zip(every_node.nodes_of(table), table.column("copies"), strict=True)
-        if made is not None and made != due
-    )
+    for node, made in zip(every_node.nodes_of(table), table.column("copies"), strict=True):
+        if made is not None and made != due:
+            yield node, f"{table.tool} on {node} made {made} copies, expected {due} with {gpus.per_node} GPUs"
+
+
+def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
+    """Return the nodes whose GPUs are not all there, or whose slowest copy is below what healthy GPUs show."""
+    gpus, within = case.site.system.gpus, find(case.benchmark).within
+    if gpus is None or not within:
+        return ()
+    floor = floor_within(gpus, within)
+    least = 0.0 if isinstance(floor, str) else floor.value_mb_s
+    found = []
+    for table in tables:
+        missing = dict(_other_copies(case, table))
+        beside = {node for node, _, _ in every_node.slow(table)}
+        columns = (table.column(name) for name in ("bandwidth", "gpu"))
+        for node, value, gpu in zip(every_node.nodes_of(table), *columns, strict=True):
+            if node in missing:
+                found.append(Suspect("node", missing[node], node))
+            elif isinstance(value, float) and (value < least or node in beside):
+                which = "its slowest copy" if gpu is None else f"GPU {gpu} of {node}"
+                best = max(each for each in table.column("fastest") if isinstance(each, float))
+                said = f"{which}: {value:.0f} MB/s, where the fastest copy of all nodes has {best:.0f}"
+                found.append(Suspect("node", said, node))
+    return tuple(found)
 
 
 def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -180,8 +202,13 @@ class Application(Sizes):
         return (
             *(() if played else (*_other_ranks(case, tables), *_idle_threads(case, tables))),
             *_silent_nodes(case, tables),
-            *_other_copies(case, tables),
+            *(OutputLine(table.line, why) for table in tables for _, why in _other_copies(case, table)),
         )
+
+    def findings(self, case: "Case", tables: Sequence[Table]) -> Findings | None:
+        """Return the nodes whose own GPUs are at fault; the references decide, and the job's completeness."""
+        suspects = _sick_gpus(case, tables)
+        return Findings(suspects, "", is_clear=True) if suspects else None
 
     def idle(
         self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters]

@@ -22,6 +22,7 @@ from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.results.record.pairs import PairsSample
 from railyard.verdict import identity, published, rail_setup, verdict
 from railyard.verdict.asked import unlike_asked
+from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.conditions import conditions_of
 from railyard.verdict.hints.conditions import possible_causes
 from railyard.verdict.hints.first_cause import first_cause
@@ -30,7 +31,7 @@ from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_
 from railyard.verdict.path import proof
 from railyard.verdict.path.run import judged_path
 from railyard.verdict.published import Computed
-from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail
+from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, failed
 from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
@@ -75,7 +76,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
     results = [table for table in parsed.tables if not metrics.is_part(table)]
     benchmark = micro.find(case.benchmark)
-    assessor = assessor_of(benchmark)
+    assessor = assessor_of(benchmark).of(evidence)
     again = assessor.steps(evidence.again, parse)
     judged = assessor.judged(tables, again)
     measured = read_of(judged, case.benchmark, case.node_pairs)
@@ -94,12 +95,17 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *(() if evidence.played is not None or evidence.rehearsed else assessor.idle(case, tables, readings)),
         *assessor.otherwise(case.benchmark, tables),
     )
+    strangers = _strangers(read, readings)
+    not_meant = identity.why_not_meant(case, evidence, parsed.tables)
+    other = None if not_meant is not None else assessor.not_meant(case, parsed.nccl)
     job = replace(
-        _job(case, evidence, tables, readings, _strangers(read, readings), failures, unread),
-        not_meant=identity.why_not_meant(case, evidence, parsed.tables) or assessor.not_meant(case, parsed.nccl),
+        _job(case, evidence, tables, readings, strangers, failures, unread),
+        not_meant=not_meant or (other.sentence if other is not None else None),
+        look_at_way="" if other is None else other.look_at,
         rails_unlike=rail_setup.why_unlike(case, evidence.facts),
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )
+    findings = assessor.findings(case, tables)
     inputs = Inputs(
         system=case.site.system.system,
         fabric=case.fabric,
@@ -120,7 +126,11 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         expected_failure=case.site.references.expected_failure(case.test),
         replayed=None if evidence.played is None else evidence.played.words,
         contradictions=contradictions(judged, case.benchmark),
-        suspects=rail_setup.slower_than_meant(case, evidence.facts),
+        suspects=(
+            *rail_setup.slower_than_meant(case, evidence.facts),
+            *(() if findings is None else findings.suspects),
+        ),
+        beside=None if findings is None or findings.is_clear else _beside(findings),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = (
@@ -132,6 +142,10 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
     reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
     reached = replace(reached, rules=computed.say(reached.rules))
+    if findings is not None and findings.sentence not in reached.sentence:
+        reached = reached.with_remarks(findings.sentence)
+    if findings is not None and findings.suspects and reached.misses_reference:
+        reached = replace(reached, look_at=findings.look_at)
     if evidence.too_long is not None and evidence.too_long not in reached.sentence:
         reached = reached.with_remarks(evidence.too_long)
     if evidence.rehearsed:
@@ -145,7 +159,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *_beside_hops(case),
         *case.remarks,
         *evidence.changed,
-        *identity.remarks(case, evidence, readings),
+        *identity.remarks(case, evidence, readings if strangers else case.launch.nodes),
         *rail_setup.remarks(case, evidence.facts),
     )
     # HPC Challenge's output begins with HPL's
@@ -161,6 +175,10 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         conditions=conditions,
         readings=readings,
     )
+
+
+def _beside(findings: Findings) -> RuleResult:
+    return failed(5, findings.sentence, findings.fault or "fabric", findings.look_at or "the logs of its parts")
 
 
 def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdict:

@@ -46,7 +46,7 @@ def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> st
 def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[str, ...]:
     """Return remarks: nodes whose benchmark was not seen, variables that nobody planned.
 
-    ``answered`` are the nodes that the job ran on: rule 1 says more about any other node.
+    ``answered`` are the nodes that the job is taken to have run on: rule 1 says more about any other node.
     """
     if evidence.environment is None or not environment.planned(case.launch) or evidence.exit_code != 0:
         return ()

@@ -10,7 +10,7 @@ from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Within
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
 from railyard.job.case import Case
@@ -61,18 +61,17 @@ class Target:
         hops = "" if self.hops is None else f", hops {self.hops}"
         return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}{hops}"
 
-    def limit(
-        self, directions: int, one_stream: bool = False, in_gpu: bool = False, within: Within = ""
-    ) -> limits.Limit | None:
+    def limit(self, directions: int, one_stream: bool = False, of: Benchmark | None = None) -> limits.Limit | None:
         """Return the physical bound of its rails in MB/s; None if the link's rate is not known.
 
-        ``in_gpu``: messages are in the memory of GPUs, so they cross the GPUs' slots too. ``within``: nothing leaves a
-        node, and this carries it.
+        Messages of the benchmark ``of`` may be in the memory of GPUs, so that they cross the GPUs' slots too. Or
+        nothing of it leaves a node.
         """
-        if within:
-            return limit_within(self.gpus, within)
-        if in_gpu and self.gpus is not None:
-            return limit_from_gpus(self.gpus, self.fabric, self.rails, directions, one_stream, self.policy)
+        if of is not None and of.within:
+            return limit_within(self.gpus, of.within)
+        if of is not None and of.in_gpu and self.gpus is not None:
+            own = (self.rails, directions, one_stream, self.policy, of.every_gpu)
+            return limit_from_gpus(self.gpus, self.fabric, *own)
         return self.fabric.limit(self.rails, directions, one_stream, self.policy)
 
     def blocking(self, benchmark: Benchmark) -> float:
@@ -107,8 +106,8 @@ class Target:
         if metric.shape == "one-of-two":
             return "not judged: no floor has a source for one direction while the other is loaded too"
         if metric.name == BANDWIDTH:
-            if from_device and self.gpus is not None and self.gpus.slot is None:
-                return "not judged: the file does not give a GPU's slot (gpus: slot), which may be slower than the link"
+            if (why := self._why_no_floor_of_gpus(benchmark, from_device)) is not None:
+                return why
             # A class's own floor is for buffers in the host's memory.
             of_class = () if from_device else limits.class_floors(link, metric.directions, streaming)
             bands = [floor_band(f"class:{link.name}", floor) for floor in of_class]
@@ -125,6 +124,14 @@ class Target:
             return ceiling
         head = ("day-one", "class", LATENCY, "us", ceiling.source)
         return (scalar_band(*head, Bound(None, ceiling.value_us, None), (None, ceiling.up_to_bytes)),)
+
+    def _why_no_floor_of_gpus(self, benchmark: Benchmark, from_device: bool) -> str | None:
+        """Return why no floor holds for messages from the memory of GPUs; None for one, and for other messages."""
+        if benchmark.every_gpu:
+            return "not judged: no floor has a source for all GPUs of a node that send at once"
+        if from_device and self.gpus is not None and self.gpus.slot is None:
+            return "not judged: the file does not give a GPU's slot (gpus: slot), which may be slower than the link"
+        return None
 
     def _floor_of_halves(self, benchmark: Benchmark, limit: limits.Limit | None) -> tuple[Band, ...] | str:
         """Return the floor between two halves of a network, or "not judged: …" for what a link alone does not set.
@@ -239,10 +246,9 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     limited = metric.is_bandwidth and (bounded or bool(benchmark.within))
     of_time = metric.shape == "collective" and benchmark.least is not None
     crosses = crossing(benchmark.least, run.nodes, run.ranks_per_node) if of_time and benchmark.least else None
-    in_gpu, within = benchmark.in_gpu, benchmark.within
-    limit = target.limit(metric.directions, in_gpu=in_gpu, within=within) if limited else None
+    limit = target.limit(metric.directions, of=benchmark) if limited else None
     # What must be reached is the bandwidth of one stream, which uses one of the ports bonded to a rail (LAG).
-    due = target.limit(metric.directions, one_stream=True, in_gpu=in_gpu, within=within) if limited else None
+    due = target.limit(metric.directions, one_stream=True, of=benchmark) if limited else None
     if limit is not None and metric.shape == "figure":  # it has no message size from which the limit could apply
         limit = replace(limit, from_bytes=0)
     if limit is not None:  # messages of a window follow one another, so only the first has the burst
@@ -278,7 +284,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         floor_remark=held if isinstance(held, str) else None,
         most=run.most.get(metric.name),
         messages=_messages(run, metric) if bounded else None,
-        one_way=target.limit(1, in_gpu=in_gpu) if bounded and (quantity == "latency" or crosses is not None) else None,
+        one_way=target.limit(1, of=benchmark) if bounded and (quantity == "latency" or crosses is not None) else None,
         crossing=crosses,
     )
 

@@ -15,12 +15,13 @@ from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import AssessedBy, Benchmark, Metric
 from railyard.benchmarks.moved_bytes import is_mirrored, least_moved, parts_of_a_vector
 from railyard.benchmarks.table import micro
-from railyard.job.case import Case
+from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.nccl_said import Spoken
 from railyard.parsers.parsed import Parsed, Table
+from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path import counted, proof, traffic
-from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OutputLine
+from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OtherWay, OutputLine
 
 
 class Sizes:
@@ -30,6 +31,10 @@ class Sizes:
     """
 
     has_shape = True
+
+    def of(self, evidence: Evidence) -> "Sizes":
+        """Return what answers for one run by what else it left; most ask for nothing besides its output."""
+        return self
 
     def steps(self, texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
         """Return the tables of what was measured again."""
@@ -51,7 +56,7 @@ class Sizes:
         """Return what bounds its bandwidth where no link does alone; None for what a link bounds, or nothing known."""
         return None
 
-    def not_meant(self, case: Case, spoken: Spoken | None) -> str | None:
+    def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
         """Return why the library's own log says that another way was taken than was meant, or None."""
         return None
 
@@ -74,6 +79,10 @@ class Sizes:
     def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
         """Return a line for each sign that it computed something else: another release, other physics."""
         return ()
+
+    def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
+        """Return who is slow beside the other parts of the run; None for a run that has no such parts."""
+        return None
 
     def figures(self, case: Case, curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
         """Return the figures besides those that stand for the curves."""
@@ -104,6 +113,7 @@ _MODULES: Mapping[AssessedBy, str] = {
     "application": "applications",
     "node_pairs": "node_pairs",
     "gpus": "gpu.collectives",
+    "gpu_pairs": "gpu.pairs",
 }
 
 
@@ -116,29 +126,12 @@ def assessor_of(benchmark: Benchmark) -> Sizes:
 
 def _traffic(case: Case, tables: Sequence[Table]) -> dict[str, traffic.NodeTraffic]:
     """Return what each node moved at least; a table that is cut counts for the rows that it has."""
-    first = _sum([_first_node(case, table) for table in tables])
+    first = traffic.added([_first_node(case, table) for table in tables])
     nodes = case.launch.nodes
     return {
         name: first.mirrored() if is_mirrored(case.benchmark, number, len(nodes)) else first
         for number, name in enumerate(nodes)
     }
-
-
-def _sum(parts: list[traffic.NodeTraffic]) -> traffic.NodeTraffic:
-    return traffic.NodeTraffic(
-        sum(part.sent_bytes for part in parts),
-        sum(part.received_bytes for part in parts),
-        sum(part.sent_split_bytes for part in parts),
-        sum(part.received_split_bytes for part in parts),
-        _all_of([part.most_sent_bytes for part in parts]),
-        _all_of([part.most_received_bytes for part in parts]),
-    )
-
-
-def _all_of(parts: list[int | None]) -> int | None:
-    """Return the sum; None where a part is not known, or there is none."""
-    known = [part for part in parts if part is not None]
-    return sum(known) if parts and len(known) == len(parts) else None
 
 
 def _first_node(case: Case, table: Table) -> traffic.NodeTraffic:

@@ -22,7 +22,7 @@ _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     run.metrics,
     possible,
     run.path,
-    reference,
+    lambda inputs: _beside(inputs, reference(inputs)),
 )
 
 
@@ -104,6 +104,11 @@ def judge(inputs: Inputs) -> Verdict:
         references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.cited)),
         remarks=(*_unjudged(rules), *_shared(inputs)) if failure is None else (),
     )
+
+
+def _beside(inputs: Inputs, judged: RuleResult) -> RuleResult:
+    """Return rule 5: by the references, and by the parts of a run beside one another, where it has some."""
+    return judged if judged.state == "fail" or inputs.beside is None else inputs.beside
 
 
 def not_tested(reason: str) -> Verdict:

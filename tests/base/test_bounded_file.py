@@ -1,4 +1,4 @@
-"""What a job wrote is read whole up to a limit, and at both ends beyond it, whatever its size."""
+"""A job's output is read completely up to a limit; of a longer one, only both ends are read."""
 
 import tracemalloc
 from pathlib import Path
@@ -10,7 +10,7 @@ from railyard.base.output_file import MOST_BYTES, MOST_LINES
 
 
 def sparse(path: Path, size: int, head: bytes = b"", tail: bytes = b"") -> Path:
-    """Return a file of this size, of which only the ends are on disk."""
+    """Return a file of this size; only its ends are on disk."""
     with path.open("wb") as handle:
         handle.write(head)
         handle.truncate(size)

@@ -21,7 +21,7 @@ def test_the_document_has_a_row_for_each_bound() -> None:
     lines = document().splitlines()
     assert lines[0] == "| bound | value | unit | reason | source |"
     assert lines[2] == (
-        "| `impossible-factor` | 1.02 | x limit | a clock that is read a little early or late makes a healthy run "
-        "exceed the limit by well under 2 % | engineering proposal of this project |"
+        "| `impossible-factor` | 1.02 | x limit | if the clock is read a little early or late, a healthy run exceeds "
+        "the limit by well under 2 % | engineering proposal of this project |"
     )
     assert [line.split("`")[1] for line in lines[2:]] == [bound.name for bound in BOUNDS]

@@ -1,4 +1,4 @@
-"""A finding in one line, and how many there are of each weight."""
+"""A finding in one line, and the number of findings of each weight."""
 
 from railyard.base.finding import Finding, problem, problems, remark, tally
 

@@ -1,4 +1,4 @@
-"""What a site's own files import from before the packages works for one release, and says what to change."""
+"""Old imports in a site's own files, from before the packages, work for one release and say what to change."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import pytest
 from railyard.base.moved import MOVED, NAMES, addresses
 from railyard.rfm.checks.catalogue import needs
 
-#: What the shipped checks imported before there were packages: a site's own checks are copies of them.
+#: The imports of the shipped checks before there were packages: a site's own checks are copies of them.
 OF_CHECKS = """
 from railyard.appcheck import ApplicationCheck, EveryNodeCheck, node_counts, stated, stated_names
 from railyard.applicationtable import MILC_EDGES, WRF_CASES
@@ -39,7 +39,7 @@ from railyard.systems import Fabric
 
 
 def imported(folder: Path, text: str) -> tuple[int, list[str], str]:
-    """Return exit code, what railyard said of imports, and the last line, of a file with these lines."""
+    """Run a file with these lines; return exit code, what railyard said about imports, and the last line."""
     file = folder / "mine.py"
     file.write_text(text, encoding="utf-8")
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
@@ -56,7 +56,7 @@ def test_what_the_shipped_checks_imported_is_found(tmp_path: Path) -> None:
 def test_the_sentence_names_the_line_and_the_new_address(tmp_path: Path) -> None:
     lines = "import railyard\nfrom railyard.launch import Launch\nfrom railyard.stacks import NIC_PER_RANK\n"
     policy = "NIC_PER_RANK from railyard.stacks, which is in railyard.stacks.model now"
-    end = "; change that line, the old address goes with the next release"
+    end = "; change that line: the next release removes the old address"
     assert imported(tmp_path, lines + "from railyard.systems import Fabric, load_systems")[:2] == (
         0,
         [
@@ -103,8 +103,8 @@ def test_a_sites_own_check_is_found_and_told(tmp_path: Path, capsys: pytest.Capt
     file.write_text("from railyard.idlerails import *\n", encoding="utf-8")
     assert needs(file.parent) == ()
     assert capsys.readouterr().err == (
-        f"railyard: {file}:1 imports railyard.idlerails, which is railyard.results.idle_rails now; change that line, "
-        "the old address goes with the next release\n"
+        f"railyard: {file}:1 imports railyard.idlerails, which is railyard.results.idle_rails now; change that line: "
+        "the next release removes the old address\n"
     )
     del sys.modules["railyard.idlerails"]
 

@@ -1,4 +1,4 @@
-"""Every kind of file that a person may name: read as text, or refused with one sentence."""
+"""Every kind of file that a person may name: it is read as text, or refused with one sentence."""
 
 import gzip
 import io
@@ -18,7 +18,7 @@ NOTHING = io.BytesIO()
 
 
 def gz(content: bytes) -> bytes:
-    """Return a gzip file without its time: the names of tests hold it, and must be the same in each process."""
+    """Return a gzip file without a time: names of tests have its bytes, and must be the same in each process."""
     return gzip.compress(content, mtime=0)
 
 

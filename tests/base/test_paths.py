@@ -1,4 +1,4 @@
-"""Where a site is and what ships with Railyard is found the same way everywhere; else it is said where was looked."""
+"""A site, and what ships with Railyard, is found in the same way everywhere; if not found, the places are named."""
 
 from pathlib import Path
 

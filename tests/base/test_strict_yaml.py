@@ -1,4 +1,4 @@
-"""Strict YAML: what is read, and the sentence for each thing that is not."""
+"""Strict YAML: what is accepted, and the sentence for each thing that is refused."""
 
 import datetime
 from collections.abc import Mapping
@@ -86,12 +86,12 @@ def test_plain_data_comes_back() -> None:
         (
             "a: 1:30\n",
             "f.yaml:1: a: found 1:30, which YAML 1.1 reads as sixties (1:30 becomes 90), "
-            'expected a plain decimal number or text; quote it where it is text: "1:30"',
+            'expected a plain decimal number or text; quote it if it is text: "1:30"',
         ),
         (
             "a: 010\n",
             "f.yaml:1: a: found 010, which YAML 1.1 reads as another number than it looks, "
-            'expected a plain decimal number or text; quote it where it is text: "010"',
+            'expected a plain decimal number or text; quote it if it is text: "010"',
         ),
         (
             "x: {a: 1e3}\n",

@@ -24,7 +24,7 @@ def on_a_terminal(count: int, term: str) -> tuple[str, str]:
     try:
         while part := os.read(ours, 4096):
             shown += part
-    except OSError:  # the terminal has no other end any more, which is how it ends
+    except OSError:  # the other end of the terminal is closed: this is how it ends
         pass
     os.close(ours)
     return done.stdout, shown.decode()

@@ -1,4 +1,4 @@
-"""A file is written whole or not at all, and nothing else is left beside it."""
+"""A file is written completely or not at all, and nothing is left beside it."""
 
 import os
 from pathlib import Path

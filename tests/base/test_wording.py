@@ -1,4 +1,4 @@
-"""How numbers stand in sentences."""
+"""How numbers are written in sentences."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A metric as a function of message size, and the key figures that are read off it."""
+"""A metric as a function of message size, and its key figures."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What must cross a node's border in a collective, and how much of its time a mean over ranks shows."""
+"""What must leave or enter a node in a collective, and how much of its time a mean over ranks shows."""
 
 import pytest
 
@@ -11,11 +11,11 @@ from railyard.benchmarks.table import collective as table
     ("least", "nodes", "ranks", "expected"),
     [
         (table.ALLREDUCE, 2, 1, Crossing(1, 1)),
-        (table.ALLREDUCE, 64, 8, Crossing(1, 1)),  # a switch may add up: no more is certain
+        (table.ALLREDUCE, 64, 8, Crossing(1, 1)),  # a switch may add up, so no more is certain
         (table.ALLGATHER, 4, 2, Crossing(6, 1)),  # the vectors of six other ranks
         (table.ALLTOALL, 2, 1, Crossing(1, 1)),
-        (table.ALLTOALL, 2, 4, Crossing(16, 5 / 8)),  # 4 ranks to 4 others; served in turn they end at 1/4 ... 4/4
-        (table.REDUCE_SCATTER, 2, 1, Crossing(0.5, 1)),  # half of the vector is the other's
+        (table.ALLTOALL, 2, 4, Crossing(16, 5 / 8)),  # 4 ranks to 4 others; if served in turn, they end at 1/4 ... 4/4
+        (table.REDUCE_SCATTER, 2, 1, Crossing(0.5, 1)),  # half of the vector belongs to the other
         (table.REDUCE_SCATTER, 4, 1, Crossing(0.75, 1)),
         (table.BCAST, 4, 2, Crossing(1, 1 / 8)),
         (table.REDUCE, 2, 1, Crossing(1, 1 / 2)),

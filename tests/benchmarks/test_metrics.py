@@ -42,7 +42,7 @@ def test_every_key_names_its_tool_and_every_metric_its_unit() -> None:
     for key, benchmark in BENCHMARKS.items():
         assert key == benchmark.key
         assert benchmark.metrics
-        # a message rate may have an upper limit alone, which no slow run fails: it must not stand for a benchmark
+        # a message rate may have only an upper limit, which no slow run fails: it must not represent a benchmark
         assert benchmark.metrics[0].name != "message_rate"
         for each in benchmark.metrics:
             assert each.unit == UNITS[each.name]
@@ -56,7 +56,7 @@ def test_every_key_names_its_tool_and_every_metric_its_unit() -> None:
 def test_every_tool_with_a_parser_has_benchmarks_and_no_fact_is_of_a_tool_without() -> None:
     tools = {benchmark.tool for benchmark in BENCHMARKS.values()}
     assert set(PARSED_TOOLS) <= tools
-    assert TOOLS.keys() <= {*tools, "installed"}  # whose benchmarks the site names
+    assert TOOLS.keys() <= {*tools, "installed"}  # the site names its benchmarks
     assert all(name == each.name for name, each in TOOLS.items())
 
 
@@ -209,8 +209,8 @@ def test_bytes_that_one_printed_row_moves(key: str, window: int | None, pairs: i
     assert moved_bytes.moved_bytes(key, 8, 100, window, pairs) == moved
 
 
-# tx and rx of the first node's device as counted around a run of ours on a veth pair: IMB 2021.11 over MPICH 5.0.2
-# (UCX, tcp) and NetPIPE 3.7.2 over Open MPI 4.1.4, sizes and repetitions as given, -iter_policy off.
+# tx and rx of the first node's device, counted around our own run on a veth pair: IMB 2021.11 over MPICH 5.0.2 (UCX,
+# tcp) and NetPIPE 3.7.2 over Open MPI 4.1.4, sizes and repetitions as given, -iter_policy off.
 COUNTED = [
     ("imb/PingPong", [(262144, 20), (524288, 20), (1048576, 20)], None, 77378599, 77373774),
     ("imb/PingPing", [(1048576, 40)], None, 88605142, 88494242),
@@ -233,7 +233,7 @@ def test_what_counters_saw_lies_between_the_least_and_the_most(
     assert made is not None
     least, most = made
     assert most is not None
-    headers = 1.01  # of messages of 256 KiB and more on a veth pair, and what starts the run
+    headers = 1.01  # headers of messages of 256 KiB and more on a veth pair, and the start of the run
     assert least.tx <= tx <= most.tx * headers
     assert least.rx <= rx <= max(most.rx * headers, tx * 0.002)  # a stream's acknowledgements
 

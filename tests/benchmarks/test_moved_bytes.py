@@ -1,4 +1,4 @@
-"""The least payload of a run: by the printed rows, and for a collective by what no algorithm can avoid."""
+"""The least payload of a run: from the printed rows, and for a collective what no algorithm can avoid."""
 
 from dataclasses import replace
 from typing import Any

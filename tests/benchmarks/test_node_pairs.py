@@ -1,4 +1,4 @@
-"""What a table of railyard-pairs says: the matrix, what stands for a run, the bytes. Values are of our own making."""
+"""What a table of railyard-pairs says: the matrix, the value of a run, the bytes. All values are synthetic."""
 
 import dataclasses
 
@@ -82,7 +82,7 @@ def test_what_cannot_be_judged_is_a_sentence(
 
 
 def test_a_pair_that_is_good_alone_counts_as_good_and_a_slow_one_stays_slow() -> None:
-    # Ranks of a later launch may lie otherwise, and the median of its repeats counts.
+    # A later launch may place ranks differently, and the median of its repeats counts.
     alone = table(
         ((1, 0, 2, 44.0, 20.0, 0.0), (2, 0, 2, 46.0, 99.0, 0.0), (3, 0, 2, 45.5, 22.0, 0.0)), "alone", "n3 n2 n1"
     )

@@ -35,7 +35,7 @@ def pace(link: str, seconds: float | None = None) -> Pace:
 
 
 def checked(work: Work) -> Work:
-    """Return the same with OSU's validation, which makes each repetition twice."""
+    """Return the same with OSU's validation, which runs each repetition twice."""
     return Work(work.sizes, work.messages, made=lambda count: 2 * count, checked=True)
 
 

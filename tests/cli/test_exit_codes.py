@@ -9,7 +9,7 @@ import pytest
 from railyard.cli.main import main
 
 NO_SYSTEM = 'systems/: found no system "{}", expected a system of that name; did you mean "{}"?'
-NO_RUN = '"nosuch": found no such run and no such folder, expected one; known: 20261114T010000Z-aa01, '
+NO_RUN = '"nosuch": found no run and no folder with this name, expected one; known: 20261114T010000Z-aa01, '
 NO_FILE = "nosuch: found no such file, expected the text output of a benchmark; check the name"
 NUMBER = "expected a number of at least 0 (see: railyard run --help)"
 FORMS = ".html, .htm, .xml, .json, .md, .csv or .txt; or name it by --format"
@@ -111,7 +111,8 @@ MISTAKES: Mapping[str, str] = {
     "judge osu_bw.out --link ib-edr --rails two": '--rails: found "two", expected a whole number (see: railyard judge',
     "judge osu_bw.out --link ib-edr --sizes 4K": '--sizes: found "4K", expected bytes: 1,4,16, or the smallest and ',
     "parse --tool osuu osu_bw.out": '--tool: found "osuu", expected a tool with a parser; did you mean "osu"?',
-    "schema system": 'KIND: found "system", expected systems, references, classes or results; did you mean "systems"?',
+    "schema system": 'KIND: found "system", expected systems, references, classes, results or sick; did you mean '
+    '"systems"?',
     "ci generate --executor slrum": '--executor: found "slrum", expected shell, jacamar or slurm; did you mean '
     '"slurm"? (see: railyard ci generate --help)',
     "gate --system mycluster --node 'x y'": '--node: found "x y", expected the name of a node (see: railyard gate',

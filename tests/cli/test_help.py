@@ -42,7 +42,9 @@ def _members(group: click.Group) -> Iterator[tuple[str, click.Command]]:
 def found(words: tuple[str, ...]) -> tuple[click.Command, click.Context]:
     """Return a command, and a context in which it prints its help for 80 columns."""
     command: click.Command = railyard_group
-    context = click.Context(command, info_name="railyard", terminal_width=WIDTH - 2, max_content_width=WIDTH)
+    context = click.Context(
+        command, info_name="railyard", terminal_width=WIDTH - 2, max_content_width=WIDTH, **command.context_settings
+    )
     for word in words:
         assert isinstance(command, click.Group)
         inner = command.get_command(context, word)

@@ -1,4 +1,4 @@
-"""The command line as its users meet it: names, help, sentences and exit codes."""
+"""The command line as users see it: names, help, sentences and exit codes."""
 
 import json
 import re
@@ -19,7 +19,7 @@ HEAVY = ("reframe", "pydantic", "rich", "jinja2", "yaml", "matplotlib")
 
 @pytest.fixture
 def add_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[str, str], None]]:
-    """Return a function that makes a command of this name alone, with this body."""
+    """Return a function that makes a command with only this name and this body."""
     monkeypatch.setattr(railyard.cli.commands, "__path__", [str(tmp_path)])
     before = set(sys.modules)
 

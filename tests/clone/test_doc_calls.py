@@ -1,4 +1,4 @@
-"""Each call of railyard that a page shows is one: its command and its options exist, and what they take is a choice."""
+"""Each call of railyard that a page shows is valid: its command and options exist, and their values are allowed."""
 
 import re
 import subprocess
@@ -20,14 +20,14 @@ CALLS = sorted(set(calls()), key=lambda call: (call.page, call.words))
 
 @cache
 def of_reframe() -> set[str]:
-    """Return every option that reframe has, and -lC, which stands for two."""
+    """Return every option that reframe has, and -lC, which means two options."""
     program = Path(sys.executable).with_name("reframe")
     help_text = subprocess.run([str(program), "--help"], capture_output=True, text=True, check=True).stdout
     return {*re.findall(r"(?<![\w-])(--?[A-Za-z][\w-]*)", help_text), "-lC"}
 
 
 def refused(words: Sequence[str], *, inline: bool = False) -> str | None:
-    """Return why the command line is none, or None; nothing of it is run, and no file need be there.
+    """Return why the command line is wrong, or None; nothing is run, and files do not have to exist.
 
     Prose (``inline``) may name an option without its value.
     """

@@ -1,4 +1,4 @@
-"""The documentation says what the code does: generated tables and pages are equal, commands and links exist."""
+"""The documentation agrees with the code: generated tables and pages are up to date, commands and links exist."""
 
 import importlib.util
 import re
@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 
 
 def script(name: str) -> ModuleType:
-    """Return a script of docs/, which is no package."""
+    """Return a script of docs/, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -29,7 +29,7 @@ def script(name: str) -> ModuleType:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return what a code host makes of a page's headings: lower case, dashes, and no other signs."""
+    """Return the anchors that a code host makes from a page's headings: lower case, dashes, no other signs."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     words = [match["words"].replace("`", "") for match in HEADING.finditer(text)]
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in words}

@@ -1,4 +1,4 @@
-"""The pages build as a site without a warning; those of fields have every field, that of commands every option."""
+"""The pages build as a site without a warning; pages of fields have every field, the page of commands every option."""
 
 import json
 import subprocess

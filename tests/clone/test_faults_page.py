@@ -1,4 +1,4 @@
-"""The page of planted faults is what the tests say, and a marker that cannot be read is refused with its test."""
+"""The page of planted faults agrees with the tests, and a marker that cannot be read is refused with its test."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture
 def collected(request: pytest.FixtureRequest) -> tuple[faults.Planted, ...]:
-    """Return the faults of all tests; a session of some tests alone does not know them."""
+    """Return the faults of all tests; a session with only some tests does not know them."""
     if {Path(each).resolve() for each in request.config.args} != {faults.TESTS}:
         pytest.skip("only a session of all tests collects the faults that they plant (pytest tests)")
     return request.config.stash[faults.COLLECTED]

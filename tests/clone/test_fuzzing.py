@@ -1,4 +1,4 @@
-"""benchmarks/fuzz.py sees what it is there to see: a fuzzer that finds nothing may look at nothing."""
+"""benchmarks/fuzz.py finds planted errors: a fuzzer that finds nothing may not look at anything."""
 
 import importlib
 import json
@@ -18,7 +18,7 @@ SWEEP = HEAD + "".join(f"{2**n:<10}{2**n / (0.3 + 2**n / 12300):20.2f}\n" for n 
 
 @pytest.fixture
 def fuzzing(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a way to the modules below benchmarks/, which is no package."""
+    """Return an import path to the modules below benchmarks/, which is not a package."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     return importlib.import_module
 
@@ -136,7 +136,7 @@ def test_a_pass_that_the_whole_lacks_is_found(fuzzing: Any) -> None:
     lower = SWEEP.replace("12289.19", "12000.00")
     assert lower != SWEEP
     assert "passes with another curve" in judged.wrong(sample, lower, ("order",))
-    # a value of the other output is one that was printed where lines were mixed in, and only there
+    # a value of the other output counts as printed only if lines were mixed in
     assert judged.wrong(sample, other.text, ("mixed",)) is None
     assert "passes with another curve" in judged.wrong(sample, other.text, ("order",))
     assert "passes with another curve" in judged.wrong(sample, lower, ("mixed",))

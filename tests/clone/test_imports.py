@@ -12,7 +12,7 @@ import railyard
 
 PACKAGE = Path(railyard.__file__).parent
 
-#: The packages in order: each imports only those before it, at the top of a module, within functions and for types.
+#: The packages in order: each imports only those before it, whether at the top of a module, in functions or for types.
 ORDER = (
     "base",
     "hardware",
@@ -29,7 +29,7 @@ ORDER = (
     "cli",
 )
 
-#: What stays at the root for files of a site's own: the old address of a module -> where its names are now.
+#: What stays at the root for a site's own files: the old address of a module -> where its names are now.
 ADDRESSES = {
     "railyard.siteconfig": ("railyard.rfm.settings",),
     "railyard.check": ("railyard.rfm.checks.base", "railyard.rfm.checks.variants", "railyard.site.sizes"),
@@ -38,10 +38,10 @@ ADDRESSES = {
     "railyard.rfm_pairs": ("railyard.rfm.checks.pairs",),
 }
 
-#: What no pure module may drag in: the framework, other processes, a plotting library.
+#: What no pure module may import indirectly: the framework, other processes, a plotting library.
 FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 
-#: What starts processes or imports ReFrame, each with its reason. A package stands for all that is in it.
+#: What starts processes or imports ReFrame, each with its reason. A package means all that is in it.
 IMPURE = {
     "railyard.rfm.checks.application": "the base of the checks of applications",
     "railyard.rfm.checks.installed_application": "the base of the checks of installed applications",
@@ -50,6 +50,7 @@ IMPURE = {
     "railyard.rfm.checks.osu": "the base of OSU's checks",
     "railyard.rfm.checks.imb": "the base of the Intel MPI Benchmarks' checks",
     "railyard.rfm.checks.nccl": "the base of the checks of nccl-tests and rccl-tests",
+    "railyard.rfm.checks.nccl_pairs": "the base of the check of pairs of nodes between GPUs",
     "railyard.rfm.checks.perftest": "the base of perftest's checks",
     "railyard.rfm.checks.device": "the base of the checks from the memory of GPUs",
     "railyard.rfm.checks.pairs": "the base of the checks of pairs of nodes",
@@ -78,6 +79,7 @@ IMPURE = {
     "railyard.rfm.settings": "raises ReFrame's ConfigError",
     "railyard.rfm.run.reframe": "starts reframe",
     "railyard.rfm.run.dry_run": "starts reframe",
+    "railyard.rfm.run.preflight": "has Spack build, by prepare",
     "railyard.rfm.run.session": "brings the virtual cluster up, and asks git and uname",
     "railyard.cli.commands": "the commands of all these",
     "railyard.provision.testbed": "namespaces are made by ip, tc, nsenter",
@@ -92,10 +94,12 @@ IMPURE = {
     "railyard.provision.spack.mirrors": "starts spack, by calls",
     "railyard.provision.spack.proof": "asks ldd, by libraries",
     "railyard.provision.spack.relock": "starts spack, by calls",
+    "railyard.provision.spack.prepare": "starts spack and git, by build and bootstrap",
     "railyard.provision.spack.upkeep": "starts spack, by calls",
     "railyard.job.testbed_words": "knows what a testbed needs, by needs",
     "railyard.provision.programs.build": "starts a compiler",
     "railyard.provision.rehearsal.pair": "asks ip for the interface of an address",
+    "railyard.provision.wheels": "starts pip",
     "railyard.provision.mpi_prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
     "railyard.cluster.detect.machine": "asks programs of this machine",
     "railyard.cluster.doctor.ask_nodes": "starts a job step",
@@ -142,7 +146,7 @@ PURE = [module for module in MODULES if not is_impure(module)]
 
 
 def imported(path: Path, top_level_only: bool) -> set[str]:
-    """Return the dotted names that a file imports; `from a import b` gives a and a.b, of which one is a module."""
+    """Return the dotted names that a file imports; `from a import b` gives a and a.b, and one of them is a module."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = tree.body if top_level_only else list(ast.walk(tree))
     names: set[str] = set()
@@ -155,7 +159,7 @@ def imported(path: Path, top_level_only: bool) -> set[str]:
     return names
 
 
-#: Imports the modules that it is given one after another, and stops at the first after which a forbidden one is there.
+#: Imports the given modules one after another, and stops at the first that brings in a forbidden one.
 IMPORT_EACH = """
 import importlib, sys
 forbidden, *modules = sys.argv[1:]
@@ -169,7 +173,7 @@ print(len(modules))
 
 
 def dragged_in(modules: list[str]) -> tuple[str, str]:
-    """Return how many modules one fresh interpreter imported, and else the first that is not pure, with what came."""
+    """Return how many modules one fresh interpreter imported, or the first that is not pure and what it brought in."""
     words = [sys.executable, "-c", IMPORT_EACH, " ".join(FORBIDDEN), *modules]
     answer = subprocess.run(words, capture_output=True, text=True, check=False)
     return answer.stdout.strip(), answer.stderr.strip()
@@ -186,7 +190,7 @@ def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
     )
 
 
-#: The parts of a check that ReFrame's class hands its work to: each is tried, and could be used, without ReFrame.
+#: The parts of a check to which ReFrame's class passes its work: each is tested without ReFrame and works without it.
 PARTS = (
     "measure_again",
     "measured",
@@ -224,7 +228,7 @@ def edges() -> set[tuple[str, str]]:
 
 
 def package_of(module: str) -> str:
-    """Return the package below railyard that a module is in; of a module at the root its own name, or nothing."""
+    """Return the package below railyard that a module is in; for a module at the root, its own name or nothing."""
     return module.split(".")[1] if "." in module else ""
 
 
@@ -296,7 +300,7 @@ def test_imports_go_round_in_no_circle() -> None:
         module: {name for name in imported(path, top_level_only=True) if name in MODULES and name != module}
         for module, path in MODULES.items()
     }
-    # a package's own parts are imported by its __init__, which they in turn name only as a prefix
+    # a package's __init__ imports its parts; they name the package only as a prefix
     for module, needs in graph.items():
         needs -= {package for package in needs if module.startswith(f"{package}.")}
     try:

@@ -1,4 +1,4 @@
-"""What a tool or a benchmark is, its entry says: elsewhere no code compares its name."""
+"""A tool's or a benchmark's entry says what it is: no other code compares its name."""
 
 import ast
 import importlib
@@ -12,13 +12,14 @@ from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS
 from railyard.parsers import TOOLS as PARSED_TOOLS
 
 PACKAGE = Path(railyard.__file__).parent
-#: Where a tool is the subject: its entries and what they name, its parser, how a stack is told to run it, and what
-#: stands in for it in a rehearsal.
+#: Files about a tool: its entries and what they name, its parser, how a stack is set to run it, and its stand-in in a
+#: rehearsal.
 ROOMS = (
     "benchmarks/table/", "benchmarks/apps/", "benchmarks/node_pairs.py", "parsers/", "stacks/",
     "provision/rehearsal/",
 )  # fmt: skip
-#: Where a string is a word of the model, and not a name, though a benchmark has the same: ``metric.shape == "stream"``.
+#: Where a string is a word of the model and not a name, although a benchmark has the same name: ``metric.shape ==
+#: "stream"``.
 WORDS = {"shape": get_args(model.Shape), "rows": get_args(model.Rows), "assessed": get_args(model.AssessedBy)}
 COMPARING_CALLS = {"startswith", "endswith", "removeprefix", "removesuffix", "match", "fullmatch", "search"}
 NAMES = {*TOOLS, *PARSED_TOOLS, *(each.tool for each in BENCHMARKS.values())}
@@ -32,7 +33,7 @@ def is_name(text: str) -> bool:
 
 
 def texts(node: ast.expr, known: dict[str, Any]) -> Iterator[str]:
-    """Yield each text in an operand, and what a constant's name stands for: ``KEY``, ``every_node.EVERY_NODE``."""
+    """Yield each text in an operand, and the value of a constant's name: ``KEY``, ``every_node.EVERY_NODE``."""
     for each in ast.walk(node):
         value = each.value if isinstance(each, ast.Constant) else value_of(each, known)
         if isinstance(value, str):
@@ -42,7 +43,7 @@ def texts(node: ast.expr, known: dict[str, Any]) -> Iterator[str]:
 
 
 def value_of(node: ast.AST, known: dict[str, Any]) -> object:
-    """Return what a constant's name stands for, with or without its module; None for what is no constant."""
+    """Return the value of a constant's name, with or without its module; None if it is not a constant."""
     if isinstance(node, ast.Name):
         return known.get(node.id)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -51,7 +52,7 @@ def value_of(node: ast.AST, known: dict[str, Any]) -> object:
 
 
 def operands(node: ast.AST) -> list[ast.expr]:
-    """Return what a node compares; nothing for a node that compares nothing, or that asks for a word of the model."""
+    """Return what a node compares; nothing if it compares nothing, or asks for a word of the model."""
     if isinstance(node, ast.Compare):
         asked = {each.attr for each in (node.left, *node.comparators) if isinstance(each, ast.Attribute)}
         return [] if asked & WORDS.keys() else [node.left, *node.comparators]
@@ -61,7 +62,7 @@ def operands(node: ast.AST) -> list[ast.expr]:
 
 
 def compared(source: str, known: dict[str, Any]) -> list[tuple[int, str]]:
-    """Return line and name of each comparison of a name in a module's text; ``known``: what its names stand for."""
+    """Return line and name of each comparison of a name in a module's text; ``known``: the values of its names."""
     return sorted(
         {
             (operand.lineno, text)

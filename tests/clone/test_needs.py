@@ -1,4 +1,4 @@
-"""ci/needs.sh: what the operating system lacks is named in one sentence, or installed after printing the line."""
+"""ci/needs.sh: missing packages are named in one sentence, or installed after the command was printed."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from railyard.provision.testbed.needs import PACKAGES
 
 SCRIPT = Path(__file__).parents[2] / "ci/needs.sh"
 
-#: What the script itself uses, and those needs that are taken for granted here.
+#: What the script itself uses, and the needs that these tests take for granted.
 TOOLS = ("sh", "sort", "tr", "sed", "id", "make", "flock", "gcc", "iperf3", "NPtcp", "fi_pingpong", *PACKAGES)
 
 APT = """#!/bin/sh
@@ -26,7 +26,7 @@ case " $* " in *" openmpi-bin "*) {install} ;; esac
 
 
 class Machine:
-    """A machine whose PATH is one folder, where Open MPI and NetPIPE are missing unless they are added."""
+    """A machine whose PATH is one folder; Open MPI and NetPIPE are missing unless they are added."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.programs, self.lists = folder, folder / "bin", folder / "lists"
@@ -233,7 +233,7 @@ def test_the_spack_part_asks_for_compilers_too(machine: Machine) -> None:
 
 @pytest.mark.parametrize(("there", "is_named"), [("present", False), ("absent", True)])
 def test_a_row_that_is_a_path_is_looked_for_as_a_file(tmp_path: Path, there: str, is_named: bool) -> None:
-    """Headers and libraries are no programs, and a pattern may stand for the machine's own folder."""
+    """Headers and libraries are not programs, and a pattern may match the machine's own folder."""
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "present.h").touch()
     script = tmp_path / "needs.sh"

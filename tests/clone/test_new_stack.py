@@ -1,4 +1,4 @@
-"""A trial: an MPI stack that Railyard has never seen is an entry, its test and a folder of Spack's."""
+"""A trial: a new MPI stack needs only an entry, its test and a folder for Spack."""
 
 from pathlib import Path
 
@@ -49,13 +49,13 @@ spack:
       - "@1.0" # newest
   view: false
 """
-#: What a node that has it shows besides: lines of a recording.
+#: What a node with it shows in addition: lines of a recording.
 SHOWN = """\
 which trackside_info = /opt/trackside/bin/trackside_info
 $ trackside_info <<
 | Trackside MPI 1.0
 """
-#: Where stacks are held against one another, against Spack's folders and against the pages.
+#: The tests that compare stacks with each other, with Spack's folders and with the pages.
 TOUCHED = (
     *("tests/stacks", "tests/clone/test_spack_envs.py", "tests/clone/test_docs.py"),
     "tests/provision/spack/test_seen.py",
@@ -73,7 +73,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return clone
 
 
-@pytest.mark.full  # reads and runs what a contributor would: seconds
+@pytest.mark.full  # reads and runs what a contributor would run: seconds
 def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
     done = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", *TOUCHED)
     assert done.returncode == 0, done.stdout

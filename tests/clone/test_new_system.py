@@ -1,4 +1,4 @@
-"""A trial: a cluster that Railyard has never seen is two YAML files, and no test of the clone turns red."""
+"""A trial: a new cluster needs only two YAML files, and all tests of the clone still pass."""
 
 import re
 import socket
@@ -8,7 +8,8 @@ import pytest
 
 from tests.made.clone import copy_of_clone, typed
 
-#: As a site would write it: two NDR rails, Slurm, one stack by module and one that Spack builds; this host is its own.
+#: As a site would write it: two NDR rails, Slurm, one stack from a module and one that Spack builds; this host is one
+#: of its hosts.
 SYSTEM = """\
 # yaml-language-server: $schema=schema.json
 system: rivendell
@@ -55,7 +56,7 @@ entries:
   - {id: latency, fabric: ndr, rails: 1, benchmark: osu/osu_latency, metric: latency, unit: us, kind: published,
      value: 1.35, tolerance: {high: 0.15}, sizes: {to: 8}, source: {of: sheet, at: table 2}}
 """
-#: A test that looks at every system's file, by whatever name.
+#: A test that looks at every system's file, whatever its name.
 EVERY_SYSTEM = re.compile(
     r'load_systems\((?:ROOT / "systems"|find_home\(.*)\)(?:\.values\(\)|$)|ROOT\.glob\("systems', re.MULTILINE
 )
@@ -86,7 +87,7 @@ def test_its_tests_are_those_of_its_rails_and_stacks(clone: Path) -> None:
     assert "OsuBandwidth %rails=1" in listed.stdout and "OsuBandwidth %rails=2" in listed.stdout, listed
 
 
-@pytest.mark.full  # reads and runs what a contributor would: seconds
+@pytest.mark.full  # reads and runs what a contributor would run: seconds
 def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
     every = [
         str(path.relative_to(clone))

@@ -1,4 +1,4 @@
-"""ci/nightly.sh: what it ends with, whatever its two parts come to."""
+"""ci/nightly.sh: its exit code for each result of its two parts."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 CLONE = Path(__file__).parents[2]
 
-#: Stands for Python: says what it was called with, and ends each part as it is told.
+#: A stand-in for Python: logs its arguments, and ends each part with a set result.
 FAKE = """\
 #!/bin/sh
 echo "$*" >>calls

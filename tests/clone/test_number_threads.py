@@ -1,4 +1,4 @@
-"""docs/reference/is-my-number-right.md: each number of a public thread is judged anew, and says what the page says."""
+"""docs/reference/is-my-number-right.md: each number of a public thread is judged again, as on the page."""
 
 import re
 
@@ -26,7 +26,7 @@ def test_railyard_says_of_each_number_what_the_page_says(row: Row, said: dict[st
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_no_number_that_maintainers_call_right_fails(row: Row, said: dict[str, Verdict]) -> None:
-    """A healthy number that is refused is the worst that a judge can do."""
+    """To refuse a healthy number is the worst error of a judge."""
     if row.theirs in ("fine", "explained"):
         assert said[row.id].state != "fail", said[row.id].text
 

@@ -19,7 +19,7 @@ LOCKS = sorted(path.relative_to(CLONE).as_posix() for path in (CLONE / "requirem
 
 
 def pins(lock: str) -> dict[str, tuple[str, int]]:
-    """Return name -> (version, number of hashes) of a lock; every line must be of a form that is known here."""
+    """Return name -> (version, number of hashes) of a lock; every line must have a form that is known here."""
     found: dict[str, tuple[str, int]] = {}
     name = ""
     for line in (CLONE / lock).read_text(encoding="utf-8").splitlines():
@@ -37,7 +37,7 @@ def pins(lock: str) -> dict[str, tuple[str, int]]:
 
 
 def test_the_locks_are_these() -> None:
-    names = ("browser", "build", "dev", "lock", "runtime", "stacks/intelmpi", "stacks/mpich")
+    names = ("browser", "build", "dev", "lock", "runtime", "spack", "stacks/intelmpi", "stacks/mpich")
     assert LOCKS == [f"requirements/{name}.txt" for name in names]
 
 
@@ -93,7 +93,7 @@ def test_the_railyard_of_this_interpreter_is_this_clone() -> None:
 
 
 def test_every_folder_of_code_is_a_package() -> None:
-    """A namespace package would hide a file that was forgotten: what has no __init__.py is no package here."""
+    """A namespace package would hide a forgotten file: a folder without __init__.py is not a package here."""
     folders = {path.parent for path in (CLONE / "railyard").rglob("*.py")}
     assert sorted(folder.name for folder in folders if not (folder / "__init__.py").is_file()) == []
 
@@ -118,6 +118,7 @@ RUNS: list[tuple[list[str], str]] = [
     (["FULL=0"], ".venv/bin/railyard run"),
     (["SYSTEM=edr", "FULL=1"], ".venv/bin/railyard run --system 'edr' --full"),
     (["SPACK=1"], ".venv/bin/railyard run --spack"),
+    (["SPACK=1", "SPACK_FROM=/a b"], ".venv/bin/railyard run --spack --spack-from '/a b'"),
     (["SPACK=0"], ".venv/bin/railyard run"),
     (["EXTENDED=1"], ".venv/bin/railyard run --extended"),
     (["SPACK=1", "TAG=apps"], ".venv/bin/railyard run --spack -t 'apps'"),
@@ -136,7 +137,7 @@ def test_make_screenshots_installs_a_browser_and_axe_core_by_their_hashes_first(
 
 @pytest.mark.parametrize(("variables", "command"), RUNS)
 def test_make_run_tells_railyard_what_was_asked(variables: list[str], command: str) -> None:
-    # A make that runs these tests would have this one say which folder it enters.
+    # If make runs these tests, this make would print which folder it enters.
     make = ["make", "--no-print-directory", "-n", "run", *variables]
     answer = subprocess.run(make, cwd=CLONE, capture_output=True, text=True, check=True)
     lines = [" ".join(line.split()) for line in answer.stdout.replace("\\\n", " ").splitlines()]
@@ -228,7 +229,7 @@ def test_the_pipeline_keeps_what_was_measured_and_repeats_no_verdict() -> None:
 
 
 def run_job(folder: Path, code: int, **variables: str) -> tuple["subprocess.CompletedProcess[str]", str]:
-    """Run the job's script in a clone with a stand-in for railyard; return it and the words that railyard was given."""
+    """Run the job's script in a clone with a stand-in for railyard; return its result and railyard's arguments."""
     pipeline = load("ci/gitlab-ci.yml")
     (folder / ".venv/bin").mkdir(parents=True)
     railyard_program = folder / ".venv/bin/railyard"

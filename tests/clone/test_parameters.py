@@ -1,4 +1,4 @@
-"""No function of the package takes more than seven parameters: what belongs together is one value."""
+"""No function of the package takes more than seven parameters: values that belong together are one value."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`make lint` finds words that we do not write; what is quoted is left, and no phrase hides behind a line's end."""
+"""`make lint` finds words that we do not use, except in quotes, and finds phrases that are broken over two lines."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ SCRIPT = "ci/prose.sh"
 PHRASES = dict(
     line.split("->") for line in (CLONE / "ci/plain-english.txt").read_text(encoding="utf-8").splitlines() if line
 )
-#: Of `ci/prose.sh`: what is quoted, and words of the list with another meaning.
+#: From `ci/prose.sh`: quoted text, and words of the list with another meaning.
 QUOTED = re.compile(r'^ *```.*?\n *```|`[^`]*`|"[^"]*"', re.MULTILINE | re.DOTALL)
 OTHER_MEANING = re.compile(r"\bstands? (for|out|alone)\b|\b(be |is |are )?told (apart|from)\b")
 

@@ -1,4 +1,4 @@
-"""docs/reference/published.md is what the references and their replays say: each claim has its line and its verdict."""
+"""docs/reference/published.md agrees with the references and their replays: each claim has its line and verdict."""
 
 import re
 import shutil
@@ -74,7 +74,7 @@ def numbers(text: str) -> Iterator[str]:
     yield from re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-]|\.\d)", text.replace(",", ""))
 
 
-#: Numbers that a source prints, of which each must stand in some claim of it.
+#: Numbers that a source prints; each must be in some claim.
 PRINTED = {
     "dell-c6320": (
         "100 56 150 90 16 2.6 2.2 105 128 2133 0.80 0.81 512 2.75 2.84 0.61 0.65 12.4 99.2 6.3 50.4 97 24.2 "
@@ -105,7 +105,7 @@ def test_every_number_that_a_source_prints_stands_in_a_claim(name: str) -> None:
     "reference", "a replayed output that breaks what its source says", "FAIL: osu/osu_latency over edr with hpcx is not"
 )
 def test_an_output_that_breaks_a_claim_is_on_the_page(tmp_path: Path, said: str) -> None:
-    """FDR's output in the place of EDR's: EDR is no longer the quicker one above 512 B."""
+    """FDR's output in place of EDR's: EDR is no longer the faster one above 512 B."""
     home = tmp_path / "home"
     for name in ("systems", "references"):
         shutil.copytree(ROOT / name, home / name)
@@ -121,6 +121,6 @@ def test_an_output_that_breaks_a_claim_is_on_the_page(tmp_path: Path, said: str)
     assert row.state == "fail"
     assert said in row.verdict
     assert f"| {row.verdict} |" in page([system], [])
-    # and what no recording is held against is said, in place of a pass
+    # and if no recording is compared with a claim, the page says so, in place of a pass
     without = replace(system, records=())
     assert {row.state for row in rows(without) if row.claim.held_by == ("edr-bandwidth",)} == {"not-judged"}

@@ -1,4 +1,4 @@
-"""docs/reference/rehearsals.md shows the rehearsals that the tests run, all of them and no other."""
+"""docs/reference/rehearsals.md shows exactly the rehearsals that the tests run."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The Spack environments as files: one a stack, strict YAML, pinned with reasons, nothing twice. No Spack needed."""
+"""The Spack environments as files: one per stack, strict YAML, pins with reasons, nothing twice. Needs no Spack."""
 
 import ast
 import re
@@ -22,11 +22,11 @@ FILES = [*MANIFESTS, *sorted(COMMON.glob("*.yaml")), *OVERLAYS, *sorted(ENVS.glo
 
 #: Stacks without a folder, whose entries say why Spack cannot serve them.
 NOT_BUILT = {name for name, stack in STACKS.items() if stack.not_built}
-#: Benchmarks that a site brings a recipe of: there is none here to pin.
+#: Benchmarks for which a site brings its own recipe: here is none to pin.
 NO_RECIPE = {"milc-qcd"}
-#: Where a condition of an optional group looks.
+#: The variable that a condition of an optional group reads.
 ASKED = 'env.get("RAILYARD_SPACK_WITH", "").split(",")'
-#: A version in packages.yaml with what is said behind it.
+#: A version in packages.yaml with the comment after it.
 PIN = re.compile(r'^ *- "(?P<pin>@[^"]+)"(?: # (?P<said>.+))?$')
 WITHOUT_MPI = {name for name, stack in STACKS.items() if stack.pair}
 MPI_LIBRARIES = {stack.spack_package for stack in STACKS.values() if not stack.pair}
@@ -60,7 +60,7 @@ def benchmarks() -> list[str]:
 
 
 def pins(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield line, pinned version and what is said of it: behind it, or in the comment above."""
+    """Yield line, pinned version and its comment: after it or above it."""
     above = ""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if match := PIN.match(line):
@@ -69,7 +69,7 @@ def pins(path: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def recipe_versions(recipe: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Return the recipe's versions in the order written, each with its keywords."""
+    """Return the recipe's versions in their order, each with its keywords."""
     calls = [node for node in ast.walk(ast.parse(recipe.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
     found = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "version"]
     found.sort(key=lambda call: call.lineno)
@@ -98,7 +98,7 @@ def test_every_include_exists(path: Path) -> None:
 
 
 def test_every_shared_file_is_named_as_its_one_section() -> None:
-    # Spack reads an included folder section by section: a file of another name would be left out without a word.
+    # Spack reads an included folder section by section: it would silently ignore a file of another name.
     assert {path.stem: list(load(path).data) for path in COMMON.iterdir()} == {
         section: [section] for section in ("concretizer", "definitions", "packages", "repos")
     }
@@ -156,7 +156,7 @@ def test_every_benchmark_is_pinned() -> None:
 
 
 def test_the_blas_of_hpl_on_every_node_has_threads() -> None:
-    """Of Spack's default, threads=none, one core of a node works."""
+    """With Spack's default, threads=none, only one core of a node works."""
     assert packages()["openblas"]["prefer"] == ["threads=openmp"]
 
 
@@ -271,3 +271,14 @@ def test_the_recipe_of_reframe_asks_for_what_the_locked_reframe_does() -> None:
     (version, words), *_ = recipe_versions(ENVS / "repo/spack_repo/railyard/packages/py_reframe_hpc/package.py")
     lock = (ROOT / "requirements/runtime.txt").read_text(encoding="utf-8")
     assert f"reframe-hpc=={version} " in lock and f"sha256:{words['sha256']}" in lock
+
+
+@pytest.mark.parametrize("path", OVERLAYS, ids=name_of)
+def test_an_overlay_that_names_an_openblas_holds_spack_to_it(path: Path) -> None:
+    """Where it is not as the environments prefer it, Spack would take another BLAS, and build or fetch that."""
+    found = load(path).data["packages"]
+    preferred = packages()["openblas"]["prefer"]
+    named = [external["spec"].split() for external in found.get("openblas", {}).get("externals", ())]
+    if all(set(preferred) <= set(words) for words in named):
+        return
+    assert found["blas"]["require"] == ["openblas"]

@@ -1,4 +1,4 @@
-"""How the tests are run and counted: in two phases with one closing line, and disturbed ones by a word of their own."""
+"""How tests are run and counted: two phases with one closing line, and a separate word for disturbed tests."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from tests.made.records import made_record
 
 CLONE = Path(__file__).parents[2]
 
-#: Stands for Python: says what it was called with, and ends each phase as it is told.
+#: A stand-in for Python: logs its arguments, and ends each phase with a set result.
 FAKE = """\
 #!/bin/sh
 echo "$*" >>calls

@@ -1,4 +1,4 @@
-"""ci/venv.sh: .venv is whole or made again, once a state of the locks; here with a stand-in for Python and pip."""
+"""ci/venv.sh: .venv is complete or made again, once per state of the locks; here with a stand-in for Python and pip."""
 
 import fcntl
 import os
@@ -13,7 +13,8 @@ from tests.waiting import wait_for
 
 SCRIPT = Path(__file__).parents[2] / "ci/venv.sh"
 
-#: Answers what the script asks of a Python, and makes a "venv" of copies of itself. Each pip call is logged.
+#: Gives the answers that the script expects from a Python, and makes a "venv" of copies of itself. It logs each pip
+#: call.
 STAND_IN = """#!/bin/sh
 case "$1 $2 $3" in
     "-m venv "*)

@@ -1,4 +1,4 @@
-"""What the end to end tests share: a site of its own for each test, and `railyard run` in it as a person types it."""
+"""What the end-to-end tests share: a site for each test, and `railyard run` in it as a person types it."""
 
 import os
 import shutil
@@ -31,13 +31,13 @@ REFRAME = str(Path(sys.executable).with_name("reframe"))
 STACKS = ("mpich", "openmpi", "intelmpi")
 #: A rehearsal of all extended checks, on a machine that others use too.
 REHEARSAL_PATIENCE_S = 3600
-#: A run measures up to three times again what was disturbed, and asks each rail alone after each failure.
+#: A run repeats a disturbed measurement up to three times, and measures each rail alone after each failure.
 RUN_PATIENCE_S = 3 * PATIENCE_S
-#: The state of a test whose measurement was disturbed, and stayed so when it was measured again.
+#: The state of a test whose measurement was disturbed, also when it was repeated.
 DISTURBED: str = "disturbed"
 
 
-#: One more entry of the table of references, which must hold as all others do.
+#: One more entry in the table of references, which must hold like all others.
 ANOTHER = """
   - id: of-another-system
     fabric: hsn
@@ -75,13 +75,13 @@ class Ran:
 
     @property
     def said(self) -> str:
-        """All of the output, words unfolded: one blank between two."""
+        """The whole output with one blank between words."""
         return " ".join((self.out + self.err).split())
 
 
 @dataclass(frozen=True)
 class VirtualSite:
-    """A site folder with the clone's system, references and checks, to be edited, and the clone's own stacks.
+    """A site folder with the clone's system, references and checks for editing, and the clone's own stacks.
 
     ``prefix`` comes before each command (to run it as another user, say).
     """
@@ -94,20 +94,24 @@ class VirtualSite:
         return Testbed(self.folder)
 
     def bed_of_system(self) -> Testbed:
-        """Return the cluster as the site's own systems/virtual.yaml has it, which a test may have edited."""
+        """Return the cluster from the site's own systems/virtual.yaml, which a test may have edited."""
         return Testbed(self.folder, spec_of(load_system(self.folder / "systems/virtual.yaml")))
 
     def edit(self, file: str, old: str, new: str) -> None:
-        """Replace a text that must stand in one of the site's files."""
+        """Replace a text that must be in one of the site's files."""
         path = self.folder / file
         text = path.read_text(encoding="utf-8")
         assert old in text, f"{file} has no {old!r}"
         path.write_text(text.replace(old, new), encoding="utf-8")
 
     def environment(self) -> dict[str, str]:
-        """Return the variables of a command in this site; nothing of the test's own is said to ReFrame."""
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(("RFM_", "RAILYARD_RUN"))}
-        return {**kept, "RAILYARD_HOME": str(self.folder), "COLUMNS": "200"}
+        """Return the variables of a command in this site; ReFrame gets none of the test's own settings."""
+        kept = {
+            name: text
+            for name, text in os.environ.items()
+            if name != "COLUMNS" and not name.startswith(("RFM_", "RAILYARD_RUN"))
+        }
+        return {**kept, "RAILYARD_HOME": str(self.folder)}
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
         """Start a command in a process group of its own, as a shell does."""
@@ -118,20 +122,20 @@ class VirtualSite:
         )  # fmt: skip
 
     def finish(self, *words: str, patience_s: float = RUN_PATIENCE_S) -> Ran:
-        """Run a command that measures nothing to its end, which must come in time."""
+        """Run a command that does not measure; it must end in time."""
         begun = time.monotonic()
         with self.start(*words) as running:
             try:
                 out, err = running.communicate(timeout=patience_s)
             finally:
                 running.kill()
-        # Pytest shows these only where the test fails: a cell's own sentence then, and not its exit code alone.
+        # Pytest shows these only if the test fails: then a cell's own sentence, not only its exit code.
         print(out)
         print(err, file=sys.stderr)
         return Ran(running.returncode, out, err, time.monotonic() - begun, self.records())
 
     def call(self, *words: str, disturbed_too: bool = False) -> Ran:
-        """Run a command when nobody else measures; end the test where it was disturbed all the same (`undisturbed`).
+        """Run a command when nobody else measures; end the test if it was disturbed anyway (`undisturbed`).
 
         ``disturbed_too``: the test wants to see a disturbed run.
         """
@@ -140,13 +144,13 @@ class VirtualSite:
         return ran if disturbed_too else undisturbed(ran)
 
     def run(self, *options: str, disturbed_too: bool = False) -> Ran:
-        """Return what `railyard run` with these options came to."""
+        """Return the result of `railyard run` with these options."""
         return self.call(*RAILYARD, "run", *options, disturbed_too=disturbed_too)
 
     def cell(
         self, check: str, stack: str, rails: int, *options: str, fabric: str = "hsn", disturbed_too: bool = False
     ) -> Ran:
-        """Return what `railyard run` of one cell of the matrix came to, by the stack's own rail policy."""
+        """Return the result of `railyard run` for one cell of the matrix, with the stack's own rail policy."""
         named = ("-n", f"{check}%rails={rails}", "-p", stack, "-P", "policy=default")
         return self.run("--system", f"virtual:{fabric}", *named, *options, disturbed_too=disturbed_too)
 
@@ -163,7 +167,7 @@ class VirtualSite:
 
 
 def undisturbed(ran: Ran) -> Ran:
-    """Return what it is given, or end the test where this machine disturbed a measurement: it says nothing then."""
+    """Return the given result; end the test if this machine disturbed a measurement: then it means nothing."""
     for record in ran.records:
         if record.state == DISTURBED:
             disturbed.skip(f"{record.case}: {record.verdict.text}")
@@ -187,14 +191,14 @@ def by_hand(*options: str) -> tuple[str, ...]:
 def expect_of_another(
     site: VirtualSite, floor_mb_s: str, benchmark: str = "imb/Uniband", directions: str = "1"
 ) -> None:
-    """Add to the site's references what another system gave by a benchmark over two rails."""
+    """Add another system's value of a benchmark over two rails to the site's references."""
     entry = ANOTHER.replace("FLOOR", floor_mb_s).replace("BENCHMARK", benchmark).replace("DIRECTIONS", directions)
     site.edit("references/virtual.yaml", "\nfacts:\n", f"{entry}\nfacts:\n")
 
 
 @pytest.fixture(scope="session")
 def able() -> None:
-    """Skip, with the reason, where there can be no virtual cluster with MPI stacks in it."""
+    """Skip, with the reason, if there can be no virtual cluster with MPI stacks here."""
     refused = namespaces_refused()
     if refused is not None:
         pytest.skip(refused)
@@ -205,14 +209,14 @@ def able() -> None:
 
 @pytest.fixture(scope="session")
 def cluster(able: None) -> None:
-    """What a test asks for that measures on the virtual cluster: its mark comes from this name."""
+    """The fixture of a test that measures on the virtual cluster: its mark comes from this name."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what measures on the virtual cluster: `make test` runs it after all else, one at a time.
+    """Mark tests that measure on the virtual cluster: `make test` runs them after all others, one at a time.
 
-    The tests of this folder come first: they take longest, and at the end no core should wait for another's.
+    The tests of this folder come first: they take longest, and at the end no core should wait for another.
     """
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
@@ -222,18 +226,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[None]:
-    """Hold the machine's measurement lock for all tests of a module, which would else queue for it one by one."""
+    """Hold the machine's measurement lock for all tests of a module; else each would queue for it."""
     with measurement_lock(lambda sentence: None):
         yield
 
 
 @pytest.fixture
 def sites(able: None) -> Iterator[Callable[[], VirtualSite]]:
-    """Return what makes a site in a folder of its own; at the end each one's cluster is down and its folder gone."""
+    """Return a function that makes a site in its own folder; at the end all clusters are down and all folders gone."""
     folders: list[Path] = []
 
     def make() -> VirtualSite:
-        # Not pytest's own folders, which are root's alone: an ordinary user may have to get here.
+        # Not pytest's own folders, which only root may enter: an ordinary user may have to get here.
         folders.append(Path(tempfile.mkdtemp(prefix="railyard-site-")))
         folders[-1].chmod(0o755)
         return make_site(folders[-1])
@@ -246,7 +250,7 @@ def sites(able: None) -> Iterator[Callable[[], VirtualSite]]:
 
 @pytest.fixture
 def new_site(cluster: None, sites: Callable[[], VirtualSite]) -> Callable[[], VirtualSite]:
-    """Return what makes a site whose cluster is measured."""
+    """Return a function that makes a site whose cluster is measured."""
     return sites
 
 
@@ -257,7 +261,7 @@ def site(new_site: Callable[[], VirtualSite]) -> VirtualSite:
 
 @pytest.fixture
 def unmeasured_site(sites: Callable[[], VirtualSite]) -> VirtualSite:
-    """Return a site for a test of which no figure is judged: what runs beside it on this machine changes nothing."""
+    """Return a site for a test that judges no figure: other work on this machine does not matter."""
     return sites()
 
 
@@ -284,7 +288,7 @@ def rehearse(site: VirtualSite, *words: str) -> tuple[Ran, tuple[Record, ...]]:
 
 
 def suspects(record: Record) -> set[tuple[str, str | None, str | None]]:
-    """Return (kind, node, rail) of everybody that a verdict suspects."""
+    """Return (kind, node, rail) of all suspects of a verdict."""
     return {(one.kind, one.node, one.rail) for one in record.verdict.suspects}
 
 
@@ -299,7 +303,7 @@ def outcomes(records: tuple[Record, ...]) -> Mapping[str, tuple[str, int | None,
 
 
 def replace_recording(home: Path, system: str, fabric: str, check: str, text: str) -> Recording:
-    """Put another output in a recording's place, and list it in the index as if it were right."""
+    """Replace a recording with another output, and list it in the index as if it were right."""
     folder = folder_of(home, system)
     (old,) = (one for one in read_index(folder).recordings if (one.fabric, one.check) == (fabric, check))
     new = recording_of(old.test, text, old.origin, "a test", "another output")

@@ -1,11 +1,11 @@
 """The rehearsals of tests/sites/rehearsed: a file per system; tests run them, docs/reference/rehearsals.md shows them.
 
-``planted/SYSTEM.yaml`` has two lists. ``healthy``: ``run`` (options of ReFrame), ``nodes``, ``extended``, and how many
-``tests`` that is. ``planted``: ``fault`` (as ``railyard rehearse --fault`` takes it), ``run``, ``nodes``, ``extended``;
-``says``, a literal piece of the sentence of a failed verdict or of one of its suspects; ``blamed``, all suspects as
-``[kind, node, rail]``; and ``nobody``, the reason why it blames nobody.
+``planted/SYSTEM.yaml`` has two lists. ``healthy``: ``run`` (options of ReFrame), ``nodes``, ``extended``, and the
+number of ``tests``. ``planted``: ``fault`` (in the form of ``railyard rehearse --fault``), ``run``, ``nodes``,
+``extended``; ``says``, a literal part of the sentence of a failed verdict or of one of its suspects; ``blamed``, all
+suspects as ``[kind, node, rail]``; and ``nobody``, the reason why it blames nobody.
 
-``python -m tests.e2e.rehearsals`` writes the tables anew, between their marks in the page.
+``python -m tests.e2e.rehearsals`` writes the tables again, between their marks in the page.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,14 @@ import yaml
 CLONE = Path(__file__).parents[2]
 SITE = CLONE / "tests/sites/rehearsed"
 PAGE = CLONE / "docs/reference/rehearsals.md"
-#: What each fault is: the layer of docs/reference/faults.md that it lies in, and what it does, in plain words.
+#: Each fault: its layer in docs/reference/faults.md, and what it does, in plain words.
 FAULTS = {
     "leaf=": ("rail", "a leaf switch gives half of the rate to what crosses it"),
     "share=": ("rail", "one rail gives half of its rate"),
     "idle": ("path", "the library leaves a rail out on one node"),
-    "lanes=": ("rail", "a cable has one lane of four"),
+    "missing": ("node", "a node does not see one of its GPUs any more"),
+    "dead": ("rail", "nothing gets from one GPU to another node"),
+    "lanes=": ("rail", "a cable has one lane of four, or the slot of a GPU has four of sixteen"),
     "counters=": ("path", "the counters of one rail cannot be read"),
     "far": ("rail", "a card sits at the other socket"),
     "dies": ("scheduler", "a node goes down in the first run"),
@@ -48,7 +50,7 @@ class Rehearsed:
     nobody: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what a test could not fail on."""
+        """Refuse a rehearsal on which a test could not fail."""
         where = f"planted/{self.system}.yaml: {self.fault or 'healthy'}"
         if bool(self.fault) == (self.tests is not None):
             raise ValueError(f"{where}: found no fault and no number of tests, or both; expected one of them")
@@ -57,7 +59,7 @@ class Rehearsed:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The words behind ``railyard rehearse``."""
+        """The words after ``railyard rehearse``."""
         extended = ("--extended",) if self.extended else ()
         planted = ("--fault", self.fault) if self.fault else ()
         return ("--system", self.system, "--nodes", str(self.nodes), *extended, *planted, *self.run)
@@ -69,13 +71,13 @@ class Rehearsed:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The layer that the fault lies in, and what it does, in plain words."""
+        """The fault's layer, and what it does, in plain words."""
         subject, _, what = self.fault.partition(",")
         return next(said for word, said in FAULTS.items() if what.startswith(word) or subject.startswith(word))
 
 
 def systems() -> tuple[str, ...]:
-    """Return the names of all systems that are rehearsed."""
+    """Return the names of all rehearsed systems."""
     return tuple(sorted(path.stem for path in (SITE / "planted").glob("*.yaml")))
 
 
@@ -91,7 +93,7 @@ def _one(system: str, entry: dict[str, Any]) -> Rehearsed:
 
 
 def tables(system: str) -> str:
-    """Return a system's part of the page: what it is, the table of its healthy rehearsals, and that of its faults."""
+    """Return a system's part of the page: what it is, and the tables of its healthy rehearsals and of its faults."""
     rows = of_system(system)
     healthy = [(_chosen(one), str(one.nodes), str(one.tests)) for one in rows if not one.fault]
     planted = [_planted_row(one) for one in rows if one.fault]
@@ -121,7 +123,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the page with its tables as the files have them. Raises ValueError where a mark is missing."""
+    """Return the page with its tables from the files. Raises ValueError if a mark is missing."""
     for system in systems():
         begin, end = f"<!-- {system}: written by python -m tests.e2e.rehearsals -->\n", f"<!-- end of {system} -->\n"
         before, _, rest = page.partition(begin)

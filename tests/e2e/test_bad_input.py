@@ -1,7 +1,7 @@
-"""Each kind of bad input, through the real command line: one clear sentence, exit 2, nothing started and nothing lost.
+"""Each kind of bad input, on the real command line: one clear sentence, exit 2, nothing started and nothing lost.
 
-The sentences of the models are held case by case in tests/site/ and tests/base/test_strict_yaml.py;
-here a person's files and options go in at the front. What ends before a process is started runs in this process.
+tests/site/ and tests/base/test_strict_yaml.py test the sentences of the models case by case; here a person's files and
+options go through the command line. Cases that end before a process is started run in this process.
 """
 
 import json
@@ -122,7 +122,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def benchmark(home: Path, more: str) -> None:
-    """Write the benchmark: the recorded output, and what a shell prints besides."""
+    """Write the benchmark: it prints the recorded output, and the text of a shell."""
     shutil.copy(RECORDED, home / "recorded.out")
     program = home / "recorded.sh"
     program.write_text(f"#!/bin/sh\n{more}\ncat '{home}/recorded.out'\n", encoding="utf-8")
@@ -137,7 +137,7 @@ def ran(words: Sequence[str]) -> tuple[int, str, str]:
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of the healthy site's files, and the whole of what is to be said."""
+    """One change in the healthy site's files, and the whole expected message."""
 
     file: str
     old: str
@@ -201,11 +201,11 @@ EDITS: Mapping[str, Edit] = {
     "negative-tolerance": Edit(
         REF, "{high: 1}", "{high: -0.1}",
         f"{REF}:19: entries[1].tolerance.high: found -0.1, expected a fraction from 0 to 1, without a sign; "
-        "low is what a value may fall, high what it may rise",
+        "low is how far a value may fall, high how far it may rise",
     ),
     "per-cent": Edit(
         REF, "{high: 1}", "{high: 5}",
-        f"{REF}:19: entries[1].tolerance.high: found 5.0, expected a fraction from 0 to 1; 5 per cent is 0.05",
+        f"{REF}:19: entries[1].tolerance.high: found 5.0, expected a fraction from 0 to 1; 5 percent is 0.05",
     ),
     "sizes-fall": Edit(
         REF, "{1: 120, 1K: 250}", "{1K: 250, 1: 120}",
@@ -214,9 +214,10 @@ EDITS: Mapping[str, Edit] = {
     "nan": Edit(REF, "floor: 400", "floor: .nan", f"{REF}:9: entries[0].floor: found nan, expected a finite number"),
     "other-system": Edit(
         REF, "system: site", "system: sight",
-        f'{REF}:1: system: found "sight", expected "site", the name of the file; these are another system\'s',
+        f'{REF}:1: system: found "sight", expected "site", the name of the file; '
+        "these references belong to another system",
     ),
-    # what a shell would read
+    # text that a shell would interpret
     "device-option": Edit(
         SYS, "device: lo", "device: --help", f'{DEVICE} "--help", expected {NAME}; a program would read it as an option'
     ),
@@ -348,7 +349,7 @@ def test_modules_that_nothing_would_load_stop_a_run(home: Path, capsys: pytest.C
     path.write_text(text, encoding="utf-8")
     assert main(["run", "--system", "site"]) == 2
     assert capsys.readouterr().err == (
-        "railyard: systems/site.yaml: stacks.mpich.modules: found 1 module (mpich/4) and no modules_system, so that "
+        "railyard: systems/site.yaml: stacks.mpich.modules: found 1 module (mpich/4) and no modules_system, so "
         "nothing loads them; write modules_system (lmod, envmod or spack) into the system's file\n"
     )
     assert not (home / ".railyard" / "runs").exists()
@@ -380,7 +381,7 @@ def test_two_systems_of_one_name(home: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr() == (
         "",
         'railyard: systems/zwei.yaml:1: system: found the system "site" for the second time, '
-        f"expected one file a system ({SYS} has that name); rename one\n",
+        f"expected one file per system ({SYS} has that name); rename one\n",
     )
 
 
@@ -482,7 +483,7 @@ exit $code
     )
     states = {record.case: record.state for record in read_records(kept / "records.jsonl").records}
     assert states.pop("First %rails=1 @site:hsn+mpich") == "pass"
-    assert set(states.values()) <= {"fail"}  # the second one's record where there was still room for it
+    assert set(states.values()) <= {"fail"}  # the second one's record if there was still room for it
 
 
 NO_NAMESPACES = """\

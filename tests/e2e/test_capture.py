@@ -1,4 +1,4 @@
-"""From measured runs to a reference and back: capture, edit, lint, and the run that is held against it."""
+"""From measured runs to a reference and back: capture, edit, lint, and a run that is compared with it."""
 
 import re
 
@@ -43,7 +43,7 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
         held = site.cell("ImbUniband", "intelmpi", 1)
         assert (held.code, held.record.state) == (0, "pass")
         assert ID in held.record.references
-        # so low that of all references the captured one alone is missed
+        # so low that it misses only the captured reference
         site.edit(
             "references/virtual.yaml", "floor: {of: data-rate, fraction: 0.9", "floor: {of: data-rate, fraction: 0.4"
         )

@@ -1,4 +1,4 @@
-"""A rail that is 5 % slower on the virtual cluster is found by `railyard compare`, with the sizes at which it shows."""
+"""`railyard compare` finds a rail that is 5 % slower on the virtual cluster, with the sizes at which it shows."""
 
 import json
 
@@ -8,8 +8,8 @@ from tests.e2e.conftest import RAILYARD, VirtualSite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]
 
-#: As many as it takes for one size of eleven to stand out: of the 924 ways to deal twelve curves to two sides, 22 have
-#: some size at which the sides are apart by chance; with four repeats a side it is 22 of 70.
+#: Enough repeats that one size of eleven can stand out: of the 924 ways to deal twelve curves to two sides, 22 have
+#: some size at which the sides are apart by chance; with four repeats per side it is 22 of 70.
 REPEATS = 6
 
 
@@ -43,7 +43,7 @@ def test_the_same_rail_twice_is_no_regression(site: VirtualSite) -> None:
         for _ in range(2 * REPEATS):
             assert site.cell("ImbUniband", "mpich", 1).record.figures
     runs = [folder.name for folder in site.run_folders()]
-    # every other run, so that a drift of the machine is on both sides
+    # every other run, so a drift of the machine affects both sides
     odd, even = "+".join(runs[::2]), "+".join(runs[1::2])
     compared = site.call(*RAILYARD, "compare", odd, even, "--json")
     assert compared.code == 0, compared.out + compared.err

@@ -1,6 +1,6 @@
-"""Faults made on purpose on the virtual cluster: each must fail by its rule and name who is to blame, and nobody else.
+"""Faults made on purpose on the virtual cluster: each must fail by its rule, name the part at fault, and nobody else.
 
-One demonstration a rule runs in `make test`; the same with the other stacks, and the slow ones, are marked `full`.
+One demonstration per rule runs in `make test`; those with other stacks, and the slow ones, are marked `full`.
 """
 
 import re
@@ -13,20 +13,20 @@ from tests.e2e.conftest import Ran, VirtualSite, expect_of_another, failed, susp
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("machine")]
 
 full = pytest.mark.full
-#: The check that streams over two rails with each stack, and how its references are called.
+#: The check that streams over two rails with each stack, and the names of its references.
 STREAMING = {
     "mpich": ("ImbUniband", "two-rails-striped"),
     "openmpi": ("NetpipeStream", "unwindowed-two-rails-striped"),
     "intelmpi": ("ImbUniband", "two-rails-round-robin"),
 }
-#: What is said behind a rail's name where probes found that it is slow, and others were good in the same seconds.
+#: The words after a rail's name if probes found it slow while others were good in the same seconds.
 SLOW = (
     r" is slow with every partner: at best [\d.]+ MB/s with vn\d, [\d.]+ MB/s with vn\d and [\d.]+ MB/s with vn\d; "
     r"the same rail carried at least 1\d\.\d+ MB/s between "
 )
 EACH_STACK = [pytest.param("mpich"), pytest.param("openmpi", marks=full), pytest.param("intelmpi", marks=full)]
 
-#: A hook for a check's base class: the launcher is told other devices than were planned, as a site's own settings may.
+#: A hook for a check's base class: the launcher gets other devices than planned, as a site's own settings may cause.
 TOLD_OTHERWISE = """\
     @run_after("setup")
     def tell_it_otherwise(self) -> None:
@@ -40,7 +40,7 @@ TOLD_OTHERWISE = """\
 
 
 def tell_stacks(site: VirtualSite, device: str) -> None:
-    """Make the site's checks tell each stack this one device where two rails were asked for."""
+    """Make the site's checks give each stack only this one device although two rails were asked for."""
     hook = TOLD_OTHERWISE.replace("DEVICE", device)
     for file, word in (("checks/microbench/imb.py", "benchmark"), ("checks/microbench/netpipe.py", "tool")):
         site.edit(
@@ -50,7 +50,7 @@ def tell_stacks(site: VirtualSite, device: str) -> None:
 
 
 def shown(ran: Ran) -> Record:
-    """Return the only record of a failed run, whose sentence the terminal repeats, and no traceback."""
+    """Return the only record of a failed run; the terminal repeats its sentence and shows no traceback."""
     assert (ran.code, ran.err) == (1, "")
     assert "Traceback" not in ran.out
     assert "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in ran.said
@@ -81,7 +81,7 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, mbit_s: float, site: Virtu
         bed.degrade("vn2", "hsn1", "slow", mbit_s)
         record = shown(site.cell(check, stack, 2))
     assert failed(record) == ("fail", 5, "fabric")
-    # The rail of the node, and neither its partner nor the other rail.
+    # The rail of the node, not its partner and not the other rail.
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     said = record.verdict.text
     assert re.match(
@@ -92,7 +92,7 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, mbit_s: float, site: Virtu
     assert record.verdict.next == (
         "each rail alone (hsn0 and hsn1) between vn1 and vn2 and good partners, then link state and error counters"
     )
-    # It still cut its messages over both rails: that the bytes are right is not what is wrong.
+    # It still split its messages over both rails: the bytes are right.
     assert rule(record, 4)[0] == "pass"
 
 
@@ -127,7 +127,7 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
     with site.bed() as bed:
         bed.degrade("vn2", "hsn1", "lossy", 5)
         record = shown(site.cell("ImbUniband", "intelmpi", 2))
-    # Stalls come and go, so probes see them and blame the rail for being slow; or else for what TCP sends again.
+    # Stalls come and go. So probes see them and blame the rail as slow, or else for what TCP sends again.
     assert failed(record) in {("fail", 4, "fabric"), ("fail", 5, "fabric")}
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     assert re.search(r"hsn1 of vn2 (is slow|alone loses packets) with every partner", record.verdict.text)
@@ -140,7 +140,7 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
 
 @full
 def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
-    # Open MPI 4 gains little by both directions at once (43 MB/s), so that this bound is far off, and below the limit.
+    # Open MPI 4 gains little from both directions at once (43 MB/s), so this bound is far away, and below the limit.
     expect_of_another(site, "57", "netpipe/bidirectional", "2")
     record = shown(site.cell("NetpipeBidirectional", "openmpi", 2))
     assert failed(record) == ("fail", 5, "fabric")
@@ -154,11 +154,11 @@ def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
     assert record.verdict.suspects == ()
 
 
-# --- rule 4: what works, but not the way that was meant
+# --- rule 4: what works, but not in the intended way
 
 
 def told_by_its_variable(record: Record, device: str) -> None:
-    """Hold that a variable that is not as it was planned is named first; a stack told by words has none (rule 4)."""
+    """Check that a variable with a wrong value is named first; a stack that is set by words has none (rule 4)."""
     named = rf'\w+ is "{device}(:1)?" in the environment of \S+ on vn1, expected "hsn0(:1)?,hsn1(:1)?"'
     of_rule_1 = re.fullmatch(named, record.verdict.text) is not None
     assert failed(record) == ("fail", 1 if of_rule_1 else 4, "set-up"), record.verdict.text
@@ -173,7 +173,8 @@ def test_a_stack_told_one_interface_fails_although_it_works(stack: str, site: Vi
     state, sentence = rule(record, 4)
     assert state == "fail"
     assert re.fullmatch(
-        r"rail hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB: idle second rail \(bound 5\.0 % of the rail's due, idle-share\)",
+        r"rail hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB: idle second rail \(bound 5\.0 % "
+        r"of what the rail should carry, idle-share\)",
         sentence,
     )
     assert suspects(record) == {("stack", None, None)}
@@ -188,8 +189,8 @@ def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite
     state, sentence = rule(record, 4)
     assert state == "fail"
     assert re.fullmatch(
-        r"[\d.]+ MB went over eth0 of vn1, which is not an intended rail: hsn0 and hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB "
-        r"\(bound 98\.0 %, carried-share\)",
+        r"[\d.]+ MB went over eth0 of vn1, which is not an intended rail: hsn0 and hsn1 of vn1 sent 0\.0 kB of "
+        r"[\d.]+ MB \(bound 98\.0 %, carried-share\)",
         sentence,
     )
     assert suspects(record) == {("stack", "vn1", "eth0"), ("stack", "vn2", "eth0")}
@@ -202,7 +203,7 @@ def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite
 def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
     site.edit("systems/virtual.yaml", "data_rate_gbit_s: 0.12", "data_rate_gbit_s: 0.03")
     with site.bed_of_system() as bed:
-        # The wires are four times as fast as the system's file says: a busy host takes no such share.
+        # The wires are four times as fast as the system's file says: a busy host cannot cause this.
         for node in ("vn1", "vn2"):
             bed.degrade(node, "hsn0", "slow", 120)
         record = shown(site.cell("ImbUniband", "mpich", 1))
@@ -218,7 +219,7 @@ def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
     )
 
 
-# --- rule 2: a figure that cannot be
+# --- rule 2: an impossible figure
 
 
 def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
@@ -242,7 +243,7 @@ def test_an_unplugged_rail_is_named_at_once(unmeasured_site: VirtualSite) -> Non
         bed.degrade("vn2", "hsn1", "unplugged")
         ran = unmeasured_site.cell("ImbUniband", "mpich", 2)
     record = shown(ran)
-    # The benchmark is not started at all, for its stack would wait for minutes: this was seen before it.
+    # The benchmark is not started at all, since its stack would wait for minutes: this was seen before.
     assert failed(record) == ("fail", 1, "fabric")
     assert record.verdict.text == "rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down"
     assert suspects(record) == {("rail", "vn2", "hsn1")}
@@ -264,7 +265,7 @@ def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSi
     ran = site.cell("ImbUniband", "mpich", 2, "-S", "repetitions=100000", "-S", "volume=1000000")
     record = shown(ran)
     assert failed(record) == ("fail", 1, "set-up")
-    # How far it came is not known: what it printed lies in a buffer that dies with it.
+    # How far it came is unknown: what it printed is in a buffer that is lost with it.
     assert re.fullmatch(
         r"the job was ended at its time limit of 2 s \(bound from the check or the system's file\), "
         r".*; no rail was slow alone in \d+ probes: nobody is blamed",
@@ -278,7 +279,7 @@ def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSi
 def test_a_rail_that_swallows_everything_is_named(stack: str, site: VirtualSite) -> None:
     site.edit("systems/virtual.yaml", "time_limit: 120s", "time_limit: 10s")
     with site.bed() as bed:
-        # Its carrier is there, so nothing tells before the run that no packet will arrive.
+        # Its carrier is there, so nothing shows before the run that no packet will arrive.
         bed.degrade("vn2", "hsn1", "lossy", 100)
         ran = site.cell("ImbUniband", stack, 2)
     record = shown(ran)

@@ -1,6 +1,6 @@
-"""Every command that README and docs show is run here, in a site with stored runs, or it is said why not.
+"""Every command in README and docs is run here, in a site with stored runs, or has a reason why not.
 
-What a page shows below such a command is what the command prints.
+The output that a page shows below such a command is what the command prints.
 """
 
 import os
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.e2e
 
 SYSTEM = "dell-c6320"
 
-#: Command as shown -> exit code, in the order in which they are run. NAME and mine are a published system, played.
+#: Command as shown -> exit code, in the order of the runs. NAME and mine are a published system, played.
 RUN = {
     "matrix --system NAME": 0,
     "matrix --system virtual": 0,
@@ -41,7 +41,7 @@ RUN = {
     'results list --tests --where "peak < 47 AND rails = 1"': 0,
     'results list --tests --where "attempts > 0"': 0,
     "results verify": 0,
-    "compare last5:fabric=edr last5:fabric=fdr --fail-on-regression 5%": 1,  # one run a side: nothing could be held
+    "compare last5:fabric=edr last5:fabric=fdr --fail-on-regression 5%": 1,  # one run per side: no comparison
     "parse osu_bw.out": 0,
     "judge osu_bw.out --link ib-edr --slot pcie3-x16": 0,
     "judge recordings/dell-c6320/edr/hpcx/1/OsuBandwidth.out --link ib-edr --slot pcie3-x16": 0,
@@ -60,16 +60,17 @@ RUN = {
     "compare last:fabric=edr last:fabric=fdr": 0,
 }
 
-#: What the rest of a command begins with -> why it is not run here, and where it is.
+#: Beginning of any other command -> why it is not run here, and where it is run.
 NOT_RUN = {
     r"\S*python -m pytest\b": "tests of the clone, which are run anyhow",
+    r"git clone ": "a network: .ci/run begins in a clone",
     r"make (needs|run|test|docs|venv|wheelhouse)\b": "make: tests/clone/test_packaging.py holds its recipes",
     r"make (browser|screenshots)\b": "installs a browser: tests/clone/test_packaging.py, tests/e2e/test_screenshots.py",
     r"PIP_NO_INDEX=1 .*make": "makes .venv anew",
     r"sh ci/nightly\.sh": "an hour of rehearsals: tests/clone/test_nightly.py holds what it runs",
     r".*\brailyard testbed\b": "the virtual cluster: tests/e2e/test_virtual.py",
     r"\S*railyard run --system virtual:hsn -p intelmpi": "the virtual cluster: tests/e2e/test_nic_per_rank.py",
-    r"\S*railyard run --system virtual:hsn -p mpich": "the virtual cluster: tests/e2e/test_virtual.py",
+    r"\S*railyard run --system virtual:hsn -p (mpich|openmpi)": "the virtual cluster: tests/e2e/test_virtual.py",
     r"railyard run --extended -n (Hpcc|Gpcnet)": "needs them installed: tests/rfm/checks/test_measured.py",
     r".*/reframe .*virtual:hsn": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard run -n 'rails=2'": "the virtual cluster: tests/e2e/test_virtual.py",
@@ -90,6 +91,7 @@ NOT_RUN = {
     r"\S*railyard export sick\b": "needs measured runs: tests/cli/commands/test_export_sick.py",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
     r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
+    r"railyard pairs (run|collect|coverage)\b": "needs nodes: tests/e2e/test_sampled_pairs.py, tests/cluster/rolling",
     r"railyard pairs judge --tool nccl": "needs logs of GPUs: tests/cli/commands/test_pairs.py",
     r"for i in ": "ten runs on a cluster",
     r"railyard-venv/": "the wheel: tests/e2e/test_wheel.py",
@@ -123,7 +125,7 @@ def test_nothing_is_listed_that_no_page_shows() -> None:
 
 
 def three_more(runs: Path) -> None:
-    """Put three copies of the only run beside it: as it is, but for the number in its name."""
+    """Put three copies of the only run beside it; they differ only in the number in their names."""
     (run,) = runs.iterdir()
     for number in range(1, 4):
         copy = runs / f"{run.name[:-4]}{number:04d}"
@@ -145,19 +147,20 @@ def test_the_commands_that_are_shown_do_what_they_say(
     (tmp_path / "nccl.log").write_text(output("all_reduce", CLASS_CURVE, twelve), encoding="utf-8")
     for name in [name for name in os.environ if name.startswith("RAILYARD_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("COLUMNS", "100")  # as wide as the pages' outputs
+    monkeypatch.delenv("COLUMNS", raising=False)  # the pages show what a file would have
     monkeypatch.chdir(tmp_path)
     ended: dict[str, int] = {}
     said: dict[str, str] = {}
     for command in RUN:
         words = [{"NAME": SYSTEM, "mine": SYSTEM}.get(word, word) for word in shlex.split(command)]
-        if words[0] != "run":  # starts no ReFrame: a process of its own would show nothing more
+        if words[0] != "run":  # does not start ReFrame: a process of its own would show nothing more
             ended[command] = main(words)
             said[command] = "".join(capsys.readouterr())
             continue
         done = subprocess.run(
             [sys.executable, "-m", "railyard", *words],
             capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+            env=dict(os.environ),  # readline, which pytest loads, sets COLUMNS behind Python's back
         )  # fmt: skip
         assert "Traceback" not in done.stderr, done.stderr
         ended[command], said[command] = done.returncode, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""`railyard doctor --nodes` and `railyard detect` on the virtual cluster for real, healthy and not."""
+"""`railyard doctor --nodes` and `railyard detect` on the real virtual cluster, healthy and with faults."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,9 +36,7 @@ def test_a_rail_that_is_unplugged_is_named_and_its_neighbours_are_not(site: Virt
     ran = site.call(*RAILYARD, "doctor", "--system", "virtual", "--nodes")
     assert ran.code == 1
     named = [line for line in problems(ran.out) if "carrier" in line]
-    assert named == [
-        "problem: vn2 hsn1: it has no carrier; look at its cable, and at the port of the switch that it goes to"
-    ]
+    assert named == ["problem: vn2 hsn1: it has no carrier; check its cable, and the switch port at the other end"]
     assert bed.is_up(), "it was up already, and stays so"
 
 
@@ -57,15 +55,15 @@ def test_planted_faults_are_named_with_their_node_and_rail(site: VirtualSite) ->
     assert (ran.code, problems(ran.out)) == (
         1,
         [
-            "problem: vn3: it did not answer; see whether it is up, and whether a job starts there",
+            "problem: vn3: it did not answer; check whether it is up, and whether a job starts there",
             "problem: vn1 hsn0 and hsn1: two rails are in one IP subnet, and either may answer for the other's address "
-            "(ARP flux); give each rail a subnet of its own, or sysctl net.ipv4.conf.all.arp_ignore=1 "
+            "(ARP flux); give each rail its own subnet, or set sysctl net.ipv4.conf.all.arp_ignore=1 "
             "net.ipv4.conf.all.arp_announce=2",
             "problem: vn2 eth0: it is switched off; ip link set eth0 up",
             "problem: vn33: it does not find its own name; enter it in DNS or /etc/hosts: launchers connect to nodes "
             "by name",
-            "problem: vn4 hsn0: 20.0 MB were sent, and the counter of hsn1 grew by 20.0 MB, its own by 0.0 kB; see the "
-            "routes and ARP settings of the node: what is sent to this rail takes another",
+            "problem: vn4 hsn0: 20.0 MB were sent, and the counter of hsn1 grew by 20.0 MB, its own by 0.0 kB; check "
+            "the node's routes and ARP settings: traffic to this rail uses another rail",
         ],
     )
 

@@ -1,4 +1,4 @@
-"""The extended checks of IMB on the virtual cluster: healthy they pass, and a slow rail fails each of them."""
+"""The extended checks of IMB on the virtual cluster: all pass if it is healthy, and each fails with a slow rail."""
 
 import pytest
 

@@ -1,8 +1,8 @@
 """`railyard fabric` against a simulated InfiniBand fabric: the real diagnostics, a real subnet manager, planted faults.
 
-ibsim stands in for the hardware, opensm runs the subnet, and ibnetdiscover, iblinkinfo, ibqueryerrors and sminfo are
-the packages' own, told of ibsim by a library that is loaded before theirs. Each fault is found and named by node and
-port, and no neighbour with it.
+ibsim stands in for the hardware, and opensm runs the subnet. ibnetdiscover, iblinkinfo, ibqueryerrors and sminfo are
+the packages' own; a library that is loaded first connects them to ibsim. Each fault is found and named by node and
+port, and no neighbour is blamed.
 """
 
 import os
@@ -23,15 +23,15 @@ from tests.waiting import PATIENCE_S, wait_for
 pytestmark = pytest.mark.e2e
 
 HERE = Path(__file__).parent
-#: Of Debian's packages ibsim-utils, opensm and infiniband-diags.
+#: From Debian's packages ibsim-utils, opensm and infiniband-diags.
 TOOLS = ("ibsim", "opensm", "ibnetdiscover", "iblinkinfo", "ibqueryerrors", "sminfo")
 HOST = "H-b8599f0300001010"  # vn1 mlx5_0: where diagnostics and manager are
-#: ibsim's sockets have names for all of this machine, on which other tests may have a subnet up.
+#: The names of ibsim's sockets are the same for the whole machine, where other tests may have a subnet up.
 NAMED = {"IBSIM_SOCKNAME": f"railyard-{os.getpid()}"}
 
 
 def changed(leaf: str, port: int, node: str, link: str) -> list[tuple[str, str]]:
-    """Return what to replace in the file so that a node's link is another, at both of its ends."""
+    """Return what to replace in the file to change a node's link at both of its ends."""
     guid = {"LeafA": "ec0d9a0300000100", "LeafB": "ec0d9a0300000200"}[leaf]
     far = f'"S-{guid}"[{port}]\t\t# lid 0 lmc 0 "{leaf}" lid 0'
     near = f'\t\t# "{node}" lid 0'
@@ -45,7 +45,7 @@ def simulator_library() -> Path | None:
 
 @dataclass
 class Subnet:
-    """A simulated fabric that runs: its folder, and ibsim's console."""
+    """A running simulated fabric: its folder, and ibsim's console."""
 
     folder: Path
     simulator: "subprocess.Popen[str]"
@@ -60,7 +60,7 @@ class Subnet:
         self.wait_for_prompt()
 
     def wait_for_prompt(self) -> None:
-        """Wait until ibsim has done what it was told: then it prints its prompt, and first when it is up."""
+        """Wait until ibsim has finished a command: then it prints its prompt; it prints the first one when it is up."""
         log = self.folder / "ibsim.log"
         wait_for(
             lambda: log.read_text(encoding="utf-8").count("sim> ") > self.said or self.simulator.poll() is not None,
@@ -80,7 +80,7 @@ class Subnet:
         )  # fmt: skip
 
     def fabric(self, *options: str, during: Callable[[], None] | None = None) -> tuple[int, list[str], str]:
-        """Return exit code, the problems' first lines, and the last line, of `railyard fabric`.
+        """Return the exit code of `railyard fabric`, the first lines of its problems, and its last line.
 
         ``during`` is called as soon as the command keeps a first reading of error counters.
         """
@@ -99,7 +99,7 @@ class Subnet:
 
 @pytest.fixture
 def subnet(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Subnet]:
-    """Bring a fabric up, with pairs of words replaced in its file; skip, with the reason, where there is no ibsim."""
+    """Bring a fabric up, with pairs of words replaced in its file; skip, with the reason, if there is no ibsim."""
     missing = [tool for tool in TOOLS if shutil.which(tool, path=SEARCH_PATH) is None]
     library = simulator_library()
     if missing or library is None:
@@ -205,7 +205,7 @@ def test_a_counter_that_grew_between_two_saved_readings_is_named(subnet: Subnet,
 @pytest.mark.full
 def test_a_counter_that_grows_while_it_is_watched_is_named(subnet: Subnet) -> None:
     counter = 'PerformanceSet "H-b8599f0300001030"[1] PortCounters.SymbolErrorCounter'
-    subnet.say(f"{counter}=4000")  # since it was cleared: how long that is nobody knows
+    subnet.say(f"{counter}=4000")  # since it was cleared: how long ago is unknown
     assert subnet.fabric("--again", "0.1")[:2] == (0, [])
     shutil.rmtree(subnet.folder / ".railyard/fabric")
     assert subnet.fabric("--again", "5", during=lambda: subnet.say(f"{counter}=4001"))[:2] == (

@@ -1,4 +1,4 @@
-"""The check FabricState through ReFrame, on this host with a made tree of sysfs: its record, state and sentence."""
+"""The check FabricState through ReFrame, on this host with a synthetic sysfs: its record, state and sentence."""
 
 import os
 import shutil
@@ -28,19 +28,20 @@ fabrics:
     rails:
       - {device: mlx5_0, port: 1, counters: mlx5}
 stacks:
-  openmpi: {modules: [openmpi], benchmarks: {osu: /opt/osu}}
+  openmpi: {prefix: HOME/openmpi, benchmarks: {osu: HOME/osu}}
 """
 
 
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
-    """Make a site whose one system is this host, with a card of which sysfs shows an active EDR port and no slot."""
+    """Make a site whose only system is this host, with a card for which sysfs shows an active EDR port and no slot."""
     clone = HERE.parents[1]
     shutil.copy(clone / "reframe_settings.py", tmp_path)
-    for name in ("systems", "references", "checks/microbench", "sys/class/infiniband/mlx5_0/ports/1"):
+    # What all tests of a stack need is asked for before the first, though this check starts nothing of the stack.
+    for name in ("openmpi", "osu", "systems", "references", "checks/microbench", "sys/class/infiniband/mlx5_0/ports/1"):
         (tmp_path / name).mkdir(parents=True)
     shutil.copy(clone / "checks/microbench/fabric.py", tmp_path / "checks/microbench")
-    (tmp_path / "systems/made.yaml").write_text(HOST_SYSTEM, encoding="utf-8")
+    (tmp_path / "systems/made.yaml").write_text(HOST_SYSTEM.replace("HOME", str(tmp_path)), encoding="utf-8")
     write_port(tmp_path, "100 Gb/sec (4X EDR)")
     return tmp_path
 

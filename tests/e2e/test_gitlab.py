@@ -1,8 +1,8 @@
 """The parent and its child pipeline through gitlab-ci-local: each job's own report, and a planted failure in JUnit.
 
-gitlab-ci-local is a program of npm (4.73.0 starts with Node 20). It holds every pipeline that it reads against GitLab's
-published schema. It is sought as RAILYARD_GITLAB_CI_LOCAL, then on PATH. It tells a failed child as a passed trigger
-with exit code 0, so what is read here is what the child's jobs left.
+gitlab-ci-local is a program from npm (4.73.0 starts with Node 20). It checks every pipeline that it reads against
+GitLab's published schema. The tests look for it in RAILYARD_GITLAB_CI_LOCAL, then on PATH. It reports a failed child as
+a passed trigger with exit code 0, so these tests read what the child's jobs left.
 """
 
 import os
@@ -82,7 +82,7 @@ def ran_child(gitlab: str, project: Path, **variables: str) -> "subprocess.Compl
     """Run the child pipeline by itself, as GitLab does for a pipeline with these variables."""
     words = [word for name, value in variables.items() for word in ("--variable", f"{name}={value}")]
     return subprocess.run(
-        # caches are those of isolated jobs alone
+        # only isolated jobs have caches
         [gitlab, "--force-shell-executor", "--shell-isolation", "--no-color", "--file", "child.yml", *words],
         cwd=project,
         env={**os.environ, "RAILYARD_HOME": str(project.parent / "clone")},

@@ -1,4 +1,4 @@
-"""A run on the virtual cluster is judged by the references of as many hops as are kept for its two nodes."""
+"""A run on the virtual cluster is judged by the references for the number of hops that is stored for its two nodes."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
 def test_references_by_hops_hold_where_the_runs_hops_are_kept(site: VirtualSite) -> None:
-    # The cluster has one switch a rail; here it is told of three.
+    # The cluster has one switch per rail; here three are stored.
     site.edit("references/virtual.yaml", "  - id: one-rail\n", "  - id: one-rail\n    hops: 3\n")
     places = {"hsn0": {f"vn{n}": f"Leaf{n}" for n in range(1, 5)}}
     hops = {f"Leaf{n}": {f"Leaf{m}": 3 for m in range(1, 5) if m != n} for n in range(1, 5)}

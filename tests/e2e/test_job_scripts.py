@@ -1,6 +1,6 @@
-"""What each scheduler would be given, by ReFrame's dry run: tests/golden has the directives and the launch line.
+"""What each scheduler would get, from ReFrame's dry run: tests/golden has the directives and the launch line.
 
-No scheduler is installed for it. Flux is left out where its Python bindings do not import, with that as the reason.
+No scheduler has to be installed. Flux is skipped, with the reason, if its Python bindings cannot be imported.
 """
 
 import importlib.util
@@ -66,10 +66,10 @@ def dry_run(
     fabric: str = "ib",
     system: str = SYSTEM,
 ) -> str:
-    """Return directives and launch line of one test's job script, hash, tag and site folder masked.
+    """Return directives and launch line of one test's job script; hash, tag and site folder are masked.
 
-    ``test`` is its file below checks/microbench, and what selects it, ``more`` lines of the fabric before
-    its rails, and of others.
+    ``test`` is its file below checks/microbench and its selection; ``more`` has lines of the fabric before its rails,
+    and other lines.
     """
     site: VirtualSite = make_site(folder)
     access = f'"{access}"' if access else ""
@@ -114,7 +114,7 @@ def dry_run(
 
 
 def launch_of(text: str) -> str:
-    """Return the benchmark's launch line; behind it may stand the streams in the other direction."""
+    """Return the benchmark's launch line; the streams in the other direction may follow it."""
     return [line for line in text.splitlines() if " backs" not in line][-1]
 
 
@@ -129,7 +129,7 @@ ZONES = ("../apps/npbmz.py", "NpbMz%rails=1%code=sp-mz")
 
 
 def test_srun_gives_each_rank_a_core_a_thread(tmp_path: Path) -> None:
-    """256 zones on 4 nodes of 16 cores: two threads a rank, eight ranks a node; the hint binds each to two cores."""
+    """256 zones on 4 nodes of 16 cores: two threads per rank, eight ranks per node; the hint gives each two cores."""
     lines = dry_run(tmp_path, "slurm", "srun", "", FEW, ZONES).splitlines()
     assert [line for line in lines if line.startswith("export")] == [
         "export OMP_NUM_THREADS=2", "export NPB_MZ_BLOAD=erank",
@@ -150,7 +150,7 @@ def test_mpirun_gives_each_rank_a_core_a_thread_and_its_variables(tmp_path: Path
 
 
 def test_wrf_has_as_many_ranks_as_its_case_takes(tmp_path: Path) -> None:
-    """42 points a side are 16 patches of ten at most: half of the cores of two of the four nodes."""
+    """42 points per side are at most 16 patches of ten: half of the cores of two of the four nodes."""
     jobs = f'{FEW}\nwrf_cases: {{em_quarter_ss: "{{home}}/main"}}'
     lines = dry_run(tmp_path, "slurm", "srun", "", jobs, ("../apps/wrf.py", "Wrf%rails=1%case=em_quarter_ss"))
     assert "#SBATCH --ntasks=16\n#SBATCH --ntasks-per-node=8\n" in lines
@@ -171,7 +171,7 @@ def test_an_application_of_a_system_whose_rails_are_near_has_whole_nodes(tmp_pat
     case = ("../apps/wrf.py", "Wrf%rails=1%case=em_quarter_ss")
     lines = dry_run(tmp_path, "slurm", "srun", "", jobs, case, more="    placement: near\n").splitlines()
     assert lines[-1].startswith("srun --mpi=pmix sh reader.sh ")
-    # Without it Slurm gives eight ranks the threads of four cores, where a core has two.
+    # Without it, Slurm gives eight ranks the threads of four cores if a core has two threads.
     assert {"#SBATCH --ntasks-per-node=8", "#SBATCH --hint=nomultithread"} <= set(lines)
 
 
@@ -186,7 +186,7 @@ def test_near_and_far_are_two_fabrics_of_the_same_rails(tmp_path: Path) -> None:
     card = "    rails: [{device: mlx5_0, port: 1, counters: mlx5}, {device: mlx5_1, port: 1, counters: mlx5}]\n"
     far = "  ib-far:\n    description: the same\n    kind: ib\n    link: ib-edr\n    placement: far\n"
     text = dry_run(tmp_path, "slurm", "srun", "", FEW, more=f"    placement: near\n{card}{far}", fabric="ib-far")
-    # What is watched is every other rail, and not the same one as the other fabric has it.
+    # Every other rail is watched, but not the same rail of the other fabric.
     assert " sh place.sh far mlx5_0:1 -- sh reader.sh counters TAG mlx5_0:1 mlx5_1:1 -- " in launch_of(text)
 
 

@@ -1,6 +1,6 @@
-"""One kill -9 of each process of a run: nothing is left, nothing that was reported is lost, no healthy part is named.
+"""One kill -9 for each process of a run: nothing is left, no reported result is lost, no healthy part is named.
 
-`benchmarks/kills.py` does a hundred of them.
+`benchmarks/kills.py` does this a hundred times.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Faults of a node and of addresses on the virtual cluster, made by tools of Linux: the right part is named."""
+"""Faults of a node and of addresses on the virtual cluster, made with tools of Linux: the right part is named."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ def do(bed: Testbed, node: str, command: str) -> None:
 @pytest.mark.fault("session", "/sys of vn2 unmounted", "vn2 has no /sys of its own: hsn0 is in its /proc/net/dev")
 def test_a_node_without_sys_is_named_and_its_rail_is_not(site: VirtualSite, said: str) -> None:
     with site.bed() as bed:
-        # Below it is the host's.
+        # Below it is the host's range.
         do(bed, "vn2", "umount -l /sys")
         record = site.cell("ImbUniband", "mpich", 1).record
     assert failed(record) == ("fail", 1, "node")
@@ -32,7 +32,7 @@ def test_a_node_without_sys_is_named_and_its_rail_is_not(site: VirtualSite, said
 def test_the_node_that_took_an_address_is_named_and_its_victim_is_not(site: VirtualSite, said: str) -> None:
     with site.bed() as bed:
         address = bed.spec.address("vn2", "hsn0")
-        # The victim answers nobody, so that the thief is always the one that is believed.
+        # The victim answers nobody, so everybody believes the thief.
         do(bed, "vn2", "ip link set hsn0 arp off")
         do(bed, "vn3", f"ip address add {address}/24 dev hsn0")
         record = site.cell("ImbUniband", "mpich", 1).record
@@ -44,7 +44,7 @@ def test_the_node_that_took_an_address_is_named_and_its_victim_is_not(site: Virt
 @pytest.mark.fault("rail", "hsn1 of vn2 unplugged and plugged in during the run", "the link of hsn1 of vn2 flapped")
 def test_a_link_that_flaps_in_mid_run_is_said_as_such(site: VirtualSite, said: str) -> None:
     with site.bed() as bed:
-        # A node's own watch: as soon as the run has sent something, the link goes and comes back.
+        # The node itself watches: as soon as the run has sent something, the link goes down and comes back.
         flaps = (
             "while read -r sent </sys/class/net/hsn1/statistics/rx_bytes && [ $sent -lt 2000000 ]; do sleep 0.2; done; "
             "ip link set hsn1 down; ip link set hsn1 up"

@@ -1,4 +1,4 @@
-"""The path of a new user: a recorded tree, detect, matrix, a dry run through ReFrame, the verdict of a made output."""
+"""The path of a new user: a recorded tree, detect, matrix, ReFrame's dry run, a verdict on a synthetic output."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
 
 TREE = CLONE / "tests" / "trees" / "dual-rail-hdr.tree"
 PAGE = (CLONE / "docs" / "start" / "new-cluster.md").read_text(encoding="utf-8")
-#: Made: a window of messages over one rail of HDR that is well.
+#: Synthetic: a window of messages over one healthy rail of HDR.
 OUTPUT = """\
 # OSU MPI Bandwidth Test v7.4
 # Datatype: MPI_CHAR.
@@ -26,7 +26,7 @@ OUTPUT = """\
 
 
 def call(site: VirtualSite, *words: str) -> Ran:
-    """Run `railyard` without the machine's lock: nothing here measures."""
+    """Run `railyard` without the machine's lock: nothing is measured here."""
     begun = time.monotonic()
     with site.start(*RAILYARD, *words) as running:
         out, err = running.communicate(timeout=PATIENCE_S)
@@ -41,7 +41,7 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     tree.write_text(f"{TREE.read_text(encoding='utf-8')}which xhpl = /opt/hpl/bin/xhpl\n", encoding="utf-8")
     detected = call(site, "detect", "--root", str(tree), "--write")
     assert detected.code == 0, detected.said
-    # This machine has neither the Lmod, which ReFrame asks for where the file names it, nor the OSU of the recording's.
+    # This machine has neither Lmod, which ReFrame needs if the file names it, nor the recorded machine's OSU.
     site.edit("systems/hdrsys.yaml", "modules_system: lmod\n", "")
     program = site.folder / "osu/pt2pt/osu_bw"
     program.parent.mkdir(parents=True)
@@ -64,7 +64,7 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
     assert "#SBATCH --ntasks=7168\n#SBATCH --ntasks-per-node=128\n" in hpl.out  # 56 nodes of two sockets of 64 cores
     nothing = call(site, "run", "--system", "hdrsys:hdr", "--dry-run", "-n", "NoSuch")
     assert nothing.code == 2, nothing.said
-    assert "nothing was selected: no check fits these options; `railyard matrix` says what there is" in nothing.err
+    assert '-n NoSuch: found no check "NoSuch", expected the class of a check; ' in nothing.err
     (site.folder / "osu_bw.out").write_text(OUTPUT, encoding="utf-8")
     judged = call(site, "judge", "osu_bw.out", "--system", "hdrsys", "--fabric", "hdr", "--stack", "openmpi")
     assert judged.code == 0, judged.said
@@ -73,13 +73,13 @@ def test_from_a_recording_to_a_verdict(tmp_path: Path) -> None:
 
 
 def shown(begins: str) -> list[str]:
-    """Return the lines of the page's block whose first line begins so, without a command."""
+    """Return the lines of the page's block whose first line begins like this, without a command."""
     (block,) = [text for text in PAGE.split("```") if text.partition("\n")[2].startswith(begins)]
     return [line for line in block.splitlines()[1:] if not line.startswith("$ ")]
 
 
 def unsaid(begins: str, said: str) -> list[str]:
-    """Return the lines of that block that were not said; an ellipsis stands for any text."""
+    """Return the lines of that block that were not printed; an ellipsis matches any text."""
     patterns = {line: ".*".join(map(re.escape, line.split("…"))) for line in shown(begins)}
     return [line for line, pattern in patterns.items() if not re.search(f"^{pattern}$", said, re.MULTILINE)]
 

@@ -1,4 +1,4 @@
-"""A NIC per rank on the virtual cluster: Intel MPI over PSM3, a pair of ranks a rail, and both rails proven."""
+"""A NIC per rank on the virtual cluster: Intel MPI over PSM3, one pair of ranks per rail, and both rails proven."""
 
 import pytest
 

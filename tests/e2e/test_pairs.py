@@ -19,7 +19,7 @@ def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> Non
         ran = site.cell("AllPairs", "mpich", 2)
     record = ran.record
     assert (ran.code, failed(record)) == (1, ("fail", 5, "fabric"))
-    # The rail of the node: neither the node's other rail, nor any of the three nodes that it was slow with.
+    # The rail of the node, not its other rail, and none of the three nodes with which it was slow.
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     assert "hsn1 of vn2 is slow with every partner: " in record.verdict.text
     # The matrix shows it: a row and a column.
@@ -49,7 +49,7 @@ def test_a_planted_slow_rail_is_named_with_each_stack(stack: str, site: VirtualS
 
 def test_one_slow_pair_is_named_and_neither_of_its_nodes(site: VirtualSite) -> None:
     with site.bed() as bed:
-        # What vn1 sends to vn3 alone is put into a class of its own, at a quarter of the rate.
+        # Only what vn1 sends to vn3 gets a traffic class of its own, at a quarter of the rate.
         address = bed.spec.address("vn3", "hsn0")
         slow = (
             "tc class replace dev hsn0 parent 1: classid 1:2 htb rate 30mbit ceil 30mbit burst 16k cburst 16k"

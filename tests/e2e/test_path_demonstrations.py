@@ -1,4 +1,4 @@
-"""Faults of the path on the virtual cluster, made on purpose: background traffic, lost packets, another host name."""
+"""Faults of the path, made on purpose on the virtual cluster: background traffic, lost packets, another host name."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from tests.e2e.conftest import VirtualSite, failed, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]
 
-#: What sends without end over one rail, and what takes it: the address of the second node on that rail.
+#: Programs that send and receive without end over one rail; they get the second node's address on that rail.
 SEND = """
 import socket, sys
 with socket.create_connection((sys.argv[1], 5999)) as other:
@@ -32,7 +32,7 @@ with socket.create_server((sys.argv[1], 5999)) as server:
 
 @contextmanager
 def traffic(bed: Testbed, first: str, second: str, device: str) -> Iterator[None]:
-    """Send over one rail from a node to another for as long as this lasts."""
+    """Send over one rail from one node to another during the block."""
     address = bed.spec.address(second, device)
 
     def start(node: str, program: str) -> "subprocess.Popen[str]":
@@ -65,7 +65,7 @@ def test_background_traffic_on_a_rail_is_a_disturbance_and_no_cables_fault(site:
         record.verdict.text,
     )
     assert record.verdict.next == "who else used the rails during the run; run it again on exclusive nodes"
-    # Nobody's cable was measured alone: while somebody else sends, a good one would look slow.
+    # No cable was measured alone: while somebody else sends, a good one would look slow.
     assert "is slow" not in record.verdict.text
 
 

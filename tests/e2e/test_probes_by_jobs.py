@@ -1,6 +1,6 @@
-"""A run of real ReFrame under Slurm's programs of ours: what is submitted after a failure, and who is named.
+"""A run of real ReFrame with our stand-ins for Slurm's programs: what is submitted after a failure, and who is named.
 
-Every node is this machine: `srun` gives each its name. The benchmark is a script that breaks, and tells n2 as slow when
+Every node is this machine: `srun` gives each its name. The benchmark is a script that fails, and shows n2 as slow when
 its rail is measured alone. Nothing is measured and no cluster is up.
 """
 
@@ -38,7 +38,7 @@ case ,$STEP, in *,n2,*) us=2000 ;; esac
 printf '# OSU MPI Latency Test v7.5\\n# Datatype: MPI_CHAR.\\n# Size       Avg Latency(us)\\n1048576      %s.00\\n' $us
 """
 PROGRAMS = {
-    # The first job has two nodes, and one that asks for a list of nodes has two more.
+    # The first job has two nodes; a job that asks for a list of nodes has two more.
     "sbatch": """\
 n=$(($(cat BED/count 2>/dev/null || echo 0) + 1))
 echo $n >BED/count

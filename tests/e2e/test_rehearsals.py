@@ -1,7 +1,7 @@
 """Every rehearsal of tests/sites/rehearsed/planted: no healthy system fails, and each planted fault is named.
 
-Skipped, with the reason, where Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted. Whole
-matrices with the extended tests run at night alone (`sh ci/nightly.sh`).
+Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted. Whole
+matrices with the extended tests only run at night (`sh ci/nightly.sh`).
 """
 
 import os
@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import VirtualSite, rehearse, suspects
 from tests.e2e.rehearsals import Rehearsed, all_rehearsals
 
-# It measures nothing, but waits for whoever does.
+# It does not measure, but waits for a measurement.
 pytestmark = [pytest.mark.e2e, pytest.mark.measures, pytest.mark.full]
 
 HEALTHY = [one for one in all_rehearsals() if not one.fault]

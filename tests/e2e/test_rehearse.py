@@ -1,8 +1,8 @@
-"""`railyard rehearse` as a person types it, and that nothing takes a rehearsal for a measurement.
+"""`railyard rehearse` on the command line, and that nothing takes a rehearsal for a measurement.
 
 test_rehearsals.py has all systems, healthy and with each fault.
 
-Skipped, with the reason, where Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted.
+Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted.
 """
 
 import shutil
@@ -13,7 +13,7 @@ import pytest
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from tests.e2e.conftest import RAILYARD, VirtualSite, rehearse
 
-# It measures nothing, but waits for whoever does.
+# It does not measure, but waits for a measurement.
 pytestmark = pytest.mark.e2e
 
 ONE_CHECK = ("-n", "OsuBandwidth", "-p", "openmpi")
@@ -38,7 +38,7 @@ def test_a_healthy_cluster_passes_and_is_nowhere_a_measurement(rehearsed_site: V
 
 
 def as_if_measured(site: VirtualSite, run: str) -> None:
-    """Make a run of measurements of the newest rehearsal's files: nobody else can record a rehearsal."""
+    """Make the newest rehearsal's files look like a run of measurements: otherwise a rehearsal cannot be recorded."""
     source = sorted((site.folder / ".railyard/rehearsals").glob("2*"))[-1]
     folder = site.folder / ".railyard/runs" / run
     shutil.copytree(source / "outputs", folder / "outputs")
@@ -61,7 +61,7 @@ def test_a_rehearsal_from_a_recorded_run_plays_its_outputs_and_counters(rehearse
         assert now.path_proof == then.path_proof
         assert (now.rehearsed_output or "").startswith("a genuine output of 20")
 
-    fault = "rail=n1:mlx5_1,idle"  # the first rank's node, whatever nodes stand
+    fault = "rail=n1:mlx5_1,idle"  # the first rank's node, whichever nodes are up
     asked = ("--system", "ndr", "--nodes", "2", "-n", "OsuBandwidth%rails=2", "-p", "openmpi")
     _, (planted,) = rehearse(site, *asked, "--fault", fault)
     as_if_measured(site, "idle")

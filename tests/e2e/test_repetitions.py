@@ -1,4 +1,4 @@
-"""How often each check repeats, over a slow and over a fast link, by ReFrame's dry run of synthetic systems."""
+"""How often each check repeats over a slow and a fast link, from ReFrame's dry run of synthetic systems."""
 
 import re
 import subprocess
@@ -50,9 +50,9 @@ VERBS = ("write_bw", "read_bw", "send_bw", "write_lat", "read_lat", "send_lat")
 def words(
     folder: Path, link: str, more: str = "", validates: bool = True, tests: str = ALL, options: tuple[str, ...] = ()
 ) -> dict[str, str]:
-    """Return what each check tells its tool of repetitions and windows over one rail, by a dry run.
+    """Return the repetitions and windows that each check gives its tool over one rail, from a dry run.
 
-    ``more`` lines of the system; ``validates``: whether the release of OSU has a validation.
+    ``more`` has lines of the system; ``validates``: whether the release of OSU has a validation.
     """
     site = make_site(folder)
     (site.folder / "systems/made.yaml").write_text(SYSTEM.format(link=link, more=more), encoding="utf-8")
@@ -73,7 +73,7 @@ def words(
 
 
 def told_in(script: Path) -> tuple[str, str]:
-    """Return the name of a check, or of its program where it has several, and its numbers."""
+    """Return the name of a check, or of its program if it has several, and its numbers."""
     line = launch_of(script.read_text(encoding="utf-8"))
     program = re.search(r"/osu/(osu_\w+)", line)
     check = script.parent.name.split("_")[0]
@@ -83,7 +83,7 @@ def told_in(script: Path) -> tuple[str, str]:
 
 
 def golden(column: int) -> dict[str, str]:
-    """Return what each check is to tell its tool: column 1 over a slow link, 2 over a fast one."""
+    """Return what each check must give its tool: column 1 over a slow link, 2 over a fast one."""
     lines = (GOLDEN / "repetitions.txt").read_text(encoding="utf-8").splitlines()[1:]
     rows = ([cell.strip() for cell in line.split("|")] for line in lines)
     return {row[0]: row[column] for row in rows}

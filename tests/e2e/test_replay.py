@@ -1,4 +1,4 @@
-"""`railyard run` of published systems: the checks through a real ReFrame, with outputs played from recordings."""
+"""`railyard run` of published systems: the checks run through a real ReFrame and play outputs from recordings."""
 
 import json
 import shutil
@@ -52,7 +52,7 @@ def states(run: Ran) -> Mapping[tuple[str, str], tuple[str, int | None, str | No
 
 
 def replace(site: VirtualSite, fabric: str, check: str, text: str) -> Recording:
-    """Put another output in a recording's place, and list it in the index as if it were right."""
+    """Replace a recording with another output, and list it in the index as if it were right."""
     return replace_recording(site.folder, SYSTEM, fabric, check, text)
 
 
@@ -82,10 +82,10 @@ def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured
     assert record.path_proof is not None
     assert (record.path_proof.state, record.nodes) == ("not-judged", ())
     assert record.curves[0].values[-1] == 12400.0
-    # Names and hashes are those of 67aa8ca, so that its records stand beside these.
+    # Names and hashes are those of 67aa8ca, so its records can be compared with these.
     before = read_records(OF_67AA8CA).records
     assert {(one.case, one.hash) for one in before} <= {(one.case, one.hash) for one in run.records}
-    # The benchmark's own words stand in the job, and what was played is known.
+    # The job has the benchmark's own words, and it is known what was played.
     assert record.command[-7:] == ("1:4194304", "-i", "2", "-x", "1", "-W", "16")
     played = record.environment["recording"]
     assert isinstance(played, dict)
@@ -99,7 +99,7 @@ def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured
     assert not (replays.folder / ".railyard/testbed").exists()
 
 
-#: All systems with recordings but the one that the tests above and below play.
+#: All systems with recordings, except the one that the tests above and below play.
 OTHERS = sorted(
     index.parent.name for index in (CLONE / "recordings").glob("*/index.json") if index.parent.name != SYSTEM
 )
@@ -112,7 +112,7 @@ def test_every_published_system_passes_as_its_source_says(system: str, replays: 
     assert (run.code, run.err) == (0, "")
     assert set(states(run).values()) <= {PASS, UNTESTED}
     passed = [record for record in run.records if record.state == "pass"]
-    # those of repeats are played where a run repeats its tests
+    # those of repeats are played if a run repeats its tests
     listed = [one for one in read_index(folder_of(CLONE, system)).recordings if ".repeat_no" not in one.file]
     assert len(passed) == len(listed)
     origins = Counter(WORDS[one.origin] for one in listed)
@@ -123,7 +123,7 @@ def test_every_published_system_passes_as_its_source_says(system: str, replays: 
 
 @full
 def test_gamess_lesson_fails_where_tcp_is_not_ahead_of_an_mpi(replays: VirtualSite) -> None:
-    """At 1390 s the time is within its own tolerance, and behind InfiniBand: the relation alone tells."""
+    """At 1390 s the time is within its own tolerance, but behind InfiniBand: only the relation shows it."""
     check = "InstalledScaling %app=gamess-2 %nodes=4"
     played = folder_of(replays.folder, "survey-2004")
     (listed,) = (
@@ -164,7 +164,7 @@ def test_rail_policies_are_tests_of_their_own_and_their_relations_hold(replays: 
     assert {"window-of-fdr", "lower-threshold-helps", "round-robin-beyond-fdr", "bidirectional-dip-eased"} <= set(
         relations
     )
-    # the table says which is which, the page too
+    # the table and the page say which is which
     assert "2, round-robin" in run.out and "2, striping-8K" in run.out
     assert "2, round-robin" in (folder / "report.html").read_text(encoding="utf-8")
 
@@ -180,7 +180,7 @@ def test_one_policy_is_selected_by_reframes_own_option(replays: VirtualSite) -> 
 
 @full
 def test_a_policy_that_a_stack_does_unasked_may_be_named(replays: VirtualSite) -> None:
-    """It has the recording of the test that names none."""
+    """It uses the recording of the test that names no policy."""
     run = ran(replays, "-P", "policy=striping", "-n", "OsuBandwidth", system="dual-rail-qdr")
     assert run.code == 0
     assert sorted((one.stack, one.rails, one.policy) for one in run.records) == [
@@ -229,7 +229,7 @@ def test_a_recording_that_is_missing_cut_changed_or_of_another_benchmark_never_p
     cut.write_bytes(whole[:-20])
     changed.write_text(changed.read_text(encoding="utf-8").replace("12400.00", "12401.00"), encoding="utf-8")
     recording(replays, "edr", "OsuBidirectional").unlink()
-    # Listed as if it were right: the parser tells it.
+    # Listed as if it were right: the parser notices it.
     replace(replays, "fdr", "OsuLatency", recording(replays, "fdr", "OsuBandwidth").read_text(encoding="utf-8"))
     index = folder_of(replays.folder, SYSTEM) / "index.json"
     listed = json.loads(index.read_text(encoding="utf-8"))
@@ -263,21 +263,21 @@ def test_a_recording_that_is_missing_cut_changed_or_of_another_benchmark_never_p
 
 
 @full
-def test_a_system_without_recordings_fails_with_what_to_do(replays: VirtualSite) -> None:
+def test_a_system_without_recordings_is_refused_with_what_to_do(replays: VirtualSite) -> None:
     shutil.rmtree(folder_of(replays.folder, SYSTEM))
     run = ran(replays, "-n", "OsuLatency")
-    assert run.code == 1
-    assert [record.verdict.text for record in run.records] == [
-        f"recordings/{SYSTEM}/index.json: found no such file, expected the index of the recordings; make the "
-        f"recordings of {SYSTEM} with `railyard record`; replayed: not measured"
-    ] * 2
+    assert (run.code, run.records) == (2, ())
+    assert run.err == (
+        f"railyard: recordings/{SYSTEM}/index.json: found no such file, expected the index of the recordings; make the "
+        f"recordings of {SYSTEM} with `railyard record`\n"
+    )
 
 
 @full
 def test_the_files_of_a_run_are_copied_to_where_they_are_asked_for(replays: VirtualSite, tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "folder"
     recording(replays, "edr", "OsuBandwidth").unlink()
-    # Of a run that failed too, which is when a person wants them.
+    # Also for a failed run, when a person wants them.
     assert ran(replays, "-n", "OsuBandwidth", "--copy-to", str(folder)).code == 1
     assert sorted(path.name for path in folder.iterdir()) == ["junit.xml", "records.jsonl", "report.html"]
     copied = read_records(folder / "records.jsonl").records

@@ -39,7 +39,7 @@ def test_every_picture_of_the_page_and_every_kept_run_is_in_use() -> None:
     assert set(index()) == {shot.file for shot in SHOTS} == {path.name for path in (CLONE / "docs").glob("report*.png")}
     assert {path.name for path in KEPT.iterdir() if path.is_dir()} == {shot.run for shot in SHOTS}
     pages = "\n".join(
-        path.read_text(encoding="utf-8") for path in [CLONE / "README.md", *(CLONE / "docs").glob("*.md")]
+        path.read_text(encoding="utf-8") for path in [CLONE / "README.md", *(CLONE / "docs").rglob("*.md")]
     )
     assert [shot.file for shot in SHOTS if f"{shot.file})" not in pages] == []
 

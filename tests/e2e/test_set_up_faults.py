@@ -1,4 +1,4 @@
-"""What is set otherwise than it was meant, on the virtual cluster for real: a variable, an MTU, two networks."""
+"""Wrong settings on the real virtual cluster: a variable, an MTU, two networks."""
 
 import pytest
 
@@ -53,7 +53,9 @@ def test_swapped_interfaces_are_named_as_wiring(site: VirtualSite, said: str) ->
     assert (ran.record.verdict.class_, ran.record.verdict.suspects) == ("set-up", ())
 
 
-@pytest.mark.fault("stack", "mpirun of Open MPI in MPICH's prefix", "it is that of Open MPI, expected that of MPICH")
+@pytest.mark.fault(
+    "stack", "mpirun of Open MPI in MPICH's prefix", "it belongs to Open MPI, expected the launcher of MPICH"
+)
 def test_the_launcher_of_another_library_is_named(site: VirtualSite, said: str) -> None:
     programs = site.folder / "mixed" / "bin"
     programs.mkdir(parents=True)

@@ -1,7 +1,7 @@
-"""What ReFrame 4.10.4 lets pass in silence, first seen to pass there, then to fail with the guards of this package.
+"""What ReFrame 4.10.4 silently lets pass: each case passes there, and fails with the guards of this package.
 
-The checks are tiny (`echo`), written to a temporary folder, and run by the real `reframe`: all rows of a table in one
-call without the guards and one with them. docs/reference/silent-passes.md is the same table in prose.
+The checks are tiny (`echo`), are written to a temporary folder, and run in the real `reframe`: all rows of a table in
+one call without the guards and in one with them. docs/reference/silent-passes.md is the same table in prose.
 """
 
 import json
@@ -34,7 +34,7 @@ REFRAME = str(Path(sys.executable).with_name("reframe"))
 PLAIN = "rfm.RunOnlyRegressionTest"
 GUARDED = "CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest"
 
-#: A site of one system that any host is; `ours` takes everything but that system from railyard.siteconfig.
+#: A site with one system that matches any host; `ours` takes everything but that system from railyard.siteconfig.
 SETTINGS = """\
 from pathlib import Path
 
@@ -120,7 +120,7 @@ class Site:
 
 
 def site(folder: Path, checks: Mapping[str, str], *, bases: str = PLAIN, ours: bool = False, hosts: str = ".*") -> Site:
-    """Write a site: each check file gets the common head, but where it begins with an import of its own."""
+    """Write a site: each check file gets the common head, unless it begins with its own import."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "settings.py"
     settings.write_text(SETTINGS.replace("OURS", str(ours)).replace("HOSTS", repr(hosts)), encoding="utf-8")
@@ -136,7 +136,7 @@ def registered(name: str, body: str, base: str = "Measured") -> str:
     return f"\n\n@rfm.simple_test\nclass {name}({base}):\n{indent(body or 'pass', '    ')}\n"
 
 
-# --- rows that a check's own base classes close: plain and guarded, one reframe call each ---------------------------
+# --- rows that a check's own base classes catch: plain and guarded, one reframe call each ---------------------------
 
 Outcome = tuple[str, str | None, str | None] | None
 PASSES: Outcome = ("pass", None, None)
@@ -301,7 +301,7 @@ ROWS: Mapping[str, Row] = {
         ),
         GONE,
     ),
-    # Healthy neighbours of each rule, which must go on passing.
+    # Healthy cases next to each rule, which must still pass.
     "healthy": Row.of(GOOD, PASSES),
     "healthy-narrowest-scope": Row(
         f'reference = {{"*": {{"rate": (1, -2, 7, "GB/s")}}, "tiny:net": {{"rate": {GOOD}}}}}', PASSES
@@ -410,7 +410,7 @@ def test_a_disabled_guard(guarded_site: Site) -> None:
     ) in refused.text.splitlines()
 
 
-# --- rows that only `railyard run` can close: nothing ran that a base class could speak in ----------------------------
+# --- rows that only `railyard run` can catch: nothing ran in which a base class could report --------------------------
 
 HEALTHY = registered(
     "Healthy", REFERENCE + "rails = parameter([1, 2], type=int, loggable=True)\nextra = variable(int, value=0)"
@@ -543,7 +543,7 @@ def healthy_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return site(tmp_path_factory.mktemp("healthy"), {"healthy.py": HEALTHY}, bases=GUARDED, ours=True)
 
 
-NOTHING = "nothing was selected: no check fits these options; `railyard matrix` says what there is"
+NOTHING = "nothing was selected: no check fits these options; type: railyard matrix --why"
 
 
 def refusal(site: Site, *options: str) -> list[str]:
@@ -620,7 +620,7 @@ def test_a_comparison_is_no_run(healthy_site: Site) -> None:
     ]
 
 
-# --- rows that are closed when promises are held against what ran -----------------------------------------------------
+# --- rows that are caught when promises are compared with what ran ----------------------------------------------------
 
 
 def record(case: str) -> Record:
@@ -729,7 +729,7 @@ def test_an_expected_failure_is_counted_apart(final: tuple[Record, ...], tmp_pat
     assert count_line(final) == "4 tests: 1 pass, 1 fail, 0 disturbed, 0 report-only, 1 expected failure, 1 not tested"
 
 
-# --- rows that the settings close -------------------------------------------------------------------------------------
+# --- rows that the settings catch -------------------------------------------------------------------------------------
 
 
 def selected_system(text: str) -> str:
@@ -748,7 +748,7 @@ def test_an_unknown_host(tmp_path: Path) -> None:
 
 @pytest.fixture
 def clone_site(tmp_path: Path) -> Path:
-    """A copy of the clone's own settings, systems and references, to be broken."""
+    """A copy of the clone's own settings, systems and references, to break."""
     for folder in ("systems", "references"):
         shutil.copytree(CLONE / folder, tmp_path / folder)
     shutil.copy(CLONE / "reframe_settings.py", tmp_path)
@@ -815,7 +815,7 @@ fabrics:
 stacks:
   openmpi:
     prefix: .
-    benchmarks: {imb: bin/true}
+    benchmarks: {imb: /bin/true}
 time_limit: 20s
 """
 
@@ -844,7 +844,10 @@ UNJUDGED = "found an option that switches verdicts off, expected every test to b
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("-n", "Unhealthy"), NOTHING),
+        (
+            ("-n", "Unhealthy"),
+            '-n Unhealthy: found no check "Unhealthy", expected the class of a check; did you mean "Healthy"?',
+        ),
         (("-S", "nosuch=3"), f"-S nosuch: found no check that has 'nosuch', {IGNORED}"),
         (("--skip-sanity-check",), f"--skip-sanity-check: {UNJUDGED}"),
         (("--skip-performance-check",), f"--skip-performance-check: {UNJUDGED}"),

@@ -1,6 +1,6 @@
-"""The virtual cluster under a real Slurm: the same checks as jobs, and whatever ends a job is named by its record.
+"""The virtual cluster under a real Slurm: the same checks as jobs, and a job's record names whatever ended it.
 
-Skipped, with the reason, where Slurm is not installed (`make needs SLURM=1`) or this is not root.
+Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or the user is not root.
 """
 
 import json
@@ -55,9 +55,9 @@ def client(bed: Testbed, *words: str) -> str:
 
 
 def keep(bed: Testbed, name: str, ran: Ran) -> None:
-    """Write the scheduler's record of a run's job into the folder of RAILYARD_KEEP_RECORDS, where that is set.
+    """Write the scheduler's record of a run's job into the folder of RAILYARD_KEEP_RECORDS, if that is set.
 
-    So tests/recordings/slurm is made: `RAILYARD_KEEP_RECORDS=tests/recordings/slurm pytest tests/e2e/test_slurm.py`.
+    This makes tests/recordings/slurm: `RAILYARD_KEEP_RECORDS=tests/recordings/slurm pytest tests/e2e/test_slurm.py`.
     """
     folder = os.environ.get("RAILYARD_KEEP_RECORDS")
     if folder:
@@ -68,7 +68,7 @@ def keep(bed: Testbed, name: str, ran: Ran) -> None:
 
 
 def during(site: VirtualSite, bed: Testbed, act: Callable[[str], object], *options: str) -> Ran:
-    """Run `railyard run` with these options, and do something when its first job runs, given the job's number."""
+    """Run `railyard run` with these options, and do something with the job's number when its first job runs."""
     begun = time.monotonic()
     with measurement_lock(lambda sentence: None, site.folder), site.start(*RAILYARD, "run", *options) as running:
         try:
@@ -168,7 +168,7 @@ def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(with_slur
     ran = during(site, bed, lambda job: kill_node(bed, "vn2"), *ONE_CELL)
     keep(bed, "node", ran)
     assert failed(ran.record) == ("fail", 1, "node")
-    assert "was ended since a node died: vn2 is " in ran.record.verdict.text
+    assert "was ended because a node died: vn2 is " in ran.record.verdict.text
     assert suspects(ran.record) == {("node", "vn2", None)}
     assert ran.elapsed_s < 120 + 4 * SLURMD_TIMEOUT_S
 
@@ -215,7 +215,7 @@ def test_a_job_that_is_requeued_is_ended_and_not_judged_as_one_run(with_slurm: t
     slow(bed)
 
     def requeue(job: str) -> None:
-        # Asked for with --no-requeue: it takes an administrator who insists.
+        # The job has --no-requeue: only an administrator can requeue it.
         scontrol(bed, "update", f"JobId={job}", "Requeue=1")
         scontrol(bed, "requeue", job)
 
@@ -230,7 +230,7 @@ def test_a_job_that_is_requeued_is_ended_and_not_judged_as_one_run(with_slurm: t
 @full
 def test_a_job_over_its_memory_says_so(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
-    # In MB of each node, and looked at each second: there are no cgroups here.
+    # In MB per node, sampled each second: there are no cgroups here.
     memory = "access: [--mem=20, --acctg-freq=task=1]\n"
     site.edit("systems/virtual-slurm.yaml", "launcher: srun\n", f"launcher: srun\n{memory}")
     slow(bed)
@@ -287,7 +287,7 @@ def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(with_slurm: tuple[V
     assert "; hsn0 of vn2 is slow with every partner: at best " in ran.record.verdict.text
     jobs = scontrol(bed, "-o", "show", "job")
     (probes,) = [line for line in jobs.splitlines() if "JobName=probes-vn1-vn2 " in line]
-    # The pair, and two that Slurm chose; it is ended as soon as it is known who is slow.
+    # The pair, and two nodes that Slurm chose; it ends as soon as the slow one is known.
     assert re.search(r" ReqNodeList=vn\[1-2\] .* TRES=\S*node=4,", probes)
     assert re.search(r" JobState=(CANCELLED|COMPLETING) ", probes)
 
@@ -310,12 +310,12 @@ def test_a_rail_that_is_slow_in_the_other_direction_alone_fails_and_is_named(
     assert bed.exec("vn2", ["tc", *reshape(rail, 50).split()]).returncode == 0
     ran = site.run(*SYSTEM, *cell)
     text = ran.record.verdict.text
-    # The stream itself goes from vn1 to vn2, and its own figure holds its reference.
+    # The stream itself goes from vn1 to vn2, and its figure meets its reference.
     assert failed(ran.record) == ("fail", 4, "fabric"), text
     assert f"{rail} carries " in text and " MB/s from vn2 to vn1, and back " in text
     assert f"{said} {rail} is slow: " in text
     assert suspects(ran.record) == {("rail", "vn2", rail)}
-    # The run's own job made the streams back, by ranks in the other order, and a job of its own asked other nodes.
+    # The run's own job made the streams back, with ranks in the other order, and a separate job asked other nodes.
     (step,) = site.folder.glob(f".railyard/**/back-1-{rail}-vn2-vn1.sh")
     assert "--nodelist=vn2,vn1 " in step.read_text(encoding="utf-8")
     assert "JobName=ways-vn1-vn2 " in scontrol(bed, "-o", "show", "job")
@@ -340,7 +340,7 @@ def test_the_doctor_asks_nodes_in_a_step_of_slurm(with_slurm: tuple[VirtualSite,
     asked = (*RAILYARD, "doctor", "--system", "virtual-slurm", "--nodes")
     some = site.call(*asked, "--count", "2")
     assert some.lines[-1].startswith("looked at this host and 2 nodes: 0 problems, "), some.said
-    # A command in the namespaces of a node knows nothing of what Slurm lets run there.
+    # A command in a node's namespaces does not know what Slurm allows there.
     scontrol(bed, "update", "nodename=vn4", "state=drain", "reason=a test")
     drained = site.call(*asked)
     assert drained.code == 2
@@ -352,7 +352,7 @@ def test_the_limit_of_locked_memory_is_that_of_a_job_step(with_slurm: tuple[Virt
     site, bed = with_slurm
     slurmd = bed.exec("vn2", ["cat", "/run/slurmd/slurmd.pid"]).stdout.strip()
     assert bed.exec("vn2", ["prlimit", f"--pid={slurmd}", "--memlock=65536:65536"]).returncode == 0
-    # What a shell of that node says of itself is as it was.
+    # A shell of that node says the same about itself as before.
     assert bed.exec("vn2", ["sh", "-c", "ulimit -l"]).stdout == bed.exec("vn1", ["sh", "-c", "ulimit -l"]).stdout
     ran = site.call(*RAILYARD, "doctor", "--system", "virtual-slurm", "--nodes")
     named = [line for line in ran.lines if "locked memory" in line]

@@ -1,4 +1,4 @@
-"""What Slurm would be given for a client and a server: ReFrame's dry run of a system with srun, without any Slurm."""
+"""What Slurm would get for a client and a server: ReFrame's dry run of a system with srun, without any Slurm."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ CARDS = "-F -d '{card}' -i '{card_port}' -p '{port}' -a -n 1000"
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the job script of each test of perftest, by the test's name, run's tags and ports masked."""
+    """Return the job script of each test of perftest by the test's name; the run's tags and ports are masked."""
     site: VirtualSite = make_site(tmp_path_factory.mktemp("site"))
     (site.folder / "systems/made.yaml").write_text(SYSTEM, encoding="utf-8")
     (site.folder / "perftest").mkdir()

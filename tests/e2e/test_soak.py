@@ -1,4 +1,4 @@
-"""`railyard soak` on the virtual cluster for real: what it names, and what is left of it when it is killed."""
+"""`railyard soak` on the real virtual cluster: what it names, and what is left when it is killed."""
 
 import contextlib
 import subprocess
@@ -24,13 +24,13 @@ def site(tmp_path: Path) -> Iterator[VirtualSite]:
 
 
 def kept(site: VirtualSite) -> list[str]:
-    """Return the lines that soaks of the site kept so far."""
+    """Return the lines that the site's soaks have kept so far."""
     return [line for path in site.folder.glob(".railyard/soaks/*.jsonl") for line in path.read_text().splitlines()]
 
 
 @contextlib.contextmanager
 def begun(site: VirtualSite, minutes: str) -> "Iterator[subprocess.Popen[str]]":
-    """Hold a soak that has made three readings."""
+    """Keep a soak running that has made three readings."""
     with site.start(*RAILYARD, "soak", "--minutes", minutes, "--every", "2") as running:
         try:
             end = time.monotonic() + PATIENCE_S

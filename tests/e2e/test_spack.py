@@ -1,7 +1,7 @@
-"""`railyard run` over stacks that Spack builds, here a fake one: built once, told plainly, never a pass by omission.
+"""`railyard run` with stacks that a (fake) Spack builds: built once, reported plainly, never a pass by omission.
 
-The checks are real, and the IMB-MPI1 that the fake installs prints a recorded output; two processes of this host are
-the nodes.
+The checks are real. The IMB-MPI1 that the fake installs prints a recorded output. Two processes of this host are the
+nodes.
 """
 
 import shutil
@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.spack import target
+from railyard.cli.main import main
+from railyard.provision.spack import program, target
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
-from tests.made import spack_site
+from tests.made import spack_site, spack_sources
 from tests.made.spack_site import MadeSite
 
 pytestmark = pytest.mark.e2e
@@ -82,7 +83,7 @@ def test_several_checks_build_once_and_a_second_run_calls_no_spack(site: MadeSit
     done, records = run(site)
     assert states(records) == ["report-only"] * 6 or states(records) == ["pass"] * 6, done.stdout + done.stderr
     assert done.returncode == 0
-    assert site.commands == COLD * 2
+    assert site.commands == ["--version", *COLD, *COLD]
     for record in records.values():
         spack = record.environment["spack"]
         assert isinstance(spack, dict)
@@ -96,18 +97,65 @@ def test_several_checks_build_once_and_a_second_run_calls_no_spack(site: MadeSit
     assert site.calls == []
 
 
-def test_a_failed_build_fails_every_test_that_needs_it_with_its_sentence(site: MadeSite) -> None:
-    site.behave(fail={"concretize": "==> Error: No version exists that satisfies these input specs:\n    netpipe@5\n"})
-    done, records = run(site, "-p", "mpich")
-    assert done.returncode == 1
-    assert states(records) == ["fail"] * 3, done.stdout + done.stderr
+CONFLICT = {"concretize": "==> Error: No version exists that satisfies these input specs:\n    netpipe@5\n"}
+
+
+def conflict(site: MadeSite) -> str:
+    """Return the sentence of the environment that cannot be solved."""
     place = next(site.request("mpich").place.glob("?" * 16))
-    for record in records.values():
-        assert record.verdict.text == (
-            f"not run, since what it depends on failed: spack -e {place}/mpich concretize: nothing satisfies what is "
-            "asked for: No version exists that satisfies these input specs: netpipe@5; change one of them in "
-            f"spack_envs/ or in the system's overlay (all of it: {place}/spack.log)"
-        )
+    return (
+        f"spack -e {place}/mpich concretize: nothing satisfies what is asked for: No version exists that satisfies "
+        "these input specs: netpipe@5; change one of them in spack_envs/ or in the system's overlay (all of it: "
+        f"{place}/spack.log)"
+    )
+
+
+def test_where_no_test_could_run_none_is_started(site: MadeSite) -> None:
+    site.behave(fail_for={"mpich": CONFLICT})
+    done, records = run(site, "-p", "mpich")
+    assert (done.returncode, done.stderr) == (2, f"railyard: {conflict(site)}\n")
+    assert records == {} and not (site.home / ".railyard/runs").exists()
+
+
+@pytest.mark.full
+def test_a_failed_build_fails_every_test_that_needs_it_and_no_other(site: MadeSite) -> None:
+    site.behave(fail_for={"mpich": CONFLICT}, program=f"#!/bin/sh\ncat {RECORDED}\n")
+    done, records = run(site)
+    assert done.returncode == 1
+    assert f"warning: mpich: {conflict(site)}; 3 tests of this run will fail for it" in done.stdout.splitlines()
+    # It was tried once, not once a fabric and test.
+    assert len([call for call in site.calls if "concretize" in call["words"]]) == 2
+    of = {record.stack: record for record in records.values()}
+    assert len(records) == 6 and of["openmpi"].state in ("pass", "report-only")
+    assert of["mpich"].verdict.text == f"not run, since what it depends on failed: {conflict(site)}"
+
+
+@pytest.mark.full
+def test_one_command_gets_spack_builds_and_runs_and_the_second_time_does_neither(
+    site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = (site.bin / "spack").read_text(encoding="utf-8").splitlines()[1]
+    made = spack_sources.make(tmp_path / "carried", program=words)
+    spack_sources.pin(monkeypatch, made, str(tmp_path / "nowhere"))
+    (site.bin / "spack").unlink()
+    # In this process, where alone the pins are those of the made sources.
+    for name, text in site.environment(SPACK_PYTHON=sys.executable, RAILYARD_SPACK="0").items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setenv("PATH", f"{site.bin}:/usr/bin:/bin")
+    monkeypatch.chdir(site.home)
+    command = ["run", "--system", "made", "-p", "openmpi", "-n", "First"]
+    assert main([*command, "--spack"]) == 2
+    assert capfd.readouterr().err.startswith("railyard: Spack 1.2.0.dev0 cannot be fetched from ")
+    assert main([*command, "--spack-from", str(made.folder)]) == 0
+    said = capfd.readouterr().out
+    assert (
+        said.index("spack: getting into ") < said.index("spack: openmpi for made built in ") < said.index("1 test on ")
+    )
+    assert site.commands == COLD
+    site.forget_calls()
+    assert main([*command, "--spack"]) == 0
+    assert "spack: " not in capfd.readouterr().out
+    assert site.calls == []
 
 
 @pytest.mark.full
@@ -116,7 +164,7 @@ def test_built_on_a_compute_node(site: MadeSite) -> None:
     site.write("systems/made.yaml", f"{text}spack: {{build_on: compute}}\n")
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, len(records)) == (0, 3), done.stdout + done.stderr
-    assert site.commands == COLD
+    assert site.commands == ["--version", *COLD]
     assert list((site.home / ".railyard").rglob("rfm_build.sh")) != []
 
 
@@ -124,28 +172,32 @@ def test_built_on_a_compute_node(site: MadeSite) -> None:
 def test_a_build_that_fails_on_a_compute_node_says_why(site: MadeSite) -> None:
     text = (site.home / "systems/made.yaml").read_text(encoding="utf-8")
     site.write("systems/made.yaml", f"{text}spack: {{build_on: compute}}\n")
+    site.behave(fail=CONFLICT)
+    done, records = run(site, "-p", "mpich")
+    assert (done.returncode, states(records)) == (2, ["fail"] * 3), done.stdout + done.stderr
+    for record in records.values():
+        assert record.verdict.text == f"not run, since what it depends on failed: {conflict(site)}"
+
+
+def test_a_spack_that_is_too_old_for_compute_nodes_is_said_before_a_job_is_sent(site: MadeSite) -> None:
+    text = (site.home / "systems/made.yaml").read_text(encoding="utf-8")
+    site.write("systems/made.yaml", f"{text}spack: {{build_on: compute}}\n")
     site.behave(version="0.23.1")
     done, records = run(site, "-p", "openmpi")
-    assert (done.returncode, states(records)) == (1, ["fail"] * 3), done.stdout + done.stderr
-    for record in records.values():
-        assert record.verdict.text == (
-            f"not run, since what it depends on failed: {site.bin}/spack: found Spack 0.23.1, expected 1.1 or newer "
-            "(package API v2); put a newer one on PATH, or type: railyard spack bootstrap"
-        )
+    assert (done.returncode, records) == (2, {})
+    assert done.stderr == (
+        f"railyard: {site.bin}/spack: found Spack 0.23.1, expected 1.1 or newer (package API v2); type: railyard spack "
+        "bootstrap, or put a newer one on PATH\n"
+    )
 
 
 def test_what_changed_after_the_build_fails_before_it_runs(site: MadeSite) -> None:
     assert run(site, "-p", "openmpi")[0].returncode == 0
     imb = next((site.home / ".railyard/spack/opt").glob("intel*/bin/IMB-MPI1"))
     imb.write_text("#!/bin/sh\necho another\n", encoding="utf-8")
-    done, records = run(site, "-p", "openmpi")
-    assert (done.returncode, states(records)) == (1, ["fail"] * 3)
-    assert all(
-        record.verdict.text.startswith(
-            f"not run, since what it depends on failed: {imb}: is another file than the one that was built ("
-        )
-        for record in records.values()
-    )
+    done, _ = run(site, "-p", "openmpi")
+    assert done.returncode == 2 and len(list((site.home / ".railyard/runs").iterdir())) == 1
+    assert done.stderr.startswith(f"railyard: {imb}: is another file than the one that was built (")
 
 
 def test_a_node_that_cannot_run_the_target_fails_before_the_benchmark(site: MadeSite) -> None:
@@ -173,19 +225,18 @@ def test_another_mpi_in_the_jobs_own_environment_is_seen(site: MadeSite) -> None
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, states(records)) == (1, ["fail"] * 3)
     assert {record.verdict.text for record in records.values()} == {
-        f"imb/PingPong is linked to /usr/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi; "
-        "the environment of the benchmark was not read on n1, n2"
+        f"imb/PingPong is linked to /usr/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi"
     }
 
 
-@pytest.mark.skipif(shutil.which("spack") is None, reason="no spack on PATH: nothing is asked of the real one")
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
 def test_the_real_spack_is_new_enough() -> None:
     from railyard.provision.spack import calls
 
-    assert calls.find(print).version()
+    assert calls.find(CLONE, print).version()
 
 
-@pytest.mark.skipif(shutil.which("spack") is None, reason="no spack on PATH: nothing is asked of the real one")
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
 def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,4 +247,4 @@ def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration(
         folder.mkdir()
         (folder / "packages.yaml").write_text(f"packages: {{{variable.lower()}: {{buildable: false}}}}\n")
         monkeypatch.setenv(variable, str(folder))
-    assert "_config_path" not in calls.find(print).output(["config", "get", "packages"])
+    assert "_config_path" not in calls.find(CLONE, print).output(["config", "get", "packages"])

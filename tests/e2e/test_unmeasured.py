@@ -1,4 +1,4 @@
-"""What ends on the virtual cluster before anything is measured: refused, or told that it is not up."""
+"""Cases on the virtual cluster that end before anything is measured: a refusal, or a cluster that is not up."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ def run(site: VirtualSite, *options: str, system: str = "virtual:hsn") -> Ran:
 
 
 def test_reframe_by_hand_says_that_the_cluster_is_not_up(site: VirtualSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    # It would wait for whoever measures on this machine, and begins nothing that could disturb it.
+    # It would wait for a measurement on this machine, and starts nothing that could disturb one.
     monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
     plain = site.finish(*by_hand("--system", "virtual", "-p", "mpich", "-n", "ImbUniband"))
     assert plain.code == 1
@@ -42,7 +42,7 @@ def test_a_reference_that_names_another_system_is_refused(site: VirtualSite) -> 
     assert (ran.code, ran.out, ran.records) == (2, "", ())
     assert ran.err == (
         'railyard: references/virtual.yaml:5: system: found "edrsys", expected "virtual", the name of the file; '
-        "these are another system's\n"
+        "these references belong to another system\n"
     )
 
 

@@ -51,7 +51,7 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
         "ImbUniband %rails=1 @virtual:eth+mpich": ("pass", None, None),
     }
     assert [suspects(record) for record in plain.records] == [suspects(record) for record in front.records]
-    # The failure info of ReFrame itself has the sentence, with its rule and what to look at.
+    # ReFrame's own failure info has the sentence, with its rule and what to look at.
     assert (
         "Reason: sanity error: rule 1 (complete): rail hsn1 of vn2 has no carrier: the cable is unplugged or the other "
         "end is down; look at cable, port and driver of hsn1 of vn2"
@@ -60,7 +60,7 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
         "Ran 3/3 test case(s) from 2 check(s) (1 failure(s), 0 expected failure(s), 0 skipped, 0 aborted)" in plain.out
     )
     assert "3 tests: 2 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in front.lines
-    assert "the virtual cluster is up already: used as it is, and left up" in front.lines
+    assert "the virtual cluster is already up: it is used as it is and stays up" in front.lines
 
 
 # --- each stack
@@ -75,7 +75,7 @@ def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) 
         (check, stack) for check, stacks in cells.items() for stack in stacks
     }
     assert {failed(record) for record in ran.records} == {("pass", None, None)}
-    # Two rails give about twice what one streams, 14.46 MB/s; the burst of a shaper lets a little more through.
+    # Two rails give about twice the stream of one, 14.46 MB/s; a shaper's burst lets slightly more through.
     (peak,) = (
         figure.value
         for record in ran.records
@@ -102,7 +102,7 @@ def has_begun_the_second(site: VirtualSite) -> bool:
 
 
 def begin(site: VirtualSite) -> "subprocess.Popen[str]":
-    """Start a run of four tests and return it when the second has begun, so that ReFrame is done with the first."""
+    """Start a run of four tests and return it when the second has begun, so ReFrame has finished the first."""
     running = site.start(*RAILYARD, "run", "--system", "virtual:hsn", "-p", "mpich", "-n", "Imb(Uniband|Biband)")
     wait_for(lambda: has_begun_the_second(site) or running.poll() is not None, "the second test's job")
     assert running.poll() is None, running.communicate()
@@ -126,7 +126,7 @@ def test_an_interrupt_takes_everything_down_and_keeps_what_finished(
     assert nothing_is_left(site)
     records = site.records()
     assert len(records) == 4
-    # Whatever its verdict was: a bound that a busy host missed is not this test's matter.
+    # With any verdict: this test does not care if a busy host missed a bound.
     assert records[0] == finished
     assert not re.match("aborted: |was promised", finished.verdict.text)
     stopped = [record.verdict.text for record in records[1:] if record.state == "fail"]
@@ -176,13 +176,13 @@ def test_the_second_of_two_clones_waits_and_says_so(new_site: Callable[[], Virtu
 
 
 def python_of(site: VirtualSite, words: tuple[str, ...]) -> str:
-    """Return a Python in the site's folder, with `reframe` beside it, that another user can run; skip where none can.
+    """Return a Python in the site's folder, with `reframe` beside it, that another user can run; skip if there is none.
 
-    The clone's own may lead into root's home; its packages do for any Python of the same version.
+    The clone's own may lead into root's home; any Python of the same version can use its packages.
     """
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for base in (sys.executable, f"/usr/bin/{name}"):
-        # Through env: setpriv itself finds programs with root's rights.
+        # Through env: setpriv itself would find programs with root's rights.
         if subprocess.run([*words, "env", base, "-c", "import venv"], capture_output=True).returncode == 0:
             break
     else:

@@ -1,4 +1,4 @@
-"""HPL and NPB built by the real Spack on the virtual cluster: sound, proven, and report-only, on one and two rails."""
+"""HPL and NPB from the real Spack on the virtual cluster: sound, proven, and report-only, on one and two rails."""
 
 import pytest
 
@@ -37,7 +37,8 @@ def test_all_kernels_run_on_one_rail_and_on_two(stack: str, cluster: None, machi
         assert record.path_proof.state == ("not-judged" if idled else "proven"), record.case
     both = {record.benchmark for record in ran.records if record.rails == 2 and record.path_proof is not None
             and record.path_proof.state == "proven"}  # fmt: skip
-    # Open MPI splits from 256 KiB on, which a message of FT of class W has twice; MPICH over UCX from 1 MiB on.
+    # Open MPI splits from 256 KiB on, and a message of FT of class W has twice that; MPICH over UCX splits from 1 MiB
+    # on.
     assert ("npb/FT/W" in both) is (stack == "openmpi")
 
 

@@ -1,4 +1,4 @@
-"""An installed application on the virtual cluster: measured, refused its licence, dead, and ended without a word."""
+"""An installed application on the virtual cluster: it is measured, is refused its licence, dies, and ends silently."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.e2e.conftest import Ran, VirtualSite, failed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
-#: The application: IMB's all-to-all between ranks that say at their end what a solver says.
+#: The application: IMB's all-to-all between ranks that print at their end what a solver prints.
 SOLVER = """\
 #!/bin/sh
 case $1 in
@@ -59,7 +59,7 @@ def test_an_installed_application_is_measured_and_its_path_proven(site: VirtualS
     [
         (
             "unlicensed",
-            "solver got no licence, which is no fault of the network: Error: cannot connect to",
+            "solver got no licence, which is not a fault of the network: Error: cannot connect to",
         ),
         ("dies", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
         ("silent", "solver printed no line like success: Calculation complete"),
@@ -74,9 +74,10 @@ def test_a_run_that_came_to_nothing_fails_in_a_sentence(
     assert sentence in ran.record.verdict.text
 
 
-# Without MPI: the first node's process starts one on each other node by the agent, and hears from it over sockets.
+# Without MPI: the first node's process starts one on each other node through the agent, and gets answers over sockets.
 
-#: Of the words, MODE ADDRESSES AGENT RANKS, the worker's are "worker", the first node's address and port, and its own.
+#: Its words are MODE ADDRESSES AGENT RANKS; a worker's are "worker", the first node's address and port, and its own
+#: address.
 EXCHANGE = """\
 import socket, subprocess, sys, time
 
@@ -136,7 +137,7 @@ def exchanged(site: VirtualSite, mode: str, check: str) -> Ran:
 
 
 def test_an_application_without_mpi_starts_its_own_processes_on_2_and_4_nodes(site: VirtualSite, machine: None) -> None:
-    # Without a number of rails: over two it cannot run, and one is all that is selected.
+    # Without a number of rails: it cannot run over two, so only one is selected.
     ran = exchanged(site, "whole", "InstalledScaling")
     assert ran.code == 0, ran.said
     found = {record.benchmark: record for record in ran.records}

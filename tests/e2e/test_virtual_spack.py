@@ -1,10 +1,9 @@
-"""OSU built by the real Spack for two stacks, on the virtual cluster: 24 cells in one `reframe -r`, each proven."""
-
-import shutil
+"""OSU, built by the real Spack for two stacks, on the virtual cluster: 24 cells in one `reframe -r`, each proven."""
 
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.provision.spack.program import program
 from railyard.provision.spack.request import ready
 from railyard.provision.spack.wanted import requests
 from tests.e2e.conftest import CLONE, VirtualSite
@@ -16,14 +15,14 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 
 def why_not_built() -> str | None:
-    """Return why there are no benchmarks of Spack's here and none can be built, or None."""
+    """Return why Spack's benchmarks are not here and cannot be built, or None."""
     try:
         missing = [request.stack for request in requests(CLONE, "virtual") if ready(request) is None]
     except RailyardError as error:
         return str(error)
-    if not missing or shutil.which("spack") is not None:
+    if not missing or program(CLONE) is not None:
         return None
-    return f"no spack on PATH, and nothing is built for {' and '.join(missing)}: railyard spack bootstrap"
+    return f"there is no Spack, and nothing is built for {' and '.join(missing)}: railyard spack bootstrap"
 
 
 @pytest.fixture

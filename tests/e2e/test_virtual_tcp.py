@@ -1,4 +1,4 @@
-"""The stacks without MPI on the virtual cluster: streams and ping-pongs over each network, and what must fail."""
+"""The stacks without MPI on the virtual cluster: streams and ping-pongs over each network, and cases that must fail."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.e2e.conftest import VirtualSite, failed, outcomes, suspects
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
 PASSES = ("pass", None, None)
-#: Takes the first rail's addresses for those of the management network, at both ends.
+#: Uses the first rail's addresses as those of the management network, at both ends.
 ASTRAY = """\
 #!/bin/sh
 left=$#
@@ -32,7 +32,7 @@ def test_streams_pass_over_one_rail_two_rails_and_the_management_network(site: V
     }
     for record in ran.records:
         (figure,) = record.figures
-        # Of 15 MB/s a rail, 95.6 % is payload; how much less a busy host may give, the reference has held already.
+        # Of 15 MB/s per rail, 95.6 % is payload; the reference has already tested how much less a busy host may give.
         rate = {"hsn": 14.3 * record.rails, "eth": 9.56}[record.fabric]
         assert 0.85 * rate < figure.value < 1.01 * rate, record.case
         (proof,) = (rule for rule in record.verdict.rules if rule.rule == 4)

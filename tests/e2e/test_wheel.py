@@ -1,4 +1,4 @@
-"""Railyard from its wheel, without a clone: `railyard init`, a replay, ReFrame alone, and what the wheel holds."""
+"""Railyard from its wheel, without a clone: `railyard init`, a replay, ReFrame alone, and the wheel's content."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*words: str, folder: Path, code: int = 0) -> str:
-    """Return what a command printed; no variable of ours reaches it, so that it finds its site by itself."""
+    """Return what a command printed; it gets no variable of ours, so it must find its site by itself."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAILYARD_", "RFM_", "PYTHON"))}
     ended = subprocess.run(
         words, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=PATIENCE_S
@@ -47,7 +47,7 @@ def test_the_wheel_holds_all_that_railyard_ships(wheel: Path) -> None:
 
 @pytest.mark.full
 def test_a_clean_environment_with_the_wheel_alone_judges_a_new_site(wheel: Path, tmp_path: Path) -> None:
-    """As a person without a clone: a new environment, the locked dependencies, the wheel, `railyard init`."""
+    """Like a person without a clone: a new environment, the locked dependencies, the wheel, `railyard init`."""
     run(sys.executable, "-m", "venv", str(tmp_path / "venv"), folder=tmp_path)
     programs = tmp_path / "venv" / "bin"
     pip = (str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")

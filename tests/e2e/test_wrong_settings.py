@@ -1,6 +1,6 @@
-"""What a wrong setting of a site's file would do on the real machine, as a rehearsal of it shows.
+"""What a wrong setting in a site's file would do on the real machine, shown by a rehearsal.
 
-Skipped, with the reason, where Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted.
+Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""The table of counters: every driver that a system's file may name, complete, and as the documentation has it."""
+"""The table of counters: it has every driver that a system's file may name, and agrees with the documentation."""
 
 from pathlib import Path
 from typing import get_args

@@ -1,4 +1,4 @@
-"""What nodes with GPUs have: links of GPUs with the rates of their data sheets, and words read or refused by name."""
+"""Nodes with GPUs: links of GPUs with the rates of their data sheets, and words that are read or refused by name."""
 
 import pytest
 
@@ -64,13 +64,13 @@ def test_in_network_reduction_is_of_infiniband_hdr_and_later() -> None:
     assert not node_of_words("gpus=8,nics=8,link=roce-400").reduces
 
 
-#: Words, and what is said of them behind the words themselves.
+#: Words, and the message after the words themselves.
 REFUSED = (
     ("gpus", 'found "gpus", expected words such as "gpus=8", with commas between them'),
     ("gpus=8,", 'found "", expected words such as "gpus=8", with commas between them'),
     ("gpus=8,nvlnk=4", 'found "nvlnk", expected a word that it knows; did you mean "nvlink"?'),
     ("gpus=8,gpus=8", 'found "gpus" twice, expected each word once'),
-    ("nvlink=4", 'found no gpus, expected how many GPUs a node has, such as "gpus=8"'),
+    ("nvlink=4", 'found no gpus, expected the number of GPUs per node, such as "gpus=8"'),
     ("gpus=0", 'found gpus "0", expected a whole number from 1 to 100000'),
     ("gpus=²", 'found gpus "²", expected a whole number from 1 to 100000'),
     ("gpus=8,nvlink=9", 'found nvlink "9", expected one that it knows; known: 1, 2, 3, 4, 5'),
@@ -81,7 +81,7 @@ REFUSED = (
     ("gpus=8,nvlinks=8", "found nvlinks without nvlink, expected the generation too, such as nvlink=4"),
     (
         "gpus=8,nvlink=4,nvlinks=20",
-        'found nvlinks "20", expected at most 18, all that a GPU of NVLink 4 has',
+        'found nvlinks "20", expected at most 18, the number of NVLink 4 per GPU',
     ),
     ("gpus=8,nics=8", "found nics alone, expected their link too, such as link=ib-ndr"),
     ("gpus=8,link=ib-ndr", "found link alone, expected nics too: how many"),
@@ -119,16 +119,16 @@ def test_a_node_is_a_domain_unless_nvlink_joins_several_or_the_nics_carry_all() 
 
 
 def test_domains_that_are_not_full_are_refused() -> None:
-    with pytest.raises(RailyardError, match=r"found 80 GPUs in NVLink domains of 72, expected domains that are full"):
+    with pytest.raises(RailyardError, match=r"found 80 GPUs in NVLink domains of 72, expected full domains"):
         Shape(node_of_words("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400"), 20)
 
 
 def test_two_jobs_of_one_node_are_not_one_of_two_nodes() -> None:
-    # Two tables, each of "Rank 0" to "Rank 7": 368 GB/s clears many a floor of two nodes.
+    # Two tables, each from "Rank 0" to "Rank 7": 368 GB/s is above many floors for two nodes.
     shape = Shape(node_of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr"), 2)
     assert shape.why_not(8) == (
         "the output is of 8 ranks, and 2 nodes of 8 GPUs have 16: perhaps it is of several jobs, or of fewer "
-        "GPUs a node"
+        "GPUs per node"
     )
     assert shape.why_not(16) is None
     assert Shape(shape.node, 2, used=4).why_not(8) is None

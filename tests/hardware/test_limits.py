@@ -1,4 +1,4 @@
-"""Limits of links and slots against the notes' figures, and the floors of a link's class."""
+"""Limits of links and slots compared with published figures, and the floors of a link's class."""
 
 import csv
 import math
@@ -68,7 +68,7 @@ def test_payload_at_an_mtu(link: str, mtu: int, mb_s: float) -> None:
         ("ib-qdr", "pcie2-x8", 2, 1, 1, 7314.3),
         ("ib-hdr", "pcie3-x16", 1, 1, 1, 14403.5),
         ("ib-ndr", "pcie6-x16", 2, 2, 1, 99369.2),
-        # One bus for both directions: the sum of both is no more than one.
+        # One bus for both directions: their sum is at most the rate of the bus.
         ("ib-sdr", "pci-x-133", 1, 1, 1, 993.7),
         ("ib-sdr", "pci-x-133", 1, 1, 2, 1066.7),
         ("myrinet-2000", "pci-x-133", 1, 1, 2, 500.0),
@@ -100,7 +100,7 @@ def test_the_terms_say_how_the_number_came() -> None:
     assert wide is not None
     assert wide.terms == (
         "ib-edr 12500.0 MB/s x 4096/4122 payload (infiniband, MTU 4096) x 2 directions = 24842.3 MB/s "
-        "(the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP x 2 directions a card)"
+        "(the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP x 2 directions per card)"
     )
     shared = limit(LINKS["ib-sdr"], SLOTS["pci-x-133"], directions=2)
     assert shared is not None
@@ -115,7 +115,7 @@ def shaped(rate: float) -> Link:
 
 
 def test_a_shaped_rail_is_bounded_above_what_was_measured() -> None:
-    """382.8 Mbit/s was measured one rail, 97.7 MB/s in a ping-pong of 1 MiB over two: neither is impossible."""
+    """382.8 Mbit/s was measured over one rail, 97.7 MB/s in a ping-pong of 1 MiB over two: both are possible."""
     one, two = limit(shaped(0.4)), limit(shaped(0.4), rails=2)
     assert one is not None and two is not None
     assert round(one.value_mb_s, 2) == 48.22
@@ -126,7 +126,7 @@ def test_a_shaped_rail_is_bounded_above_what_was_measured() -> None:
 
 def test_a_burst_of_each_message_passes_at_once() -> None:
     one = Limit(14.0, "a rate", "a file", burst_bytes=128 << 10)
-    # of 1024 KiB 896 wait for the rate
+    # 896 of 1024 KiB wait for the rate
     assert (one.at(MIB), one.at(256 << 10)) == (14.0 * 8 / 7, 28.0)
     assert [one.at(size) for size in (1, 128 << 10)] == [math.inf, math.inf]
     assert one.at((128 << 10) + 1) == 14.0 * ((128 << 10) + 1)
@@ -236,18 +236,18 @@ def test_published_pairs_of_gpus_are_above_the_day_one_floor_from_their_memory()
     floor = day_one_floor(LINKS["ib-edr"], bound, 1, True, from_device=True)
     assert isinstance(floor, LinkFloor) and "from the memory of GPUs" in floor.source
     assert floor.value_mb_s < 9319 < 0.85 * 12421
-    sentence = "not judged: no day-one floor has a source for both ways from the memory of GPUs"
+    sentence = "not judged: there is no source for a day-one floor both ways from the memory of GPUs"
     assert day_one_floor(LINKS["ib-edr"], bound, 2, True, from_device=True) == sentence
 
 
 @pytest.mark.parametrize(
     ("link", "streaming", "sentence"),
     [
-        ("ib-edr", False, "not judged: a ping-pong takes no streaming floor"),
-        ("roce-400", True, "not judged: no day-one floor has a source for RoCEv2 on Ethernet 400G"),
-        ("eth-10", True, "not judged: no day-one floor has a source for Ethernet 10G"),
-        ("efa-100", True, "not judged: no day-one floor has a source for EFA (one card of c5n, p3dn, p4d, p5)"),
-        ("aries", True, "not judged: no limit known for aries"),
+        ("ib-edr", False, "not judged: a streaming floor does not apply to a ping-pong"),
+        ("roce-400", True, "not judged: there is no source for a day-one floor of RoCEv2 on Ethernet 400G"),
+        ("eth-10", True, "not judged: there is no source for a day-one floor of Ethernet 10G"),
+        ("efa-100", True, "not judged: there is no source for a day-one floor of EFA (one card of c5n, p3dn, p4d, p5)"),
+        ("aries", True, "not judged: no limit is known for aries"),
     ],
 )
 def test_what_is_not_judged_says_so(link: str, streaming: bool, sentence: str) -> None:
@@ -303,7 +303,7 @@ def test_the_table_equals_the_survey_of_limits() -> None:
 def test_a_ping_pong_over_rdma_has_a_day_one_latency_that_tcp_does_not_reach(name: str) -> None:
     found = day_one_latency(LINKS[name])
     assert isinstance(found, LatencyCeiling)
-    # InfiniBand 4X of 2003 at 7 us holds it, TCP over 100 Gigabit Ethernet at 12.7 us does not.
+    # InfiniBand 4X of 2003 with 7 us meets it, TCP over 100 Gigabit Ethernet with 12.7 us does not.
     assert (7.0 < found.value_us < 12.66, found.up_to_bytes) == (True, 8)
 
 
@@ -312,7 +312,7 @@ def test_a_ping_pong_over_rdma_has_a_day_one_latency_that_tcp_does_not_reach(nam
     [("eth-100", "Ethernet 100G"), ("efa-100", "EFA (one card of c5n, p3dn, p4d, p5)"), ("aries", "Cray Aries (XC)")],
 )
 def test_other_links_have_none_and_say_so(name: str, generation: str) -> None:
-    assert day_one_latency(LINKS[name]) == f"not judged: no day-one latency has a source for {generation}"
+    assert day_one_latency(LINKS[name]) == f"not judged: there is no source for a day-one latency of {generation}"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The words of a client and a server: each tool on each kind of fabric, and what starts them."""
+"""The words of a client and a server, for each tool on each kind of fabric, and what starts them."""
 
 import re
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_every_way_of_a_stack_without_mpi_has_words_for_each_of_its_tools() -> N
             words = " ".join(word for end in both_ends(tool, kind, "x", ()) for word in end)
             assert set(re.findall(r"\{([a-z_]+)\}", words)) <= set(BLANKS)
         else:
-            with pytest.raises(RailyardError, match=f"^{tool} on {kind}: found no words of its client and server"):
+            with pytest.raises(RailyardError, match=f"^{tool} on {kind}: found no words for its client and server"):
                 both_ends(tool, kind, "x", ())
 
 
@@ -109,6 +109,6 @@ def test_an_application_is_told_one_device_or_none() -> None:
     with pytest.raises(RailyardError) as raised:
         client_server.first_words(4, ("hsn0", "hsn1"), "ssh", "/opt/app", (), tag="made-1")
     assert str(raised.value) == (
-        "/opt/app: found 2 rails (hsn0, hsn1), expected one: an application that starts its own processes is told one "
-        "address a node"
+        "/opt/app: found 2 rails (hsn0, hsn1), expected one: an application that starts its own processes is given "
+        "one address per node"
     )

@@ -1,4 +1,4 @@
-"""What each process of a launch is told to run."""
+"""The command of each process of a launch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""With which variables a benchmark really ran: the script on real processes, and what comes of it."""
+"""The variables with which a benchmark really ran: the script on real processes, and its result."""
 
 import fcntl
 import subprocess
@@ -40,7 +40,7 @@ def stage(tmp_path: Path) -> Path:
 
 
 def ran(stage: Path, program: str, **variables: str) -> Found | None:
-    """Return what is found of a program that the counter reader starts, and that runs until it was found."""
+    """Return what is found about a program that the counter reader starts and that runs until it was found."""
     (stage / "program").write_text(program)
     words = ["sh", "./reader.sh", "out", TAG, "", "", "--", "sh", "./program"]
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **variables}
@@ -48,7 +48,7 @@ def ran(stage: Path, program: str, **variables: str) -> Found | None:
         fcntl.flock(held, fcntl.LOCK_EX)
         with subprocess.Popen(words, cwd=stage, env=environment, stderr=subprocess.PIPE, text=True) as running:
             try:
-                # Of the shell that is to become the program something may be written before.
+                # Something may be written before, about the shell that becomes the program.
                 wait_for(lambda: "\nprogram flock\n" in said(stage) or running.poll() is not None, "its environment")
             finally:
                 fcntl.flock(held, fcntl.LOCK_UN)
@@ -58,7 +58,7 @@ def ran(stage: Path, program: str, **variables: str) -> Found | None:
 
 
 def said(stage: Path) -> str:
-    """Return what stands in the node's file, nothing where there is none."""
+    """Return the content of the node's file, nothing if there is none."""
     return "".join(file.read_text() for file in (stage / "out").glob("*.environment"))
 
 
@@ -80,7 +80,7 @@ def test_what_a_wrapper_sets_is_seen_whether_it_becomes_the_program_or_starts_it
 def test_a_process_that_has_no_variables_yet_is_asked_again(
     tmp_path: Path, filled_at: int, said: dict[str, str]
 ) -> None:
-    """Between execve(2)'s steps a process has its program and no environment: on a busy machine it was read then."""
+    """Between execve(2)'s steps a process has its program but no environment: on a busy machine it was read then."""
     for name, text in scripts("mpich").items():
         (tmp_path / name).write_text(text)
     process = tmp_path / "proc/42"
@@ -97,7 +97,7 @@ def test_a_process_that_has_no_variables_yet_is_asked_again(
 
 
 def test_a_run_that_ends_at_once_is_not_held_up(stage: Path) -> None:
-    # What looks at its environment waits before: here for ever.
+    # The reader of its environment waits before it: here for ever.
     (stage / "sleep").write_text("#!/bin/sh\nexec flock lock true\n")
     (stage / "sleep").chmod(0o755)
     with (stage / "lock").open("w") as held:

@@ -1,4 +1,4 @@
-"""What is kept of a run for a rehearsal: what it was told, and what each node moved, in the order of the ranks."""
+"""What a run keeps for a rehearsal: its words, and what each node moved, in the order of the ranks."""
 
 from railyard.job.case import Evidence
 from railyard.job.kept import kept_of

@@ -26,7 +26,7 @@ from railyard.site.test_id import TestId
 from tests.conftest import ROOT
 from tests.made.judged import launch_of
 
-#: A site folder whose path is short; nothing of it is read.
+#: A site folder with a short path; nothing in it is read.
 HOME = Path("/site")
 
 
@@ -53,7 +53,7 @@ PSM3 = (
     "I_MPI_OFI_PROVIDER=psm3 PSM3_HAL=sockets PSM3_MULTIRAIL=1 PSM3_MULTIRAIL_MAP=hsn0:1,hsn1:1 PSM3_ALLOW_ROUTERS=1 "
     "PSM3_DEVICES=self,nic"
 )
-#: fabric, stack, devices, the variables but PATH, policy, bytes from which a message is striped.
+#: fabric, stack, devices, the variables except PATH, policy, bytes from which a message is striped.
 PLANS: list[tuple[str, str, tuple[str, ...], str, str, int | None]] = [
     ("hsn", "openmpi", ("hsn0",), f"{OMPI} OMPI_MCA_btl_tcp_if_include=hsn0", "single", None),
     ("hsn", "openmpi", ("hsn0", "hsn1"), f"{OMPI} OMPI_MCA_btl_tcp_if_include=hsn0,hsn1", "striping", 262144),
@@ -155,7 +155,7 @@ def test_a_launcher_of_reframe_gets_the_stacks_own_words_alone(site: Site) -> No
 def test_ranks_with_a_rail_each_lie_as_their_rails_are_dealt_to_them(
     virtual: Site, stack: str, policy: str, per_node: int, told: tuple[str, ...]
 ) -> None:
-    """In turn over two sockets, even ranks would all take the first rail of one socket; Open MPI is told each."""
+    """In turn over two sockets, even ranks would all take the first rail; so Open MPI gets each rank's rail."""
     hsn = virtual.system.fabrics["hsn"]
     rails = tuple(rail(device=f"cxi{n}", counters="cxi") for n in range(2))
     fabric = hsn.model_copy(update={"kind": "slingshot", "rails": rails})
@@ -230,7 +230,7 @@ def test_a_policy_may_have_words_of_its_own_for_the_launcher(site: Site) -> None
 
 
 def test_a_jobs_script_exports_what_a_shell_would_cut_in_quotes(site: Site, tmp_path: Path) -> None:
-    """The NICs of PSM3 are parted by semicolons, and ReFrame writes ``export NAME=VALUE`` as it stands."""
+    """PSM3's NICs are separated by semicolons, and ReFrame writes ``export NAME=VALUE`` without quotes."""
     env = planned(site, "intelmpi", "hsn0", "hsn1", policy="nic-per-rank").env
     lines = [
         f"export {name}={value}" for name, value in exported({**env, "A": "a b*", "PATH": "/mpi/bin:$PATH"}).items()
@@ -278,9 +278,9 @@ def test_rails_of_one_fabric_have_one_rate(virtual: Site) -> None:
 
 
 def test_every_cell_that_runs_can_be_launched() -> None:
-    """What `why_not` lets through and the site does not switch off, `plan_launch` can do, in every system's file.
+    """`plan_launch` can do what `why_not` allows and the site does not switch off, in every system's file.
 
-    What Spack builds for a system is taken as built.
+    What Spack builds for a system counts as built.
     """
     from railyard.site.matrix import RAIL_COUNTS, disabled_reason, fabric_reason, stack_reason
     from railyard.site.systems.load import load_systems

@@ -1,4 +1,4 @@
-"""How the tests of a library that is no MPI (NCCL) are started: by the MPI that its entry names, with both told."""
+"""How the tests of a library that is not an MPI (NCCL) start: with the MPI that its entry names; both get settings."""
 
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def test_modules_of_the_mpi_are_loaded_too(tmp_path: Path) -> None:
     [
         (
             *("    mpi: openmpi\n", ""),
-            "stacks.nccl: found no mpi, expected the MPI that its tests are built with: openmpi; add mpi: openmpi",
+            "stacks.nccl: found no mpi, expected the MPI with which its tests are built: openmpi; add mpi: openmpi",
         ),
         (
             *("mpi: openmpi", "mpi: mpich"),

@@ -1,4 +1,4 @@
-"""Whose launcher starts a run, by genuine answers to ``--version``."""
+"""Which MPI's launcher starts a run, from genuine answers to ``--version``."""
 
 import subprocess
 from pathlib import Path
@@ -41,13 +41,13 @@ def test_the_stacks_own_launcher_and_one_that_names_nobody_are_no_contradiction(
     [
         (
             OPENMPI, "mpich", None,
-            'the launcher /usr/bin/mpirun says "mpirun.openmpi (OpenRTE) 4.1.4": it is that of Open MPI, expected that '
-            "of MPICH (CH4)",
+            'the launcher /usr/bin/mpirun says "mpirun.openmpi (OpenRTE) 4.1.4": it belongs to Open MPI, expected the '
+            "launcher of MPICH (CH4)",
         ),
         (
             MPICH, "openmpi", None,
-            'the launcher /opt/mpich/bin/mpirun says "HYDRA build details: Version: 5.0.2": it is that of MPICH (CH4), '
-            "expected that of Open MPI",
+            'the launcher /opt/mpich/bin/mpirun says "HYDRA build details: Version: 5.0.2": it belongs to MPICH (CH4), '
+            "expected the launcher of Open MPI",
         ),
         (
             UPSTREAM, "openmpi", "4.1.4",

@@ -1,4 +1,4 @@
-"""An output that names its MPI is held against the MPI that the run was meant to use."""
+"""If an output names its MPI, it is compared with the MPI that the run should use."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from railyard.job.mpi_identity import Meant, why_other
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 OPENMPI = Meant("openmpi", "4.1.4", "3.1")
-#: What libraries print of themselves, each with the stack that it belongs to and a version that it does not contradict.
+#: What libraries print about themselves, each with its stack and a version that it does not contradict.
 OWN = [
     ("openmpi", "4.1.4", "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022"),
-    # HPC-X counts otherwise than the Open MPI in it.
+    # HPC-X has other version numbers than the Open MPI in it.
     ("hpcx", "2.25", "Open MPI v4.1.9a1, package: Open MPI root@host Distribution, ident: 4.1.9a1"),
     ("mpich", "5.0.2", "MPICH Version:      5.0.2"),
     ("intelmpi", "2021.18.0", "Intel(R) MPI Library 2021.18 for Linux* OS"),
@@ -59,7 +59,7 @@ VERSIONS = [
 @pytest.mark.parametrize(("stack", "version", "line", "sentence"), VERSIONS)
 def test_another_version_than_spack_linked(stack: str, version: str, line: str, sentence: str) -> None:
     assert why_other(f"{line}\n", Meant(stack, version)) == f'line 1 of the output is "{line}": {sentence}'
-    assert why_other(f"{line}\n", Meant(stack)) is None  # the site's own software: which version it is, is not known
+    assert why_other(f"{line}\n", Meant(stack)) is None  # the site's own software: its version is unknown
 
 
 def test_the_standard_that_imb_prints_is_held_against_the_header() -> None:
@@ -67,8 +67,8 @@ def test_the_standard_that_imb_prints_is_held_against_the_header() -> None:
     assert why_other(text, Meant("mpich", "5.0.2", "5.0")) is None
     assert why_other(text, Meant("mpich")) is None
     assert why_other(text, OPENMPI) == (
-        'line 9 of the output is "# MPI Version           : 5.0": another library ran than the stack\'s own, whose '
-        "header states MPI 3.1"
+        'line 9 of the output is "# MPI Version           : 5.0": the stack\'s own library did not run: its header '
+        "states MPI 3.1"
     )
 
 
@@ -85,7 +85,7 @@ def test_npb_that_was_compiled_with_another_mpi(path: str) -> None:
     assert why_other(NPB.format(path), Meant("openmpi", compiled_with="/opt/openmpi")) == (
         f'line 2 of the output is "MPIFC        = {path}": it was compiled with another MPI than that of /opt/openmpi'
     )
-    assert why_other(NPB.format(path), Meant("openmpi")) is None  # installed software: compiled who knows how
+    assert why_other(NPB.format(path), Meant("openmpi")) is None  # installed software: nobody knows how it was compiled
 
 
 def test_a_wrapper_may_be_reached_by_a_link(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a node is and how it is set: the script on a made sysfs, what comes of it, and nodes that are alike."""
+"""What a node is and how it is set: the script on a synthetic sysfs, its result, and nodes that are alike."""
 
 import os
 import re

@@ -94,7 +94,7 @@ def test_a_command_that_was_killed_leaves_a_file_that_has_begun(asking: Asking) 
     (fault,) = gather(asking, text, ended_well=False, elsewhere=["n2"]).faults
     part = asking.folder / "n1.0.part"
     assert (fault.node, fault.kind) == ("n1", "began")
-    assert fault.what == f"it began to answer and did not end ({part}: {part.stat().st_size} bytes)"
+    assert fault.what == f"it began to answer and did not finish ({part}: {part.stat().st_size} bytes)"
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_a_command_that_was_killed_leaves_a_file_that_has_begun(asking: Asking) 
     [
         (b"", "found an empty file"),
         (b"hello\n", "found 6 bytes without the first line of an answer"),
-        (whole()[:-1], "found 72 bytes without an end: its end is cut"),
-        (whole(tag="other"), f"found the tag other, expected {TAG}: it is of another asking"),
+        (whole()[:-1], "found 72 bytes without an end: it was cut"),
+        (whole(tag="other"), f"found the tag other, expected {TAG}: it belongs to another question"),
         (
             whole().replace(b"file 1", b"file 2", 1),
             "found format 2, expected 1: script and library are of different versions",
         ),
-        (whole().replace(b"hello", b"hell"), "found 49 bytes before its end, expected 50: a part of it is lost"),
+        (whole().replace(b"hello", b"hell"), "found 49 bytes before its end, expected 50: a part is lost"),
         (whole().replace(b"ello", b"\0\0\0\0"), "found NUL bytes: a part of it was never written"),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_file_that_is_not_whole_is_said_to_be_so(tmp_path: Path, content: byte
     (folder / "n1.0.out").write_bytes(content)
     (fault,) = read_folder(folder, text).faults
     assert (fault.node, fault.kind) == ("n1", "cut")
-    assert fault.what == f"its answer {folder}/n1.0.out is not whole: {said}"
+    assert fault.what == f"its answer {folder}/n1.0.out is incomplete: {said}"
 
 
 def test_a_file_that_is_cut_anywhere_is_no_answer() -> None:
@@ -133,7 +133,7 @@ def test_an_answer_without_end_is_read_no_further_than_its_bound(
     monkeypatch.setattr(node_files, "MOST_BYTES", 40)
     (asking.folder / "n1.0.out").write_bytes(whole())
     (fault,) = read_folder(asking.folder, text).faults
-    assert fault.what.endswith("is not whole: found more than 0 MiB")
+    assert fault.what.endswith("is incomplete: found more than 0 MiB")
 
 
 def test_a_node_of_the_steps_own_list_that_left_nothing_is_silent(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_node_of_the_steps_own_list_that_left_nothing_is_silent(tmp_path: Path
     (three.folder / "n1.0.out").write_bytes(whole(nodes="n[1-3]"))
     found = gather(three, text, ended_well=False, elsewhere=["N2.cluster"])
     assert [(fault.node, fault.kind, fault.what) for fault in found.faults] == [("n3", "silent", "it did not answer")]
-    assert found.faults[0].fix == "see whether it is up, and whether a job starts there"
+    assert found.faults[0].fix == "check whether it is up, and whether a job starts there"
 
 
 def slept(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> list[float]:

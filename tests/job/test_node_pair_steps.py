@@ -1,4 +1,4 @@
-"""The lines of a job that measure suspects again: what the shell does with them, with programs of our own making."""
+"""The lines of a job that measure suspects again: what the shell does with them, with fake programs."""
 
 import stat
 import subprocess

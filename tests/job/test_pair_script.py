@@ -1,4 +1,4 @@
-"""The scripts of what needs no MPI, run for real on this host: made programs, no virtual cluster."""
+"""The scripts of tools that need no MPI, really run on this host with fake programs and no virtual cluster."""
 
 import os
 import random
@@ -14,7 +14,7 @@ import pytest
 from railyard.job.client_server import scripts
 from tests.waiting import PATIENCE_S, wait_for
 
-#: Says where it listens, serves one client, says that it did.
+#: Prints where it listens, serves one client, and prints that it did.
 SERVER = """\
 import socket, sys
 listening = socket.create_server((sys.argv[1] if "." in sys.argv[1] else "127.0.0.1", int(sys.argv[2])))
@@ -31,7 +31,7 @@ sys.exit(int(sys.argv[4]) if sys.argv[4:] else 0)
 
 
 def answers(port: int) -> bool:
-    """Return whether anybody takes a connection at this port of this host."""
+    """Return whether any process accepts a connection at this port of this host."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
     except ConnectionRefusedError:
@@ -40,7 +40,7 @@ def answers(port: int) -> bool:
 
 
 class Bench:
-    """A folder with the scripts and two made programs, and a made /sys/class/net in which lo is the only interface."""
+    """A folder with the scripts, two fake programs, and a synthetic /sys/class/net with lo as the only interface."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class Bench:
     def both(
         self, rails: str, server: Sequence[str], client: Sequence[str], how: str = "at-once", **env: str
     ) -> list[tuple[int, str, str]]:
-        """Return exit code, output and errors of rank 0, the client, and of rank 1."""
+        """Return exit code, output and errors of rank 0 (the client) and of rank 1."""
         started = [self.start(rank, rails, server, client, how, **env) for rank in ("0", "1")]
         ended = [(one.communicate(timeout=PATIENCE_S), one.returncode) for one in started]
         return [(code, out, err) for (out, err), code in ended]
@@ -74,7 +74,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody has, of those that neither the kernel nor a plan of ours gives to anybody."""
+    """Return free ports, from those that neither the kernel nor a plan of ours gives out."""
     found: list[int] = []
     while len(found) < count:
         port = random.randrange(10_000, 20_000)
@@ -203,7 +203,7 @@ def test_a_process_that_nobody_gave_a_rank_says_so(bench: Bench) -> None:
 
 @pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PALS_RANKID"])
 def test_below_an_mpirun_its_own_number_counts_and_not_slurms(bench: Bench, variable: str) -> None:
-    """Slurm's is that of mpirun's process on the node: with Open MPI it is 0 on both nodes."""
+    """Slurm's rank is that of mpirun's process on the node: with Open MPI it is 0 on both nodes."""
     (port,) = free_ports(1)
     ends = [bench.start("0", f"lo={port}", SERVE, ASK, **{variable: rank}) for rank in ("0", "1")]
     (out, _), (nothing, _) = [end.communicate(timeout=PATIENCE_S) for end in ends]
@@ -219,7 +219,7 @@ def test_a_signal_ends_the_server_too(bench: Bench) -> None:
     server.send_signal(signal.SIGTERM)
     server.communicate(timeout=PATIENCE_S)
     assert server.returncode == 143
-    # It was sent its signal; a busy machine may take a moment until it is gone.
+    # It got its signal; on a busy machine it may take a moment until it is gone.
     wait_for(lambda: not answers(port), "the end of the server")
 
 
@@ -233,12 +233,12 @@ def test_a_wrong_call_is_one_sentence(bench: Bench, words: list[str]) -> None:
     )
 
 
-# An application that starts its own processes: the first of the nodes' processes becomes it.
+# An application that starts its own processes: the first node's process becomes the application.
 
 
 def nodes_of(bench: Bench, count: int, device: str, command: Sequence[str], alone: bool = False,
              **env: str) -> list[tuple[int, str, str]]:  # fmt: skip
-    """Return exit code, output and errors of each of so many processes, or of the first alone."""
+    """Return exit code, output and errors of each of this many processes, or only of the first."""
     words = ["sh", "pair.sh", "first", "pair", "tag", str(count), device, "ssh", "--", *command]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "PMI", "OMPI"))}
     started = [
@@ -287,7 +287,7 @@ def test_a_node_that_never_comes_is_not_waited_for_without_end(bench: Bench) -> 
     assert first[2] == "railyard: not all of 2 nodes were ready within 1 s: there is no pair/tag.node-1\n"
 
 
-# The virtual cluster's launcher: a made `enter`, which runs its command on this host.
+# The virtual cluster's launcher: a fake `enter`, which runs its command on this host.
 
 ENTER = '#!/bin/sh\nnode=$1\nshift 2\nexport MADE_NODE="$node"\nexec "$@"\n'
 

@@ -1,4 +1,4 @@
-"""Where processes ran: put near their rails or far from them, and remarks on a failed run's placement and clock."""
+"""Where processes ran: near their rails or far from them, and remarks on a failed run's placement and clock."""
 
 import os
 import subprocess
@@ -91,7 +91,7 @@ def test_a_clock_that_is_high_enough_or_not_known_is_not(clock_khz: int | None, 
 
 
 def placed(root: Path, side: str, near: str | None, shell: str = "sh") -> set[int]:
-    """Return the processors that a command runs on which is put beside ``hsn0``, whose NUMA node has these."""
+    """Return the processors of a command that is put near ``hsn0`` or far from it; its NUMA node has these."""
     device, kernel = root / "sys/class/net/hsn0/device", root / "sys/devices/system/cpu"
     device.mkdir(parents=True)
     kernel.mkdir(parents=True)
@@ -238,7 +238,7 @@ def test_a_placed_run_that_nobody_saw_was_not_there_and_threads_want_processors(
 
 
 def test_ranks_with_a_nic_each_are_given_it_by_their_librarys_variable(virtual: Site) -> None:
-    """MPICH's UCX is told its device; Intel MPI over PSM3 gives local rank i the NIC i by itself."""
+    """MPICH's UCX gets its device; Intel MPI over PSM3 gives local rank i the NIC i by itself."""
     fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"kind": "ib"})}
     site = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes", "fabrics": fabrics}))
     ucx = launch_of(site, "mpich", ("mlx5_0", "mlx5_1"), nodes=("n1",), ranks_per_node=2, policy="nic-per-rank")

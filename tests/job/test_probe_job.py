@@ -1,4 +1,4 @@
-"""A job that measures single rails: how each scheduler is asked for its nodes, the words of a step, and its script."""
+"""A job that measures single rails: how it asks each scheduler for nodes, the words of a step, and its script."""
 
 import os
 import re
@@ -88,7 +88,7 @@ def test_a_step_is_told_its_two_nodes_of_the_job_and_ends(
     assert found == ["timeout", "-k", "5", "20", *shlex.split(words)]
 
 
-#: What Slurm tells a job of two nodes.
+#: What Slurm says to a job of two nodes.
 SLURM_JOB = {
     "SLURM_JOBID": "7", "SLURM_JOB_ID": "7", "SLURM_NODELIST": "vn[1-2]", "SLURM_JOB_NODELIST": "vn[1-2]",
     "SLURM_TASKS_PER_NODE": "1(x2)", "SLURM_NNODES": "2", "SLURM_JOB_NUM_NODES": "2",
@@ -97,7 +97,7 @@ SLURM_JOB = {
 
 
 def mapped(command: list[str], folder: Path) -> list[str]:
-    """Return the nodes of ranks 0 and 1 as Open MPI's mpirun places them in a job of Slurm's; it starts nothing."""
+    """Return the nodes on which Open MPI's mpirun would place ranks 0 and 1 in a job of Slurm; it starts nothing."""
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     env = {"PATH": os.environ["PATH"], "TMPDIR": str(folder), **root, **SLURM_JOB}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
@@ -157,12 +157,12 @@ def test_the_job_runs_its_steps_in_their_order_and_names_the_partners(
         f'#!/bin/sh\n[ "$*" = "show hostnames n[9-10],n5,n7" ] && {listed}\n', encoding="ascii"
     )
     (tmp_path / "bin/scontrol").chmod(0o755)
-    # A node file has full names, and a line a process.
+    # A node file has full names, and one line per process.
     (tmp_path / "hosts").write_text("n9.hpc\nn10.hpc\nn10.hpc\nn5\nn7\n", encoding="ascii")
     (tmp_path / SCRIPT).write_text(probes_script(), encoding="utf-8")
     steps = ["probe-1-r-n9-n10", "probe-1-r-n9-railyard-partner-2", "probe-1-r-railyard-partner-1-railyard-partner-2"]
     for step in steps:
-        # One that reads all there is to read: the rest of the list is not its own.
+        # A program that reads all its input: the rest of the list is not for it.
         text = f"cat; echo {step} >>order; echo ran {step}; echo and complained >&2\n"
         (tmp_path / f"{step}.sh").write_text(text, encoding="ascii")
     (tmp_path / "p.list").write_text("".join(f"{step}\n" for step in steps), encoding="ascii")
@@ -199,7 +199,7 @@ def test_no_step_begins_when_the_time_is_over(tmp_path: Path) -> None:
 
 
 def asked_job(folder: Path, limit_s: int, asked_s: int) -> subprocess.Popen[str]:
-    """Start the job's script in a folder, with two steps planned, of which the first waits for a file ``go``."""
+    """Start the job's script in a folder with two planned steps; the first waits for a file ``go``."""
     (folder / SCRIPT).write_text(probes_script(), encoding="utf-8")
     (folder / "a.sh").write_text("echo a >> order; until [ -e go ]; do sleep 0.05; done\n", encoding="ascii")
     (folder / "p.list").write_text("a\nb\n", encoding="ascii")

@@ -1,4 +1,4 @@
-"""What a result depends on, by name, and what else belongs to its record: read where it is, empty where it is not."""
+"""What a result depends on, by name, and what else belongs in its record: read if it is there, else empty."""
 
 import platform
 from dataclasses import replace

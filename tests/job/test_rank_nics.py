@@ -1,4 +1,4 @@
-"""A NIC of its own for each rank: what ``place.sh`` gives it and says of it, and the sentence where it had none."""
+"""One NIC per rank: what ``place.sh`` gives a rank and says about it, and the sentence if a rank had none."""
 
 import os
 import re
@@ -22,7 +22,7 @@ TWO = "mlx5_0:1,mlx5_1:1"
 def given(
     root: Path, said: Mapping[str, str], *, side: str = "near", variable: str = "UCX_NET_DEVICES", shell: str = "sh"
 ) -> tuple[str, RankNic | None]:
-    """Return what a rank has in its variable, and what it said: of two cards each near one half of the processors."""
+    """Return a rank's variable and what it said, with two cards, each near one half of the processors."""
     own = sorted(os.sched_getaffinity(0))
     for card, near in (("mlx5_0", own[:1]), ("mlx5_1", own[1:] or own)):
         device = root / "sys/class/infiniband" / card / "device"
@@ -147,7 +147,7 @@ def test_what_is_cut_or_of_another_run_is_not(text: str) -> None:
 
 
 def nic(rank: int | None, device: str = "", *, node: str = "n1.site", allowed: str | None = None) -> RankNic:
-    """Return what a rank said that has the NIC of its number, and runs beside it, unless a test says otherwise."""
+    """Return what a rank said that has the NIC of its number and runs near it, unless a test changes this."""
     card = device or f"mlx5_{rank}:1"
     near = {"mlx5_0:1": "0-55", "mlx5_1:1": "56-111"}.get(card, "")
     return RankNic(node, rank, card, near, near if allowed is None else allowed)

@@ -1,4 +1,4 @@
-"""How a run is scheduled: its time, its launcher, what the scheduler is told, and on how many nodes it is."""
+"""How a run is scheduled: its time, its launcher, the scheduler's options, and its number of nodes."""
 
 from typing import Any
 
@@ -54,11 +54,11 @@ def test_a_step_of_an_allocation_is_known_by_its_launcher(virtual: Site) -> None
         (2, 112, 1, "mpich", True),
         (1, 112, 1, "mpich", False),
         (1, 2, 56, "mpich", True),
-        # Nothing is stated: a node with one process and thread cannot share a core, all others could.
+        # Nothing is stated: a node with one process and one thread cannot share a core; all others could.
         (None, 1, 1, "mpich", False),
         (None, 112, 1, "mpich", True),
         (None, 1, 56, "mpich", True),
-        # One process starts the others, which would share its core.
+        # One process starts the others, and they would share its core.
         (2, 1, 1, "tcp", False),
     ],
 )
@@ -76,7 +76,7 @@ def test_nodes_that_share_the_hosts_cores_are_asked_for_no_core(virtual: Site) -
 
 
 def states(*unfit: str | None) -> tuple[NodeState, ...]:
-    """Return nodes that can run a job (None), or the state for which each cannot."""
+    """Return nodes that can run a job (None), or the state that prevents it."""
     return tuple(NodeState(f"n{number}", why or "IDLE") for number, why in enumerate(unfit))
 
 

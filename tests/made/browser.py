@@ -106,6 +106,16 @@ class Page:
         clip = {"x": 0, "y": 0, "width": width, "height": height or self.height(), "scale": 1}
         return self._bytes("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
 
+    def picture_of(self, selector: str) -> bytes:
+        """Return a PNG of the first element that a CSS selector fits, with a margin of 8 CSS pixels."""
+        box = self.run(
+            f"(() => {{ const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect(); "
+            "return [box.x + scrollX, box.y + scrollY, box.width, box.height] })()"
+        )
+        x, y, width, height = box
+        clip = {"x": x - 8, "y": y - 8, "width": width + 16, "height": height + 16, "scale": 1}
+        return self._bytes("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+
     def pdf(self) -> bytes:
         """Return the page as a browser prints it: A4, with its colours."""
         return self._bytes("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, printBackground=True)

@@ -1,4 +1,4 @@
-"""A check as the parts that run it see one, without ReFrame: IMB's Uniband, or what a test says otherwise."""
+"""A check as the parts that run it see it, without ReFrame: IMB's Uniband, unless a test changes it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +41,7 @@ class MadeCheck:
     cleared: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     more_outputs: tuple[str, ...] = ()
+    starts_steps: bool = False
     prints_threads: bool = False
     rows_on_stderr: bool = False
     threads_a_rank: int = 1

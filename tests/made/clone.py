@@ -1,4 +1,4 @@
-"""A copy of this clone that a test may add files to, and what a contributor would type in it."""
+"""A copy of this clone to which a test may add files, and the commands that a contributor would type in it."""
 
 import shutil
 import subprocess
@@ -6,17 +6,17 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What nobody copies: caches, what was built, and recordings of outputs.
+#: Not copied: caches, builds, and recordings of outputs.
 _LEFT = shutil.ignore_patterns(".*", "__pycache__", "recordings", "_build", "dist", "wheelhouse")
 
 
 def copy_of_clone(folder: Path) -> Path:
-    """Return the copy, whose parts stand as in the clone; it has no recordings."""
+    """Return the copy, with its parts in the same places as in the clone; it has no recordings."""
     return Path(shutil.copytree(ROOT, folder / "clone", ignore=_LEFT))
 
 
 def typed(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Return what ``python -m WORDS…`` came to in the copy, with the copy's own Railyard and nobody's settings."""
+    """Return the result of ``python -m WORDS…`` in the copy, with the copy's own Railyard and no user's settings."""
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": str(clone), "HOME": str(clone)}
     return subprocess.run(
         [sys.executable, "-m", *words],

@@ -1,7 +1,7 @@
-"""A Spack to test against: keeps a log of its calls, makes small outputs like the real one's, and fails as it is told.
+"""A fake Spack: logs its calls, prints small outputs like the real one's, and fails as a test demands.
 
-Called as ``fake_spack.py FOLDER WORDS…``; FOLDER holds ``behaviour.json`` (spack_site.py writes it); ``calls`` gets a
-line a call. What it installs are scripts, and beside each the text that the fake ``ldd`` prints of it.
+Called as ``fake_spack.py FOLDER WORDS…``; FOLDER has ``behaviour.json`` (spack_site.py writes it); ``calls`` gets one
+line per call. It installs scripts, and beside each script the text that the fake ``ldd`` prints about it.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ PACKAGES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     ),
 }
 NOTED = ("SPACK_ENV", "SPACK_DISABLE_LOCAL_CONFIG", "RAILYARD_SPACK_WITH")
-#: What a stack's benchmarks are linked to; verbs has no MPI, and its environment's library provides none.
+#: What a stack's benchmarks are linked to; verbs has no MPI, and the library of its environment provides none.
 SONAMES = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12", "rdma-core": "libibverbs.so.1"}
 
 
@@ -58,8 +58,9 @@ def main(folder: Path, words: list[str]) -> int:
         Path("configure.dropped").touch()
     while command in told.get("held", []) and not (folder / "go").exists():
         time.sleep(0.02)
-    if command in told.get("fail", {}):
-        sys.stderr.write(told["fail"][command])
+    failing = told.get("fail", {}) | told.get("fail_for", {}).get(place.name, {})
+    if command in failing:
+        sys.stderr.write(failing[command])
         return 1
     done = {"concretize": concretize, "install": install, "find": find, "external": external, "mirror": mirror}
     if command in done:
@@ -139,7 +140,7 @@ def install(told: dict[str, Any], place: Path, words: list[str]) -> None:
         found = specs[root["hash"]]
         prefix = prefix_of(place, found)
         if prefix.is_dir() and "--overwrite" not in words:
-            continue  # as the real one: what its database has is installed, whatever became of the files
+            continue  # like the real one: what its database has counts as installed, even if the files are gone
         shutil.rmtree(prefix, ignore_errors=True)
         mpi = next(specs[each["hash"]] for each in found["dependencies"] if "link" in each["parameters"]["deptypes"])
         soname = SONAMES[told.get("linked", mpi["name"])]

@@ -1,7 +1,7 @@
-"""One builder of a judged run: what it was to do, what it left, and what was made of that.
+"""One builder of a judged run: what the run should do, what it left, and how it was judged.
 
-A test says what is its own; the rest is a run over the first rails of ``hsn`` of the virtual cluster with MPICH, a rank
-a node. ``Case``, ``Evidence`` and ``plan_launch`` are called here, and nowhere else in the tests.
+A test sets what it needs. The rest is a run over the first rails of ``hsn`` of the virtual cluster with MPICH, one rank
+per node. Only this module of the tests calls ``Case``, ``Evidence`` and ``plan_launch``.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,12 +19,12 @@ TAG = "1a2b3c4d-17"
 TODAY = date(2026, 11, 21)
 #: MB that one device sent and received during a run, by device.
 Moved = Mapping[str, tuple[float, float]]
-#: What a device has that a run does not use.
+#: The bytes of a device that a run does not use.
 IDLE = (0.1, 0.1)
 SIZES = tuple(4**n for n in range(12))
 SPLIT_FROM = 1 << 20
 ONE_RAIL_MB_S = {"hsn": 47.8, "eth": 23.9, "loopback": 9000.0}
-#: Of a benchmark: words of its heading, ranks, repetitions, window, and whether both nodes send.
+#: For a benchmark: words of its heading, ranks, repetitions, window, and whether both nodes send.
 SHAPES: Mapping[str, tuple[str, int, int, int, bool]] = {
     "imb/PingPong": ("t[usec] Mbytes/sec", 2, 16, 1, True),
     "imb/Uniband": ("Mbytes/sec Msg/sec", 2, 1, 16, False),
@@ -36,9 +36,9 @@ SHAPES: Mapping[str, tuple[str, int, int, int, bool]] = {
 def launch_of(
     site: Site, stack: str, devices: tuple[str, ...], *, fabric: str = "hsn", nodes: tuple[str, ...] = (), **words: Any
 ) -> Launch:
-    """Return how a run over these devices is launched; ``words`` go to ``Ranks``, but for ``as_root``.
+    """Return how a run over these devices is launched; ``words`` go to ``Ranks``, except ``as_root``.
 
-    A rank a node where ``words`` say nothing of ``ranks`` and ``ranks_per_node``.
+    There is one rank per node unless ``words`` have ``ranks`` or ``ranks_per_node``.
     """
     as_root, a_node = words.pop("as_root", False), words.pop("ranks_per_node", 1)
     ranks = Ranks(words.pop("ranks", len(nodes) * a_node), a_node, **words)
@@ -57,7 +57,7 @@ def case_of(
 ) -> Case:
     """Return a case over the first rails of a fabric; ``launch`` goes to ``launch_of``, ``meant`` to the case.
 
-    All nodes of the site are used where ``launch`` names none.
+    All nodes of the site are used if ``launch`` names none.
     """
     words: dict[str, Any] = {"nodes": site.system.nodes.names, **(launch or {})}
     devices = tuple(device_name(rail) for rail in site.system.fabrics[fabric].rails[:rails])
@@ -78,9 +78,9 @@ def judged(
     moved: Mapping[str, Moved] | None = None,
     **left: Any,
 ) -> Assessment:
-    """Return what a run that printed this came to; ``left`` goes to the evidence.
+    """Return the verdict of a run that printed this; ``left`` goes to the evidence.
 
-    ``moved`` is by node; a device that is not named was idle.
+    ``moved`` is per node; a device that is not named was idle.
     """
     given: dict[str, Any] = {"exit_code": 0, "tag": TAG, "counters": counters_files(case.launch, moved or {}), **left}
     return assess(case, Evidence(output, **given), parse, TODAY)
@@ -93,7 +93,7 @@ def counters_files(launch: Launch, moved: Mapping[str, Moved]) -> tuple[str, ...
 
 
 def imb_output(benchmark: str, rate_mb_s: Mapping[int, float], repetitions: int) -> str:
-    """Return what IMB 2021.11 prints where messages of each size go at this rate (of an allreduce: its bytes)."""
+    """Return what IMB 2021.11 prints if messages of each size go at this rate (for an allreduce: its bytes)."""
     heading, ranks, *_ = SHAPES[benchmark]
     lines = [
         "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part",
@@ -125,7 +125,7 @@ def counters_file(
 ) -> str:
     """Return what the counter reader writes on one node; ``end`` replaces its last line.
 
-    ``used_cs``: the time of processors that the first rank took, in hundredths of a second; None: not known.
+    ``used_cs``: the processor time of the first rank, in hundredths of a second; None: unknown.
     """
     lines = [f"railyard-counters 1 {tag}", f"node {node}", "first-by MPI_LOCALRANKID"]
     lines += [f"{'meant' if device in meant else 'watched'} {device}" for device in moved]
@@ -141,13 +141,13 @@ def counters_file(
 
 
 def healthy_rates(fabric: str, rails: int) -> dict[int, float]:
-    """Return MB/s by size of stacks that stripe over both rails from 1 MiB, and pay 30 us a message."""
+    """Return MB/s by size for stacks that stripe over both rails from 1 MiB, with 30 us per message."""
     one = ONE_RAIL_MB_S[fabric]
     return {size: size / (30 + size / (one * (rails if size >= SPLIT_FROM else 1))) for size in SIZES}
 
 
 def healthy_bytes(nodes: tuple[str, ...], meant: tuple[str, ...], both_ways: bool) -> Mapping[str, Moved]:
-    """Return MB by node and device: 190 MB of a run, evenly over its rails."""
+    """Return MB by node and device: a run's 190 MB, evenly over its rails."""
     share = 190 / len(meant)
     back = share if both_ways else 2.0
     first, second = (share, back), (back, share)

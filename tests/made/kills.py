@@ -1,4 +1,4 @@
-"""A run of the virtual cluster one of whose processes is killed: which one, when, and what must hold afterwards."""
+"""A run of the virtual cluster with one killed process: which one, when, and what must hold afterwards."""
 
 import os
 import random
@@ -17,9 +17,9 @@ from railyard.provision.testbed.processes import inside, marked
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.promised import read_promised, why_short
 
-#: Whom SIGKILL takes: ReFrame, the front (`railyard run`), a rank of the benchmark, the first process of a node.
+#: Who gets SIGKILL: ReFrame, the front (`railyard run`), a rank of the benchmark, the first process of a node.
 VICTIMS = ("reframe", "front", "rank", "node")
-#: Two tests, so that one may have ended when the other is killed.
+#: Two tests, so one may have ended when the other is killed.
 WORDS = ("run", "--system", "virtual", "-n", "ImbPingPong%rails=1", "-p", "mpich", "-P", "policy=default")
 #: Sentences that name a part of the hardware as sick.
 _BLAMED = re.compile(r"\b(?:slow|sick|unplugged|suspect|lost packets)\b")
@@ -29,7 +29,7 @@ _GONE_WITHIN_S = 60.0
 
 @dataclass(frozen=True)
 class Killed:
-    """What was done, every sentence of what does not hold afterwards, and all that the run's records say."""
+    """What was done, a sentence for each rule that was broken, and all that the run's records say."""
 
     victim: str
     after_s: float
@@ -38,10 +38,10 @@ class Killed:
 
 
 def kill_one(home: Path, number: int, seed: int, patience_s: float, *, at_once: bool = False) -> Killed:
-    """Start a run in a site folder, kill one of its processes at a moment, and look at what it left.
+    """Start a run in a site folder, kill one of its processes at some moment, and check what it left.
 
-    ``number`` and ``seed`` decide whom and when. ``patience_s``: how long a run may take in all. ``at_once``: when the
-    first test runs, which is when the second cannot be sound any more.
+    ``number`` and ``seed`` determine the victim and the moment. ``patience_s``: how long a run may take in total.
+    ``at_once``: kill when the first test runs, so that the second test cannot be sound.
     """
     chance = random.Random(f"{seed} {number}")
     victim, after_s = VICTIMS[number % len(VICTIMS)], 0.0 if at_once else chance.uniform(0.0, 2.0)
@@ -110,7 +110,7 @@ def _kill(pid: int) -> bool:
 
 
 def _left(home: Path) -> Iterator[str]:
-    """Yield what still runs of the site folder."""
+    """Yield the processes of the site folder that still run."""
     deadline, left = time.monotonic() + _GONE_WITHIN_S, [""]
     while left and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -124,7 +124,7 @@ def _left(home: Path) -> Iterator[str]:
 
 
 def _lost(home: Path, printed: str, code: int | None) -> Iterator[str]:
-    """Yield what the newest run lost, calls otherwise than it was, or blames."""
+    """Yield what the newest run lost, reports wrongly, or blames."""
     folder = max(runs_folder(home).glob("*"), default=None)
     promised = None if folder is None else read_promised(folder)
     if folder is None or promised is None:
@@ -149,7 +149,7 @@ def _lost(home: Path, printed: str, code: int | None) -> Iterator[str]:
 
 
 def _said(home: Path) -> str:
-    """Return the sentences of the newest run's tests that failed, and that of a run that was killed."""
+    """Return the sentences of the newest run's failed tests, and that of a killed run."""
     folder = max(runs_folder(home).glob("*"), default=None)
     if folder is None:
         return ""

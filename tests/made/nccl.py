@@ -1,4 +1,4 @@
-"""A cluster with GPUs, and what nccl-tests and NCCL print on it; all of it made up."""
+"""A cluster with GPUs, and what nccl-tests and NCCL print on it; all of it is synthetic."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,7 +47,7 @@ SIZES = (1 << 28, 1 << 29, 1 << 30)
 
 
 def gpu_site(folder: Path, more: str = REPORT_ONLY, system: str = SYSTEM) -> Site:
-    """Return the site; ``more`` is what its file says besides."""
+    """Return the site; ``more`` is added to its file."""
     (folder / "systems").mkdir(exist_ok=True)
     (folder / "references").mkdir(exist_ok=True)
     (folder / "systems" / "gpus.yaml").write_text(system + more, encoding="utf-8")
@@ -66,7 +66,7 @@ def output(
 ) -> str:
     """Return what nccl-tests 2.17 prints: size in bytes -> busbw in MB/s; ``log`` is NCCL's, before the table.
 
-    ``groups``: ranks are dealt to them by their number (NCCL_TESTS_SPLIT).
+    ``groups``: ranks are dealt to them by number (NCCL_TESTS_SPLIT).
     """
     hosts = [node for node in nodes for _ in range(gpus)]
     ranks = len(hosts) // groups

@@ -1,11 +1,11 @@
-"""Made outputs of nccl-tests 2.17, of the shape that its programs print: each figure agrees with the others."""
+"""Synthetic outputs of nccl-tests 2.17 in the form of its programs: each figure agrees with the others."""
 
 from collections.abc import Mapping, Sequence
 
 from railyard.benchmarks.gpu.collectives import collective
 
 GIB = 1 << 30
-#: Published of 12 nodes of eight H100 and eight NDR cards (references/classes/h100-8xndr400.yaml), GB/s.
+#: Published for 12 nodes with eight H100 and eight NDR cards (references/classes/h100-8xndr400.yaml), GB/s.
 CLASS_CURVE = {512 << 20: 356.01, GIB: 365.9, 2 * GIB: 380.73, 4 * GIB: 383.23, 8 * GIB: 386.56}
 _HEAD = """#                                                              out-of-place                       in-place
 #       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
@@ -14,7 +14,7 @@ _HEAD = """#                                                              out-of
 
 
 def ranks_of(hosts: Sequence[str], gpus: int, gpu: str = "NVIDIA H100 80GB HBM3", pid: int = 4000) -> str:
-    """Return the list of ranks: so many GPUs of each host, host after host."""
+    """Return the list of ranks: this many GPUs of each host, host after host."""
     lines = [
         f"#  Rank {rank:2d} Group  0 Pid {pid + rank:6d} on {host:>10s} device {device:2d} "
         f"[0000:{device + 16:02x}:00] {gpu}"
@@ -24,7 +24,7 @@ def ranks_of(hosts: Sequence[str], gpus: int, gpu: str = "NVIDIA H100 80GB HBM3"
 
 
 def rows_of(name: str, ranks: int, curve: Mapping[int, float], in_place: Mapping[int, float] | None = None) -> str:
-    """Return the rows of a curve, size in bytes -> busbw in GB/s, and what stands below them."""
+    """Return the rows of a curve, size in bytes -> busbw in GB/s, and the lines below them."""
     of = collective(name)
     redop = "sum" if "reduce" in name or name == "sendrecv" else "none"
     root = "0" if name in ("broadcast", "reduce", "gather", "scatter") else "-1"
@@ -32,7 +32,7 @@ def rows_of(name: str, ranks: int, curve: Mapping[int, float], in_place: Mapping
     for size, wanted in curve.items():
         text += f"{size:>12d}{size // 4:>14d}     float{redop:>8s}{root:>8s}"
         for busbw in (wanted, (in_place or curve).get(size, wanted)):
-            # of one rank busbw is 0, whatever it took
+            # with one rank busbw is always 0
             algbw = busbw / of.factor(ranks) if ranks > 1 else 1000.0
             printed.append(round(busbw, 2))
             text += f"  {size / algbw / 1000:.4f}  {algbw:.2f}  {busbw:.2f}       0"
@@ -50,7 +50,7 @@ def output(
     in_place: Mapping[int, float] | None = None,
     pid: int = 4000,
 ) -> str:
-    """Return a whole output of a program on so many hosts."""
+    """Return a whole output of a program on this many hosts."""
     sizes = list(curve)
     return (
         "# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807\n"
@@ -63,7 +63,7 @@ def output(
 
 
 def curve(peak: float, first: int = 64 << 20, last: int = 16 * GIB) -> dict[int, float]:
-    """Return a curve that nears its peak: a start of 100 us in each message of a node's rate."""
+    """Return a curve that approaches its peak: each message takes a start of 100 us and then has a node's rate."""
     found, size = {}, first
     while size <= last:
         found[size] = round(peak * size / (size + 5_000_000), 2)

@@ -1,7 +1,7 @@
 """Logs of nccl-tests between two nodes at a time, made for a cluster with planted faults.
 
-A node has eight GPUs, each with a NIC on a rail of its own. A job with the same GPUs of both nodes sends over the same
-rail (PXN), any other from each GPU to each. What a job gives is what the slowest of its paths gives, with some noise.
+A node has eight GPUs, each with a NIC on its own rail. A job with the same GPUs of both nodes sends over the same rail
+(PXN); any other job sends from each GPU to each. A job has the rate of its slowest path, with some noise.
 """
 
 import itertools
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 End = tuple[str, int]
-#: What a path gives of the healthy rate; None: no result.
+#: A path's share of the healthy rate; None: no result.
 Rate = Callable[[End, End], float | None]
 
 BUSES = ("1b", "43", "52", "61", "9d", "c3", "d1", "df")
@@ -29,12 +29,12 @@ class Made:
 
 
 def healthy(_a: End, _b: End) -> float | None:
-    """Return what every path of a healthy cluster gives."""
+    """Return the shares of all paths of a healthy cluster."""
     return 1.0
 
 
 def slow(share: float | None, *ends: End, good_together: bool = False) -> Rate:
-    """Return a cluster in which these GPUs are slow with all others, and with one another unless ``good_together``."""
+    """Return a cluster in which these GPUs are slow with all others, and with each other unless ``good_together``."""
 
     def rate(a: End, b: End) -> float | None:
         inside = [end in ends for end in (a, b)]
@@ -50,12 +50,12 @@ def node(name: str) -> tuple[End, ...]:
 
 
 def names(count: int) -> tuple[str, ...]:
-    """Return the names of so many nodes."""
+    """Return the names of this many nodes."""
     return tuple(f"n{number:02}" for number in range(1, count + 1))
 
 
 def logs(nodes: Sequence[str], rate: Rate, gpus: Sequence[int] = (8, 4, 1), seed: int = 1) -> Iterator[Made]:
-    """Give the log of every pair with each number of GPUs; jobs with fewer than eight have now these, now those."""
+    """Yield the log of every pair with each number of GPUs; jobs with fewer than eight GPUs use different ones."""
     noise = random.Random(seed)
     for count in gpus:
         for turn, (a, b) in enumerate(itertools.combinations(nodes, 2)):
@@ -90,7 +90,7 @@ def text(
     *,
     wrong: int = 0,
 ) -> str:
-    """Return a log of alltoall_perf; without a rate it ends as NCCL ends when the other process is gone."""
+    """Return a log of alltoall_perf; without a rate it ends like NCCL when the other process is gone."""
     ranks = [*((a, gpu) for gpu in first), *((b, gpu) for gpu in second)]
     count = len(ranks)
     lines = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CLONE = Path(__file__).parents[2]
-#: What people read: the pages at the root, of docs/ and of the measurements.
+#: The pages for people: those at the root, in docs/ and of the measurements.
 PAGES = (
     CLONE / "README.md",
     CLONE / "CONTRIBUTING.md",
@@ -31,14 +31,14 @@ class Shown:
     output: tuple[str, ...]
 
     def unsaid(self, text: str) -> list[str]:
-        """Return the lines that ``text`` has not, in the page's order; three dots stand for any text or lines."""
+        """Return the lines that ``text`` lacks, in the page's order; three dots match any text or lines."""
         said = iter(text.splitlines())
         return [line for line in self.output if line.strip(" …") and not _found(line, said)]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The words of a call of railyard, without the program; ``inline`` in a line of prose, else in a block."""
+    """The words of a call of railyard without the program; ``inline``: it is in a line of prose, else in a block."""
 
     page: str
     words: tuple[str, ...]
@@ -56,7 +56,7 @@ def name_of(page: Path) -> str:
 
 
 def shown() -> Iterator[Shown]:
-    """Yield every command that a page shows behind a "$ "."""
+    """Yield every command that a page shows after a "$ "."""
     for page in PAGES:
         for fence in _FENCE.finditer(page.read_text(encoding="utf-8")):
             yield from _of_fence(name_of(page), fence["text"])
@@ -76,7 +76,7 @@ def _of_fence(page: str, text: str) -> Iterator[Shown]:
 
 
 def calls() -> Iterator[Call]:
-    """Yield every call of railyard in the blocks of a page and between its backticks; what a block prints is none."""
+    """Yield every call of railyard in a page's blocks and backticks, but not in the output shown in a block."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for fence in _FENCE.finditer(text):

@@ -1,4 +1,4 @@
-"""Faults planted in a simulated network, and what a search makes of them: found, missed, or somebody else blamed."""
+"""Faults planted in a simulated network, and the result of a search: found, missed, or somebody else blamed."""
 
 import random
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from railyard.verdict.blame.search.rounds import Cost, cost
 from railyard.verdict.blame.search.search import search
 from tests.made.simulated import Faults, Simulated, Tree
 
-#: What a suspect is known by: its kind and its nodes.
+#: What identifies a suspect: its kind and its nodes.
 Blame = tuple[Kind, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """What is planted in a draw: shares of the healthy rate, of up-links left, and of a cable's rate."""
+    """The planted faults of a draw: shares of the healthy rate, of remaining up-links, and of a cable's rate."""
 
     name: str
     nodes: tuple[float, ...] = ()
@@ -23,7 +23,7 @@ class Plant:
     cables: tuple[float, ...] = ()
 
 
-#: What draws take in turn.
+#: Draws take these in turn.
 PLANTS = (
     Plant("nothing"),
     *(Plant(f"a node at {100 * share:.0f} %", nodes=(share,)) for share in (0.9, 0.75, 0.5, 0.1)),
@@ -45,7 +45,7 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A search over planted faults: who was missed, who was blamed without a fault, and what the search cost."""
+    """A search over planted faults: what was missed, what was blamed without a fault, and what the search cost."""
 
     verdict: Verdict
     missed: frozenset[Blame]
@@ -55,7 +55,7 @@ class Outcome:
 
 
 def plant(what: Plant, tree: Tree, seed: int) -> Planted:
-    """Return faults at places drawn by ``seed``, no two of which touch; of two pairs the second is within a leaf.
+    """Return faults at places drawn by ``seed`` that do not touch each other; a second pair is within a leaf.
 
     Raises ValueError for fewer than eight leaves.
     """
@@ -73,7 +73,7 @@ def plant(what: Plant, tree: Tree, seed: int) -> Planted:
 
 
 def play(tree: Tree, planted: Planted, seed: int, settings: Settings = _USUAL) -> Outcome:
-    """Return what a search with known sides makes of a simulated network; 16 MiB a pair each way, 2 ms a round."""
+    """Return the result of a search with known sides on a simulated network; 16 MiB per pair each way, 2 ms a round."""
     network = Simulated(tree, planted.faults, seed)
     asking = search(tree.layout(), settings)
     costs: list[Cost] = []

@@ -1,4 +1,4 @@
-"""A made record of a healthy test on the virtual cluster, for what a test does not make its own."""
+"""A synthetic record of a healthy test on the virtual cluster, for everything that a test does not set."""
 
 from dataclasses import replace
 from typing import Any

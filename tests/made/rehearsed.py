@@ -1,4 +1,4 @@
-"""A made-up site to rehearse: two NDR rails a node, 2 x 56 cores, under Slurm. No such cluster was ever seen."""
+"""A synthetic site to rehearse: two NDR rails per node, 2 x 56 cores, under Slurm. No such cluster was ever seen."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ stacks:
 
 
 def site(folder: Path, *changes: tuple[str, str]) -> System:
-    """Return the system, of a file in this folder; each change replaces a part of the text."""
+    """Return the system from a file in this folder; each change replaces a part of the text."""
     text = TEXT
     for old, new in changes:
         assert old in text, old

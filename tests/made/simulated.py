@@ -1,13 +1,13 @@
-"""A made fat tree with made noise and planted faults, that measures the steps of a search: nothing here is a network.
+"""A simulated fat tree with noise and planted faults that measures the steps of a search: there is no network.
 
-Two levels: leaves of ``leaf`` nodes, as many spines as a leaf has nodes over ``blocking``. Static routes, one up-link
-from a leaf to each spine. Flows of one round that share a link share its rate evenly, and a pair gets the least of its
-links; both directions run one after the other and the slower counts.
+It has two levels: leaves of ``leaf`` nodes, and as many spines as a leaf has nodes, divided by ``blocking``. Routes are
+static, with one up-link from a leaf to each spine. Flows of one round that share a link share its rate evenly, and a
+pair gets the least of its links. Both directions run one after the other, and the slower one counts.
 
-The noise of a value, by which it is *below* or about what the links give: a lognormal body (``body``, relative standard
-deviation), each node's own rate (``node``, drawn once), in a share ``hiccups`` of all values a heavy tail (the time
-grows by ``tail`` times a Pareto variate of index 1.5, whose variance is infinite), and in each step one node in a
-hundred that is disturbed through a twentieth of the rounds (0.3 to 0.8 of its rate).
+Noise puts a value *below* or about what the links give. It has four parts: a lognormal body (``body``, relative
+standard deviation); each node's own rate (``node``, drawn once); a heavy tail in a share ``hiccups`` of all values (the
+time grows by ``tail`` times a Pareto variate of index 1.5, whose variance is infinite); and in each step one node in a
+hundred that is disturbed during a twentieth of the rounds (0.3 to 0.8 of its rate).
 """
 
 from collections.abc import Mapping
@@ -60,9 +60,9 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What is planted: shares of the healthy rate by node and pair, of up-links left by leaf, of a cable's rate.
+    """The planted faults: shares of the healthy rate by node and pair, of up-links left by leaf, of a cable's rate.
 
-    A cable is that of a leaf to a spine, both ways.
+    A cable goes from a leaf to a spine and has both directions.
     """
 
     nodes: Mapping[int, float] = field(default_factory=dict)

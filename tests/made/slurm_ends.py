@@ -1,4 +1,4 @@
-"""A node of the virtual cluster's Slurm that dies, and its controller started again."""
+"""Lets a node of the virtual cluster's Slurm die, and restarts its controller."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ STARTED_WITHIN_S = 20.0
 
 
 def kill_node(bed: Testbed, node: str) -> int:
-    """Kill every process of one node but the one that holds its namespaces, as a node that dies does; return how many.
+    """Kill every process of one node except the one that holds its namespaces, as if it died; return how many.
 
     slurmctld notices after SlurmdTimeout. ``slurm.start`` brings all of Slurm up again.
     """
@@ -29,11 +29,11 @@ def kill_node(bed: Testbed, node: str) -> int:
 
 
 def restart_controller(bed: Testbed) -> None:
-    """End slurmctld and start it again, as an administrator's restart does: jobs go on, it reads its saved state."""
+    """End slurmctld and start it again, like an administrator: jobs go on, and it reads its saved state."""
     state = bed.state()
     ended = [found for found, name in daemons(state).items() if name in CONTROLLER]
     for found in ended:
-        # Not SIGKILL: it saves its state every few seconds, and as it ends.
+        # Not SIGKILL: it saves its state every few seconds and when it ends.
         os.kill(found.pid, signal.SIGTERM)
     wait_until_gone(ended, GONE_WITHIN_S)
     folder = bed.folder / FOLDER

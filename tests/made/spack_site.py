@@ -1,7 +1,8 @@
-"""A small site whose stacks a fake Spack builds: system, overlay, environments and references, all made."""
+"""A small synthetic site whose stacks a fake Spack builds: system, overlay, environments and references."""
 
 import json
 import os
+import re
 import stat
 import sys
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ spack:
 
 @dataclass(frozen=True)
 class MadeSite:
-    """The site's folder, and the fake's own: its programs in ``bin``, its behaviour, the log of its calls."""
+    """The site's folder, and the fake's folder: its programs in ``bin``, its behaviour, the log of its calls."""
 
     home: Path
     fake: Path
@@ -102,16 +103,16 @@ class MadeSite:
         return self.fake / "bin"
 
     def behave(self, **told: Any) -> None:
-        """Tell the fake how to be: version, packages, mpi, linked, leave_out, fail, held, externals …"""
+        """Set the fake's behaviour: version, packages, mpi, linked, leave_out, fail, fail_for, held, externals …"""
         (self.fake / "behaviour.json").write_text(json.dumps(told), encoding="utf-8")
 
     def let_go(self) -> None:
-        """Let the commands go on that ``behave(held=…)`` holds."""
+        """Let the commands go on that ``behave(held=…)`` stopped."""
         (self.fake / "go").touch()
 
     @property
     def calls(self) -> list[dict[str, Any]]:
-        """Each call of the fake, in order: its words, and those variables of it that decide something."""
+        """Each call of the fake, in order: its words, and the variables that matter."""
         file = self.fake / "calls"
         return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
 
@@ -134,13 +135,13 @@ class MadeSite:
         return path
 
     def edit(self, file: str, old: str, new: str) -> None:
-        """Replace a text that must stand in one of the site's files."""
+        """Replace a text that must be in one of the site's files."""
         text = (self.home / file).read_text(encoding="utf-8")
         assert old in text, f"{file} has no {old!r}"
         self.write(file, text.replace(old, new))
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Return the variables of a process that finds the fake, and this site."""
+        """Return variables with which a process finds the fake and this site."""
         kept = {name: text for name, text in os.environ.items() if not name.startswith(("RFM_", "RAILYARD_"))}
         return {**kept, "PATH": f"{self.bin}:{kept['PATH']}", "RAILYARD_HOME": str(self.home), **more}
 
@@ -164,8 +165,13 @@ def make(folder: Path) -> MadeSite:
     return site
 
 
+def timeless(lines: list[str]) -> list[str]:
+    """Return the lines of a build as if each had taken no time."""
+    return [re.sub(r"(built in|after|is in \S+) (\(?)\d+ s", r"\1 \g<2>0 s", line) for line in lines]
+
+
 def program(path: Path, body: str) -> Path:
-    """Write a shell script that can be run."""
+    """Write an executable shell script."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)

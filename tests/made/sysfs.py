@@ -1,7 +1,7 @@
-"""Made-up trees of /sys/class/infiniband, /sys/class/net and /sys/class/cxi, and the counter reader run on them.
+"""Synthetic trees of /sys/class/infiniband, /sys/class/net and /sys/class/cxi, and the counter reader run on them.
 
-Nothing here was recorded: the files have the names and the forms that the kernel gives them (the sources stand in
-``railyard/hardware/counters.py``), and values that a test chooses.
+Nothing here was recorded: the files have the kernel's names and forms (``railyard/hardware/counters.py`` has the
+sources), and values that a test chooses.
 """
 
 import subprocess
@@ -14,12 +14,12 @@ from tests.waiting import PATIENCE_S
 
 TAG = "run1"
 NODE = "vn1"
-"""The name of a node that is given none."""
+"""The name of a node without a given name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """One node's made sysfs below ``root``; its clock is this machine's, since the reader waits by it."""
+    """One node's synthetic sysfs below ``root``; it uses this machine's clock, since the reader waits by it."""
 
     root: Path
     node: str = NODE
@@ -35,7 +35,7 @@ class Tree:
         return cls(root, node)
 
     def interface(self, name: str, card: str | None = None, *, mtu: int = 1500, dev_port: int = 0) -> Path:
-        """Add a network interface, on a card's slot where ``card`` says so; return its folder."""
+        """Add a network interface, in a card's slot if ``card`` says so; return its folder."""
         folder = self.root / "sys/class/net" / name
         write(folder / "statistics", {"tx_bytes": 100, "rx_bytes": 200, "rx_errors": 0, "rx_dropped": 0})
         write(folder, {"carrier": 1, "mtu": mtu, "dev_port": dev_port})
@@ -77,7 +77,7 @@ class Tree:
         return folder
 
     def slingshot(self, card: str, interface: str, telemetry: Mapping[str, int]) -> Path:
-        """Add a Slingshot card with its interface; its values have a time behind them. Return the telemetry."""
+        """Add a Slingshot card with its interface; its values are followed by a time. Return the telemetry."""
         self.interface(interface, card)
         folder = self.root / "sys/class/cxi" / card
         folder.mkdir(parents=True)
@@ -100,7 +100,7 @@ class Tree:
         drivers: Mapping[str, str] | None = None,
         shell: str = "sh",
     ) -> NodeCounters:
-        """Run the reader around a command that makes these changes; return what it read, by these rows."""
+        """Run the reader around a command that makes these changes; return what it read for these rows."""
         command = ["true"] if not changes else ["sh", "-c", "\n".join(f"echo '{v}' >'{p}'" for p, v in changes.items())]
         ran = subprocess.run(
             [*shell.split(), str(self.root / "reader.sh"), str(self.root / "out"), TAG, meant, watched, "--", *command],
@@ -125,7 +125,7 @@ class Tree:
 
 
 def write(folder: Path, values: Mapping[str, int | str]) -> Path:
-    """Write a file a value, as the kernel shows them; return the folder."""
+    """Write one file per value, in the kernel's form; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in values.items():
         (folder / name).write_text(f"{value}\n")

@@ -1,4 +1,4 @@
-"""Made-up system files that the tests of more than one folder write: no such cluster was ever seen."""
+"""Synthetic system files that tests of several folders write: no such cluster was ever seen."""
 
 _EDR_HEAD = """\
 system: made
@@ -32,7 +32,7 @@ stacks:
 EDR = _EDR_HEAD + _OPENMPI
 """The fabric of ``tests/e2e/fabric.net`` (``made``): vn1 to vn4, two EDR rails each."""
 EDR_AND_ROCE = _EDR_HEAD + _ROCE + _OPENMPI
-"""The same, whose cards may also be Ethernet."""
+"""The same, but its cards may also be Ethernet."""
 
 _NAMED, _NETPIPE = "names: [e1, e2]", "openmpi: {prefix: /opt/ompi, benchmarks: {netpipe: /opt/ompi/bin/NPmpi}}"
 ETH = f"""\
@@ -53,7 +53,7 @@ stacks:
 """
 """Two nodes by name, two rails of 10 Gbit/s (``eth``)."""
 ETH_ANYWHERE = ETH.replace(_NAMED, "count: 4").replace(_NETPIPE, "tcp: {prefix: /usr, benchmarks: {iperf3: /bin/sh}}")
-"""The same with nodes that the scheduler would choose, and a stack that is there wherever a test runs."""
+"""The same with nodes that the scheduler would choose, and a stack that is there on every test machine."""
 HDR = """\
 system: hdr
 description: Two rails of HDR, Slurm
@@ -88,7 +88,7 @@ fabrics:
       - {device: mlx5_0, port: 1, counters: mlx5}
       - {device: mlx5_1, port: 1, counters: mlx5}
 """
-"""The fabrics of a system: one of two EDR rails, to which others may be added."""
+"""The fabrics of a system: one with two EDR rails; others may be added."""
 
 GPUS = """\
 system: made
@@ -123,4 +123,4 @@ stacks:
   mpich: {modules: [mpich], benchmarks: {osu: /opt/osu}}
   verbs: {prefix: /usr, benchmarks: {perftest: /usr/bin}, device_buffers: cuda}
 """
-"""Four nodes with GPUs; of two MPI libraries one takes messages from their memory."""
+"""Four nodes with GPUs; one of two MPI libraries can send messages from GPU memory."""

@@ -1,4 +1,4 @@
-"""Where the texts stand that the parsers are tested on."""
+"""Where the texts are on which the parsers are tested."""
 
 import os
 from collections.abc import Callable
@@ -22,5 +22,5 @@ def corpus() -> Path:
 
 @pytest.fixture(scope="session")
 def recording() -> Callable[[str], str]:
-    """Return a function that gives the text of one recording of our own runs."""
+    """Return a function that returns the text of one recording of our own runs."""
     return lambda name: (RECORDINGS / name).read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-"""What must hold of anything that a parser reads: each function returns a sentence where it does not, else None.
+"""Rules for anything that a parser reads: each function returns a sentence if its rule is broken, else None.
 
-The tests ask it of the samples, benchmarks/fuzz.py of a million texts made from them.
+The tests apply them to the samples, benchmarks/fuzz.py to a million texts made from these.
 """
 
 import json
@@ -15,11 +15,11 @@ from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Parsed, Remark, Table
 
-#: Signs by which alone a table of the tool is complete (PARSED.md): one of them stands after its heading. Of the other
-#: tools the text cannot tell an output that ends early from one that was asked for less.
+#: Signs without which a table of the tool is not complete (PARSED.md): one of them must follow its heading. For the
+#: other tools the text cannot show whether an output ends early or was asked for less.
 CLOSING = {
     "hpl": re.compile(r"^End of Tests\.|tests completed and passed\b", re.MULTILINE),
-    # a rule; of --out_json the brace that ends the results
+    # a rule; in --out_json the brace that ends the results
     "perftest": re.compile(r"^\s*-{20,}\s*$|\bresults\"?\s*:\s*\{[^{}]*\}", re.MULTILINE),
     "nccl": re.compile(r"Avg bus bandwidth\s*: [0-9]|\"average_bus_bandwidi?th\":"),
     "nvbandwidth": re.compile(r"^SUM |\"testcases\"", re.MULTILINE),
@@ -72,7 +72,7 @@ def _flat(form: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
 
 
 def judged(parsed: Parsed) -> list[Any]:
-    """Return all that a verdict rests on, without the lines: noise between rows must not change it."""
+    """Return all that a verdict depends on, without line numbers: noise between rows must not change it."""
     tables = [
         (table.tool, table.benchmark, table.version, table.columns, table.units, table.rows, table.complete)
         for table in parsed.tables
@@ -81,7 +81,7 @@ def judged(parsed: Parsed) -> list[Any]:
 
 
 def ill_formed(parsed: Parsed, text: str) -> str | None:
-    """Say what of a result has no proper form: a table without rows, a NaN, a line outside the text, an empty note."""
+    """Return what is ill-formed in a result: a table without rows, a NaN, a line outside the text, an empty note."""
     last = text.count("\n") + 1
     for table in parsed.tables:
         wrong = _ill_formed_table(table, last)
@@ -97,7 +97,7 @@ def ill_formed(parsed: Parsed, text: str) -> str | None:
 
 
 def _ill_formed_port(port: PortState, last: int) -> str | None:
-    """Say what of a port is wrong; its values are those that JSON can hold."""
+    """Return what is wrong in a port; JSON must be able to hold its values."""
     if not 0 < port.line <= last:
         return f"a port of line {port.line}: the text has {last} lines"
     inner = (port.counters, port.thresholds, port.extra, port.peer._asdict() if port.peer else {})
@@ -107,7 +107,7 @@ def _ill_formed_port(port: PortState, last: int) -> str | None:
 
 
 def _ill_formed_table(table: Table, last: int) -> str | None:
-    """Say what of a table is wrong; its values are those that JSON can hold, which is quicker asked than tried."""
+    """Return what is wrong in a table; JSON must be able to hold its values (checking types is faster than trying)."""
     if not table.rows:
         return "no row"
     if not 1 <= table.line <= last:
@@ -135,18 +135,18 @@ def _is_finite(value: object) -> bool:
 
 
 def invented(part: Parsed, known: Mapping[tuple[Any, ...], Any]) -> str | None:
-    """Say which value the reading of a cut text has and that of the whole, whose values these are, lacks."""
+    """Return which value the reading of a cut text has but that of the whole text (with these values) lacks."""
     for key, value in values(part).items():
-        # what a tool calls degraded follows from values that a cut may leave out
+        # whether a link is degraded follows from values that a cut may remove
         if known.get(key, "nothing") != value and "degraded" not in key:
             return f"{key}: {value}, in the whole {known.get(key, 'nothing')}"
     return None
 
 
 def wrongly_complete(part: Parsed, whole: Parsed, text: str) -> str | None:
-    """Say which table of a cut text is called complete where the text shows that rows are missing.
+    """Return which table of a cut text is called complete although the text shows that rows are missing.
 
-    That is: its closing sign has not come (``CLOSING``), or the text ends inside a row that the whole has.
+    Rows are missing if its closing sign has not come (``CLOSING``), or if the text ends inside a row of the whole text.
     """
     rows = {(table.tool, table.line): table for table in whole.tables}
     for table in part.tables:
@@ -155,7 +155,7 @@ def wrongly_complete(part: Parsed, whole: Parsed, text: str) -> str | None:
         below = text.split("\n", table.line - 1)[-1] if table.line > 1 else text
         sign = CLOSING.get(table.tool)
         heading = _HEADING.get(table.tool)
-        if heading and (begun := heading.search(below)):  # what --out_json writes has no heading
+        if heading and (begun := heading.search(below)):  # --out_json writes no heading
             below = below[begun.end() :]
         if sign and not sign.search(below):
             return f"{table.tool} table of line {table.line} is complete without its closing sign"

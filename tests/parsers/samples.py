@@ -1,4 +1,4 @@
-"""The small texts that tests and the fuzzer begin from: those made by hand, and the recordings of our own runs."""
+"""The small texts with which tests and the fuzzer begin: those made by hand, and recordings of our own runs."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ OTHERS = (HERE / "fabric" / "samples", HERE.parent / "recordings", HERE / "fabri
 
 
 def tool_of(name: str) -> str:
-    """Return the tool with whose name a file's name begins: "ibstat" of ibstat-two.txt, not "ib"; "" for none."""
+    """Return the tool whose name begins a file's name: "ibstat" for ibstat-two.txt, not "ib"; "" for none."""
     return max((tool for tool in (*TOOLS, *FABRIC_TOOLS) if name.startswith(tool)), key=len, default="")
 
 
 def samples() -> list[tuple[str, str, str]]:
-    """Return (tool, file's name, text) of every sample, made ones first, each in the order of their names."""
+    """Return (tool, file's name, text) of every sample: synthetic ones first, each group in the order of names."""
     files = [path for folder in (MADE, *OTHERS) for path in sorted(folder.glob("*.*")) if path.suffix != ".tsv"]
     texts = ((path.name, path.read_text(encoding="utf-8")) for path in files)
     return [(tool_of(name), name, text) for name, text in texts]

@@ -1,4 +1,4 @@
-"""The JSON form of what was read holds all of it, and no control code of an output."""
+"""The JSON form has all that was read, and no control code of an output."""
 
 from railyard.parsers.as_json import FORMAT, to_json
 from railyard.parsers.fabric.port import PortState

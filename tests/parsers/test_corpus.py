@@ -1,4 +1,4 @@
-"""Every output of the reference corpus is read as a careful reading expects, by the way that `railyard parse` takes."""
+"""Every output of the reference corpus is read as in EXPECTED.tsv, in the way of `railyard parse`."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ COUNTS = {
     "perftest": (24, 26),
     "wrf": (16, 29),
 }
-#: Files that EXPECTED.tsv leaves out: tables, ports and failures by our own reading; None for what is refused.
+#: Files that EXPECTED.tsv leaves out: tables, ports and failures from our own reading; None for refused files.
 OTHERS: dict[str, tuple[int, int, int] | None] = {
     "gpcnet/hpe_slingshot_8nic_64nodes_network_test.txt": (1, 0, 0),
     "gpcnet/superbench_network_load_error.txt": (0, 0, 3),
@@ -37,7 +37,7 @@ OTHERS: dict[str, tuple[int, int, int] | None] = {
     "ibdiag/gpud_ibstat_47_0_h100_all_active_0.txt": (0, 12, 0),
     "ibdiag/gpud_ibstat_47_0_h100_some_down_0.txt": (0, 12, 0),
     "ibdiag/gpud_ibstatus_39_a100_hdr.txt": (0, 9, 0),
-    "ibdiag/hca_self_test_ofed_qdr.txt": None,  # a self test of the driver: no state of a port
+    "ibdiag/hca_self_test_ofed_qdr.txt": None,  # a self test of the driver: not the state of a port
     "ibdiag/ibnetdiscover_p_edr_mixed.txt": (0, 9, 0),
     "ibdiag/ibportstate_fdr_query.txt": (0, 1, 0),
     "ibdiag/ibstat_cx5_roce100.txt": (0, 1, 0),
@@ -45,7 +45,7 @@ OTHERS: dict[str, tuple[int, int, int] | None] = {
     "ibdiag/ibstat_fdr10_initializing_port2_down.txt": (0, 2, 0),
     "ibdiag/ibstat_fdr_dual_port_active.txt": (0, 2, 0),
     "ibdiag/ibstat_fdr_port1_disabled.txt": (0, 2, 0),
-    "ibdiag/ibswinfo_edr_fan_error.txt": None,  # fans and power supplies of a switch: no state of a port
+    "ibdiag/ibswinfo_edr_fan_error.txt": None,  # fans and power supplies of a switch: not the state of a port
     "ibdiag/ibv_devinfo_cx5_roce100.txt": (0, 1, 0),
     "ibdiag/mlxlink_ndr400_cx7.txt": (0, 1, 0),
     "ibdiag/perfquery_edr_switch_port.txt": (0, 1, 0),
@@ -80,7 +80,7 @@ def reading(path: Path) -> Parsed | RailyardError:
 
 
 def same(found: tuple[Cell, ...], wanted: list[Cell]) -> bool:
-    """Numbers to a relative 1e-9; true, false and null are themselves."""
+    """Numbers are compared to a relative 1e-9; true, false and null exactly."""
     if len(found) != len(wanted):
         return False
     for one, other in zip(found, wanted, strict=True):

@@ -1,4 +1,4 @@
-"""Output of libcxi's cxi_write_bw: rows, what its head says, and what is cut. Texts are of our own making."""
+"""Output of libcxi's cxi_write_bw: rows, what its head says, and what is cut. Texts are synthetic."""
 
 from pathlib import Path
 

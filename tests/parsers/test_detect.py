@@ -1,4 +1,4 @@
-"""Whose output a text is, and what is said of a text that is nobody's or two tools'. Texts are of our own making."""
+"""Which tool printed a text, and what is said about a text of no tool or of two tools. Texts are synthetic."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_hpcc_contains_an_hpl_section_and_is_hpcc() -> None:
             "line 31: found '# OSU MPI Bandwidth Test v5.8', expected the output of one tool: imb begins in line 13, "
             "osu begins in line 31; give each a file of its own",
         ),
-        # a heading whose rows never came is its tool's own failure, and would be lost
+        # a heading without rows is a failure of its tool, and would be lost
         (
             QPERF + OSU.rpartition("1  ")[0],
             "line 3: found '# OSU MPI Bandwidth Test v5.8', expected the output of one tool: qperf begins in line 1, "
@@ -57,14 +57,14 @@ def test_two_tools_in_one_text_are_refused_with_both_and_their_lines(text: str, 
 
 
 def bare(text: str) -> Parsed:
-    """Return what a tool prints whose heading is OSU's, under another name."""
+    """Return what another tool prints with OSU's heading."""
     parsed = osu.parse(text)
     return replace(parsed, tables=tuple(replace(table, tool="ringbench") for table in parsed.tables))
 
 
 @pytest.fixture
 def ringbench(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A parser more, whose tool prints the heading of OSU's bandwidth test."""
+    """Another parser, whose tool prints the heading of OSU's bandwidth test."""
     monkeypatch.setattr(detect, "PARSERS", {**PARSERS, "ringbench": bare})
 
 

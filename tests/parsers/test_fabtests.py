@@ -1,4 +1,4 @@
-"""libfabric's tests, one trap a test. Texts are of our own making."""
+"""libfabric's tests, one trap per test. Texts are synthetic."""
 
 import pytest
 

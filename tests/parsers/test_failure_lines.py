@@ -1,4 +1,4 @@
-"""Every message of the table is known as a failure, wherever it stands, and every stack has its own."""
+"""Every message of the table is known as a failure, anywhere in a line, and every stack has its own messages."""
 
 import re
 
@@ -36,7 +36,7 @@ def test_each_program_has_an_example_of_its_own_pattern(failure: failure_lines.F
 
 def test_every_mpi_stack_has_messages_of_its_own() -> None:
     who = {failure.who for failure in FAILURES}
-    beside = {"hpcx": "openmpi", "mvapich": "mpich"}  # what they are made from prints it
+    beside = {"hpcx": "openmpi", "mvapich": "mpich"}  # the MPI on which they are based prints it
     missing = [name for name, stack in STACKS.items() if stack.is_mpi and beside.get(name, name) not in who]
     assert missing == []
 

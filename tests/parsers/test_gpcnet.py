@@ -1,4 +1,4 @@
-"""GPCNeT's boxes, one trap a test. Texts are of our own making."""
+"""GPCNeT's boxes, one trap per test. Texts are synthetic."""
 
 from pathlib import Path
 
@@ -122,7 +122,7 @@ def test_a_refusal_is_a_failure_and_no_table(nodes: int) -> None:
         (LOAD + ISOLATED.replace("|        Multiple", "...\n|        Multiple"), False),
         (LOAD + ISOLATED + "Segmentation fault\n", True),  # after its last test
         (TEST + box("Isolated Network Tests", LATENCY) + "mpirun: killing job...\n", False),
-        (LOAD + ISOLATED.replace("500.0 |   MiB/s/rank |", "500.0 | [node-1:7"), False),  # overrun by another line
+        (LOAD + ISOLATED.replace("500.0 |   MiB/s/rank |", "500.0 | [node-1:7"), False),  # overwritten by another line
     ],
 )  # fmt: skip
 def test_a_box_is_complete_where_its_last_test_is_the_programs_last(text: str, complete: bool) -> None:
@@ -178,7 +178,7 @@ def test_a_box_without_a_row_says_so() -> None:
 def test_a_banner_alone_is_its_output() -> None:
     parsed = parse(TEST)
     assert (parsed.tables, parsed.failures) == ((), ())
-    assert [remark.text for remark in parsed.remarks] == ["GPCNeT began no test: no box of results"]
+    assert [remark.text for remark in parsed.remarks] == ["GPCNeT started no test: no box of results"]
 
 
 @pytest.mark.parametrize("text", ["| a | 1.0 | 2.0 | usec |\n", "ERROR: out of nodes\n", RULE])

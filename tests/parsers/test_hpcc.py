@@ -1,4 +1,4 @@
-"""HPC Challenge's sections as tables. Every text here is made, with one or two lines of each section."""
+"""HPC Challenge's sections as tables. Every text here is synthetic, with one or two lines of each section."""
 
 import pytest
 
@@ -290,6 +290,6 @@ def test_a_cut_at_any_byte_gives_no_value_that_the_whole_lacks() -> None:
         except ParseError:
             continue
         for one in tables:
-            # HPL's banner stands at the top, its section near the end: a cut may leave only the first
+            # HPL's banner is at the top, its section near the end: a cut may leave only the banner
             assert one.rows == rows[one.benchmark, one.line][: len(one.rows)], f"cut at {cut}"
             assert not one.complete or len(one.rows) == len(rows[one.benchmark, one.line]), f"cut at {cut}"

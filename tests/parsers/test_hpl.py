@@ -1,4 +1,4 @@
-"""HPL's tables, one trap a test. Every text here is made."""
+"""HPL's tables, one trap per test. Every text here is synthetic."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""IMB's outputs, one trap a test. Texts are of our own making unless a recording is named."""
+"""IMB's outputs, one trap per test. Texts are synthetic unless a recording is named."""
 
 from collections.abc import Callable
 
@@ -82,7 +82,7 @@ def test_other_samples_given_up_are_failures_too(words: str) -> None:
     ],
 )
 def test_a_megabyte_is_binary_up_to_version_4(banner: str, factor: float) -> None:
-    # the rows of a table with a known version are not asked
+    # with a known version, the rows of a table do not decide
     (table,) = parse(run("  4194304  10  400.00  10000.00\n", banner=banner)).tables
     assert table.column("bandwidth") == (10000.0 * factor,)
 
@@ -104,7 +104,7 @@ def test_without_a_banner_the_rows_decide_what_a_megabyte_is(rows: str, factor: 
 
 
 def test_where_no_row_tells_what_a_megabyte_is_there_is_no_bandwidth() -> None:
-    # 0.20 and 0.19 are too near. Of an old output that was cut the rows that tell may be those that are missing.
+    # 0.20 and 0.19 are too close. In an old output that was cut, the rows that would tell may be missing.
     parsed = parse(run("  1  10  5.00  0.20\n", banner=""))
     assert (parsed.tables[0].column("bandwidth"), parsed.tables[0].units[-1]) == ((None,), None)
     assert (
@@ -161,7 +161,7 @@ def test_a_last_row_without_newline_counts_only_with_all_its_decimals() -> None:
     assert len(parse(whole).tables[0].rows) == 2
     assert len(parse(whole[:-1]).tables[0].rows) == 1
     rates = run("  4194304  10  400.00  104857", heading="  #bytes #repetitions Mbytes/sec Msg/sec\n", end="")
-    assert parse(rates).tables == ()  # a whole number may go on
+    assert parse(rates).tables == ()  # a whole number may be longer
 
 
 def test_a_row_and_a_heading_that_a_mailer_wrapped_are_one() -> None:
@@ -277,7 +277,7 @@ def test_the_largest_io_portion_is_announced_too() -> None:
 def test_rows_taken_at_once_are_those_taken_one_by_one(groups: str) -> None:
     heading = "  Group" * bool(groups) + "  #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec] Mbytes/sec\n"
     rows = [f"{groups}  {size}  10  {size / 2:.2f}  {size / 2:.2f}  {size / 2:.2f}  2.10\n" for size in range(200)]
-    # the note keeps the same rows from standing together
+    # the note separates the same rows
     together, apart = parse(run("".join(rows), heading)), parse(run("noted\n".join(rows), heading))
     assert together.tables[0].rows == apart.tables[0].rows
     assert len(together.tables[0].rows) == 200

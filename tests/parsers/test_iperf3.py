@@ -1,4 +1,4 @@
-"""iperf3's runs, one trap a test. Texts are of our own making; the corpus' values were read by hand."""
+"""iperf3's runs, one trap per test. Texts are synthetic; the corpus' values were read by hand."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ RUN = BEGIN + FIVE + HEAD + INTERVAL + LINE + END + SENT + RECEIVED + DONE
 
 
 def rows(table: Table) -> Any:
-    """Return the rows, to be compared with approximate ones."""
+    """Return the rows, for approximate comparison."""
     return table.rows
 
 

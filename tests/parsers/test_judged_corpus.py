@@ -1,4 +1,4 @@
-"""Genuine outputs, judged: of runs on the right and on the wrong fabric the one passes, the other fails by name."""
+"""Genuine outputs, judged: a run on the right fabric passes, and one on the wrong fabric fails by name."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ BAD = [
     "ompi_bw_H_inter_nocxi_v75_validation",
     "ompi_latency_H_inter_nocxi_v75_validation",
 ]
-#: Collectives: a link has no floor for them, so neither the good nor the bad one gets a verdict, and that is said.
+#: Collectives: a link has no floor for them, so neither the good nor the bad one gets a verdict, and Railyard says so.
 WITHOUT = [
     "mpich_alltoall_D_multi_nocxi_v75_validation",
     "mpich_alltoall_D_multi_v75_validation",
@@ -76,7 +76,7 @@ def test_a_collective_gets_no_verdict_from_a_link_and_that_is_said(corpus: Path,
 def test_both_ways_at_once_between_gpus_get_no_verdict_from_a_link(corpus: Path) -> None:
     (found,) = judged(corpus / "osu" / "cscs_alps_ompi_bibw_D_inter_v75_validation.txt", "slingshot-11")
     assert (found.state, found.causes) == ("not-judged", ())
-    assert "no day-one floor has a source for both ways from the memory of GPUs" in found.sentence
+    assert "there is no source for a day-one floor both ways from the memory of GPUs" in found.sentence
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_no_output_gives_a_traceback(corpus: Path) -> None:
         ("csd3_ib_conus12km_1792r_rsl_error.txt", "ib", "/32-nodes", "pass"),
         ("csd3_ib_conus12km_3136r_rsl_error.txt", "ib", "", "pass"),
         ("csd3_roce_conus12km_1792r_rsl_error.txt", "roce", "/32-nodes", "pass"),
-        # RoCE's steps on 32 nodes take 1.3 times InfiniBand's, and one node's are no two nodes'
+        # RoCE's steps on 32 nodes take 1.3 times as long as InfiniBand's, and one node's are not those of two nodes
         ("csd3_roce_conus12km_1792r_rsl_error.txt", "ib", "/32-nodes", "fail"),
         ("csd3_ib_conus12km_56r_rsl_error.txt", "ib", "/2-nodes", "fail"),
     ],

@@ -1,4 +1,4 @@
-"""What every parser does with a line before it knows the tool. All texts are of our own making."""
+"""What every parser does with a line before it knows the tool. All texts are synthetic."""
 
 import re
 
@@ -73,7 +73,7 @@ def test_rows_that_stand_together_are_taken_at_once() -> None:
     assert scanner.run(ROWS) is None
     assert scanner.peek() == next(scanner) == (4, "3 x", True)
     assert scanner.run(ROWS) == Run(5, "4  5.00\n")
-    # the last line may be cut: it is none of a run
+    # the last line may be cut: it does not belong to a run of rows
     assert (scanner.run(ROWS), list(scanner), scanner.peek()) == (None, [Line(6, "5  6.00", False)], None)
 
 

@@ -1,4 +1,4 @@
-"""MILC's applications, one trap a test. Texts are of our own making."""
+"""MILC's applications, one trap per test. Texts are synthetic."""
 
 from pathlib import Path
 
@@ -94,7 +94,7 @@ def test_a_solve_that_a_mailer_wrapped_is_one_row() -> None:
         ("Time = 1.250000e+02 seconds\ntotal Rayleigh iters = 7\n", ((125.0, None),)),
         ("Time = 1.250000e+02 seconds\nreal 5.93\n\ntotal_iters = 40\n", ((125.0, 40),)),
         ("Time = 1.0e+00 seconds\nexit: now\nTime = 2.0e+00 seconds\ntotal_iters = 9\n", ((1.0, None), (2.0, 9))),
-        ("Time = 1.250000e+02 seconds", ((125.0, None),)),  # a program that nowhere speaks of iterations
+        ("Time = 1.250000e+02 seconds", ((125.0, None),)),  # a program that prints no iterations anywhere
         ("Time to save = 1.0e+00\nTime = 1.250000e+02 seconds\n", ((125.0, None),)),
     ],
 )

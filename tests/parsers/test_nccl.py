@@ -1,4 +1,4 @@
-"""nccl-tests and rccl-tests of every generation, what is wrong in a text of theirs, and NCCL's log. Texts are made."""
+"""nccl-tests and rccl-tests of every generation, errors in their texts, and NCCL's log. Texts are synthetic."""
 
 import csv
 import json
@@ -91,7 +91,7 @@ def test_sizes_that_the_ranks_cannot_share_are_printed_smaller_and_are_the_ones_
 
 def test_a_table_that_was_not_checked_has_no_validation_and_one_that_was_has() -> None:
     assert "validation" not in table_of("2.0-all_gather").columns
-    assert "validation" not in table_of("2.10-reduce").columns  # a difference is no count of what is wrong
+    assert "validation" not in table_of("2.10-reduce").columns  # a difference is not a count of wrong elements
     (alltoall, _) = nccl.parse(TWO).tables
     assert set(alltoall.column("wrong_in_place")) == {None}
     assert set(alltoall.column("validation")) == {True}
@@ -167,7 +167,7 @@ def test_lines_of_the_log_inside_rows_change_no_value_and_are_read_too() -> None
 
 
 def hydra(text: str) -> str:
-    """Return what Hydra's -prepend-rank makes of it: the rank stands before each piece of a row."""
+    """Return the output with Hydra's -prepend-rank: the rank is before each piece of a row."""
     rows = re.compile(r"^(?P<lead>.{52})(?P<first>.{32})(?P<second>.{32})$")
     lines = (rows.sub(r"\g<lead>[0]\g<first>[0]\g<second>", line) for line in text.splitlines())
     return "".join(f"[0] {line}\n" for line in lines)
@@ -217,7 +217,7 @@ def test_prefixes_of_launchers_and_pods_change_nothing(change: Callable[[str], s
 
 
 def unnamed(text: str) -> str:
-    """Return the rows as all_gather and alltoall of 2.13 print them alike where nothing is checked."""
+    """Return rows that all_gather and alltoall of 2.13 print alike if nothing is checked."""
     lines = []
     for line in text.splitlines():
         words = line.split()
@@ -282,19 +282,18 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
     [
         (
             lambda text: text.replace(ROW + "\n", ""),
-            "rows are missing or mixed with another run's: no row of 4 MiB, of 6 sizes that were asked for",
+            "rows are missing or mixed with another run's: no row of 4 MiB; the run was asked for 6 sizes",
         ),
         (
             lambda text: text.replace(ROW + "\n", f"{ROW}\n{ROW}\n"),
-            "rows are missing or mixed with another run's: 4 MiB was not asked for, or stands where another size is "
-            "due",
+            "rows are missing or mixed with another run's: 4 MiB was not asked for, or is in the place of another size",
         ),
         (
             lambda text: text.replace(ROW, ROW[:80]),
             "a row that is cut, or mixed with another line",
         ),
         (
-            # as in a message, without the blanks by which its place is known
+            # as in a message, without the blanks that show its place
             lambda text: text.replace(ROW, " ".join(ROW.split()[:7])),
             "a row that is cut, or mixed with another line",
         ),
@@ -319,7 +318,7 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
         (
             # the figures of four ranks, under a list of two
             lambda text: "".join(line for line in text.splitlines(keepends=True) if "gpu-01" not in line),
-            "busbw and algbw are those of no program of nccl-tests with 2 ranks",
+            "busbw and algbw fit no program of nccl-tests with 2 ranks",
         ),
         (
             lambda text: text.replace("values : 0 OK", "values : 12 FAILED"),
@@ -327,14 +326,14 @@ ROW = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("
         ),
         (
             lambda text: text.replace(": 202.764 ", ": 302.764 "),
-            "the mean of all busbw is printed as 302.764 GB/s and that of the rows here is 202.7642: rows are missing "
-            "or not as they were printed",
+            "the mean of all busbw is printed as 302.764 GB/s, but the rows here give 202.7642: rows are missing "
+            "or were changed",
         ),
         (lambda text: text.replace(ROW, ROW.replace(" 51.08", "-51.08")), "below 0: time -51.08 at 4194304 B"),
         (lambda text: text.replace(": 202.764 ", ": -nan "), "not finite: # Avg bus bandwidth    : -nan"),
         (
             lambda text: text.replace(": 202.764 ", ": 202.764 FAILED"),
-            "below what the run was told to reach: # Avg bus bandwidth    : 202.764 FAILED",
+            "below what the run was set to reach: # Avg bus bandwidth    : 202.764 FAILED",
         ),
         (
             lambda text: text.replace("(us)  (GB/s)  (GB/s)  ", "(us)  (MB/s)  (MB/s)  "),
@@ -420,11 +419,11 @@ def test_the_mean_of_several_threads_is_not_that_of_the_rows() -> None:
 
 
 def test_a_mean_without_its_table_says_nothing_of_any_size() -> None:
-    """People show the last lines alone (NVIDIA/nccl issue 412); the run itself came to its end."""
+    """People show only the last lines (NVIDIA/nccl issue 412); the run itself was complete."""
     parsed = nccl.parse("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 15.3\n#\n")
     assert parsed.tables == ()
     assert [failure.text for failure in parsed.failures] == [
-        "a mean without its table (no program named): it says nothing of any size, give the whole output"
+        "a mean without its table (no program named): it says nothing about any size; give the whole output"
     ]
 
 
@@ -443,7 +442,7 @@ def test_the_same_test_twice_in_one_file_is_two_separate_jobs() -> None:
     parsed = nccl.parse(ALL_REDUCE + other)
     assert [failure.text for failure in parsed.failures] == [
         "two separate jobs of all_reduce_perf in one file: rank 0 is on gpu-00 (pid 4100, line 4) and on gpu-07 (pid "
-        "9700, line 25); what each measured is of its own ranks alone: start one job over all nodes (nccl-tests built "
+        "9700, line 25); each measured only its own ranks: start one job over all nodes (nccl-tests built "
         "with MPI=1), or give each a file of its own"
     ]
     assert parsed.nccl is not None
@@ -507,7 +506,7 @@ def test_json_that_is_cut_or_holds_no_number_is_a_failure() -> None:
     cut = nccl.parse(text[: len(text) // 2])
     assert (cut.tables, cut.failures) == (
         (),
-        (Remark(1, "JSON of nccl-tests that is cut, or holds what is no number"),),
+        (Remark(1, "JSON of nccl-tests that is cut, or has a value that is not a number"),),
     )
     parsed = nccl.parse(re.sub(r'"bus_bw":[0-9.]+', '"bus_bw":"nan"', text, count=1))
     assert parsed.failures[0].text == "not finite: busbw at 1048576 B"

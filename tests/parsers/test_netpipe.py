@@ -1,4 +1,4 @@
-"""NetPIPE's console and its np.out, one trap a test. Texts are of our own making unless a recording is named."""
+"""NetPIPE's console and its np.out, one trap per test. Texts are synthetic unless a recording is named."""
 
 from collections.abc import Callable
 
@@ -77,7 +77,7 @@ def test_another_ranks_lines_between_a_rows_halves_do_not_cut_it() -> None:
     [
         START + ROWS + "  2:       3 bytes     10 times --> mpirun: killing job...\n",  # cut row
         START + ROWS + "  2:       3 bytes     10 times --> \n",
-        START + ROWS.replace("  1: ", "  1:  9 bytes  10 times --> lost\n  2: "),  # lost between two rows
+        START + ROWS.replace("  1: ", "  1:  9 bytes  10 times --> lost\n  2: "),  # missing between two rows
         START + ROWS.replace("  1: ", "  2: "),  # the index jumps
         START + ROWS.replace("  0: ", "  7: ").replace("  1: ", "  8: "),  # starts too late
         START + ROWS + "...\n",
@@ -116,7 +116,7 @@ def test_older_releases_print_seconds_and_launchers_tag_lines() -> None:
     ("text", "rows"),
     [
         ("       1 1.000000   0.00000763\n", [(1, MBIT, 7.63)]),
-        ("     1000     1.000     0.900     1.100    9.00\n", []),  # the numbers disagree: no np.out
+        ("     1000     1.000     0.900     1.100    9.00\n", []),  # the numbers disagree: not an np.out
         ("     1000     1.000     0.900     1.100    8.00\n", [(1000, 125.0, 8.0)]),  # NetPIPE 5
         ("0.000100 0.076294 8 1 0.000000\n", [(1, 0.076294 * MBIT, 100.0)]),  # NetPIPE 2
     ],
@@ -158,7 +158,7 @@ def test_rows_taken_at_once_are_those_taken_one_by_one() -> None:
         f"{index:3d}: {index + 1:7d} bytes  {100:5d} times --> {(index + 1) * 0.95:8.2f} Mbps in {8:10.2f} usec\n"
         for index in range(200)
     ]
-    # the remark keeps the same rows from standing together
+    # the remark separates the same rows
     together, apart = parse(START + "".join(rows)), parse(START + "noted\n".join(rows))
     assert together.tables[0].rows == apart.tables[0].rows
     assert len(together.tables[0].rows) == 200

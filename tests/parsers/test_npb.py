@@ -1,4 +1,4 @@
-"""NPB's result blocks, one trap a test. Every text here is made."""
+"""NPB's result blocks, one trap per test. Every text here is synthetic."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""nvbandwidth, printed and as JSON, and what is wrong in a text of its. Texts are made."""
+"""nvbandwidth, printed and as JSON, and errors in its texts. Texts are synthetic."""
 
 import json
 import re
@@ -17,7 +17,7 @@ JSON = (MADE / "nvbandwidth-json.txt").read_text(encoding="utf-8")
 
 
 def numbers(table: Table) -> list[tuple[float, ...]]:
-    """Return the rows, rounded to what is printed: MB/s to 10, us to 0.00001."""
+    """Return the rows, rounded like the printed values: MB/s to 10, us to 0.00001."""
     digits = -1 if table.columns[2] == "bandwidth" else 5
     return [(float(row or 0), float(column or 0), round(float(cell or 0), digits)) for row, column, cell in table.rows]
 
@@ -84,10 +84,10 @@ def test_the_worst_number_of_a_matrix_stands_for_it() -> None:
         (
             "27.65",
             "57.65",
-            "the sum of host_to_device_memcpy_ce is printed as 82.96, and the numbers above it give 112.96: some are "
+            "the sum of host_to_device_memcpy_ce is printed as 82.96, but the numbers above it give 112.96: some are "
             "missing",
         ),
-        (" 0     55.31     27.65", " 0     55.31", "a row of 1 numbers, where 2 are due: 0     55.31"),
+        (" 0     55.31     27.65", " 0     55.31", "a row of 1 numbers, expected 2: 0     55.31"),
         ("27.65", " -nan", "not finite: 0     55.31      -nan"),
         (
             "bandwidth (GB/s)\n           0         1\n 0     55",
@@ -97,7 +97,7 @@ def test_the_worst_number_of_a_matrix_stands_for_it() -> None:
         (
             "SUM host_to_device_memcpy_ce",
             "SUM device_to_host_memcpy_ce",
-            "the sum is of device_to_host_memcpy_ce, and the matrix above it of host_to_device_memcpy_ce: lines are "
+            "the sum is of device_to_host_memcpy_ce, but the matrix above it is of host_to_device_memcpy_ce: lines are "
             "missing or mixed",
         ),
         (
@@ -133,7 +133,7 @@ def test_json_that_failed_or_is_cut_is_a_failure() -> None:
     form["nvbandwidth"]["testcases"][0]["sum"] = 1000.0
     parsed = nvbandwidth.parse(json.dumps(form))
     assert parsed.failures[0].text == (
-        "the sum of device_to_device_memcpy_read_ce is 1000, and its numbers give 781.75"
+        "the sum of device_to_device_memcpy_read_ce is 1000, but its numbers give 781.75"
     )
     assert not parsed.tables[0].complete
 

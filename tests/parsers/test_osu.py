@@ -1,4 +1,4 @@
-"""OSU's outputs, one trap a test. All texts are of our own making."""
+"""OSU's outputs, one trap per test. All texts are synthetic."""
 
 import pytest
 
@@ -424,7 +424,7 @@ def test_a_table_whose_banner_is_lost_has_no_name_from_the_program_before_it(los
 def test_a_datatype_below_rows_is_of_the_same_program_where_it_is_another_than_theirs(
     first: str, second: str, names: list[str | None]
 ) -> None:
-    # found by benchmarks/fuzz.py --judge: a program prints each datatype once, or none
+    # found by benchmarks/fuzz.py --judge: a program prints each datatype at most once
     parsed = parse(f"{BW}{first}{ROWS}# Datatype: {second}.\n# Size      Bandwidth (MB/s)\n1       4.00\n")
     assert [table.benchmark for table in parsed.tables] == names
     assert names[1] is None or parsed.tables[1].context["datatype"] == second
@@ -458,7 +458,7 @@ def test_a_refusal_is_an_output_without_tables(refusal: str) -> None:
 
 
 def test_rows_taken_at_once_are_those_taken_one_by_one() -> None:
-    # the note keeps the same rows from standing together
+    # the note separates the same rows
     sizes = [*range(1, 200), 150, 7, *range(300, 310)]
     rows = [f"{size}    {size / 8:.2f}    Pass\n" for size in sizes]
     head = "# OSU MPI Latency Test v7.5\n# Size  Avg Latency(us)  Validation\n"

@@ -1,4 +1,4 @@
-"""Outputs of railyard-pairs, one trap a test. Texts are of our own making."""
+"""Outputs of railyard-pairs, one trap per test. Texts are synthetic."""
 
 from collections.abc import Callable
 from pathlib import Path

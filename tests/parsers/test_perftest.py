@@ -1,4 +1,4 @@
-"""perftest's tables, one trap a test. Texts are of our own making."""
+"""perftest's tables, one trap per test. Texts are synthetic."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ ROWS2 = " 4          1000             16.00              8.00   \t\t   2.097152\
 
 
 def rows(table: Table) -> Any:
-    """Return the rows, to be compared with approximate ones."""
+    """Return the rows, for approximate comparison."""
     return table.rows
 
 
@@ -138,7 +138,7 @@ def test_the_table_of_before_2012_has_no_message_rate() -> None:
 
 
 def test_dual_port_columns_are_of_each_port() -> None:
-    # known from the source alone: RESULT_FMT_G_PER_PORT and REPORT_FMT_PER_PORT
+    # known only from the source: RESULT_FMT_G_PER_PORT and REPORT_FMT_PER_PORT
     text = (
         " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]   BW Port1[Gb/sec]   "
         "MsgRate Port1[Mpps]   BW Port2[Gb/sec]   MsgRate Port2[Mpps]\n"
@@ -283,7 +283,7 @@ def test_a_cut_last_row_does_not_count() -> None:
 
 
 def test_a_standard_deviation_of_nan_is_a_remark_and_its_row_counts() -> None:
-    """As ib_write_lat 6.06 printed them on a Soft-RoCE rail of 20 Mbit/s."""
+    """As printed by ib_write_lat 6.06 on a Soft-RoCE rail of 20 Mbit/s."""
     row = (
         " 8388608 5          3403115.57      3586473.81      3483137.55  \t       3483137.55     \t-nan   "
         "\t\t3586473.81 \t\t3586473.81"

@@ -1,4 +1,4 @@
-"""What holds for every parser and any text: hypothesis, every sample cut anywhere, the structure of every pattern."""
+"""Rules that hold for every parser and any text: hypothesis, every sample cut anywhere, the structure of patterns."""
 
 import csv
 import importlib
@@ -33,7 +33,7 @@ EVERY_ONE = {**PARSERS, **FABRIC_PARSERS}
 EVERY = {**EVERY_ONE, "any": detect.parse}
 SAMPLES = [pytest.param(tool, text, id=name) for tool, name, text in samples()]
 MADE_SAMPLES = [pytest.param(tool, text, id=name) for tool, name, text in samples() if (MADE / name).is_file()]
-# A data file has no place for a foreign line, JSON none for any, and a row that was wrapped none between its halves.
+# No foreign line may be in a data file, in JSON, or between the halves of a wrapped row.
 CONSOLE = [each for each in SAMPLES if not re.search(r"\.np\.out$|json|wrapped", str(each.id))]
 NOISE = (
     "",
@@ -44,12 +44,12 @@ NOISE = (
     "real 5.93",
     "x" * 5000,
 )
-#: Of one character or word each: what a pattern that is quadratic in a line's length would read for days.
+#: Lines of one repeated character or word: a pattern that is quadratic in a line's length would read them for days.
 LONG = (" " * 2**20, "1 " * 2**19, "# " * 2**19, "9" * 2**20, "a" * 2**20, "# OSU " * 2**17)
 
 
 def some(cases: Sequence[Any], first: int) -> list[Any]:
-    """Return the cases, of which `make test` has the first ones alone."""
+    """Return the cases; `make test` runs only the first ones."""
     return [*cases[:first], *(pytest.param(case, marks=pytest.mark.full) for case in cases[first:])]
 
 
@@ -128,7 +128,7 @@ def test_an_output_cut_at_any_byte_gives_no_value_that_the_whole_lacks(tool: str
     whole = EVERY[tool](text)
     known = values(whole)
     assert known or whole.failures or whole.remarks
-    # every place of the text's end, and every 7th before it: rows are alike; of long ones 500 in all
+    # every place near the text's end, and every 7th before it, since rows are alike; 500 in total for long texts
     step = max(7, len(text) // 500)
     places = sorted({*range(max(1, len(text) - 250), len(text)), *range(1, len(text), step)})
     for cut in places[::apart]:
@@ -151,7 +151,7 @@ def test_noise_between_lines_changes_no_value(tool: str, text: str, noise: str) 
 
 
 def patterns() -> list[Any]:
-    """Return every compiled pattern below railyard.parsers, found in the modules' names and what these hold."""
+    """Return every compiled pattern below railyard.parsers, found through the modules' names and their values."""
     names = [found.name for found in pkgutil.walk_packages(railyard.parsers.__path__, "railyard.parsers.")]
     found: dict[str, re.Pattern[str]] = {}
     for module in map(importlib.import_module, names):
@@ -171,7 +171,7 @@ def _held(value: Any) -> list[re.Pattern[str]]:
 
 
 def repeats(tree: Any, inside: bool, seen: list[str]) -> None:
-    """Collect every unbounded repeat that stands inside another: only these can take more than polynomial time."""
+    """Collect every unbounded repeat inside another one: only these can take more than polynomial time."""
     for code, argument in tree:
         if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
             unbounded = argument[1] is codes.MAXREPEAT
@@ -214,7 +214,8 @@ def test_a_megabyte_of_one_character_and_a_word_changes_nothing(tool: str, text:
 def test_a_line_whose_words_are_followed_by_blanks_without_end_is_read_in_linear_time(
     tool: str, text: str, words: int
 ) -> None:
-    # as above there is no clock: quadratic in 128 kB takes a minute a line, and each line of the sample is such a one
+    # no time limit, as above: at 128 kB a quadratic pattern takes a minute per line, and every line of the sample is so
+    # long
     long = [f"{' '.join(line.split(' ')[:words])}{' ' * 2**17}x" for line in text.split("\n") if line.strip()]
     try:
         parsed = EVERY[tool]("\n".join(long))
@@ -224,7 +225,7 @@ def test_a_line_whose_words_are_followed_by_blanks_without_end_is_read_in_linear
 
 
 def calls(tool: str, text: str) -> int:
-    """Return how many calls, of Python and of C, it takes to read a text."""
+    """Return how many calls of Python and of C it takes to read a text."""
     count = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:

@@ -1,4 +1,4 @@
-"""qperf's tests, one trap a test. Texts are of our own making; the corpus' values were read by hand."""
+"""qperf's tests, one trap per test. Texts are synthetic; the corpus' values were read by hand."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ CORPUS = {
 
 
 def rows(table: Table) -> Any:
-    """Return the rows, to be compared with approximate ones."""
+    """Return the rows, for approximate comparison."""
     return table.rows
 
 

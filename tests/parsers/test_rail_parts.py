@@ -1,4 +1,4 @@
-"""The outputs of a client a rail as one: what is summed, what the worst of, and what does not fit together."""
+"""The outputs of one client per rail as one: what is summed, where the worst counts, and parts that do not fit."""
 
 from collections.abc import Callable
 
@@ -54,7 +54,7 @@ def test_in_turn_the_worst_counts() -> None:
 
 
 def test_the_bytes_of_all_rails_are_counted() -> None:
-    """A made output has one repetition a size: 1 B and 1 MiB over each of two rails, in one direction."""
+    """A synthetic output has one repetition per size: 1 B and 1 MiB over each of two rails, in one direction."""
     (both,) = parse(of_rails(STREAM, SLOW), perftest.parse).tables
     assert moved_by(both, "perftest/ib_write_bw") == (Moved(2 * ((1 << 20) + 1), 0), None)
     ping = made("netpipe/pingpong", (10.0, 100.0))
@@ -97,7 +97,7 @@ def test_a_rail_without_a_table_is_said() -> None:
             f'line {line}: found "Couldn\'t connect to 10.0.0.1:18515", expected output of perftest: a title "… BW '
             'Test" or a heading "#bytes #iterations …", for rail hsn1',
         ),
-        Remark(0, "the rails printed unlike tables"),
+        Remark(0, "the rails' tables differ"),
     )
 
 
@@ -112,7 +112,7 @@ def test_a_text_that_is_foreign_on_every_rail_is_refused() -> None:
         parse(of_rails("nothing\n", "nothing of perftest\n"), perftest.parse)
 
 
-#: Recording, parser, key, one value of its curve: its size and what both rails of 47.8 MB/s gave together.
+#: Recording, parser, key, one value of its curve: its size, and what two rails of 47.8 MB/s gave together.
 RECORDED = [
     ("fabtests1.17-fi_pingpong-two-rails-tcp-veth.out", fabtests.parse, "fabtests/fi_pingpong", 4 << 20),
     ("iperf3.12-json-4-streams-two-rails-veth.out", iperf3.parse, "iperf3/iperf3/4-streams", 0),

@@ -1,4 +1,4 @@
-"""Output of railyard-sharing: one row of four times, whole or not at all, and its own refusals."""
+"""Output of railyard-sharing: one row of four times, complete or not at all, and its own refusals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""WRF's rsl files and console, one trap a test. Texts are of our own making."""
+"""WRF's rsl files and console, one trap per test. Texts are synthetic."""
 
 from pathlib import Path
 
@@ -118,7 +118,7 @@ def test_a_time_that_does_not_fit_its_field_is_no_number_and_a_failure(printed: 
         ("real_em: SUCCESS COMPLETE REAL_EM INIT\n", False),
         ("...\n" + SUCCESS, False),
         (SUCCESS + step("0.50000", minute=3), False),  # another run that was cut
-        ("Timing for main: time 2026-01-02_00:02:00 on domain   1:    0.5\n" + SUCCESS, False),  # a row overrun
+        ("Timing for main: time 2026-01-02_00:02:00 on domain   1:    0.5\n" + SUCCESS, False),  # an overwritten row
         ("Timing for main: time 2026-01-02_00:02:00 on domain   1:    0.5", False),
         ("", False),
     ],

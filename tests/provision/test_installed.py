@@ -1,4 +1,4 @@
-"""A stack's launcher, variables and benchmarks in one form, installed or built by Spack."""
+"""A stack's launcher, variables and benchmarks in one form, installed by the site or built by Spack."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files that were installed are known by size, times and hash: one that was replaced is named before the next run."""
+"""Installed files are known by size, times and hash: a replaced file is named before the next run."""
 
 import os
 from dataclasses import replace
@@ -36,7 +36,7 @@ def filled(folder: Path) -> Path:
 
 
 def replaced(file: Path) -> None:
-    """Put another content of the same size and the same modification time into a file's place."""
+    """Replace a file's content with another one of the same size and the same modification time."""
     before = file.stat()
     file.write_bytes(file.read_bytes()[::-1])
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -50,7 +50,7 @@ def replaced(file: Path) -> None:
             marks=pytest.mark.fault(
                 "stack",
                 "a library of a packaged prefix replaced by another of its size and date",
-                "libmpi.so.12: has changed since it was installed (another content of the same 7 bytes)",
+                "libmpi.so.12: has changed since it was installed (different content of the same 7 bytes)",
             ),
         ),
         pytest.param(
@@ -58,7 +58,7 @@ def replaced(file: Path) -> None:
             marks=pytest.mark.fault(
                 "stack",
                 "a program of a packaged prefix replaced by another of its size and date",
-                "mpirun: has changed since it was installed (another content of the same 7 bytes)",
+                "mpirun: has changed since it was installed (different content of the same 7 bytes)",
             ),
         ),
     ],

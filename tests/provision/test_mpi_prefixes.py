@@ -1,13 +1,11 @@
-"""The prefixes of the MPI stacks: whole or not there, from hashed locks; those of this clone are asked who they are."""
+"""The prefixes of the MPI stacks: complete or not there, from hashed locks; those of this clone must name their MPI."""
 
 import fcntl
-import hashlib
 import os
 import re
 import stat
 import subprocess
 import threading
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.cli.main import main
 from railyard.provision import mpi_prefixes
 from railyard.provision.mpi_prefixes import SOURCES, Source, install, library_version, prefix_of, status, why_missing
+from tests.made.wheels import locked, make_wheel
 from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
@@ -23,27 +22,14 @@ CLONE = Path(__file__).parents[2]
 # --- a site whose mpich is a wheel of two files, made here: no network ------------------------------------------------
 
 
-def make_wheel(folder: Path, version: str) -> Path:
-    """Return a wheel `mpich` that puts a program into bin/ and a file into lib/."""
-    wheel = folder / f"mpich-{version}-py3-none-any.whl"
-    about = f"mpich-{version}.dist-info"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        program = zipfile.ZipInfo(f"mpich-{version}.data/data/bin/mpiexec")
-        program.external_attr = (stat.S_IFREG | 0o755) << 16
-        archive.writestr(program, f"#!/bin/sh\necho {version}\n")
-        archive.writestr(f"mpich-{version}.data/data/lib/libmpi.so.12", version)
-        archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: mpich\nVersion: {version}\n")
-        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{about}/RECORD", "")
-    return wheel
-
-
 def write_lock(home: Path, version: str, digest: str | None = None) -> None:
-    wheel = make_wheel(home, version)
-    digest = digest or hashlib.sha256(wheel.read_bytes()).hexdigest()
+    """Lock a wheel `mpich` that puts a program into bin/ and a file into lib/."""
+    data = f"mpich-{version}.data/data"
+    files = {f"{data}/bin/mpiexec": f"#!/bin/sh\necho {version}\n", f"{data}/lib/libmpi.so.12": version}
+    wheel = make_wheel(home, "mpich", version, files)
     lock = home / "requirements/stacks/mpich.txt"
     lock.parent.mkdir(parents=True, exist_ok=True)
-    lock.write_text(f"--no-index\n--find-links {home}\nmpich=={version} --hash=sha256:{digest}\n", encoding="utf-8")
+    lock.write_text(f"--no-index\n--find-links {home}\n{locked(wheel, digest)}", encoding="utf-8")
 
 
 @pytest.fixture
@@ -68,7 +54,7 @@ def test_a_prefix_is_made_once_and_made_anew_when_its_lock_changes(home: Path) -
     assert said == [f"stacks: making mpich in {home}/.stacks/mpich (MPICH, the wheel mpich)"]
 
     write_lock(home, "2.0")
-    assert why_missing(home, "mpich") == ("made from another lock, or other files of the system, than the present ones")
+    assert why_missing(home, "mpich") == ("made from another lock or other system files than the present ones")
     assert program_says(home) == "1.0\n"
     assert install(home, "mpich", said.append)
     assert program_says(home) == "2.0\n"
@@ -130,7 +116,7 @@ def test_a_folder_that_is_not_ours_is_left_alone(home: Path) -> None:
 def test_a_lost_library_is_seen(home: Path) -> None:
     install(home, "mpich", lambda line: None)
     (home / ".stacks/mpich/lib/libmpi.so.12").unlink()
-    assert why_missing(home, "mpich") == "lib/libmpi.so.12 is not there any more"
+    assert why_missing(home, "mpich") == "lib/libmpi.so.12 is missing"
 
 
 def test_the_second_of_two_waits_and_finds_it_done(home: Path) -> None:
@@ -163,7 +149,7 @@ def test_no_lock_is_a_sentence(home: Path) -> None:
         why_missing(home, "mpich")
     assert str(caught.value) == (
         f"{lock}: cannot be read (No such file or directory), expected the lock of the stack mpich; "
-        "put it back from Railyard's own, or install Railyard again"
+        "restore it from Railyard's own copy, or install Railyard again"
     )
 
 
@@ -191,7 +177,7 @@ def test_a_library_that_cannot_answer_is_a_sentence(home: Path) -> None:
     with pytest.raises(SetupError) as caught:
         library_version(library)
     assert str(caught.value) == (
-        f"{library}: MPI_Get_library_version could not be asked (OSError: {library}: file too short); "
+        f"{library}: MPI_Get_library_version could not be called (OSError: {library}: file too short); "
         f"remove {home}/.stacks/mpich and type: railyard stacks install"
     )
 
@@ -280,7 +266,7 @@ def test_intels_benchmark_runs_under_both(stack: str) -> None:
 
 
 def test_openmpi_starts_the_systems_own_daemon_on_other_nodes(tmp_path: Path) -> None:
-    """A symbolic link in place of the script would seek <prefix>/bin/orted there, which is none."""
+    """With a symbolic link in place of the script, it would look for <prefix>/bin/orted there, which does not exist."""
     prefix, agent, log = installed("openmpi"), tmp_path / "agent", tmp_path / "log"
     agent.write_text(f'#!/bin/sh\necho "$*" >>{log}\nexit 1\n', encoding="utf-8")
     agent.chmod(0o755)

@@ -1,4 +1,4 @@
-"""MPICH's Fortran layer over the wheel's libmpi: there with both of the system's files or not at all; it computes."""
+"""MPICH's Fortran layer over the wheel's libmpi: there only with both of the system's files; and it works."""
 
 import os
 import shutil
@@ -13,9 +13,11 @@ from railyard.stacks import linkage
 from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
+#: Both ways in which a program names MPI; NPB has the second.
+NAMED = ("include 'mpif.h'", "use mpi")
 PROGRAM = """
 program sums
-  include 'mpif.h'
+  {named}
   integer :: error, rank, status(MPI_STATUS_SIZE), from
   real(8) :: mine, total
   call MPI_Init(error)
@@ -62,12 +64,13 @@ def test_the_wrappers_find_the_prefix_where_it_stands_now(tmp_path: Path) -> Non
         assert said.rstrip().endswith(f"-Wl,--disable-new-dtags -Wl,-rpath,{moved}/lib -lmpifort -lmpi")
 
 
-def test_a_program_of_this_clone_computes_over_the_wheels_libmpi_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", NAMED)
+def test_a_program_of_this_clone_computes_over_the_wheels_libmpi_alone(tmp_path: Path, named: str) -> None:
     prefix = prefix_of(CLONE, "mpich")
     reason = why_missing(CLONE, "mpich")
     if reason is not None or not (prefix / "bin/mpifort").exists() or shutil.which("gfortran") is None:
         pytest.skip("this clone's mpich has no Fortran layer, or there is no gfortran: type: make needs stacks SPACK=1")
-    (tmp_path / "sums.f90").write_text(PROGRAM, encoding="ascii")
+    (tmp_path / "sums.f90").write_text(PROGRAM.replace("{named}", named), encoding="ascii")
     subprocess.run([prefix / "bin/mpifort", "sums.f90", "-o", "sums"], cwd=tmp_path, check=True, timeout=PATIENCE_S)
     said = subprocess.run(["ldd", "sums"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     found = linkage.interesting(linkage.parse(said))

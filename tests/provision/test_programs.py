@@ -1,4 +1,4 @@
-"""Railyard's own MPI programs: compiled once, whole or not at all; and what the real one measures and refuses."""
+"""Railyard's own MPI programs: compiled once, completely or not at all; and what the real ones measure and refuse."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ CLONE = Path(__file__).parents[2]
 
 @pytest.fixture
 def mpicc(tmp_path: Path) -> Path:
-    """A compiler of our own making: it copies the source to the place of the program."""
+    """A fake compiler: it copies the source to the place of the program."""
     script = tmp_path / "mpicc"
     script.write_text('#!/bin/sh\ncp "$4" "$3"\n', encoding="utf-8")
     script.chmod(0o755)
@@ -136,7 +136,7 @@ def test_words_and_rounds_that_make_no_sense_end_the_job_with_a_sentence(
 
 
 def test_the_work_is_timed_beside_each_way_to_wait(program: Path) -> None:
-    """How much longer it takes is not held here: whatever else this machine does takes from both (SharedProcessor)."""
+    """How much longer it takes is not tested here: other work on this machine slows both (SharedProcessor)."""
     answer = run(program.with_name("railyard-sharing"), ranks=2)
     assert (answer.returncode, answer.stderr) == (0, "")
     (table,) = parse_sharing(answer.stdout).tables

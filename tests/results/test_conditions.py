@@ -1,4 +1,4 @@
-"""Conditions in reports and comparisons: each difference once, whatever number of tests has it."""
+"""Conditions in reports and comparisons: each difference appears once, however many tests have it."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ PATH = PathProofRecord("proven", "all on mlx5_0", 1, (NodeTraffic("n1", (RailTra
 
 @pytest.fixture
 def records() -> list[Record]:
-    """Two tests of one run, with references of their own, on nodes that all have turbo off."""
+    """Two tests of one run with their own references, on nodes that all have turbo off."""
     other = replace(TURBO, references=("edr-lat",), unlike={"off": ("n1", "n3")})
     return [made_record(conditions=(TURBO, ALIKE)), made_record(case="another", conditions=(other,))]
 

@@ -1,4 +1,4 @@
-"""What a fabric costs and gives: prices in a system's file, the table, the best buy, and what is refused."""
+"""Cost and performance of a fabric: prices in a system's file, the table, the best buy, and what is refused."""
 
 from pathlib import Path
 
@@ -66,15 +66,15 @@ def test_a_run_is_set_beside_its_prices(tmp_path: Path) -> None:
     eth, edr = costs_of_run(system_of(tmp_path), RUN)
     assert (eth.fabric, eth.price_low, eth.price_high, eth.price, eth.bandwidth_mb_s) == ("eth", 90, 110, 100, 100)
     assert (eth.bandwidth_per_price, eth.latency_us, eth.latency_price) == (1000, None, None)
-    # One way only, and half a round trip only: neither osu_bibw nor an allreduce counts.
+    # Only one-way bandwidth and half a round trip: neither osu_bibw nor an allreduce counts.
     assert (edr.price, edr.bandwidth_mb_s, edr.latency_us, edr.latency_price) == (900, 12000, 1.0, 0.9)
     assert (edr.currency, edr.date, edr.nodes_from, edr.nodes_to) == ("EUR", "2026-01-01", None, 36)
     assert cost_lines([eth, edr]) == (
         "What it costs\n"
-        "fabric  stack  rails  nodes  price a node   MB/s  MB/s per 1000    us  us x 1000\n"
-        "────────────────────────────────────────────────────────────────────────────────\n"
-        "eth     hpcx       1    any  90.0–110 EUR    100           1000     –          –\n"
-        "edr     hpcx       1  to 36       900 EUR  12000          13333  1.00      0.900\n"
+        "fabric  stack  rails  nodes  price per node   MB/s  MB/s per 1000    us  us x 1000\n"
+        "──────────────────────────────────────────────────────────────────────────────────\n"
+        "eth     hpcx       1    any    90.0–110 EUR    100           1000     –          –\n"
+        "edr     hpcx       1  to 36         900 EUR  12000          13333  1.00      0.900\n"
         "prices of 2026-01-01"
     )
 
@@ -95,7 +95,7 @@ def test_only_what_nothing_as_cheap_beats_is_worth_its_money() -> None:
     assert best_for([cheap, dear, slow, small], 16) == (cheap, dear)
     assert best_for([cheap, dear, slow, small], 8) == (dear, small)
     assert best_for([cheap, cost("twin", 100, 100, 30)], 16) == (cheap, cost("twin", 100, 100, 30))
-    # What was not measured is no merit.
+    # An unmeasured value is not an advantage.
     assert best_for([cheap, cost("unknown", 300, None, 30)], 16) == (cheap,)
 
 
@@ -114,7 +114,7 @@ def test_the_survey_says_which_network_for_how_many_nodes() -> None:
     assert (ranged.latency_us, ranged.latency_high_us, ranged.latency_price) == (6, 7, 6.5 * 1400 / 1000)
     assert cost_cells(ranged)[-2] == "6.00–7.00"
     assert by_fabric["gige", "tcp", 1, 480].price == 750
-    # The survey prints no number of nodes for its low end, but 64 to 128 ports for the price behind it.
+    # The survey prints no number of nodes for its low end, but gives the price for 64 to 128 ports.
     assert (by_fabric["gige", "tcp", 1, 63].price, by_fabric["gige", "tcp", 1, 63].bound) == (150, "at-least")
     assert by_fabric["gige", "tcp", 1, 128].nodes_from == 64
     assert by_fabric["tengige", "tcp", 1, 48].latency_us is None
@@ -168,7 +168,7 @@ def test_the_survey_says_which_network_for_how_many_nodes() -> None:
             "    fabric: edr\n".replace("    ", "  - "),
             "  - fabric: [edr, eth]\n",
             "systems/site.yaml:15: prices[1]: found a second price of eth for the same numbers of nodes and rails, "
-            "expected one price (line 10 has it); separate them by nodes or rails",
+            "expected one price (line 10 has one already); separate them by nodes or rails",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would run, in the table that is written for one."""
+"""Cells that a spreadsheet would execute, in the table for spreadsheets."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Records of an earlier release are read, and stand beside those of today: of_67aa8ca/README.md says who wrote them."""
+"""Records of an earlier release can be read and used beside new ones: of_67aa8ca/README.md says who wrote them."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ Assess = Callable[..., Assessment]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A site whose stored runs are those of before."""
+    """A site with the stored runs of the earlier release."""
     for folder in ("systems", "references"):
         shutil.copytree(Path(__file__).parents[2] / folder, tmp_path / folder)
     shutil.copytree(BEFORE, tmp_path / ".railyard" / "runs", ignore=shutil.ignore_patterns("README.md"))
@@ -55,7 +55,7 @@ def stored(name: str) -> tuple[Record, ...]:
 
 
 def today(assessed: Assess, hour: int = 6, rate_mb_s: float = 47.8) -> Record:
-    """A record of the same test as this Railyard writes it, four days later."""
+    """A record of the same test from this Railyard, four days later."""
     return record_of(
         assessed(rates={1 << 20: rate_mb_s - 0.4, 4 << 20: rate_mb_s}),
         run=f"20261125T{hour:02}0000Z-ab12",
@@ -76,7 +76,7 @@ def test_every_record_is_read_and_nothing_of_it_is_lost(name: str) -> None:
 
 
 def _lacking(old: Any, new: Any, where: str = "") -> list[str]:
-    """Return the places at which a value of before is another or is gone; new keys are none."""
+    """Return the places where an earlier value has changed or is gone; new keys do not count."""
     if isinstance(old, dict):
         gone = [f"{where}.{key}" for key in old if key not in new]
         return gone + [place for key in old if key in new for place in _lacking(old[key], new[key], f"{where}.{key}")]
@@ -88,7 +88,7 @@ def _lacking(old: Any, new: Any, where: str = "") -> list[str]:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_record_that_is_read_and_written_again_is_the_same_to_the_byte(name: str, tmp_path: Path) -> None:
-    """But for the keys that are new; and what is written with them is the same when it is read and written again."""
+    """Except for new keys; a file written with them is the same when it is read and written again."""
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     for record in stored(name):
         append_record(first, record)
@@ -114,7 +114,7 @@ def test_states_rules_and_suspects_are_those_that_were_written() -> None:
     assert (slow.state, slow.verdict.rule, slow.verdict.class_, slow.fails) == ("fail", 5, "fabric", True)
     (suspect,) = slow.verdict.suspects
     assert suspect == Suspect("rail", suspect.reason, "vn2", "hsn0")
-    # What is a remark today was part of the sentence then, and is told all the same.
+    # What is a remark today was part of the sentence then, and is still shown.
     assert slow.verdict.remarks == ()
     assert slow.verdict.text.endswith("; hsn0 of vn2 alone is slow with every partner: 4.8 with vn1 and 4.7 with vn3")
     assert (disturbed.state, disturbed.verdict.class_, disturbed.fails) == ("fail", "disturbed", True)
@@ -167,7 +167,7 @@ def test_history_is_judged_over_records_of_before_and_of_today(assessed: Assess,
     (series,) = [one for one in found["figures"] if one["benchmark"] == "imb/Uniband"]
     assert [len(series["runs"]), len(series["changes"])] == [23, 1]
     assert series["changes"][0]["kind"] == "worse"
-    # Of before are the first five: four good ones, and the day of the slow rail.
+    # The first five are from before: four good ones, and the day of the slow rail.
     assert [point["value"] for point in series["runs"][:5]] == pytest.approx([47.8, 47.9, 47.7, 47.85, 4.8], rel=0.002)
 
 

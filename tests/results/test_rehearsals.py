@@ -1,4 +1,4 @@
-"""A rehearsal is named wherever its records are shown, and is nowhere taken for a measurement."""
+"""A rehearsal is named wherever its records are shown, and never counts as a measurement."""
 
 import csv
 import io
@@ -77,7 +77,7 @@ def test_it_is_said_where_nothing_was_judged_too() -> None:
 
 
 def test_it_is_no_reference_no_series_and_no_sample() -> None:
-    assert why_not(REHEARSED, replace=True) == "it is of a rehearsal: stand-ins ran, nothing was measured"
+    assert why_not(REHEARSED, replace=True) == "it is from a rehearsal: stand-ins ran, nothing was measured"
     assert series_of([REHEARSED]) == ()
     rehearsed = made_record(run="r9", time="2027-01-01T00:00:00Z", rehearsal=WORDS)
     assert prometheus.newest([MADE, rehearsed], datetime(2027, 1, 2, tzinfo=timezone.utc)) == (MADE,)
@@ -93,7 +93,7 @@ def test_it_is_not_merged_into_stored_runs(tmp_path: Path) -> None:
     other, home = tmp_path / "other", tmp_path / "home"
     append_record(other / "r1" / FILE_NAME, REHEARSED)
     append_record(other / "r2" / FILE_NAME, made_record(run="r2"))
-    with pytest.raises(RailyardError, match="found a rehearsal, expected a measurement; that line stays behind"):
+    with pytest.raises(RailyardError, match="found a rehearsal, expected a measurement; that line is left out"):
         merge(home, other)
     assert not (home / ".railyard/runs" / MADE.run).exists()
 

@@ -1,4 +1,4 @@
-"""Relations between the curves of a run: each form held and broken, and what is said where a side is missing."""
+"""Relations between the curves of a run: each form kept and broken, and the sentence if a side is missing."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ relations:
 """
 RATIO = "{form: ratio, of: edr-bw, to: fdr-bw, low: 1.87, high: 2.07}"
 A, B = "{fabric: edr, stack: hpcx, benchmark: osu/osu_bw}", "{fabric: fdr, stack: hpcx, benchmark: osu/osu_bw}"
-#: How the table below names sides, which sentences write out.
+#: Short names of sides in the table below; sentences write them out.
 SHORT = {
     f"osu/{benchmark} over {fabric} with hpcx": f"{name}-{fabric[0].upper()}"
     for benchmark, name in (("osu_bw", "BW"), ("osu_latency", "LAT"))
@@ -60,7 +60,7 @@ def references(folder: Path, relation: str, says: str = "it is so") -> Reference
     (folder / "systems").mkdir(exist_ok=True)
     (folder / "references").mkdir(exist_ok=True)
     (folder / "systems" / "site.yaml").write_text(SITE, encoding="utf-8")
-    # the flow mapping of a case becomes the relation's own lines
+    # a case's flow mapping becomes the relation's own lines
     lines = "\n    ".join(part.strip() for part in _parts(relation[1:-1]))
     (folder / "references" / "site.yaml").write_text(
         TABLE.replace("RELATION", lines).replace("it is so", says), encoding="utf-8"
@@ -69,7 +69,7 @@ def references(folder: Path, relation: str, says: str = "it is so") -> Reference
 
 
 def _parts(text: str) -> list[str]:
-    """Split at the commas that stand in no braces."""
+    """Split at the commas outside of braces."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "{") - (letter == "}")
@@ -138,7 +138,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
         ),
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="fail", rule=4)], "not-judged"),
-            "not judged: side BW-F gave no curve, it failed rule 4",
+            "not judged: side BW-F gave no curve: it failed rule 4",
         ),
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="not-tested")], "not-judged"),
@@ -148,7 +148,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="disturbed", rule=5)], "not-judged"),
             "not judged: side BW-F was disturbed",
         ),
-        # A failed reference leaves a curve to compare.
+        # A failed reference still leaves a curve to compare.
         (
             *(RATIO, [EDR, record("fdr", {M: 6200}, state="fail", rule=5)], "pass"),
             "BW-E is 1.98 times BW-F at 1 MiB, expected at least 1.87 and at most 2.07",
@@ -169,7 +169,7 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             "fail",
             "LAT-E is not ahead of LAT-F at 1 of 2 sizes, at worst 1.000 against 0.9000 us at 8 B",
         ),
-        # A tie is no lead, unless by says that it will do.
+        # A tie is not a lead, unless "by" allows it.
         (
             f"{{form: ahead, of: {A}, to: {B}}}",
             [record("edr", {M: 100.0}), record("fdr", {M: 100.0})],
@@ -223,9 +223,9 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             f"{{form: crossover, of: {LA}, to: {LB}, between: {{from: 8K, to: 16K}}}}",
             [record("edr", {K: 1.0}, "osu/osu_latency"), record("fdr", {K: 1.5}, "osu/osu_latency")],
             "fail",
-            "no common size from 16 KiB, so that the crossing between 8 KiB and 16 KiB cannot be seen",
+            "no common size from 16 KiB, so the crossing between 8 KiB and 16 KiB cannot be seen",
         ),
-        # Both ends of between belong to the sides that are ahead there.
+        # Both ends of "between" belong to the sides that lead there.
         (
             f"{{form: crossover, of: {LA}, to: {LB}, between: {{from: 8K, to: 16K}}}}",
             [
@@ -245,21 +245,21 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
             [record("edr", {M: 101.0}), record("fdr", {M: 100.0})],
             "pass",
-            "BW-E and BW-F do not differ by more than 2.00%: at worst 101.0 against 100.0 MB/s at 1 MiB, "
-            "1.00% apart; 1 run a side cannot tell smaller ones",
+            "BW-E and BW-F do not differ by more than 2.00%: at worst 101.0 against 100.0 MB/s at 1 MiB, 1.00% "
+            "apart; 1 run per side cannot show smaller ones",
         ),
         (
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
             [record("edr", {M: 103.0}), record("fdr", {M: 100.0})],
             "fail",
-            "BW-E and BW-F differ by more than 2.00%: at worst 103.0 against 100.0 MB/s at 1 MiB, 3.00% "
-            "apart; 1 run a side cannot tell smaller ones",
+            "BW-E and BW-F differ by more than 2.00%: at worst 103.0 against 100.0 MB/s at 1 MiB, 3.00% apart; 1 run "
+            "per side cannot show smaller ones",
         ),
         (
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
             [record(f, {M: v}) for f in ("edr", "fdr") for v in (100.0, 103.0, 106.0)],
             "not-judged",
-            "not judged: cannot tell 2.00% apart, the repeats themselves spread by 5.83%",
+            "not judged: a difference of 2.00% cannot be seen, the repeats themselves spread by 5.83%",
         ),
         (
             f"{{form: spread, of: {A}, high: 0.05}}",
@@ -302,13 +302,13 @@ WRF = "wrf/wrf/conus12km-v3/4-nodes over {} with hpcx"
         ("form: ahead", (1319, 1279), "fail", "{A} is not ahead of {B}: 1319 against 1279 s"),
         (
             *("form: same, within: 0.073", (1852, 1727), "pass"),
-            "{A} and {B} do not differ by more than 7.30%: 1852 against 1727 s, 7.24% apart; 1 run a side cannot tell "
-            "smaller ones",
+            "{A} and {B} do not differ by more than 7.30%: 1852 against 1727 s, 7.24% apart; 1 run per side cannot "
+            "show smaller ones",
         ),
         (
             *("form: same, within: 0.072", (1852, 1727), "fail"),
-            "{A} and {B} differ by more than 7.20%: 1852 against 1727 s, 7.24% apart; 1 run a side cannot tell smaller "
-            "ones",
+            "{A} and {B} differ by more than 7.20%: 1852 against 1727 s, 7.24% apart; 1 run per side cannot show "
+            "smaller ones",
         ),
         ("form: ratio, high: 1", (1279, 1319), "pass", "{A} is 0.97 times {B}, expected at most 1"),
     ],
@@ -351,7 +351,10 @@ def test_a_stack_that_is_left_open_is_judged_once_a_stack(tmp_path: Path) -> Non
         "{form: ahead, of: {fabric: edr, stack: hpcx, benchmark: osu/osu_bw}, to: {fabric: fdr, benchmark: osu/osu_bw}}"
     )
     (open_,) = relations.judge(references(tmp_path, named), records)
-    assert open_.sentence == "not judged: osu/osu_bw over fdr ran with hpcx and openmpi, and the relation names none"
+    assert (
+        open_.sentence
+        == "not judged: osu/osu_bw over fdr ran with hpcx and openmpi, and the relation does not name one"
+    )
 
 
 def test_rails_policy_and_system_tell_sides_apart(tmp_path: Path) -> None:
@@ -397,7 +400,7 @@ NAME = "osu/osu_bw over edr with hpcx"
         (DIP, (20, 18, 19, 30), "pass", "dips: 18.00 MB/s at 8 KiB is 10.0% below the 20.00 MB/s at 4 KiB"),
         (DIP, (10, 20, 25, 30), "fail", "does not dip from 8 KiB to 16 KiB: 25.00 MB/s at 16 KiB is 25.0% above"),
         (DIP, (10, 20, 19.7, 30), "fail", "does not dip from 8 KiB to 16 KiB: 19.70 MB/s at 16 KiB is 1.5% below the"),
-        # lower for good is no dip, and lower outside the range is none there
+        # a drop that stays is not a dip, and one outside the range does not count
         (DIP, (10, 20, 18, 19), "fail", "falls and does not come back: 18.00 MB/s at 16 KiB is 10.0% below the 20.00"),
         (
             DIP,
@@ -407,10 +410,10 @@ NAME = "osu/osu_bw over edr with hpcx"
         ),
         (FALL, (10, 20, 18, 17), "pass", "falls from 16 KiB: 18.00 MB/s at 16 KiB is 10.0% below the 20.00 MB/s at 8"),
         (FALL, (10, 20, 18, 19), "fail", "does not fall from 16 KiB: 19.00 MB/s at 32 KiB is 5.0% below the 20.00"),
-        (FALL, (10, 20), "fail", "has no message size from 16 KiB behind another one, where it is to fall"),
-        (PEAK, (10, 20, 30, 25), "pass", "has its peak, 30.00 MB/s at 16 KiB; asked is a peak from 16 KiB"),
-        (PEAK, (10, 40, 30, 25), "fail", "has its peak, 40.00 MB/s at 8 KiB; asked is a peak from 16 KiB"),
-        (PEAK, (10, 20), "fail", "has its peak, 20.00 MB/s at 8 KiB; asked is a peak from 16 KiB"),
+        (FALL, (10, 20), "fail", "has no message size from 16 KiB after another one, where it should fall"),
+        (PEAK, (10, 20, 30, 25), "pass", "has its peak, 30.00 MB/s at 16 KiB; expected a peak from 16 KiB"),
+        (PEAK, (10, 40, 30, 25), "fail", "has its peak, 40.00 MB/s at 8 KiB; expected a peak from 16 KiB"),
+        (PEAK, (10, 20), "fail", "has its peak, 20.00 MB/s at 8 KiB; expected a peak from 16 KiB"),
     ],
 )
 def test_the_shape_of_one_curve(
@@ -437,16 +440,15 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
         ),
         (
             "{form: ratio, of: edr-bw, to: fdr-bw}",
-            "relations[0]: found no low or high, expected it in a relation of the form ratio",
+            "relations[0]: found no low or high, expected one in a relation of the form ratio",
         ),
         (
             "{form: ahead, of: edr-bw}",
-            "relations[0]: found no to, expected it in a relation of the form ahead",
+            "relations[0]: found no to, expected one in a relation of the form ahead",
         ),
         (
             "{form: ahead, of: edr-bw, to: fdr-bw, within: 0.1}",
-            "relations[0].within: found the field within, expected of by, to, where alone in the form ahead; "
-            "leave it out",
+            "relations[0].within: found the field within, expected only by, to, where in the form ahead; leave it out",
         ),
         (
             "{form: ahead, of: edr-bv, to: fdr-bw}",
@@ -484,24 +486,24 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
         ),
         (
             f"{{form: crossover, of: {A}, to: {B}, between: {{from: 8K}}}}",
-            "relations[0].between: found an open end, expected both from and to: between them the curves cross",
+            "relations[0].between: found an open end, expected both from and to: the curves cross between them",
         ),
         (
             f"{{form: dip, of: {LA}, by: 0.1, margin_reason: a graph}}",
-            "relations[0].of: found latency, expected a metric of which more is better in the form dip",
+            "relations[0].of: found latency, expected a metric for which more is better in the form dip",
         ),
         (
             f"{{form: fall, of: {A}, by: 0.1}}",
-            "relations[0]: found no margin_reason, expected it in a relation of the form fall",
+            "relations[0]: found no margin_reason, expected one in a relation of the form fall",
         ),
         (
             f"{{form: fall, of: {A}, by: 1.5, margin_reason: a graph}}",
-            "relations[0].by: found 1.5, expected a fraction above 0 and below 1: by how much a fall is below the best "
-            "before it",
+            "relations[0].by: found 1.5, expected a fraction above 0 and below 1: how far a fall is below the best "
+            "value before it",
         ),
         (
             f"{{form: peak, of: {A}, to: {B}, between: {{from: 8K}}}}",
-            "relations[0].to: found the field to, expected of between alone in the form peak; leave it out",
+            "relations[0].to: found the field to, expected only between in the form peak; leave it out",
         ),
         (
             f"{{form: faster, of: {A}, to: {B}}}",
@@ -552,8 +554,8 @@ def test_no_relation_is_judged_of_a_rehearsal(tmp_path: Path) -> None:
         ),
         (
             *("EDR is about FDR", f"{{form: same, of: {A}, to: {B}, within: 0.1}}"),
-            'found a margin without a reason, expected a margin_reason, since it says "about"; say why the margin is '
-            "what it is",
+            'found a margin without a reason, expected a margin_reason, since it says "about"; say why the margin '
+            "has this value",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Where a test's record and output go."""
+"""Where a test's record and output are written."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,9 @@ def test_a_run_above_names_the_run_and_its_folder(tmp_path: Path, monkeypatch: p
     assert (tmp_path / "deep" / "run").is_dir()
 
 
-@pytest.mark.fault("session", "a shell with the variables of an earlier session", "a run that has ended, expected one")
+@pytest.mark.fault(
+    "session", "a shell with the variables of an earlier session", "a run that has ended, expected a running one"
+)
 def test_a_run_that_has_ended_takes_no_more_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path))
     with promised(tmp_path, "virtual", "2026-11-21T06:00:00Z", ("a",)):

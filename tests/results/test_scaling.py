@@ -16,7 +16,9 @@ def test_a_strong_sweep() -> None:
     ]
     assert [p.serial_fraction for p in made.points] == [None, pytest.approx(1 / 9), pytest.approx(1 / 9)]
     assert made.breaks_at is None
-    assert made.sentence == ("75.0 % of linear on 4 nodes; serial fraction 0.111 throughout: work that no node shares")
+    assert made.sentence == (
+        "75.0 % of linear on 4 nodes; serial fraction 0.111 throughout: work that the nodes cannot share"
+    )
 
 
 def test_where_efficiency_breaks_and_points_that_were_not_run_are_named() -> None:
@@ -45,8 +47,8 @@ def test_a_sweep_that_begins_on_two_nodes_is_held_against_those() -> None:
 def test_more_nodes_that_are_slower_than_one_have_no_serial_fraction_to_speak_of() -> None:
     made = sweep({1: 4286.0, 2: 913.6, 4: 924.6})
     assert made.sentence == (
-        "5.4 % of linear on 4 nodes; below 50.0 % from 2 nodes on; slower than on 1: more is lost between nodes than "
-        "is shared by them"
+        "5.4 % of linear on 4 nodes; below 50.0 % from 2 nodes on; slower than on 1: the nodes lose more "
+        "between them than they share"
     )
 
 
@@ -57,7 +59,7 @@ def test_two_points_have_one_fraction() -> None:
 @pytest.mark.parametrize(
     ("rates", "sentence"),
     [
-        ({}, "a sweep of no points"),
+        ({}, "found a sweep without points"),
         ({1: 0.0}, "a rate of 0.0 on 1 nodes, expected more than 0 on at least 1"),
         ({0: 3.0}, "a rate of 3.0 on 0 nodes, expected more than 0 on at least 1"),
         ({1: float("nan")}, "a rate of nan on 1 nodes, expected more than 0 on at least 1"),

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def plain(data: Any) -> Any:
-    """Return the data as an editor's validator sees it: dates are text, keys are text."""
+    """Return the data as an editor's validator sees it: dates and keys are text."""
     if isinstance(data, dict):
         return {str(key): plain(value) for key, value in data.items()}
     if isinstance(data, list):

@@ -1,4 +1,4 @@
-"""Outputs without names: hosts, users, paths and addresses are gone, and no figure is touched."""
+"""Outputs without names: hosts, users, paths and addresses are gone, and no figure is changed."""
 
 import pytest
 
@@ -24,7 +24,7 @@ HOSTS, USERS = ("cn07.site.example", "cn08"), ("alice",)
             "GID: 000:000:00:00:00:00:00:00:000:000:000:00:00:00:00:00",
         ),
         ("Node GUID: 0xe41d2d0300aabbcc", "Node GUID: 0x0000000000000000"),
-        # no name: part of a word, a unit, a size, a rate
+        # not a name: part of a word, a unit, a size, a rate
         ("#bytes #repetitions t[usec] Mbytes/sec", "#bytes #repetitions t[usec] Mbytes/sec"),
         ("Bandwidth (MB/s) malice cn070", "Bandwidth (MB/s) malice cn070"),
         ("4194304      12400.00", "4194304      12400.00"),

@@ -1,4 +1,4 @@
-"""Sweeps put together from stored records, as text and as the command prints them."""
+"""Sweeps from stored records, as text and in the command's output."""
 
 import dataclasses
 from pathlib import Path
@@ -12,7 +12,7 @@ from railyard.results.sweeps import sweeps, text
 
 
 def record(nodes: int, rate: float | None, *, rails: int = 1, kernel: str = "FT", run: str = "r1") -> Record:
-    """One point; a rate of None is a run that failed."""
+    """One point; a rate of None means a failed run."""
     curve = () if rate is None else (CurveRecord("op_rate", "Mop/s", (0,), (rate,)),)
     return Record(
         run=run,
@@ -68,7 +68,7 @@ def test_the_sweeps_as_text() -> None:
         "      1         400.0      1.00    100.0 %\n"
         "      2         600.0      1.50     75.0 %  0.333\n"
         "      4         800.0      2.00     50.0 %  0.333\n"
-        "  50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that no node shares\n"
+        "  50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that the nodes cannot share\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""ReFrame's deprecated variables: who sets one is told, and making a test does not look for somebody to tell."""
+"""ReFrame's deprecated variables: setting one gives a warning, and making a test does not look for somebody to warn."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from railyard.rfm.checks.base import InterconnectCheck
 
 
 def walks(monkeypatch: pytest.MonkeyPatch, check: type[Any]) -> int:
-    """Return how often ReFrame asks the stack for whom to tell, when it makes a test of a class."""
+    """Return how often ReFrame searches the call stack for somebody to warn when it makes a test of a class."""
     told: list[str] = []
     with monkeypatch.context() as patched:
         for module in (fields, variables):

@@ -1,4 +1,4 @@
-"""Flux by its command line, which is a script of ours here: what is submitted, and how a job waits, runs and ends."""
+"""Flux through its command line (here a fake script): what is submitted, and how a job waits, runs and ends."""
 
 import os
 import time
@@ -64,7 +64,7 @@ def state(job: Any, status: str) -> bool:
         ("COMPLETED|0|n[9-10]", 0),
         ("FAILED|71|n[9-10]", 71),
         ("FAILED|-9|n[9-10]", 137),
-        ("TIMEOUT|-15|n[9-10]", 124),  # as our own timeout in a job: the verdict knows it
+        ("TIMEOUT|-15|n[9-10]", 124),  # like our own timeout in a job: the verdict knows it
         ("CANCELED|-128|", None),
     ],
 )
@@ -99,5 +99,5 @@ def test_a_systems_file_has_its_words() -> None:
         "--setattr=bank=abc", "--queue=pbatch", "--requires=gpu|-slow", "--exclusive",
     )  # fmt: skip
     assert why_not("flux-batch", settings(qos="high")) == (
-        "qos", "a setting that the scheduler flux-batch has an option for: account, partition, constraint, exclusive",
+        "qos", "a setting for which the scheduler flux-batch has an option: account, partition, constraint, exclusive",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Jobs beside those of the tests, by ReFrame's schedulers and commands of ours: what is submitted, what is said."""
+"""Jobs beside those of the tests, with ReFrame's schedulers and fake commands: what is submitted and reported."""
 
 import os
 from collections.abc import Callable
@@ -108,7 +108,7 @@ ACCESS = {
 
 @pytest.fixture
 def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ReframeJob]:
-    """Return a maker of a job of a scheduler, whose commands are shell scripts that it is given by their names."""
+    """Return a maker of a scheduler's job; the commands are shell scripts that it gets by name."""
     monkeypatch.setattr(runtime, "emit_loadenv_commands", lambda *environs: ["module load openmpi"])
     monkeypatch.setattr(runtime, "temp_environment", nullcontext)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -120,7 +120,7 @@ def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ref
             (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
             (tmp_path / "bin" / name).chmod(0o755)
         backend = getscheduler(scheduler)
-        made: Any = object.__new__(backend)  # its own options are of a running ReFrame
+        made: Any = object.__new__(backend)  # its own options need a running ReFrame
         made._prefix = {"slurm-nodb": "#SBATCH", "lsf": "#BSUB"}.get(scheduler, "#PBS")
         made._sched_access_in_submit = made._use_nodes_opt = False
         made._submit_timeout, made._cancel_reasons, made._resubmit_on_errors = None, [], []

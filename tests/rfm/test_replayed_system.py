@@ -1,4 +1,4 @@
-"""A replayed system: nothing of its scheduler, launcher or stacks is used, and no lock of the machine is taken."""
+"""A replayed system: its scheduler, launcher and stacks are not used, and no lock of the machine is taken."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Our ReFrame scheduler against made records: a job ends with its exit code, or with the reason, and never waits on."""
+"""Our ReFrame scheduler with synthetic records: a job ends with its exit code or the reason, and never waits on."""
 
 import time
 from pathlib import Path
@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[1]
 
 
 class Controller:
-    """Stands for scontrol and scancel: what it answers about the one job, and what it was told to cancel."""
+    """Stands in for scontrol and scancel: its answers about the one job, and what it had to cancel."""
 
     def __init__(self) -> None:
         self.text, self.complaint = "", ""
@@ -49,7 +49,7 @@ def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
 
 @pytest.fixture
 def scheduler() -> Any:
-    made = object.__new__(SlurmWithoutDatabase)  # its own options are of a running ReFrame
+    made = object.__new__(SlurmWithoutDatabase)  # its own options need a running ReFrame
     made._cancel_reasons = ["ReqNodeNotAvail"]
     return made
 
@@ -196,7 +196,7 @@ def test_a_job_that_begins_as_others_end_is_waited_for(controller: Controller, s
 
 
 def recorded(name: str) -> str:
-    """Return what Slurm said of a job and of the nodes (tests/parsers/slurm/test_recordings.py says when)."""
+    """Return what Slurm said about a job and the nodes (tests/parsers/slurm/test_recordings.py says when)."""
     return (TESTS / "recordings/slurm" / f"{name}.txt").read_text(encoding="utf-8")
 
 
@@ -223,7 +223,7 @@ def test_a_job_that_is_paused_or_several_is_cancelled(
 
 
 @pytest.mark.fault(
-    "scheduler", "sbatch accepts a job that no question finds again", "the scheduler said nothing of job 7"
+    "scheduler", "sbatch accepts a job that no question finds again", "the scheduler said nothing about job 7"
 )
 def test_a_job_that_is_never_shown_is_given_up(
     controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, said: str
@@ -249,12 +249,12 @@ def test_silence_is_borne_for_a_restart_and_not_for_ever(
     now += LOST_AFTER_S - 1
     assert not scheduler.finished(polled(scheduler, job))
     controller.say("RUNNING")
-    assert not scheduler.finished(polled(scheduler, job))  # it answered: the time begins anew
+    assert not scheduler.finished(polled(scheduler, job))  # it answered: the time begins again
     controller.text = ""
     polled(scheduler, job)
     now += LOST_AFTER_S
     assert scheduler.finished(polled(scheduler, job))
-    assert ended(job) == Ended("lost", f"the scheduler said nothing of job 7 for 3 min: {controller.complaint}")
+    assert ended(job) == Ended("lost", f"the scheduler said nothing about job 7 for 3 min: {controller.complaint}")
     assert job._nodespec == "vn[1-2]"
 
 
@@ -263,7 +263,7 @@ def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, m
     controller.say("NODE_FAIL", "None", "0:1")
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
-    assert ended(job) == Ended("node", "job 7 was ended since a node died: vn2 is not responding", ("vn2",))
+    assert ended(job) == Ended("node", "job 7 was ended because a node died: vn2 is not responding", ("vn2",))
 
 
 def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
@@ -281,7 +281,7 @@ def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
 
 
 @pytest.mark.fault(
-    "scheduler", "a process that no signal ends keeps a job on its node", "not given up by vn2 (Kill task"
+    "scheduler", "a process that no signal ends keeps a job on its node", "not released by vn2 (Kill task"
 )
 def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
     controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch, said: str
@@ -306,4 +306,4 @@ def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
     silent = polled(scheduler, submitted())
     now += COMPLETING_MOST_S
     polled(scheduler, silent)
-    assert ended(silent) == Ended("stuck", "job 9 is over, and still COMPLETING after 10 min: not given up by vn2")
+    assert ended(silent) == Ended("stuck", "job 9 is over, and still COMPLETING after 10 min: not released by vn2")

@@ -1,4 +1,4 @@
-"""ReFrame's configuration of a site: what each cluster becomes in it, and that no mistake gets past it."""
+"""ReFrame's configuration of a site: what each cluster becomes in it, and every mistake is caught."""
 
 import re
 from collections.abc import Iterator

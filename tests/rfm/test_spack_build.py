@@ -1,4 +1,4 @@
-"""What the build fixture gives a job that builds on a compute node, and what it reads of one that failed."""
+"""What the build fixture gives a job that builds on a compute node, and what it reads from a failed one."""
 
 import shlex
 import subprocess
@@ -56,6 +56,6 @@ def test_the_command_really_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    monkeypatch.setenv("PATH", "")  # neither Spack nor anything else is needed to see that
+    monkeypatch.setenv("PATH", "")  # to see that needs neither Spack nor anything else
     found = ready(site.request("mpich", ("imb",)))
     assert found is not None and ensure(site.request("mpich", ("imb",)), print) == found

@@ -1,4 +1,4 @@
-"""Conditions: a source's word and a node's facts are put into the same words, and only what is known is compared."""
+"""Conditions: a source's words and a node's facts get the same terms, and only known values are compared."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 XEON = "Intel(R) Xeon(R) CPU E5-2660 v3 @ 2.60GHz"
 HASWELL = {"processor": XEON, "sockets": "2", "numa_nodes_per_socket": "1"}
 
-#: A condition, what a source states, facts of a node, and what of it is unlike.
+#: A condition, what a source states, facts of a node, and the difference.
 NODE_CASES: list[tuple[str, str, Mapping[str, str], tuple[str, ...]]] = [
     ("turbo", "enabled", {"turbo": "off"}, ("off",)),
     ("turbo", "enabled", {"turbo": "on"}, ()),
@@ -68,7 +68,7 @@ NODE_CASES: list[tuple[str, str, Mapping[str, str], tuple[str, ...]]] = [
     ("bios_version", "2.7.3 or 2.7.4", {"bios_version": "2.7.4"}, ()),
     ("bios_version", "2.7.3", {"bios_version": "2.8"}, ("2.8",)),
 ]
-#: The same of facts of rails.
+#: The same for facts of rails.
 RAIL_CASES: list[tuple[str, str, tuple[Mapping[str, str], ...], tuple[str, ...]]] = [
     ("mtu", "9000 B", ({"mtu": "9000"}, {"mtu": "1500"}), ("1500 B",)),
     ("mtu", "1500", ({"mtu": "1500"},), ()),
@@ -147,7 +147,7 @@ def test_the_library_of_a_run_is_compared_as_far_as_both_are_named(
 def test_a_value_that_the_table_does_not_know_is_refused_and_never_compared(name: str, text: str) -> None:
     why = why_unreadable(name, text)
     condition = CONDITIONS[name]
-    assert why == f'{name}: found "{text}", expected {condition.expected}; what these words cannot say belongs in note'
+    assert why == f'{name}: found "{text}", expected {condition.expected}; put into note what these words cannot say'
     assert read(name, text) == ()
     assert unlike(name, text, Seen({"turbo": "on", "smt": "on", "governor": "powersave", "kernel": "6.1.0"})) == ()
 
@@ -217,7 +217,7 @@ def test_every_condition_of_every_reference_file_can_be_read() -> None:
 
 def test_the_table_reads_only_facts_that_a_node_says_of_itself() -> None:
     class Asked(dict[str, str]):
-        """Facts that keep the names that were asked for."""
+        """Facts that note which names were asked for."""
 
         def __init__(self) -> None:
             self.names: set[str] = set()

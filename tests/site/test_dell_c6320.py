@@ -1,4 +1,4 @@
-"""The published system dell-c6320: its figures, what it makes of curves of its own links and of others, its matrix."""
+"""The published system dell-c6320: its figures, its verdicts on curves of its own and of other links, its matrix."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_each_published_figure_is_a_reference(
 
 def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
     assert len(site.references.entries) == 15
-    # Of several pairs the study has no figure: the floor of the link's class is asked of each. Nor has it of HPL.
+    # The study has no figure for several pairs, so each must meet the floor of the link's class. It has none for HPL.
     ours = {entry.id: entry.kind for entry in site.references.entries if entry.id.endswith(("-pairs", "-hpl-runs"))}
     assert ours == {f"{fabric}-{what}": "class" for fabric in ("edr", "fdr") for what in ("pairs", "hpl-runs")}
     for entry in (entry for entry in site.references.entries if entry.id not in ours):
@@ -102,7 +102,7 @@ def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
             "rule 3 (possible): impossible: bandwidth 7726 MB/s at 4 KiB is 114.0 % of the limit, 6775 MB/s",
             ["one-node"],
         ),
-        # The reference holds at 4 MiB; from 1 MiB the class does.
+        # The reference applies at 4 MiB; the class applies from 1 MiB.
         ("edr", 12100.0, "pass", "bandwidth holds edr-bandwidth and class:ib-edr, at worst ", []),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_size_that_the_reference_gives_and_the_output_lacks_fails(site: Site) 
 
 
 def doubled(smallest_us: float, largest_us: float) -> list[tuple[float, ...]]:
-    """Return latencies of 1 B to 4 KiB, all but the last as the first."""
+    """Return latencies of 1 B to 4 KiB; all but the last are like the first."""
     return [*((1 << n, smallest_us) for n in range(12)), (4096, largest_us)]
 
 
@@ -218,7 +218,7 @@ def test_its_matrix_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert tables.startswith("edr                  hpcx  intelmpi  verbs\nHplScaling %nodes=4  -     (1)       -\n")
     assert "\nfdr                  hpcx  intelmpi  verbs\nHplScaling %nodes=4  -     (1)       -\n" in tables
     said = " ".join(why.split())  # as wide as the terminal is
-    assert " the source has figures of the OSU benchmarks, of verbs and of HPL alone (44 cells) edr: " in said
+    assert " the source has only figures of the OSU benchmarks, of verbs and of HPL (44 cells) edr: " in said
 
 
 def test_no_host_is_taken_for_it(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""What messages from the memory of GPUs, and copies within a node, can move: the smallest of link, card and GPU."""
+"""The rate of messages from GPU memory, and of copies within a node: the smallest of link, card and GPU."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from railyard.site.systems.model import System
 from railyard.stacks.model import NIC_PER_RANK
 from tests.made.systems import GPUS
 
-#: MB/s: 50,000 of NDR less the headers of packets of 4096 B, and 16 lanes of PCIe less those of TLPs of 512 B.
+#: MB/s: 50,000 of NDR minus the headers of packets of 4096 B, and 16 lanes of PCIe minus those of TLPs of 512 B.
 NDR = 50_000 * 4096 / 4122
 PCIE5, PCIE4, PCIE3 = (rate * 512 / 536 for rate in (63015.4, 31507.7, 15753.8))
 

@@ -1,4 +1,4 @@
-"""Which cells of a system run, why the others do not, and that ReFrame's features say the same."""
+"""Which cells of a system run, why the others do not, and that ReFrame's features agree."""
 
 from collections import Counter
 from itertools import product
@@ -46,8 +46,8 @@ def changed(site: Site, **changes: Any) -> System:
 
 
 REASONS = [
-    ("eth", "mpich", 2, UNIBAND, "eth has 1 rail a node (eth0)"),
-    ("hsn", "mpich", 4, UNIBAND, "hsn has 2 rails a node (hsn0, hsn1)"),
+    ("eth", "mpich", 2, UNIBAND, "eth has 1 rail per node (eth0)"),
+    ("hsn", "mpich", 4, UNIBAND, "hsn has 2 rails per node (hsn0, hsn1)"),
     ("hsn", "mpich", 1, Need("Big", "imb", "imb/Alltoall", 8), "needs 8 nodes, virtual has 4"),
     (
         *("hsn", "openmpi", 1, UNIBAND),
@@ -68,7 +68,7 @@ REASONS = [
         *("hsn", "openmpi", 1, Need("Hpcc", "hpcc", "hpcc/Summary", 2)),
         "make run installs no hpcc; Spack builds it where a system asks for it (with: [hpcc])",
     ),
-    # the nodes come before the tool: with it there would be too few still
+    # the nodes come before the tool: even with the tool there would be too few
     (
         *("hsn", "openmpi", 1, Need("GpcnetCongestion", "gpcnet", "gpcnet/network_load_test", 10)),
         "needs 10 nodes, virtual has 4",
@@ -93,7 +93,7 @@ def test_a_stack_that_cannot_drive_the_rails_says_why(virtual: Site) -> None:
     assert why_not(system, "hsn", "mpich", 4, UNIBAND) is None
     opa = changed(virtual, fabrics={"hsn": hsn.model_copy(update={"kind": "slingshot"})})
     assert why_not(opa, "hsn", "intelmpi", 1, UNIBAND) == (
-        "intelmpi on slingshot: Intel MPI brings no cxi provider and its guide (OFI Providers Support) names none: use "
+        "intelmpi on slingshot: Intel MPI has no cxi provider, and its guide (OFI Providers Support) names none: use "
         "craympich, openmpi or mpich."
     )
 
@@ -102,7 +102,8 @@ def test_a_stack_that_cannot_be_told_the_fabrics_class_says_why(virtual: Site) -
     roce = virtual.system.fabrics["hsn"].model_copy(update={"kind": "roce", "traffic_class": 104})
     system = changed(virtual, fabrics={"hsn": roce}, stacks={"mvapich2": virtual.system.stacks["mpich"]})
     assert why_not(system, "hsn", "mvapich2", 1, UNIBAND) == (
-        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (a service level it has)"
+        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (only for a service "
+        "level)"
     )
     assert "rails1" not in environment_features(system, "hsn", "mvapich2")
 
@@ -110,7 +111,7 @@ def test_a_stack_that_cannot_be_told_the_fabrics_class_says_why(virtual: Site) -
 def test_a_check_of_some_kinds_of_fabric_runs_over_those_alone(virtual: Site) -> None:
     need = Need("Bandwidth", "imb", "fabtests/fi_rdm_tagged_bw", 2, kinds=("slingshot", "efa"))
     assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
-        "fabtests/fi_rdm_tagged_bw is measured over fabrics of kind slingshot and efa alone, not tcp"
+        "fabtests/fi_rdm_tagged_bw is measured only over fabrics of kind slingshot and efa, not tcp"
     )
     slingshot = virtual.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})
     system = changed(virtual, fabrics={"hsn": slingshot})
@@ -122,12 +123,12 @@ def test_a_check_of_some_kinds_of_fabric_runs_over_those_alone(virtual: Site) ->
 def test_a_rank_on_every_core_needs_to_know_how_many_and_nodes_of_ones_own(virtual: Site) -> None:
     need = Need("OsuCores", "imb", "imb/Uniband", 2, every_core=True)
     assert why_not(virtual.system, "hsn", "mpich", 1, need) == (
-        "a rank on every core of a node needs nodes of their own, and those of virtual share a host's"
+        "a rank on every core needs nodes with their own cores; those of virtual share one host's"
     )
     real = changed(virtual, provider="nodes")
     unknown = real.model_copy(update={"nodes": virtual.system.nodes.model_copy(update={"hardware": None})})
     assert why_not(unknown, "hsn", "mpich", 1, need) == (
-        "virtual does not say how many cores a node has (nodes: hardware: cores)"
+        "virtual does not state the number of cores per node (nodes: hardware: cores)"
     )
     stated = {"hardware": NodeHardware.model_validate({"cores": 112, "memory": "500G"})}
     known = real.model_copy(update={"nodes": virtual.system.nodes.model_copy(update=stated)})
@@ -144,8 +145,8 @@ def test_a_single_host_stands_in_for_any_number_of_nodes(virtual: Site) -> None:
 
 
 def test_the_first_reason_is_the_systems_own(virtual: Site) -> None:
-    """Rails that are not there go before a tool that lacks, and that before what the stack cannot do."""
-    assert why_not(virtual.system, "eth", "openmpi", 2, ALLREDUCE) == "eth has 1 rail a node (eth0)"
+    """Missing rails come before a missing tool, and that comes before what the stack cannot do."""
+    assert why_not(virtual.system, "eth", "openmpi", 2, ALLREDUCE) == "eth has 1 rail per node (eth0)"
 
 
 def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None:
@@ -160,7 +161,7 @@ def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None
         TestId("hsn", "mpich", 2, "imb/Uniband", "ImbUniband", "striping"), "hsn1 is on order", disabled=True
     )
     assert why_not(system, "hsn", "mpich", 2, UNIBAND) is None
-    # What cannot run has its own reason, not the site's.
+    # A cell that cannot run has its own reason, not the site's.
     assert not cells["hsn", "openmpi", 2].disabled
     assert cells["hsn", "openmpi", 2].reason == why_not(system, "hsn", "openmpi", 2, UNIBAND)
 
@@ -196,7 +197,7 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
     known = problem_features(virtual.system)
     asked = tuple(need for need in needs(ROOT / "checks") if not need.feature or need.feature in known)
     cells = matrix(virtual.system, asked)
-    # fabrics x stacks x rail counts x checks, and none twice; Intel MPI has one rail policy besides its own
+    # fabrics x stacks x rail counts x checks, none twice; Intel MPI has one rail policy in addition to its own
     assert {(c.test.fabric, c.test.stack, c.test.rails, c.test.policy) for c in cells if c.named} == {
         ("hsn", "intelmpi", 2, "nic-per-rank")
     }
@@ -216,7 +217,7 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
     }
     reasons = {(c.test.fabric, c.test.stack, c.test.rails, c.test.check): c.reason for c in cells if not c.named}
     absent = {stack: entry.absent for stack, entry in virtual.system.stacks.items()}
-    assert reasons["eth", "mpich", 2, "ImbUniband"] == "eth has 1 rail a node (eth0)"
+    assert reasons["eth", "mpich", 2, "ImbUniband"] == "eth has 1 rail per node (eth0)"
     assert reasons["hsn", "openmpi", 1, "ImbUniband"] == absent["openmpi"]["imb"]
     assert reasons["hsn", "intelmpi", 2, "NetpipeStream"] == absent["intelmpi"]["netpipe"]
     assert reasons["eth", "mpich", 1, "OsuLatency"] == absent["mpich"]["osu"]
@@ -227,7 +228,7 @@ def test_33_cells_of_the_virtual_cluster_run_every_day(virtual: Site) -> None:
 
 
 def selected(system: System, fabric: str, stack: str, rails: int, need: Need) -> bool:
-    """Return whether ReFrame takes this cell: as the base check asks, +railsN +nodesN of a partition, and its terms."""
+    """Return whether ReFrame accepts this cell, by the base check's requirements: +railsN +nodesN, and its terms."""
     return taken(partition_features(system, fabric), environment_features(system, fabric, stack), rails, need)
 
 
@@ -315,9 +316,9 @@ def test_features_and_reasons_agree_where_nodes_have_gpus(with_gpus: System) -> 
 @pytest.mark.parametrize(
     ("fabric", "stack", "reason"),
     [
-        ("ndr", "mpich", "made states no device_buffers for mpich: cuda or rocm, where library and benchmarks have it"),
-        ("eth", "openmpi", "openmpi on tcp: TCP reaches no memory of GPUs: each message is copied through the host's, "
-         "which the tests of host buffers measure"),
+        ("ndr", "mpich", "made states no device_buffers for mpich: set it if library and benchmarks use cuda or rocm"),
+        ("eth", "openmpi", "openmpi on tcp: TCP does not reach the memory of GPUs: each message is copied through "
+         "host memory, and the tests of host buffers measure that"),
     ],
 )  # fmt: skip
 def test_a_stack_without_messages_from_gpus_says_why(with_gpus: System, fabric: str, stack: str, reason: str) -> None:
@@ -337,7 +338,7 @@ def test_a_rail_without_a_gpu_of_its_own_has_no_messages_from_gpus(with_gpus: Sy
 def test_a_system_without_gpus_misses_no_test_of_them(with_gpus: System) -> None:
     asked = needs(ROOT / "checks")
     of_gpus = {need.check for need in asked if need.feature in (DEVICE_BUFFERS, GPUS, GPU_PAIRS)}
-    assert len(of_gpus) == 12
+    assert len(of_gpus) == 14
     cells = matrix(with_gpus.model_copy(update={"gpus": None}), asked)
     assert not of_gpus & {cell.test.check for cell in cells}
     assert of_gpus <= {cell.test.check for cell in matrix(with_gpus, asked)}
@@ -406,7 +407,7 @@ def test_features_and_reasons_agree_whatever_the_system(
     cell = next((c for c in matrix(system, (need,)) if c.test.rails == asked), None)
     reason = why_not(system, "fabric", stack, asked, need)
     assert selected(system, "fabric", stack, asked, need) == (reason is None)
-    # The matrix ends at the most rails that a fabric has; beyond it nothing runs.
+    # The matrix ends at the largest number of rails of a fabric; beyond it nothing runs.
     assert reason is not None if cell is None else cell.reason == reason
 
 
@@ -432,7 +433,7 @@ def test_a_system_asks_for_problems_by_features_of_the_stacks_that_have_the_tool
     ]  # fmt: skip
     asked = (Need("A", "npb", "npb/CG/W", 2, feature="npb-W"), Need("B", "npb", "npb/CG/C", 2, feature="npb-C"))
     assert {cell.test.check for cell in matrix(system, asked)} == {"A"}
-    # What the checks know without a system stands for all that a system states, and for nothing where it states none.
+    # What the checks know without a system means all that a system states, and nothing if it states none.
     both = tuple(need for need in needs(ROOT / "checks") if need.check.startswith("Installed"))
     (stands,) = [need for need in both if need.check.startswith("Installed ")]
     swept = {(cell.test.check, cell.test.benchmark) for cell in matrix(system, both)} - {

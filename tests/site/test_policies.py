@@ -1,4 +1,4 @@
-"""Rail policies as a dimension of tests: which a system has, what ReFrame is asked, and what one pair cannot show."""
+"""Rail policies as a dimension of tests: those of a system, ReFrame's requirements, and what one pair cannot show."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ RATE = Need("OsuMessageRate", "osu", "osu/osu_mbw_mr", 2, pair_a_rail=True)
 
 @pytest.fixture(scope="module")
 def qdr() -> System:
-    """The system of two QDR rails: mvapich2 with all policies and a threshold of its own, Open MPI over UCX."""
+    """The system with two QDR rails: mvapich2 with all policies and its own threshold, Open MPI over UCX."""
     return load_systems(ROOT / "systems")["dual-rail-qdr"]
 
 
@@ -38,7 +38,7 @@ def test_a_stack_has_its_default_first_and_its_own_thresholds_last(
 
 
 def test_of_the_virtual_clusters_mpi_stacks_one_has_a_policy_besides_its_own(virtual: Site) -> None:
-    """Its tests alone name one; all others keep their names, and none is made twice."""
+    """Only its tests name one; all others keep their names, and none is made twice."""
     stacks = ("openmpi", "mpich", "intelmpi")
     assert [policies(virtual.system, "hsn", stack, 2) for stack in stacks] == [
         ("striping",), ("striping",), ("round-robin", "nic-per-rank"),
@@ -80,7 +80,7 @@ def test_features_say_what_a_stack_can_and_which_it_does_unasked(qdr: System) ->
 
 TERMS: list[tuple[tuple[Any, ...], list[str]]] = [
     (("osu", 1, DEFAULT, 1, True), ["+osu +rails1"]),
-    # a stack whose default gives each rank a NIC is left to checks with a pair a rail
+    # a stack whose default gives each rank a NIC is only for checks with one pair per rail
     (("osu", 2, DEFAULT, 1, True), ["+osu +rails2 -default-nic-per-rank-2"]),
     (("osu", 2, DEFAULT, 2, True), ["+osu +rails2"]),
     (("osu", 2, "round-robin", 1, True), ["+osu +round-robin-2 -default-round-robin-2"]),
@@ -97,8 +97,8 @@ def test_what_is_asked_of_an_environment(asked: tuple[Any, ...], terms: list[str
 
 
 ONE_PAIR = (
-    "with a NIC per rank its one pair of ranks uses one of 2 rails: that is judged with at least a pair a rail "
-    "(osu_mbw_mr, IMB's Uniband)"
+    "with a NIC per rank its one pair of ranks uses 1 of 2 rails: this policy is judged with at least one pair per "
+    "rail (osu_mbw_mr, IMB's Uniband)"
 )
 
 
@@ -108,13 +108,13 @@ def test_a_nic_per_rank_is_never_judged_by_one_pair(qdr: System) -> None:
     assert why_not(*key, RATE, "nic-per-rank") is None
     assert why_not(*key, BANDWIDTH, "round-robin") is None
     assert pairs_reason("nic-per-rank", 4, 2) == (
-        "with a NIC per rank its 2 pairs of ranks use 2 of 4 rails: that is judged with at least a pair a rail "
-        "(osu_mbw_mr, IMB's Uniband)"
+        "with a NIC per rank its 2 pairs of ranks use 2 of 4 rails: this policy is judged with at least one pair per "
+        "rail (osu_mbw_mr, IMB's Uniband)"
     )
 
 
 def test_nor_where_it_is_what_the_stack_does_unasked() -> None:
-    """Open MPI over EFA knows nothing else: there osu_bw has one rail alone, and says so."""
+    """Open MPI over EFA has no other policy: osu_bw then has only one rail, and says so."""
     efa = load_systems(ROOT / "systems")["aws-efa"]
     assert why_not(efa, "p4d", "openmpi", 4, BANDWIDTH) == ONE_PAIR.replace("of 2", "of 4")
     assert why_not(efa, "p4d", "openmpi", 1, BANDWIDTH) is None
@@ -156,7 +156,7 @@ def test_a_policy_is_switched_off_by_its_name(qdr: System) -> None:
         for c in matrix(qdr, (RATE,))
         if (c.test.stack, c.test.rails) == ("mvapich2", 2)
     }
-    assert cells["nic-per-rank", True] == "the source has striping and round robin alone"
+    assert cells["nic-per-rank", True] == "the source has only striping and round robin"
     assert cells["striping", False] is None
 
 

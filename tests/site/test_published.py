@@ -1,4 +1,4 @@
-"""The published systems: their figures are those of their sources, and what the sources say of curves is a relation."""
+"""The published systems: their figures are those of their sources, and statements about curves are relations."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from railyard.site.test_id import TestId
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEMS = load_systems(ROOT / "systems")
-#: By what they are and not by their names: a site's own files may lie beside them.
+#: Found by what they are, not by name: a site's own files may be beside them.
 PUBLISHED = [name for name, system in SYSTEMS.items() if is_published(references_of(ROOT / "references", system))]
 NETPIPE_MBPS = 2**20 / 8 / 1e6
 
@@ -90,7 +90,7 @@ FIGURES: list[tuple[str, str, int | None, float]] = [
 ]
 
 
-#: System, entry, both ends that the source prints.
+#: System, entry, and both ends that the source prints.
 RANGES = [
     ("survey-2004", "myrinet-latency", (6, 7)),
     ("survey-2004", "myrinet-tcp-latency", (27, 30)),
@@ -300,7 +300,7 @@ def test_an_unknown_system_is_refused(capsys: pytest.CaptureFixture[str], monkey
 
 
 def test_quadrics_costs_nearly_twice_what_its_dearest_competitor_costs() -> None:
-    """Of 64 nodes, where both prices are printed: 2800 over 1200 to 1600 dollars; nearly is a quarter either way."""
+    """For 64 nodes, with both prices printed: 2800 over 1200 to 1600 dollars; "nearly" is a quarter either way."""
     prices = {
         price.fabric[0]: price
         for price in site_at(ROOT, "survey-2004").system.prices
@@ -327,7 +327,7 @@ def survey(fact_id: str) -> Fact:
     return next(fact for fact in references("survey-2004").facts if fact.id == fact_id)
 
 
-#: The most nodes that a fabric takes by what the survey says of its ports, switches or rings.
+#: The most nodes that a fabric can have, according to the survey's words about its ports, switches or rings.
 MOST_NODES = {
     "gige": "gige-ports",
     "gige-jumbo": "gige-ports",
@@ -345,7 +345,7 @@ def test_no_price_is_for_more_nodes_than_the_ports_allow() -> None:
         (name,), last = price.fabric, price.nodes.last
         if name == "sci":
             assert last == (torus[2][1] if price.parts["nic"][0] == 1095 else torus[3][1])
-        elif name != "infiniband":  # no number of ports is printed of it
+        elif name != "infiniband":  # the survey prints no number of ports for it
             assert last is not None and last <= (most[name] or 0)
 
 
@@ -358,7 +358,7 @@ def test_gigabit_ethernet_is_the_cheapest_at_every_size_that_it_takes(nodes: int
 
 
 def test_with_two_compute_processes_on_one_node_gamess_is_quickest_with_the_software_of_myrinet() -> None:
-    """By far, in the source's words, which has no number: a quarter and more off the time of any other."""
+    """ "By far" in the source, without a number: at least a quarter less than the time of any other."""
     alone = {name: survey(f"gamess-{name}-2-alone").value for name in ("myrinet", "myrinet-tcp", "gige", "infiniband")}
     times = {name: value for name, value in alone.items() if value is not None}
     assert min(times, key=lambda name: times[name]) == "myrinet"

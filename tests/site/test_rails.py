@@ -1,4 +1,4 @@
-"""Any number of rails, and any rail alone: which tests there are, and by what they are judged."""
+"""Any number of rails, and any rail alone: which tests there are, and which references judge them."""
 
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,7 @@ def test_three_and_sixteen_rails_are_features_and_cells(tmp_path: Path) -> None:
     assert "striping-3" in environment_features(system, "three", "openmpi")
     cells = {(cell.test.fabric, cell.test.rails): cell.reason for cell in matrix(system, (RATE,))}
     assert cells["three", 3] is None and cells["many", 16] is None
-    assert cells["three", 8] == "three has 3 rails a node (mlx5_0, mlx5_1, mlx5_2)"
+    assert cells["three", 8] == "three has 3 rails per node (mlx5_0, mlx5_1, mlx5_2)"
     assert ("many", 3) not in cells, "a fabric of 16 rails has no tests over 3 because another has 3"
     assert {cell.test.rails for cell in refused_policies(system)} == {2, 3, 4, 8, 16}
 
@@ -120,14 +120,13 @@ def test_an_application_runs_over_no_rail_but_the_first_alone(tmp_path: Path) ->
 
 
 def test_an_application_has_no_test_of_its_own_with_a_nic_per_rank(tmp_path: Path) -> None:
-    """ReFrame makes none, so that a run of all tests must not miss it."""
+    """ReFrame makes no such test, so a run of all tests must not miss it."""
     system = site(tmp_path)
     there = policies(system, "edr", "openmpi", 2)
     assert there[0] != "nic-per-rank" and "nic-per-rank" in there
     assert why_not(system, "edr", "openmpi", 2, HPL) is None
     assert why_not(system, "edr", "openmpi", 2, HPL, "nic-per-rank") == (
-        "an application runs by its stack's own rail policy, and by nic-per-rank where -P policy=nic-per-rank asks for "
-        "it"
+        "an application runs with its stack's default rail policy; for nic-per-rank, add -P policy=nic-per-rank"
     )
 
 
@@ -171,7 +170,7 @@ def test_a_reference_of_one_rail_holds_for_each_and_a_rails_own_replaces_it(tmp_
     ("for_", "value", "sentence"),
     [
         ("policy: rail-4", 6000, 'found "rail-4", expected a rail of edr, which has 3 rails'),
-        ("policy: rail-2, rails: 2", 6000, "found 2, expected 1 beside the policy rail-2, which is one rail alone"),
+        ("policy: rail-2, rails: 2", 6000, "found 2, expected 1 with the policy rail-2, which is one rail alone"),
         ("policy: rail-1", 6000, 'found "rail-1", expected a known value'),
         ("policy: rail-2", 9000, "found 9000 MB/s, above the physical limit of 1 rail, expected at most 7201.8 MB/s"),
     ],
@@ -185,7 +184,7 @@ def test_a_reference_of_a_rail_that_cannot_be_is_refused(tmp_path: Path, for_: s
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ("rail_counts: [2, 4]", "rail_counts: found 4, expected numbers of rails up to 3, as many as there are"),
+        ("rail_counts: [2, 4]", "rail_counts: found 4, expected numbers of rails up to 3, the number of rails"),
         ("rail_counts: [0]", "rail_counts"),
     ],
 )

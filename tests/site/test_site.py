@@ -1,4 +1,4 @@
-"""A site's system with its references, read once."""
+"""A site's system with its references, read only once."""
 
 from pathlib import Path
 

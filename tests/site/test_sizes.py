@@ -10,7 +10,7 @@ from railyard.site.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
     [
         (4, 300, QUICK_SIZES, (4, 16, 64, 256)),
         (64, 256, FULL_SIZES, (64, 128, 256)),
-        # the one large message of a check, on a system that sends none so large
+        # the only large message of a check, on a system that sends none of this size
         (4 << 20, 1 << 20, QUICK_SIZES, (1 << 20,)),
         (4 << 20, 3 << 20, FULL_SIZES, (2 << 20,)),
         (4, 3, QUICK_SIZES, (1,)),

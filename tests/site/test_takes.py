@@ -1,4 +1,4 @@
-"""The numbers of nodes and ranks that a system's file asks for: which tests they make, and what is refused."""
+"""The numbers of nodes and ranks in a system's file: which tests they give, and what is refused."""
 
 from pathlib import Path
 from typing import Any
@@ -101,16 +101,16 @@ def test_numbers_that_cannot_be_are_refused(tmp_path: Path, measure: str, senten
     [
         (
             "{benchmarks: {osu/osu_latency: {nodes: 4}}}",
-            "measure: benchmarks: osu/osu_latency: nodes: found 4, expected the 2 that it always has",
+            "measure: benchmarks: osu/osu_latency: nodes: found 4, expected 2, which it always has",
         ),
         (
             "{benchmarks: {hpl/every-node: {ranks_per_node: 4}}}",
-            "measure: benchmarks: hpl/every-node: ranks_per_node: found 4, expected none: its ranks a node are always "
-            "its own",
+            "measure: benchmarks: hpl/every-node: ranks_per_node: found 4, expected none: its number of ranks per "
+            "node is fixed",
         ),
         (
             "{benchmarks: {wrf: {nodes: 8}}}",
-            "measure: benchmarks: wrf: nodes: found 8, expected nothing: there is no check of it",
+            "measure: benchmarks: wrf: nodes: found 8, expected nothing: no check measures it",
         ),
     ],
 )
@@ -129,12 +129,12 @@ ODD: dict[str, Any] = {"nodes": 4, "fewest": 2, "even": True}
 @pytest.mark.parametrize(
     ("takes", "asked", "why"),
     [
-        (Takes(), 4, "the 2 that it always has"),
-        (Takes(nodes=1), 4, "the one that it always has"),
+        (Takes(), 4, "2, which it always has"),
+        (Takes(nodes=1), 4, "1, which it always has"),
         (Takes(**ODD), 16, None),
         (Takes(**ODD), 15, "an even number"),
         (Takes(nodes=10, fewest=10), 8, "at least 10"),
-        (Takes(swept=True), 8, "none: it has a test for each of several numbers, which -P nodes=… chooses"),
+        (Takes(swept=True), 8, "none: it has a test for each of several numbers, choose with -P nodes=…"),
     ],
 )
 def test_what_a_check_takes_is_said_in_place_of_what_it_does_not(takes: Takes, asked: int, why: str | None) -> None:

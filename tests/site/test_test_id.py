@@ -1,4 +1,4 @@
-"""Which test it is, and its name taken apart and put together."""
+"""The identity of a test, and its name split and joined."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is kept of a fabric's distances and which leaf switch each node stands at, and what a run is judged by then."""
+"""Stored distances of a fabric and the leaf switch of each node, and which references then judge a run."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -74,7 +74,7 @@ def test_a_table_that_is_damaged_is_one_sentence(tmp_path: Path, text: str, sent
 
 @pytest.fixture
 def bound(virtual: Site) -> Site:
-    """The system `virtual` with references that hold for nodes on one switch alone."""
+    """The system `virtual` with references that only apply to nodes on one switch."""
     entries = tuple(entry.model_copy(update={"hops": (1,)}) for entry in virtual.references.entries)
     return replace(virtual, references=replace(virtual.references, entries=entries))
 
@@ -129,7 +129,7 @@ def test_a_stored_output_is_not_judged_without_them(bound: Site) -> None:
 
 SWITCHES = {"leaf1": ("n1", "n2"), "leaf2": ("N3.site.org",)}
 LEAF_OF = {"n1": "leaf1", "n2": "leaf1", "n3": "leaf2"}
-#: Two rails in planes of their own: other switches, the same nodes at each.
+#: Two rails in separate planes: other switches, with the same nodes at each.
 PLANES = {
     "mlx5_0": {"n1": "LID 1", "n2": "LID 1", "n3": "LID 2"},
     "mlx5_1": {"n1": "LID 7", "n2": "LID 7", "n3": "LID 8"},
@@ -156,8 +156,8 @@ def test_ranges_stand_for_names(written: str, names: list[str]) -> None:
     [
         ("n[3-1]", "'3-1' does not rise, or is more than 10000 names"),
         ("n[1-99999]", "'1-99999' does not rise, or is more than 10000 names"),
-        ("n[1-2-3]", "'1-2-3' is no number and no range of two"),
-        ("n[1,,2]", "'' is no number and no range of two"),
+        ("n[1-2-3]", "'1-2-3' is neither a number nor a range of two"),
+        ("n[1,,2]", "'' is neither a number nor a range of two"),
     ],
 )
 def test_a_range_that_is_none_is_a_sentence(written: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""What each stack is told, word for word, and the sentence where it cannot be told."""
+"""The exact settings of each stack, and the sentence if a setting is impossible."""
 
 from collections.abc import Mapping
 
@@ -117,7 +117,7 @@ def test_omni_path_cards_are_told_by_number() -> None:
 
 
 def test_psm3_is_told_a_set_of_one_nic_for_each_rank() -> None:
-    """Local rank i takes set i: of one set all ranks would use both NICs in turn."""
+    """Local rank i takes set i: with only one set, all ranks would use both NICs in turn."""
     env = dict(ask.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "round-robin").env)
     found = ask.settings("intelmpi", "tcp", ["hsn0", "hsn1"], 2, "nic-per-rank")
     assert found.env == env | {"PSM3_MULTIRAIL_MAP": "hsn0:1;hsn1:1"}
@@ -135,7 +135,7 @@ def test_mvapich2_does_all_four_policies() -> None:
 def test_striping_takes_another_threshold_where_the_stack_has_a_setting_for_it() -> None:
     found = ask.settings("mvapich2", "ib", NAMES["ib"], 2, "striping-8K")
     assert found.env["MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD"] == "8192"
-    # it splits what is above: of powers of two from the next one on
+    # it splits sizes above this: with powers of two, from the next one on
     assert (found.policy, found.policy_name, found.threshold_bytes) == ("striping", "striping-8K", 16384)
     plain = ask.settings("mvapich2", "ib", NAMES["ib"], 2, "striping")
     assert list(found.env) == list(plain.env)
@@ -172,7 +172,7 @@ def test_nic_per_rank_brings_the_words_that_bind() -> None:
 
 
 def test_nic_per_rank_names_the_variable_by_which_a_rank_is_given_its_own() -> None:
-    """Where the library itself deals out NICs by local rank there is none."""
+    """If the library itself deals out NICs by local rank, there is none."""
     told = {
         (stack, kind): ask.settings(stack, kind, NAMES[kind], 2, "nic-per-rank").rank_variable
         for stack, kind in (
@@ -193,7 +193,7 @@ def test_ucx_is_given_the_ways_to_the_memory_of_gpus_beside_its_own() -> None:
     assert told["UCX_NET_DEVICES"] == "mlx5_0:1"
     assert ask.settings("craympich", "slingshot", ["cxi0"], 1, memory="rocm").env["MPICH_GPU_SUPPORT_ENABLED"] == "1"
     with pytest.raises(
-        RailyardError, match=r"^intelmpi on ib: Intel MPI takes messages from the memory of Intel's and "
+        RailyardError, match=r"^intelmpi on ib: Intel MPI takes messages only from the memory of Intel's "
     ):
         ask.settings("intelmpi", "ib", ["mlx5_0"], 1, memory="rocm")
 
@@ -215,9 +215,10 @@ def test_a_stack_that_cannot_be_told_a_knob_has_neither_policies_nor_a_run() -> 
     lossless = ask.Knobs(traffic_class=104)
     assert ask.policies("mvapich2", "roce", 2, lossless) == ()
     assert ask.why_not("mvapich2", "roce", 1, None, lossless) == (
-        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (a service level it has)"
+        "mvapich2 on roce: traffic class 104 was asked for, but mvapich2 has no setting for it (only for a service "
+        "level)"
     )
-    # Round robin is PSM3's there, which knows no traffic class; what UCX does stays.
+    # Round robin there is PSM3's, which has no traffic class; UCX's policies stay.
     assert ask.policies("intelmpi", "roce", 2, lossless) == ("striping", "nic-per-rank")
     assert "round-robin" in ask.policies("intelmpi", "roce", 2)
 
@@ -256,7 +257,8 @@ WHY_NOT = [
     ),
     (
         ("mvapich2", "ib", 2, "striping-16K"),
-        "mvapich2 on ib: striping-16K is what MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD is set to anyhow: write striping",
+        "mvapich2 on ib: striping-16K is what MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD is set to by default: write "
+        "striping",
     ),
     (
         ("mvapich2", "ib", 1, "striping-8K"),
@@ -264,9 +266,9 @@ WHY_NOT = [
     ),
     (
         ("openmpi", "ib", 2, "striping-8K"),
-        "openmpi on ib: striping-8K was asked for, and no setting moves where pml/ucx stripes: rendezvous messages "
-        "only, of 32 KiB and more: no piece is smaller than 16 KiB (UCX_MIN_RNDV_CHUNK_SIZE). UCX estimates from the "
-        "devices at start where rendezvous begins: UCX_PROTO_INFO=y prints it",
+        "openmpi on ib: striping-8K was asked for, and no setting changes from which size pml/ucx stripes: only "
+        "rendezvous messages of 32 KiB and more: no piece is smaller than 16 KiB (UCX_MIN_RNDV_CHUNK_SIZE). UCX "
+        "estimates at its start, from the devices, where rendezvous begins: UCX_PROTO_INFO=y prints it",
     ),
     (
         ("openmpi", "tcp", 0, None),
@@ -274,7 +276,7 @@ WHY_NOT = [
     ),
     (
         ("intelmpi", "tcp", 2, "striping"),
-        "intelmpi on tcp: Intel MPI over OFI tcp takes two interfaces and silently uses one; PSM3 over sockets uses "
+        "intelmpi on tcp: Intel MPI over OFI tcp takes two interfaces and silently uses one. PSM3 over sockets uses "
         "both but sends whole messages in turn: use round-robin.",
     ),
     (
@@ -296,7 +298,7 @@ WHY_NOT = [
     ),
     (
         ("hpcx", "slingshot", 1, None),
-        "hpcx on slingshot: HPC-X carries messages by UCX alone, which has no transport for this fabric: use openmpi.",
+        "hpcx on slingshot: HPC-X carries messages only over UCX, which has no transport for this fabric: use openmpi.",
     ),
     (
         ("craympich", "slingshot", 2, "striping"),
@@ -305,10 +307,10 @@ WHY_NOT = [
     ),
     (
         ("mpich", "opa", 2, None),
-        "mpich on opa: no policy uses 2 rails: OPX opens one card a process; it splits messages only on CN5000 and "
+        "mpich on opa: no policy uses 2 rails: OPX opens one card per process. It splits messages only on CN5000 and "
         "newer (FI_OPX_MULTI_HFI_STRIPING), never on Omni-Path 100: use openmpi or intelmpi with PSM2. OPX takes a "
-        "card by NUMA node or core (FI_OPX_HFI_SELECT=numa:0:0,numa:1:1), which needs the node's topology and not a "
-        "list of devices.",
+        "card by NUMA node or core (FI_OPX_HFI_SELECT=numa:0:0,numa:1:1), which needs the node's topology instead of "
+        "a list of devices.",
     ),
 ]
 
@@ -334,7 +336,7 @@ def test_what_can_be_done_has_no_reason() -> None:
 
 
 def test_rails_beyond_one_policy_fall_to_the_next() -> None:
-    """UCX splits over 4 at most; with 8 cards the next policy of the table is NIC per rank, which has no such limit."""
+    """UCX splits over at most 4; with 8 cards the next policy in the table is NIC per rank, which has no such limit."""
     assert ask.why_not("mpich", "ib", 8) is None
     assert ask.settings("mpich", "ib", [f"mlx5_{i}" for i in range(8)], 8).policy == "nic-per-rank"
 
@@ -358,11 +360,11 @@ REFUSED = [
     ),
     (
         ("mvapich2", "ib", ["mlx5_0:1", "mlx5_0:2"], 2, {}),
-        "mvapich2: takes one port a card, the same of every card; mlx5_0:1, mlx5_0:2 are not",
+        "mvapich2: takes one port per card, the same on every card; mlx5_0:1, mlx5_0:2 are not",
     ),
     (
         ("openmpi", "opa", ["card"], 1, {}),
-        'openmpi: is told its devices by number, and "card" does not end in one (hfi1_0)',
+        'openmpi: needs its devices by number, and "card" does not end in one (hfi1_0)',
     ),
     (
         ("openmpi", "tcp", ["hsn0"], 1, {"gid_index": 3}),
@@ -370,8 +372,8 @@ REFUSED = [
     ),
     (
         ("mvapich2", "roce", ["mlx5_0"], 1, {"traffic_class": 106}),
-        "mvapich2 on roce: traffic class 106 was asked for, but mvapich2 has no setting for it (a service level it "
-        "has)",
+        "mvapich2 on roce: traffic class 106 was asked for, but mvapich2 has no setting for it (only for a service "
+        "level)",
     ),
     (
         ("mpich", "ib", ["mlx5_0"], 1, {"service_level": 16}),
@@ -391,7 +393,7 @@ def test_devices_and_knobs_that_do_not_fit_are_refused(
 
 
 def test_the_knobs_of_another_transport_are_not_offered() -> None:
-    """Intel MPI's round robin on RoCE goes over PSM3, which UCX's variables would not reach."""
+    """Intel MPI's round robin on RoCE uses PSM3, which ignores UCX's variables."""
     with pytest.raises(RailyardError, match=r"^intelmpi on roce: GID index 3 was asked for, but PSM3 chooses"):
         ask.settings("intelmpi", "roce", NAMES["roce"], 2, "round-robin", ask.Knobs(gid_index=3))
 

@@ -1,4 +1,4 @@
-"""How each stack's own launcher is told hosts, ranks, agent and variables; how its library is known."""
+"""How each stack's own launcher gets hosts, ranks, agent and variables, and how its library is recognised."""
 
 import re
 
@@ -63,7 +63,7 @@ NOT_LAUNCHED = [
         {"stack": "craympich", "remote": ask.Remote("/x")},
         "craympich: PALS starts ranks through its own daemons and takes no remote agent",
     ),
-    ({"stack": "openmpi", "major": 3}, "openmpi: the oldest major version known here is 4, 3 was asked for"),
+    ({"stack": "openmpi", "major": 3}, "openmpi: the oldest known major version is 4, 3 was asked for"),
 ]
 
 
@@ -96,5 +96,5 @@ VERSIONS = [
 @pytest.mark.parametrize(("name", "text"), VERSIONS)
 def test_a_library_is_known_by_its_first_words(name: str, text: str) -> None:
     matching = {other for other, stack in STACKS.items() if re.search(stack.version_pattern, text)}
-    # HPC-X is Open MPI and says so: the table says how else the two are told apart.
+    # HPC-X is Open MPI and says so: the table says how else to tell the two apart.
     assert matching == ({"openmpi", "hpcx"} if name == "openmpi" else {name})

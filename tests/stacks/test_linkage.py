@@ -6,7 +6,7 @@ import pytest
 
 from railyard.stacks import linkage
 
-#: Of an IMB-MPI1 that our Spack built for Open MPI (paths shortened).
+#: From an IMB-MPI1 that our Spack built for Open MPI (paths shortened).
 OPENMPI = """\
 	linux-vdso.so.1 (0x00007f4adc5bb000)
 	libmpi_cxx.so.40 => /usr/lib/libmpi_cxx.so.40 (0x00007f4adc4ec000)

@@ -1,4 +1,4 @@
-"""NCCL and RCCL in the stacks' table: how they are told NICs and network, and which benchmarks are theirs."""
+"""NCCL and RCCL in the table of stacks: how they get NICs and network, and which benchmarks are theirs."""
 
 import pytest
 
@@ -41,8 +41,8 @@ def test_its_log_names_the_nics_that_it_may_use() -> None:
 ASKED = [
     ("nccl", "nccl", None),
     ("rccl", "nccl", None),
-    ("nccl", "osu", "nccl is no MPI library: its own benchmarks alone are for it (nccl)"),
-    ("openmpi", "nccl", "nccl measures another library than openmpi: its stack is nccl or rccl"),
+    ("nccl", "osu", "nccl is not an MPI library: only its own benchmarks can use it (nccl)"),
+    ("openmpi", "nccl", "nccl does not measure openmpi but another library: its stack is nccl or rccl"),
     ("tcp", "nccl", "tcp has no MPI: its benchmarks are a client and a server (iperf3, netpipe)"),
 ]
 

@@ -1,4 +1,4 @@
-"""Which benchmarks belong to which stack, and the sentences of those that do not."""
+"""Which benchmarks belong to which stack, and the sentences for those that do not."""
 
 import pytest
 
@@ -20,7 +20,7 @@ ASKED = [
     ("verbs", "iperf3", True, "verbs has no MPI: its benchmarks are a client and a server (perftest)"),
     ("openmpi", "netpipe", True, "a client and a server of netpipe need no MPI: their stack is tcp"),
     ("hpcx", "perftest", True, "a client and a server of perftest need no MPI: their stack is verbs"),
-    ("mpich", "qperf", True, "a client and a server of qperf need no MPI: their stack is not known here"),
+    ("mpich", "qperf", True, "a client and a server of qperf need no MPI: their stack is unknown"),
 ]
 
 
@@ -29,13 +29,13 @@ def test_a_tool_is_a_stacks_own_or_the_reason_is_said(stack: str, tool: str, pai
     assert programs.why_not_tool(stack, tool, pair) == reason
 
 
-#: stack, rails, the reason for an application that starts its own processes where there is no MPI.
+#: stack, rails, the reason for an application that starts its own processes without MPI.
 APPLICATIONS = [
     ("mpich", 2, None),
     ("tcp", 1, None),
-    ("tcp", 2, "an application that starts its own processes is told one address a node: one rail"),
-    ("verbs", 1, "verbs has no MPI, and no address that an application could be told: that has tcp"),
-    ("libfabric", 1, "libfabric has no MPI, and no address that an application could be told: that has tcp"),
+    ("tcp", 2, "an application that starts its own processes is given one address per node: one rail"),
+    ("verbs", 1, "verbs has no MPI and no address to give to an application: use tcp"),
+    ("libfabric", 1, "libfabric has no MPI and no address to give to an application: use tcp"),
 ]
 
 
@@ -62,13 +62,13 @@ def test_an_mpi_stack_shows_its_tools_and_a_pair_its_own_under_another_name() ->
 WAYS = [
     (
         *("tcp", "ib", 1, None),
-        "tcp on ib: A socket takes an IP interface and no card: give IP over InfiniBand (ib0) a fabric of its own, "
-        "kind tcp.",
+        "tcp on ib: A socket takes an IP interface, not a card: give IP over InfiniBand (ib0) its own fabric of kind "
+        "tcp.",
     ),
     (
         *("verbs", "tcp", 1, None),
-        "verbs on tcp: A network interface has no verbs: where its card has (RoCE, Soft-RoCE), give it a fabric of "
-        "kind roce.",
+        "verbs on tcp: A network interface has no verbs: if its card has (RoCE, Soft-RoCE), give it a fabric of kind "
+        "roce.",
     ),
     (
         *("verbs", "slingshot", 1, None),
@@ -80,7 +80,7 @@ WAYS = [
     ),
     (
         *("tcp", "tcp", 2, "striping"),
-        "tcp on tcp: A TCP connection has one address at each end and so one rail: one pair of processes per rail "
+        "tcp on tcp: A TCP connection has one address at each end, so one rail: one pair of processes per rail "
         "(nic-per-rank) uses several.",
     ),
     ("tcp", "tcp", 8, None, None),
@@ -89,7 +89,7 @@ WAYS = [
     ("cxi", "slingshot", 4, None, None),
     (
         *("cxi", "ib", 1, None),
-        "cxi on ib: libcxi drives Slingshot's cards alone: see the stacks verbs, libfabric and tcp.",
+        "cxi on ib: libcxi drives only Slingshot's cards: see the stacks verbs, libfabric and tcp.",
     ),
 ]
 
@@ -112,4 +112,4 @@ def test_without_mpi_there_is_no_launcher_to_be_told() -> None:
     for name in ("tcp", "verbs", "libfabric"):
         with pytest.raises(RailyardError) as raised:
             ask.launch_options(name, hosts=["a", "b"], ranks=2, ranks_per_node=1)
-        assert str(raised.value) == f"{name}: has no launcher of its own, its benchmarks are a client and a server"
+        assert str(raised.value) == f"{name}: has no launcher of its own: its benchmarks are a client and a server"

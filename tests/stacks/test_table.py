@@ -1,4 +1,4 @@
-"""The table of stacks: complete, used, written down, and the only place that knows a stack's name."""
+"""The table of stacks: complete, used, documented, and the only place that knows a stack's name."""
 
 import ast
 import dataclasses
@@ -49,7 +49,7 @@ def told(name: str, kind: str, way: Way, spread: Spread) -> ask.Settings:
     return ask.settings(name, kind, NAMES[kind][:rails], rails, spread.policy)
 
 
-#: What systems' files and stored records name: none of them may be lost.
+#: Names in systems' files and stored records: none may be lost.
 NAMED = {"openmpi", "mpich", "intelmpi", "mvapich", "mvapich2", "hpcx", "craympich", "tcp", "verbs", "libfabric"}
 
 
@@ -159,7 +159,7 @@ def test_every_field_is_used() -> None:
         assert {field.name for field in dataclasses.fields(kind)} - read == set(), kind
 
 
-#: Where a stack is the subject: its entries, and what its library is said to do by those who do not read them.
+#: Files about a stack: its entries, and texts about its library for people who do not read the entries.
 ROOMS = (ROOT / "railyard" / "stacks", ROOT / "railyard" / "provision" / "rehearsal")
 
 
@@ -168,16 +168,16 @@ def test_no_other_module_compares_a_stacks_name() -> None:
     for folder in ("railyard", "checks"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             text = path.read_text(encoding="utf-8")
-            # Without such a name in it there is nothing to compare, and a tree costs more than a search.
+            # Without such a name there is nothing to compare, and parsing takes longer than a search.
             if not set(ROOMS) & set(path.parents) and any(f'"{name}"' in text for name in STACKS):
                 found += [f"{path.relative_to(ROOT)}:{line}" for line in compared(ast.parse(text))]
     assert found == []
 
 
 def compared(tree: ast.AST) -> Iterator[int]:
-    """Return the lines where a quoted stack name stands in a comparison, a match, or startswith and endswith.
+    """Return the lines with a quoted stack name in a comparison, a match, or startswith and endswith.
 
-    A name that is a kind of fabric too (tcp) counts where the comparison speaks of a stack.
+    A name that is also a kind of fabric (tcp) counts if the comparison is about a stack.
     """
     for node in ast.walk(tree):
         called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
@@ -198,7 +198,7 @@ def test_the_search_for_names_finds_them() -> None:
 
 
 def sections(page: str) -> dict[str, str]:
-    """Return the text below each heading of the second rank; what comes before them stands under ``""``."""
+    """Return the text below each second-level heading; the text before them is under ``""``."""
     parts = re.split(r"(?m)^## (.+)$", page)
     return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
@@ -215,7 +215,7 @@ def is_row_of_new(line: str, known: Mapping[str, str]) -> bool:
 
 
 def test_the_page_has_each_of_its_stacks_as_the_table_has_it() -> None:
-    """A stack that the page does not have yet fails nothing: `make docs` writes the page, and nobody by hand."""
+    """A stack that the page does not have yet fails no test: `make docs` writes the page, nobody writes it by hand."""
     page = sections((ROOT / "docs" / "reference" / "stacks.md").read_text(encoding="utf-8"))
     table = sections(document.document())
     assert set(page) - set(table) == set(), "type make docs"

@@ -1,4 +1,4 @@
-"""Runs of applications: report-only without a reference, ranks and peak held, and a path that has no message sizes."""
+"""Runs of applications: report-only without a reference, checks of ranks and peak, and a path without message sizes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ Run = Callable[..., Assessment]
 
 
 def npb_text(name: str = "CG", problem: str = "W", processes: int = 4, verified: str = "SUCCESSFUL") -> str:
-    """Return the result block of NPB 3.4: made."""
+    """Return a synthetic result block of NPB 3.4."""
     return (
         f"\n NAS Parallel Benchmarks 3.4 -- {name} Benchmark\n\n\n {name} Benchmark Completed.\n"
         f" Class           =                        {problem}\n Iterations      =                        6\n"
@@ -30,7 +30,7 @@ def npb_text(name: str = "CG", problem: str = "W", processes: int = 4, verified:
 
 
 def hpl_text(gflop_s: float = 20.0, residual: str = "2.51340000e-03 ...... PASSED") -> str:
-    """Return what HPL 2.3 prints of one test on a grid of 2 x 2: made."""
+    """Return a synthetic output of HPL 2.3 for one test on a grid of 2 x 2."""
     passed, failed = (1, 0) if residual.endswith("PASSED") else (0, 1)
     return (
         "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
@@ -107,7 +107,7 @@ def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ra
 
 
 def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_the_other_idled(ran: Run) -> None:
-    """MPICH over UCX splits from 1 MiB on; CG of class W sends less, and nobody says so."""
+    """MPICH over UCX splits from 1 MiB on; CG of class W sends less, and nothing reports this."""
     found = ran("npb/CG/W", npb_text(), rails=2)
     assert said(found)[:2] == ("report-only", None)
     assert (found.path.state, found.path.one_rail) == ("not-judged", True)
@@ -152,7 +152,7 @@ def test_bytes_over_another_network_fail_it(ran: Run) -> None:
 
 
 def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
-    """FT of class W sends 7 x 128 x 128 x 32 x 16 / 4 x 3/4 B a node: 11.0 MB."""
+    """FT of class W sends 7 x 128 x 128 x 32 x 16 / 4 x 3/4 B per node: 11.0 MB."""
     found = ran("npb/FT/W", npb_text("FT"), {"hsn0": (5.0, 5.0)})
     assert said(found)[:2] == ("fail", 4)
     assert found.path.sentence == (
@@ -202,7 +202,7 @@ def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
 
 
 def multi_zone_text(processes: int = 4, threads: int | None = 8, verified: str = "SUCCESSFUL") -> str:
-    """Return the result block of NPB-MZ 3.4: made."""
+    """Return a synthetic result block of NPB-MZ 3.4."""
     said = "" if threads is None else f" Total threads   =                        {threads}\n"
     return (
         "\n NAS Parallel Benchmarks (NPB3.4-MZ MPI+OpenMP) - SP-MZ Benchmark\n\n\n SP-MZ Benchmark Completed.\n"
@@ -283,7 +283,7 @@ def test_without_a_clock_no_peak_is_shown(ran: Run) -> None:
 
 
 def every_node_text(*used_s: float, threads: int = 56) -> str:
-    """Return what each.sh prints of HPL on vn1, vn2 …, which measured 3.26 s: made."""
+    """Return a synthetic output of each.sh for HPL on vn1, vn2 …, which measured 3.26 s."""
     end = "# railyard: used {used:.0f} 326 {threads}\n# railyard: end 0\n"
     return "".join(
         f"# railyard: node vn{at} tag-1\n{hpl_text()}{end.format(used=used * 100, threads=threads)}"
@@ -321,7 +321,7 @@ def test_threads_that_did_not_work_fail_hpl_on_every_node(
             assert found.verdict.text.startswith(f'the output itself reports 1 failure, line 1: "{expected}"')
 
 
-#: Seconds of processors that the first rank of each node used, of eight threads in the 3.26 s that HPL measured.
+#: Processor seconds that the first rank of each node used, with eight threads in the 3.26 s that HPL measured.
 @pytest.mark.parametrize(
     ("used_s", "sentence"),
     [
@@ -353,7 +353,7 @@ def test_threads_of_ranks_over_several_nodes_have_worked(
     assert (sentence is None) == ("threads" not in said)
     if sentence is not None:
         assert f'"{sentence}"' in said
-    # Nothing is said of ranks of one thread, of nodes that share the host's cores, and of a stand-in.
+    # Nothing is said about ranks with one thread, nodes that share the host's cores, and a stand-in.
     assert "threads" not in verdict_of(nodes, 1) + verdict_of(virtual) + verdict_of(nodes, rehearsed=True)
 
 

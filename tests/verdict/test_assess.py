@@ -1,4 +1,4 @@
-"""From a run's evidence to its verdict: a healthy run, and each thing that can be wrong with one."""
+"""From a run's evidence to its verdict: a healthy run, and each possible fault."""
 
 import re
 import sys
@@ -31,7 +31,7 @@ from tests.made.judged import SIZES, case_of, healthy_rates, imb_output, judged
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
-#: Short messages of the virtual cluster have no bound, and the verdict says so.
+#: Short messages on the virtual cluster have no bound, and the verdict says so.
 UNBOUNDED = " (no reference bounds 1 B to 256 KiB)"
 
 
@@ -147,7 +147,7 @@ def test_the_key_figures_are_those_of_the_curves(assessed: Assess) -> None:
 
 
 def test_a_peak_below_the_size_from_which_the_limit_holds_is_none(assessed: Assess) -> None:
-    """The shaper's bucket lets 64 KiB pass at 60 MB/s: neither impossible nor the peak."""
+    """The shaper's bucket lets 64 KiB pass at 60 MB/s: this is neither impossible nor the peak."""
     rates = {4096: 40.0, 65536: 60.0, M: 47.5, 4 * M: 47.6}
     found = assessed(rates=rates)
     assert found.verdict.state == "pass"
@@ -275,7 +275,7 @@ def test_a_node_without_counters_fails(assessed: Assess, counters_text: Callable
     [
         (
             lambda text: text.replace("1a2b3c4d-17", "99999999-1"),
-            "path not proven: the counters of vn2 cannot be used: the file is of another run (99999999-1, expected "
+            "path not proven: the counters of vn2 cannot be used: the file is from another run (99999999-1, expected "
             "1a2b3c4d-17)",
         ),
         (
@@ -341,7 +341,8 @@ def test_an_idle_second_rail_fails_although_the_rate_would_do(assessed: Assess) 
         "fail",
         4,
         "set-up",
-        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
+        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % "
+        "of what the rail should carry, idle-share)",
     )
     assert found.verdict.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
 
@@ -354,8 +355,8 @@ def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
         "fail",
         4,
         "set-up",
-        "190.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.1 MB of 89.5 MB (bound 98.0 %, "
-        "carried-share)",
+        "190.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.1 MB of 89.5 MB (bound "
+        "98.0 %, carried-share)",
     )
 
 
@@ -372,7 +373,7 @@ def test_the_other_rail_is_a_network_that_was_not_meant(assessed: Assess) -> Non
 
 
 def test_a_split_is_due_of_messages_above_the_threshold_alone(assessed: Assess) -> None:
-    """MPICH stripes from 1 MiB: a run of 256 KiB alone may leave the second rail idle, one of 4 MiB may not."""
+    """MPICH stripes from 1 MiB: a run with only 256 KiB may leave the second rail idle, one with 4 MiB may not."""
     one = {"vn1": {"hsn0": (190, 2), "hsn1": (0, 0), "eth0": (0, 0)},
            "vn2": {"hsn0": (2, 190), "hsn1": (0, 0), "eth0": (0, 0)}}  # fmt: skip
     small = assessed(rails=2, rates={262144: 47.5}, moved=one)
@@ -444,7 +445,7 @@ def test_a_report_only_system_with_a_known_limit_is_reported(assessed: Assess, v
         "report-only",
         None,
         None,
-        "report-only (delivered yesterday): not judged: no day-one floor has a source for shaped-400",
+        "report-only (delivered yesterday): not judged: there is no source for a day-one floor of shaped-400",
     )
     assert said(assessed(site=site, rates={M: 47.5, 4 * M: 52.0}))[:2] == ("fail", 3)
 
@@ -601,7 +602,7 @@ def test_an_output_that_names_another_mpi_fails_rule_1(assessed: Assess, imb_tex
     assert on_stderr.verdict.text.endswith(": Open MPI ran, expected MPICH (CH4)")
 
 
-# What a system says of its path proofs
+# What a system says about its path proofs
 
 
 def with_proof(site: Site, **rules: Any) -> Site:
@@ -611,7 +612,7 @@ def with_proof(site: Site, **rules: Any) -> Site:
 
 
 def blind_counters(counters_text: Callable[..., str]) -> tuple[str, str]:
-    """Return the counters of two nodes, the first of which shows no bytes sent."""
+    """Return the counters of two nodes; the first one shows no sent bytes."""
     first = re.sub(r"tx_bytes \d+", "tx_bytes unreadable", counters_text("vn1", HEALTHY_VN1))
     return first, counters_text("vn2", {**HEALTHY_VN1, "hsn0": (2, 190)})
 
@@ -685,7 +686,7 @@ def test_a_host_with_a_domain_is_the_node(assessed: Assess, counters_text: Calla
 
 
 def test_two_hosts_that_answer_by_one_name_are_not_proven(assessed: Assess, counters_text: Callable[..., str]) -> None:
-    # Both write the file of vn1, the lines of one between those of the other.
+    # Both write the file of vn1, with the lines of one between those of the other.
     one, other = (counters_text("vn1", {**HEALTHY_VN1, "hsn0": moved}).splitlines() for moved in ((190, 2), (2, 190)))
     mixed = "\n".join(line for both in zip(one, other, strict=True) for line in both) + "\n"
     found = assessed(counters=(mixed,))
@@ -745,7 +746,7 @@ def test_a_failure_that_the_references_expect_is_one(assessed: Assess, virtual: 
 
 
 def without_repetitions(text: str) -> Parsed:
-    """Return what another tool would print, which does not say how often it measured."""
+    """Return the output of another tool that does not say how often it measured."""
     (table,) = imb.parse(text).tables
     kept = [place for place, name in enumerate(table.columns) if name != "repetitions"]
     columns, units = tuple(table.columns[place] for place in kept), tuple(table.units[place] for place in kept)
@@ -755,7 +756,7 @@ def without_repetitions(text: str) -> Parsed:
 
 @pytest.fixture
 def repetitions_from(monkeypatch: pytest.MonkeyPatch) -> Callable[[RepetitionsFrom], None]:
-    """Return a function that says where IMB's repetitions come from, as another tool's entry would."""
+    """Return a function that says where IMB's repetitions come from, as in another tool's entry."""
 
     def said(source: RepetitionsFrom) -> None:
         tools = {**micro.TOOLS, "imb": replace(micro.TOOLS["imb"], repetitions=source)}

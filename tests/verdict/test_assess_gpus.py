@@ -1,4 +1,4 @@
-"""Runs from the memory of GPUs: what an output must say, which bounds hold, and copies within every node."""
+"""Runs from GPU memory: what an output must say, which bounds apply, and copies within every node."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +32,7 @@ def site(folder: Path, old: str = "", new: str = "") -> Site:
 
 
 def counters(node: str, moved: Mapping[str, tuple[float, float]]) -> str:
-    """Return what the counter reader writes of mlx5's ports: MB that each sent and received."""
+    """Return what the counter reader writes about mlx5's ports: MB that each sent and received."""
     lines = [f"railyard-counters 1 {TAG}", f"node {node}", "first-by SLURM_LOCALID"]
     lines += [f"{'meant' if card == 'mlx5_0:1' else 'watched'} {card}" for card in moved]
     for when, at in (("before", 10), ("after", 15)):
@@ -46,7 +46,7 @@ def counters(node: str, moved: Mapping[str, tuple[float, float]]) -> str:
 def ran(
     made: Site, output: str, key: str = "osu/osu_bw/device", moved: float = MOVED, beside: float = 0.1
 ) -> Assessment:
-    """Return the assessment of a run over one rail of openmpi: ``moved`` MB over that, ``beside`` MB over the other."""
+    """Return the assessment of a run over one rail of openmpi: ``moved`` MB over it, ``beside`` MB over the other."""
     case = case_of(
         made, key, stack="openmpi", fabric="ndr", launch={"nodes": NODES, "memory": "cuda"},
         repetitions=Repetitions(REPETITIONS, 0), window=WINDOW, time_limit_s=60, sizes=(SIZE,),
@@ -159,7 +159,7 @@ def test_perftest_must_say_whose_memory_it_used(tmp_path: Path, head: str, fails
 
 
 def node(name: str, rates: tuple[float, ...], test: str = "host_to_device_memcpy_ce") -> str:
-    """Return what a node printed: made, as nvbandwidth 0.8 prints it."""
+    """Return a node's synthetic output of nvbandwidth 0.8."""
     head = "".join(f"{number:10d}" for number in range(len(rates)))
     row = "".join(f"{rate:10.2f}" for rate in rates)
     return (
@@ -188,6 +188,10 @@ def test_the_slowest_copy_of_all_nodes_is_judged_by_the_gpus_slot(tmp_path: Path
     state, rule, text = said(on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6))))
     assert (state, rule) == ("fail", 5)
     assert "27600" in text and "over slots of GPUs of vn1 and vn2; slowest: vn2" in text
+    found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6)))
+    assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [
+        ("node", "vn2", "GPU 7 of vn2: 27600 MB/s, where the fastest copy of all nodes has 55360")
+    ]
 
 
 def test_a_site_with_references_has_the_same_floor_for_what_no_entry_names(tmp_path: Path) -> None:
@@ -202,11 +206,14 @@ def test_a_site_with_references_has_the_same_floor_for_what_no_entry_names(tmp_p
         (node("vn2", HEALTHY[:7]), 1, "nvbandwidth on vn2 made 7 copies, expected 8 with 8 GPUs"),
         (node("vn2", (*HEALTHY[:7], 65.0)), 3, "65000"),
         ("", 1, "nvbandwidth gave no result on vn2"),
-        (node("vn2", HEALTHY, "device_to_host_memcpy_ce"), 1, "the nodes ran unlike tests"),
+        (node("vn2", HEALTHY, "device_to_host_memcpy_ce"), 1, "the nodes ran different tests"),
     ],
     ids=["a GPU is gone", "faster than its slot", "a node is silent", "another test"],
 )
 def test_what_no_healthy_node_gives_fails(tmp_path: Path, of_vn2: str, rule: int, why: str) -> None:
-    state, failed, text = said(on_every_node(site(tmp_path), node("vn1", HEALTHY) + of_vn2))
+    found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + of_vn2)
+    state, failed, text = said(found)
     assert (state, failed) == ("fail", rule)
     assert why in text
+    if "copies" in why:
+        assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [("node", "vn2", why)]

@@ -1,4 +1,4 @@
-"""Runs of OSU: sums over pairs of nodes, its own validation, roots of collectives, one side, and what moves nothing."""
+"""Runs of OSU: sums over pairs of nodes, its own validation, roots of collectives, one side, runs without traffic."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ Osu = Callable[..., Assessment]
 
 
 def printed(name: str, rows: Mapping[int, tuple[object, ...]], *heading: str) -> str:
-    """Return what OSU 7.4 prints: made, one row a message size."""
+    """Return a synthetic output of OSU 7.4, one row per message size."""
     lines = [
         f"# OSU {TITLES[name]} Test v7.4",
         *(["# [ pairs: 2 ] [ window size: 8 ]"] if name == "osu_mbw_mr" else []),
@@ -59,7 +59,7 @@ def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
 
 
 RATE = {M: (94.8, 90.4), 4 * M: (95.4, 22.7)}
-#: Two repetitions of a window of 8: 2 x 8 x (1 + 4) MiB a pair of nodes.
+#: Two repetitions of a window of 8: 2 x 8 x (1 + 4) MiB per pair of nodes.
 ONE_PAIR = 84.0
 
 
@@ -189,7 +189,7 @@ def test_an_exchange_that_ended_before_its_bytes_can_have_crossed_is_impossible(
 
 
 def test_ranks_that_share_a_node_need_not_all_wait_for_the_last_byte_of_an_exchange(ran: Osu) -> None:
-    # 2 x 2 ranks on each of 2 nodes: 4 x 4 MiB leave a node in 348 ms; served in turn both end at 75 % on average.
+    # 2 x 2 ranks on each of 2 nodes: 4 x 4 MiB leave a node in 348 ms; if served in turn, both end at 75 % on average.
     for mean, possible in ((300000.0, True), (270000.0, True), (240000.0, False)):
         text = printed("osu_alltoall", {4 * M: (mean,)}, "Avg Latency(us)")
         found = ran("osu_alltoall", text, ((40, 40),) * 2, ranks_per_node=2)
@@ -197,7 +197,7 @@ def test_ranks_that_share_a_node_need_not_all_wait_for_the_last_byte_of_an_excha
 
 
 def test_the_mean_of_a_broadcast_is_of_ranks_that_need_not_wait(ran: Osu) -> None:
-    # 4 MiB reach a node in 87 ms; of four ranks one may have waited for that, so the mean is 22 ms at least.
+    # 4 MiB reach a node in 87 ms; one of four ranks may have waited for that, so the mean is at least 22 ms.
     for mean, possible in ((60000.0, True), (24000.0, True), (20000.0, False)):
         text = printed("osu_bcast", {4 * M: (mean,)}, "Avg Latency(us)")
         rule = ran("osu_bcast", text, ((22, 1), (12, 11), (1, 11), (1, 11))).verdict.rules[2]
@@ -208,14 +208,14 @@ def test_the_mean_of_a_broadcast_is_of_ranks_that_need_not_wait(ran: Osu) -> Non
 
 
 def test_a_short_collective_is_not_held_to_the_link(ran: Osu) -> None:
-    # 64 KiB in 300 us are 218 MB/s: a library keeps a copy, and the other rank has not seen a byte yet.
+    # 64 KiB in 300 us are 218 MB/s: the library keeps a copy, and the other rank has not seen a byte yet.
     text = printed("osu_allreduce", {65536: (300.0,), 4 * M: (178000.0,)}, "Avg Latency(us)")
     rule = ran("osu_allreduce", text, ((22, 22),) * 2).verdict.rules[2]
     assert (rule.state, rule.sentence) == ("pass", "latency 300.0 us at 64 KiB is not below 0.4 us")
 
 
 def test_many_ranks_that_return_at_once_make_a_small_mean_of_a_broadcast(ran: Osu) -> None:
-    # 0.3 us is no time between nodes for every rank, and may be the mean of four of which one waited for 1 us.
+    # 0.3 us is too short between nodes for every rank, but may be the mean of four ranks if one waited for 1 us.
     text = printed("osu_bcast", {4: (0.3,), 4 * M: (178000.0,)}, "Avg Latency(us)")
     rule = ran("osu_bcast", text, ((22, 1), (12, 11), (1, 11), (1, 11))).verdict.rules[2]
     assert (rule.state, rule.sentence) == ("pass", "latency 0.3000 us at 4 B is not below 0.1 us")

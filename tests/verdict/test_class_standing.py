@@ -1,4 +1,4 @@
-"""Is my number right? A curve among the published numbers of its class: by size, on like nodes, else not known."""
+"""Is my number right? A curve among the published numbers of its class: by size, on similar nodes, else unknown."""
 
 from pathlib import Path
 
@@ -41,12 +41,12 @@ def test_several_numbers_of_one_size_are_a_range() -> None:
 
 
 def test_the_curve_is_compared_and_never_its_mean() -> None:
-    """1,440 GPUs average 297.8 GB/s over sizes and show 405.7 at the largest: a mean of 300 is no healthy run."""
+    """1,440 GPUs average 297.8 GB/s over sizes and reach 405.7 at the largest: a mean of 300 does not prove health."""
     rack = of("gb200-nvl72-4xndr400")
     published = {512 << 20: 150.95, GIB: 218.85, 2 * GIB: 286.52, 4 * GIB: 346.38, 8 * GIB: 381.48, 16 * GIB: 405.74}
     same = stand(rack, "all_reduce", published, nodes=360)
     assert same.state == "within" and [at.state for at in same.sizes] == ["within"] * 6
-    # The same mean, 298.3: flat, so good where start-up counts and a quarter too low where links do.
+    # The same mean, 298.3, but flat: good where start-up counts, and a quarter too low where links count.
     flat = stand(rack, "all_reduce", dict.fromkeys(published, 298.3), nodes=360)
     assert flat.state == "below"
     assert [at.state for at in flat.sizes] == ["above", "above", "within", "below", "below", "below"]
@@ -61,15 +61,15 @@ def test_what_a_lower_published_peak_has_is_not_below_at_any_size() -> None:
     assert found.state == "within"
     assert (found.sizes[0].low, found.sizes[0].high, found.sizes[0].of) == (365.84, 386.56, ("coreweave", "four-hosts"))
     assert stand(h100, "all_reduce", {8 * GIB: 340.0}, nodes=4).state == "below"
-    # A peak above what is published at a size says nothing of that size.
+    # A peak above the published number of a size says nothing about that size.
     assert stand(h100, "all_reduce", {512 << 20: 340.0}, nodes=4).sizes[0].low == 356.01
-    # Where no size has a number, the peak is among all that was shown at best.
+    # If no size has a number, the peak is compared with all published peaks.
     found = stand(h100, "all_reduce", {16 * GIB: 380.0}, nodes=4)
     assert (found.state, found.sizes[0].low, found.sizes[0].high) == ("within", 365.84, 386.56)
 
 
 def test_a_run_of_short_messages_is_not_below_a_peak() -> None:
-    """NVIDIA/nccl-tests issue 212: 437.5 GB/s up to 256 MiB is healthy, and the peak of 480 is of longer messages."""
+    """NVIDIA/nccl-tests issue 212: 437.5 GB/s up to 256 MiB is healthy, and the peak of 480 is from longer messages."""
     h100 = of("h100-8xndr400")
     short = stand(h100, "all_reduce", {256 << 20: 437.5}, nodes=1)
     assert short.state == "not-known"
@@ -90,7 +90,7 @@ def test_nothing_is_compared_where_the_number_of_nodes_is_not_known() -> None:
         "not-known",
         ("cre-alltoall: it is not known on how many nodes yours was measured",),
     )
-    # Nor where the source does not tell it.
+    # Nor if the source does not say it.
     found = stand(of("a100-8xhdr200"), "all_reduce", {16 * GIB: 190.0}, nodes=4)
     assert found.sentence == "not known: dgx: its source does not say on how many nodes"
 

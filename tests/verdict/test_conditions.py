@@ -1,4 +1,4 @@
-"""What a reference's source states of its conditions, beside the verdict of a run whose nodes have others."""
+"""Conditions of a reference's source, beside the verdict of a run whose nodes have other conditions."""
 
 import json
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def with_entries(site: Site, *entries: Entry) -> Site:
 
 @pytest.fixture
 def paper(virtual: Site) -> Site:
-    """The virtual cluster with one entry, of a paper that states its conditions."""
+    """The virtual cluster with one entry, from a paper that states its conditions."""
     return with_entries(virtual, entry())
 
 
@@ -158,7 +158,7 @@ def test_two_stored_runs_on_other_nodes_say_it_beside_the_verdict_and_in_their_c
     told = capsys.readouterr().out
     heading = f"{HEADING}\n  {turbo}\n  {c_states}\n"
     assert heading in told
-    # The verdict is what it was.
+    # The verdict is the same.
     assert "PASS: " in told
 
     main(["compare", "before", "after"])

@@ -1,4 +1,4 @@
-"""Faults of RDMA devices on two made nodes, from the reader to the sentence: each named, no neighbour blamed."""
+"""Faults of RDMA devices on two synthetic nodes, from the reader to the sentence: each named, no neighbour blamed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ BEFORE = 5 * MB
 
 
 class Pair:
-    """Two nodes of two InfiniBand cards each, and what a run of 190 MB from the first to the second does to them."""
+    """Two nodes with two InfiniBand cards each, and the effect of a run of 190 MB from the first to the second."""
 
     def __init__(self, folder: Path, row: str = "mlx5") -> None:
         self.row = row
@@ -76,7 +76,7 @@ def test_a_healthy_run_is_proven(pair: Pair) -> None:
 
 
 def test_a_stack_that_falls_back_to_tcp_is_named_though_the_ports_counted_its_bytes(pair: Pair) -> None:
-    # On InfiniBand the ports see IP over InfiniBand: byte counts and split are those of a healthy run.
+    # On InfiniBand the ports count IP over InfiniBand: byte counts and split are those of a healthy run.
     tcp = {
         "vn1": {pair.statistic("vn1", n, "tx_bytes"): 95 * MB for n in (0, 1)},
         "vn2": {pair.statistic("vn2", n, "rx_bytes"): 95 * MB for n in (0, 1)},
@@ -103,7 +103,8 @@ def test_a_second_rail_that_idles_on_both_nodes_is_the_stacks(pair: Pair) -> Non
     }
     proof = pair.judged(one)
     assert proof.sentence == (
-        "rail mlx5_1:1 of vn1 sent 0.0 kB of 190.0 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)"
+        "rail mlx5_1:1 of vn1 sent 0.0 kB of 190.0 MB: idle second rail (bound 5.0 % "
+        "of what the rail should carry, idle-share)"
     )
     assert blamed(proof) == {("stack", None, None)}
 
@@ -149,8 +150,8 @@ def test_a_legacy_counter_that_got_full_is_no_proof(tmp_path: Path) -> None:
     proof = pair.judged({"vn1": {pair.counter("vn1", 0, "counters/port_xmit_data"): 2**32 - 1}}, plan)
     assert (proof.state, blamed(proof)) == ("not-proven", set())
     assert proof.sentence == (
-        "path not proven: rail mlx4_0:1 of vn1 has a full counter of bytes sent: it stands at its maximum and counts "
-        "no more"
+        "path not proven: rail mlx4_0:1 of vn1 has a full counter of bytes sent: it is at its maximum and no longer "
+        "counts"
     )
 
 

@@ -1,4 +1,4 @@
-"""What is added to a verdict: a rail that loses packets fails the path, and starvation excuses who was not found."""
+"""Additions to a verdict: a rail that loses packets fails the path, and starvation excuses unproven suspects."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,7 +36,7 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
     )
     remarked = with_losses(with_remark(healthy, "3 of 4 nodes"), Findings((suspect,), REASON)).verdict
     assert (remarked.sentence, remarked.remarks) == (verdict.sentence, ("3 of 4 nodes",))
-    # The bandwidth held all the same, and that stays said.
+    # The bandwidth still met its reference, and the verdict still says so.
     assert verdict.rules[4] == healthy.verdict.rules[4]
 
 
@@ -99,7 +99,7 @@ def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assess
         (46.0, 0.019, "fail"),
         (46.0, 0.02, "disturbed"),
         (46.0, 0.05, "disturbed"),
-        # At 40 MB/s 14.9 % of the reference of 47 MB/s lack: a wait explains at most twice its share.
+        # At 40 MB/s, 14.9 % of the reference of 47 MB/s are missing: a wait explains at most twice its share.
         (40.0, 0.074, "fail"),
         (40.0, 0.075, "disturbed"),
         (4.8, 0.3, "fail"),
@@ -154,7 +154,7 @@ def test_probes_look_at_the_size_at_which_the_curve_was_worst(assessed: Assess) 
     assert probe_size(replace(low, verdict=replace(low.verdict, curves=(at_1k, *others))), 4096, M) == 1024
     at_64k = replace(at_1k, percent_of_reference_size=1 << 16)
     assert probe_size(replace(low, verdict=replace(low.verdict, curves=(at_64k,))), 4096, M) == M
-    # A run that did not get so far says nothing of sizes, and nothing measures messages of 0 B.
+    # A run that did not get this far says nothing about sizes, and no probe measures messages of 0 B.
     assert probe_size(replace(low, verdict=replace(low.verdict, curves=(at_1k,), rule=1)), 4096, M) == M
     empty = replace(at_1k, percent_of_reference_size=0)
     assert probe_size(replace(low, verdict=replace(low.verdict, curves=(empty,))), 4096, M) == 1

@@ -1,4 +1,4 @@
-"""Launcher, library and environment as one proof: each fault is named by itself, and a sound run says nothing."""
+"""Launcher, library and environment as one proof: each fault is named separately, and a sound run says nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ def recorded(name: str) -> str:
 
 @pytest.fixture
 def had(virtual: Site) -> Callable[..., tuple[Found, ...]]:
-    """Return a function that gives what both nodes' benchmarks had, with these variables changed on vn2."""
+    """Return a function that returns both nodes' environments, with these variables changed on vn2."""
 
     def found(**changed: str) -> tuple[Found, ...]:
         told = planned(launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2")))
@@ -39,7 +39,7 @@ def test_what_was_meant_passes_without_a_word(assessed: Assess, had: Callable[..
 @pytest.mark.fault(
     "stack",
     "mpirun of Open MPI started a benchmark of MPICH",
-    'the launcher /usr/bin/mpirun says "mpirun.openmpi (OpenRTE) 4.1.4": it is that of Open MPI, expected that of ',
+    'the launcher /usr/bin/mpirun says "mpirun.openmpi (OpenRTE) 4.1.4": it belongs to Open MPI, expected the ',
 )
 def test_another_librarys_launcher_is_named_before_the_error_that_comes_of_it(assessed: Assess, said: str) -> None:
     found = assessed(

@@ -1,4 +1,4 @@
-"""What a metric is held against, by its benchmark's entry."""
+"""What a metric is compared with, from its benchmark's entry."""
 
 import pytest
 

@@ -18,7 +18,7 @@ from tests.made.judged import case_of, judged
 Run = Callable[..., Assessment]
 SIZE = 4 << 20
 NODES = ("vn1", "vn2", "vn3", "vn4")
-#: Rounds of each measurement, and ranks a node.
+#: Rounds of each measurement, and ranks per node.
 KINDS: Mapping[str, tuple[Any, int]] = {
     "pairs": (rounds(4), 1),
     "bisection": (shifts(4), 1),
@@ -28,7 +28,7 @@ KINDS: Mapping[str, tuple[Any, int]] = {
 
 
 def output(kind: str, rate: float, slow: Mapping[tuple[int, int], float] | None = None) -> str:
-    """Return what railyard-pairs prints where every pair gives this rate, but for those given: (sender, receiver)."""
+    """Return what railyard-pairs prints if every pair gives this rate, except the given (sender, receiver)."""
     made, a_node = KINDS[kind]
     ranks = 4 * a_node
     lines = [
@@ -172,7 +172,7 @@ def test_a_bisection_is_held_against_the_blocking_factor(run: Run, virtual: Site
     assert said(found) == (
         "pass", None, None, "bandwidth holds pairs-one-rail, at worst 111.1 % of pairs-one-rail at 4 MiB",
     )  # fmt: skip
-    # All pairs do not cross the middle together: their floor is what it was.
+    # In runs of all pairs, not all pairs cross the middle at once: their floor stays the same.
     assert said(run("pairs", 25.0, site=with_blocking(virtual, 2.0)))[:2] == ("fail", 5)
     assert next(band.source for band in found.inputs.metrics[0].bands).endswith("; divided by 2, the fabric's blocking")
 

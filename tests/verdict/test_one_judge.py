@@ -1,4 +1,4 @@
-"""One output has one verdict, whether it was measured just now (or replayed) or is judged from its file."""
+"""One output has one verdict, whether it is measured now (or replayed) or judged from its file."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 from tests.made.judged import case_of, judged
 
 SYSTEMS = sorted(folder.name for folder in (ROOT / "recordings").iterdir() if folder.is_dir())
-#: What no file can be judged as, since its check's own parser makes the one table out of many, or out of any text.
+#: These cannot be judged from a file: their check's own parser makes one table from many, or from any text.
 OF_A_CHECK = ("hpl/every-node", "installed/")
 
 
@@ -31,12 +31,12 @@ def asked() -> dict[str, Need]:
 
 
 def hops_of(site: Site, fabric: str) -> int | None:
-    """Return the first number of switches that a reference of this fabric holds for, None where none asks for it."""
+    """Return the first number of switches for which this fabric has a reference, None if no reference needs it."""
     return next((each for entry in site.references.entries if entry.fabric == fabric for each in entry.hops), None)
 
 
 def run_again(site: Site, one: Recording, need: Need, text: str, parsed: Parsed, hops: int | None) -> Assessment:
-    """Return what a run that printed this came to, as a replay of the recording assesses it."""
+    """Return the verdict of a run that printed this, as a replay of the recording assesses it."""
     policy = re.search(r"%policy=(\S+)", one.check)
     case = case_of(
         site, one.benchmark, stack=one.stack, rails=one.rails, fabric=one.fabric, check=one.check,
@@ -51,7 +51,7 @@ def run_again(site: Site, one: Recording, need: Need, text: str, parsed: Parsed,
 
 
 def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | None) -> Judgement:
-    """Return what `railyard judge` says of the same output."""
+    """Return what `railyard judge` says about the same output."""
     policy = re.search(r"%policy=(\S+)", one.check)
     target = of_system(site, one.fabric, one.stack, one.rails, policy[1] if policy else None, hops)
     (found,) = judge(parsed, target, benchmark=one.benchmark, node_pairs=max(1, need.nodes // 2))
@@ -63,9 +63,10 @@ def rule(results: tuple[RuleResult, ...], number: int) -> RuleResult:
 
 
 def differences(live: Assessment, stored: Judgement) -> Iterator[str]:
-    """Yield each rule of which the two say different things.
+    """Yield each rule about which the two disagree.
 
-    How many ranks a node had, and its processors, no file says: live, rule 3 may judge what of a file it cannot.
+    A file does not say how many ranks or processors a node had: rule 3 may judge a live run where it cannot judge a
+    file.
     """
     for number in (1, 2, 3, 5):
         ours, theirs = rule(live.verdict.rules, number), rule(stored.rules, number)

@@ -1,4 +1,4 @@
-"""Faults that are planted in a scheduler's job or in a session: each fails with its cause and blames nobody else."""
+"""Faults planted in a scheduler's job or in a session: each fails with its cause and blames nobody else."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,12 +21,12 @@ Text = Callable[..., str]
 ENDED = "JobId=7 JobState={state} Reason=None {more} ExitCode={code} TimeLimit=00:02:00 NodeList=vn[1-2] \n"
 MOVED = {"hsn0": (190.0, 2.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
 RECEIVED = {**MOVED, "hsn0": (2.0, 190.0)}
-#: What the run's nodes had moved by its end: a rail that a job's end left slow or idle is nobody's fault.
+#: What the run's nodes had moved at its end: if the job's end left a rail slow or idle, nobody is at fault.
 SLOW = PathProof("failed", "rail hsn0 of vn2 idled", "fabric", suspects=(Suspect("rail", "it idled", "vn2", "hsn0"),))
 
 
 def of_record(text: str, of_nodes: str = "", printed: str = "") -> Verdict:
-    """Return the verdict of a run whose job has this record, when scontrol says this of its nodes."""
+    """Return the verdict of a run whose job has this record, if scontrol says this about its nodes."""
     job = jobs.parse_job(text)
     assert job is not None
     ended = jobs.ended(job, nodes.parse_nodes(of_nodes)) or jobs.killed_for_memory(job, printed)
@@ -136,7 +136,7 @@ def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        fault("earlier-run", "session", "counters that an earlier run left", "the file is of another run (9",
+        fault("earlier-run", "session", "counters that an earlier run left", "the file is from another run (9",
               "1a2b3c4d-17", "99999999-1"),
         fault("other-version", "session", "a counter reader of another version", "the file has format 2, expected 1",
               "railyard-counters 1 ", "railyard-counters 2 "),

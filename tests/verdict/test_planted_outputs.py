@@ -1,4 +1,4 @@
-"""Faults planted in the output of a healthy run, each with a healthy output near it: live, and by `railyard judge`."""
+"""Faults planted in a healthy run's output, each beside a similar healthy output: live, and by `railyard judge`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -24,13 +24,13 @@ Run = Callable[..., Assessment]
 
 
 def table(rates: Mapping[int, float]) -> str:
-    """Return one table of such rates."""
+    """Return one table of these rates."""
     text = imb_output("imb/Uniband", rates, 1)
     return text[text.index("# Benchmarking") : text.index(END)]
 
 
 def three(first: str, *others: str) -> str:
-    """Return an output of IMB with these tables, healthy ones up to three."""
+    """Return an output of IMB with these tables, filled up to three with healthy ones."""
     tables = [first, *others, TABLE, TABLE, TABLE][: max(3, 1 + len(others))]
     return HEAD + "\n".join(tables) + END
 
@@ -44,7 +44,7 @@ def row(size: int) -> str:
 
 @pytest.fixture
 def run(virtual: Site) -> Run:
-    """Return a function that assesses a run of three passes over all sizes which printed this."""
+    """Return a function that assesses a run of three passes over all sizes that printed this."""
 
     def live(output: str, stderr: str = "", **evidence: Any) -> Assessment:
         case = case_of(
@@ -200,9 +200,9 @@ def test_an_output_that_was_read_in_part_fails_and_says_so(run: Run, said: str) 
     assert late.sentence == "the job exited 1, expected 0" and late.remarks == (why,)
 
 
-@pytest.mark.fault("output", "a benchmark that is ended for what it prints", "a job prints at most 1 GiB")
+@pytest.mark.fault("output", "a benchmark that is ended for what it prints", "a job may print at most 1 GiB")
 def test_a_job_that_was_ended_for_its_length_says_that_and_not_its_exit_code(run: Run, said: str) -> None:
-    cut = "the job's output was cut at 1,073,741,824 bytes: a job prints at most 1 GiB (printed-most)"
+    cut = "the job's output was cut at 1,073,741,824 bytes: a job may print at most 1 GiB (printed-most)"
     long = "the job's output has 1,073,741,824 bytes, at most 33,554,432 are judged"
     for code in (153, 0, None):
         verdict = run(WHOLE, cut=cut, too_long=long, exit_code=code, timed_out=code is None).verdict

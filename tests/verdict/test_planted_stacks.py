@@ -1,4 +1,4 @@
-"""Faults of the stack planted in what a run left: library, launcher and variables, each with what it was called."""
+"""Faults of the stack, planted in what a run left: library, launcher and variables, each with its message."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Of every replay: a figure that is shown unmarked is one that a source printed; what was computed is marked."""
+"""In every replay, a figure without a mark was printed by a source; computed figures are marked."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -43,7 +43,7 @@ def played(site: Site, one: Recording, asked: dict[str, Need]) -> Record:
 
 
 def printed(system: str, fabric: str, metric: str) -> list[tuple[int | None, float, float]]:
-    """Return (size or None, low, high) of all that the system's file holds of a metric over a fabric, as it is read."""
+    """Return (size or None, low, high) for all entries of the system's file for a metric over a fabric, as read."""
     found: list[tuple[int | None, float, float]] = []
     path = ROOT / "references" / f"{system}.yaml"
     entries: list[dict[str, Any]] = load(path, path.name).data["entries"]
@@ -66,7 +66,7 @@ def bytes_of(size: int | str) -> int:
 
 
 def unmarked(record: Record) -> Iterator[tuple[str, int, float]]:
-    """Yield metric, size and value of all that the record shows as its source's."""
+    """Yield metric, size and value of all figures that the record shows as its source's."""
     for curve in record.curves:
         shown = zip(curve.sizes, curve.values, strict=True)
         yield from ((curve.metric, size, value) for size, value in shown if size not in curve.computed)

@@ -1,4 +1,4 @@
-"""Rails that are not set or wired as the file says: MTU and networks, by what nodes said of their devices."""
+"""Rails that are not set or wired as in the file: MTU and networks, from what nodes said about their devices."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ NETWORKS = {"hsn0": "10.98.1.0/24", "hsn1": "10.98.2.0/24"}
 
 
 def fact(node: str, **of_device: dict[str, str]) -> NodeFacts:
-    """Return what a node of the virtual cluster says of its two rails, with what is changed of each."""
+    """Return what a node of the virtual cluster says about its two rails, with changes for each."""
     devices = {name: {"mtu": "1500", "subnets": network} for name, network in NETWORKS.items()}
     for name, said in of_device.items():
         devices[name] = {**devices.get(name, {}), **said}
@@ -115,7 +115,7 @@ def test_crossed_infiniband_subnets_are_told_by_their_prefix(assessed: Assess, s
 
 
 class Read(dict[str, Mapping[str, str]]):
-    """Devices of a node that count how often they are asked for."""
+    """Devices of a node that count how often they are read."""
 
     times = 0
 
@@ -168,7 +168,7 @@ TRAINED = {
 
 
 def of_edr(site: Site) -> Site:
-    """Return a site whose fabric is of EDR cards in slots of Gen3 x16."""
+    """Return a site whose fabric has EDR cards in slots of Gen3 x16."""
     return with_fabric(site, kind="roce", declared_link="roce-100", slot="pcie3-x16", mtu=None)
 
 

@@ -1,4 +1,4 @@
-"""The record of an assessment: what was judged, whole, and the same after it was stored."""
+"""The record of an assessment: it has all that was judged, and is the same after storing."""
 
 import json
 from collections.abc import Callable
@@ -112,7 +112,8 @@ def test_the_path_proof_has_the_clock_at_the_end_of_the_run(
 def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess) -> None:
     verdict = recorded(assessed(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).verdict
     assert verdict.sentence == (
-        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)"
+        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % "
+        "of what the rail should carry, idle-share)"
     )
     assert (verdict.rule, verdict.class_) == (4, "set-up")
     assert verdict.suspects == (

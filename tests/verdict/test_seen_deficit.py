@@ -1,4 +1,4 @@
-"""What a pass says: the smallest deficit that the run would have found, by its references and its repeats."""
+"""What a pass says: the smallest deficit that the run would have found, from its references and repeats."""
 
 import statistics
 from collections.abc import Callable
@@ -19,7 +19,7 @@ M = 1 << 20
 
 
 def metric(value: float, low: float | None, high: float | None = None) -> MetricInput:
-    """Return a bandwidth of 100 MB/s (or a latency where it has a ceiling) at 1 MiB that is bounded from there on."""
+    """Return a bandwidth of 100 MB/s (or a latency if it has a ceiling) at 1 MiB that is bounded from there on."""
     name, unit = ("bandwidth", "MB/s") if high is None else ("latency", "us")
     band = scalar_band("one", "contract", name, unit, "a source", Bound(low, high, None), (M, None))
     return MetricInput(
@@ -49,7 +49,7 @@ def test_the_spread_of_the_passes_is_added(values: tuple[float, ...], student: f
 
 
 def test_a_deficit_that_large_does_fail_the_reference() -> None:
-    """3 % below five steady repeats passes a bound of 5 %, and is below what the run says it would have found."""
+    """3 % below five steady repeats passes a bound of 5 %, and is less than the run says that it would have found."""
     found = smallest_deficit(metric(100, 95), passes(*[100.0] * 5))
     assert found is not None
     assert 100 * (1 - 0.03) > 95

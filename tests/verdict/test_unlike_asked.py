@@ -1,4 +1,4 @@
-"""Outputs that are sound by themselves and not of the run that was asked for, and rows that cannot be true."""
+"""Outputs that are sound but not from the requested run, and rows that cannot be true."""
 
 import re
 from collections.abc import Callable
@@ -33,13 +33,13 @@ UNIBAND, PINGPONG = passes("imb/Uniband", 1), passes("imb/PingPong", 16)
 
 
 def osu_latency(time_us: Callable[[int], float]) -> str:
-    """Return what OSU 7.4 prints of a latency."""
+    """Return what OSU 7.4 prints for a latency."""
     rows = "".join(f"{size:<10}{time_us(size):>18.2f}\n" for size in DOUBLED)
     return f"# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n{rows}"
 
 
 def osu_allreduce(least: float, mean: float, most: float) -> str:
-    """Return what OSU 7.4 prints of an allreduce, of which these are shares of a healthy time."""
+    """Return what OSU 7.4 prints for an allreduce; the values are shares of a healthy time."""
     rows = "".join(
         f"{size:<10}" + "".join(f"{(100 + size / 20) * share:>18.2f}" for share in (mean, least, most)) + "  100\n"
         for size in DOUBLED[2:]
@@ -49,7 +49,7 @@ def osu_allreduce(least: float, mean: float, most: float) -> str:
 
 
 def osu_pairs(pairs: int, window: int) -> str:
-    """Return what OSU 7.4 prints of so many pairs of ranks."""
+    """Return what OSU 7.4 prints for this many pairs of ranks."""
     rows = "".join(f"{s:<10}{s / (30 + s / 47.8):>18.2f}{1e6 / (30 + s / 47.8):>18.2f}\n" for s in DOUBLED)
     head = f"# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: {pairs} ] [ window size: {window} ]\n"
     return f"{head}# Datatype: MPI_CHAR.\n# Size                  MB/s        Messages/s\n{rows}"
@@ -57,7 +57,7 @@ def osu_pairs(pairs: int, window: int) -> str:
 
 @pytest.fixture
 def run(virtual: Site) -> Run:
-    """Return a function that assesses a run of IMB over all sizes in three passes which printed this."""
+    """Return a function that assesses a run of IMB over all sizes in three passes that printed this."""
 
     def live(output: str, benchmark: str = "imb/Uniband", moves: float = 3, **left: object) -> Assessment:
         both = benchmark == "imb/PingPong"
@@ -86,12 +86,12 @@ def test_the_healthy_neighbours_pass(run: Run, stored: Callable[[str], Judgement
     assert run(UNIBAND).verdict.state == run(PINGPONG, "imb/PingPong").verdict.state == "pass"
     assert stored(osu_latency(lambda size: 30 + size / 47.8)).state == "pass"
     assert stored(osu_allreduce(0.9, 1.0, 1.1)).state == "pass"
-    # Rounding alone: all three are printed alike, or a hundredth apart.
+    # Only rounding: all three are printed alike, or a hundredth apart.
     assert stored(osu_allreduce(1.0, 1.0, 1.0)).state == "pass"
 
 
 def shown(pattern: str, factor: float) -> str:
-    """Return IMB's ping-pong with each time so many times as long as it was."""
+    """Return IMB's ping-pong with each time multiplied by a factor."""
     return re.sub(pattern, lambda found: f"{found[1]}{float(found[2]) * factor:.2f}", PINGPONG)
 
 
@@ -174,7 +174,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             marks=pytest.mark.fault(
                 "output",
                 "bandwidth and message rate in each other's column",
-                "and 2.040 messages a second contradict each other",
+                "and 2.040 messages per second contradict each other",
             ),
             id="rates",
         ),
@@ -185,7 +185,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             marks=pytest.mark.fault(
                 "output",
                 "the banner of IMB 3.2 (MiB/s) over rows of 2021 (MB/s)",
-                "0.5557 MB/s at 16 B and 32966 messages a second contradict",
+                "0.5557 MB/s at 16 B and 32966 messages per second contradict",
             ),
             id="banner",
         ),

@@ -1,4 +1,4 @@
-"""The five rules: each failing case beside the healthy one near it, and whole sentences."""
+"""The five rules: each failing case beside a similar healthy one, with whole sentences."""
 
 import json
 import math
@@ -241,7 +241,7 @@ RULE_1 = [
         "the benchmark was asked to validate its data but printed no validation; look at the benchmark's version and "
         "its validation option",
     ),
-    (  # wrong data ends the benchmark: the cause, not its exit code
+    (  # wrong data ends the benchmark: this is the cause, not its exit code
         {"validates": True, "validation": False, "exit_code": 1, "failures": (OutputLine(5, "1024 3.20 Fail"),)},
         "node",
         "the benchmark's own validation found wrong data: what arrived is not what was sent, line 5: \"1024 3.20 "
@@ -328,9 +328,9 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
             "again",
         ),
         (
-            Ended("node", "job 12 was ended since a node died: vn2 is down", ("vn2",)),
+            Ended("node", "job 12 was ended because a node died: vn2 is down", ("vn2",)),
             "node",
-            "job 12 was ended since a node died: vn2 is down; look at the nodes' own logs, and why the scheduler "
+            "job 12 was ended because a node died: vn2 is down; look at the nodes' own logs, and why the scheduler "
             "marks them as down (scontrol show node)",
         ),
         (
@@ -345,16 +345,16 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
             "squeue, the system's file (jobs)",
         ),
         (
-            Ended("lost", "the scheduler said nothing of job 12 for 3 min: no answer"),
+            Ended("lost", "the scheduler said nothing about job 12 for 3 min: no answer"),
             "scheduler",
-            "the scheduler said nothing of job 12 for 3 min: no answer; look at whether the scheduler answers "
+            "the scheduler said nothing about job 12 for 3 min: no answer; look at whether the scheduler answers "
             "(scontrol ping), and how long it remembers jobs (MinJobAge)",
         ),
     ],
     ids=lambda value: value.kind if isinstance(value, Ended) else "",
 )
 def test_rule_1_says_what_the_scheduler_did(ended: Ended, fault: str, sentence: str) -> None:
-    """Its word goes before all that follows from it: no exit code, no table, a node that was not seen."""
+    """The scheduler's reason comes before its consequences: no exit code, no table, a node that was not seen."""
     verdict = judge(with_job(ended=ended, exit_code=None, tables=0, nodes_seen=("vn1",)))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, fault)
     assert verdict.line == f"rule 1 (complete): {sentence}"
@@ -371,7 +371,7 @@ def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> 
 
 def test_only_the_node_that_the_scheduler_names_is_a_suspect() -> None:
     lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "lost its carrier", "vn1", "hsn0"),))
-    ended = Ended("node", "job 12 was ended since a node died: vn2 is down", ("vn2",))
+    ended = Ended("node", "job 12 was ended because a node died: vn2 is down", ("vn2",))
     verdict = judge(replace(with_job(ended=ended, exit_code=None), path=lost))
     assert verdict.suspects == (Suspect("node", ended.sentence, "vn2"),)
     cancelled = judge(replace(with_job(ended=Ended("cancelled", "job 12 was cancelled")), path=lost))
@@ -484,7 +484,7 @@ def test_rule_3_leaves_short_messages_to_a_shapers_bucket() -> None:
 
 def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
     bucket = replace(LIMIT, burst_bytes=128 << 10)
-    # 8/7 of the rate at 1 MiB, and 2 % more are believed
+    # 8/7 of the rate at 1 MiB, and 2 % more are accepted
     at_most = judge(with_metric(bandwidth(0.8, 2.5, 56.65, 47.8, limit=bucket, bands=(FLOOR,))))
     assert (at_most.state, at_most.rules[2].sentence) == (
         "pass",
@@ -501,7 +501,7 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
         "most 102.0 % is believed; look at whether both ranks ran on one node, the system's link, slot and rails, and "
         "the number of iterations",
     )
-    # the same figure at 4 MiB is too much, since a bucket is less of a longer message
+    # the same figure at 4 MiB is too much, since a bucket is a smaller part of a longer message
     assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 51.1, limit=bucket, bands=(FLOOR,)))).state == "pass"
     assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 51.2, limit=bucket, bands=(FLOOR,)))).rule == 3
 
@@ -553,7 +553,7 @@ def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) 
     if state == "fail":
         assert verdict.rules[2].sentence == (
             "impossible: latency 0.3900 us at 0 B between nodes is below 0.4 us "
-            "(lowest entry of the published tables; margin is this project's)"
+            "(lowest value of the published tables; the margin is this project's)"
         )
 
 
@@ -570,7 +570,7 @@ def test_rule_3_allows_a_collective_of_no_bytes_and_a_latency_within_a_node() ->
 @pytest.mark.parametrize(
     ("size", "time_us", "state"),
     [
-        (M, 10.0, "pass"),  # 21 us on a link of 50 GB/s: ranks that enter 10 us apart are no wonder
+        (M, 10.0, "pass"),  # 21 us on a link of 50 GB/s: ranks may well enter 10 us apart
         (4 * M, 86.0, "pass"),
         (4 * M, 40.0, "fail"),
     ],
@@ -878,18 +878,18 @@ def test_each_spoilt_input_alone_fails_a_healthy_run(name: str) -> None:
 
 @given(
     start=st.sampled_from((HEALTHY, SLOW, replace(HEALTHY, metrics=(EDR,), report_only="new"))),
-    # Each at most once, and not both of those that undo one another: half of three times is no spoilt value.
+    # Each at most once, and not both of two that undo each other: half of three times is not a bad value.
     names=st.lists(st.sampled_from(sorted(SPOILS)), min_size=1, max_size=4, unique=True).filter(
         lambda names: not {"half", "triple"} <= set(names)
     ),
 )
 def test_spoiling_never_turns_a_failure_into_a_pass(start: Inputs, names: list[str]) -> None:
-    # The floor of the link's class is all that a system without references can fail: without it nothing is asserted.
+    # A system without references can only fail the floor of the link's class: without it nothing is asserted.
     assume(start.report_only is None or "no bands" not in names)
     inputs = start
     for name in names:
         before = judge(inputs).state
-        # What stands in no reference or is not measured any more cannot fail rule 5 for its value: it fails otherwise.
+        # A value without a reference, or one that is no longer measured, cannot fail rule 5: it fails in another way.
         inputs = SPOILS[name](inputs)
         if before == "fail":
             assert judge(inputs).state == "fail"

@@ -1,1 +1,1 @@
-"""What applications are given, what they must move, and what their figures may be; no ReFrame, no files."""
+"""What applications are given, what they must move, and what their figures may be. No ReFrame, no files."""

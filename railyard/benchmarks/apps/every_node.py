@@ -1,7 +1,7 @@
-"""What every node gave alone: one output of many, a part a node, as a table of a row a node; and which are slow.
+"""What each node gave alone: one output with a part per node, read as a table with a row per node; and slow nodes.
 
-``each.sh`` writes the parts, the job prints them one after another. A part begins with "# railyard: node NAME TAG" and
-ends with "# railyard: used PROCESSORS PASSED THREADS", of which parts of before have none, and "# railyard: end CODE".
+``each.sh`` writes the parts, and the job prints them one after another. A part begins with "# railyard: node NAME TAG"
+and ends with "# railyard: used PROCESSORS PASSED THREADS" (missing in older outputs) and "# railyard: end CODE".
 """
 
 import re
@@ -18,13 +18,13 @@ from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
 
 SCRIPT = "each.sh"
 EVERY_NODE = "every-node"
-#: What they print, a file a node; a folder a job.
+#: Their outputs, one file per node; one folder per job.
 PARTS = "parts"
-#: A node below this share of the median of all of them is named.
+#: A node below this share of the median of all nodes is named.
 SLOW = 0.9
 
 _NODE = re.compile(r"^# railyard: node (?P<node>\S{1,255}) (?P<tag>\S{0,80})$")
-# # railyard: used 123456 2345 56; hundredths of a second, "-" where they are not known
+# # railyard: used 123456 2345 56; hundredths of a second, "-" if they are unknown
 _USED = re.compile(r"^# railyard: used (?P<used>[0-9]{1,15}|-) (?P<passed>[0-9]{1,15}|-) (?P<threads>[0-9]{1,6})$")
 _END = re.compile(r"^# railyard: end (?P<code>[0-9]{1,3})$")
 # Triad:          12345.6     0.012345     0.012345     0.012345
@@ -34,10 +34,10 @@ _VALID = re.compile(r"^Solution Validates:")
 
 @dataclass(slots=True)
 class _Part:
-    """What one node printed: the line that it begins at, its text, its exit code (None where it has no end).
+    """What one node printed: the line at which it begins, its text, its exit code (None if it has no end).
 
-    ``used_s`` is the time of all its processors together, ``passed_s`` the time that it took; None where they are not
-    known. ``threads`` is how many it was told.
+    ``used_s`` is the time of all its processors together, ``passed_s`` the elapsed time; None if they are unknown.
+    ``threads`` is the number of threads that it was given.
     """
 
     line: int
@@ -53,28 +53,29 @@ class _Part:
         return "\n".join([*self.lines, ""])
 
 
-#: The cells of a part's row: its value, its own check, and what else the tool's table has; None for what it lacks.
+#: The cells of a part's row: its value, its own check, and the other cells of the tool's table; None for missing ones.
 _Read = Callable[[_Part], tuple[Cell, ...]]
 
 
 def each_script() -> str:
-    """Return the text of each.sh, to be written beside a job's script."""
+    """Return the text of each.sh, which is written beside a job's script."""
     return packaged_text(f"benchmarks/apps/{SCRIPT}")
 
 
 def hpl_of_nodes(text: str) -> Parsed:
-    """Return one table, a row a node: HPL's Gflop/s, whether its residual passed, threads told, and threads busy.
+    """Return one table, one row per node: HPL's Gflop/s, whether its residual passed, threads given, and threads busy.
 
-    ``busy`` is how many threads computed, on average over the time that HPL measured. Raises ParseError for no part.
+    ``busy`` is how many threads computed, on average over the time that HPL measured. Raises ParseError if there is no
+    part.
     """
     columns = {"performance": "Gflop/s", "passed": None, "threads": None, "busy": None}
     return _of_nodes(text, "hpl", columns, _hpl)
 
 
 def stream_of_nodes(text: str) -> Parsed:
-    """Return one table, a row a node: STREAM's Triad in MB/s (10^6 B/s) and whether its solution validates.
+    """Return one table, one row per node: STREAM's Triad in MB/s (10^6 B/s) and whether its solution validates.
 
-    Raises ParseError where the text has no part of a node.
+    Raises ParseError if the text has no part of a node.
 
     Source: J. D. McCalpin, stream.c 5.10: rates are 1.0E-06 * bytes / best time.
     """
@@ -82,15 +83,18 @@ def stream_of_nodes(text: str) -> Parsed:
 
 
 def nvbandwidth_of_nodes(text: str) -> Parsed:
-    """Return one table, a row a node, of one test of nvbandwidth: its slowest and its fastest copy, MB/s (10^6 B/s).
+    """Return one table, one row per node, of one test of nvbandwidth: its slowest and fastest copy, MB/s (10^6 B/s).
 
-    ``copies`` is how many it made: one a GPU, or one for each two of them. A node that ran another test than the first
-    has no value. Raises ParseError where the text has no part of a node.
+    ``copies`` is how many it made: one per GPU, or one for each pair of them. ``gpu`` is the GPU of the slowest copy
+    between a GPU and the processors, None between two GPUs. A node that ran another test than the first node has no
+    value. Raises ParseError if the text has no part of a node.
     """
-    parsed = _of_nodes(text, "nvbandwidth", {"bandwidth": "MB/s", "fastest": "MB/s", "copies": None}, _nvbandwidth)
+    columns = {"bandwidth": "MB/s", "fastest": "MB/s", "copies": None, "gpu": None}
+    parsed = _of_nodes(text, "nvbandwidth", columns, _nvbandwidth)
     tests = [table.benchmark for part in _parts(text) for table in _tables(nvbandwidth.parse, part)]
     if len(set(tests)) > 1:
-        unlike = Remark(parsed.tables[0].line, f"the nodes ran unlike tests: {', '.join(sorted(map(str, set(tests))))}")
+        tests_run = ", ".join(sorted(map(str, set(tests))))
+        unlike = Remark(parsed.tables[0].line, f"the nodes ran different tests: {tests_run}")
         parsed = replace(parsed, failures=(*parsed.failures, unlike))
     return replace(parsed, tables=tuple(replace(table, benchmark=next(iter(tests), None)) for table in parsed.tables))
 
@@ -101,9 +105,9 @@ def nodes_of(table: Table) -> tuple[str, ...]:
 
 
 def idle(table: Table) -> tuple[tuple[str, float | None, int | None], ...]:
-    """Return (node, its busy threads, the threads that it was told) of each node with fewer than ``BUSY_SHARE`` busy.
+    """Return (node, its busy threads, its threads) for each node with a share of busy threads below ``BUSY_SHARE``.
 
-    The first of them has the fewest. None is what is not known, and that is no better. Only HPL has such columns.
+    The first of them has the fewest. None means unknown, which counts as bad. Only HPL has these columns.
     """
     if "busy" not in table.columns:
         return ()
@@ -117,9 +121,9 @@ def idle(table: Table) -> tuple[tuple[str, float | None, int | None], ...]:
 
 
 def slow(table: Table) -> tuple[tuple[str, float, float], ...]:
-    """Return (node, its value, the median) of each node below ``SLOW`` of the median, the slowest first.
+    """Return (node, its value, the median) for each node below ``SLOW`` of the median, the slowest first.
 
-    Of fewer than three nodes none can be called the odd one.
+    With fewer than three nodes nobody can say which one is the exception.
     """
     values = [value for value in table.column(table.columns[0]) if isinstance(value, float)]
     if len(values) < 3 or len(values) != len(nodes_of(table)):
@@ -131,7 +135,7 @@ def slow(table: Table) -> tuple[tuple[str, float, float], ...]:
 
 
 def _of_nodes(text: str, tool: str, columns: Mapping[str, str | None], read: _Read) -> Parsed:
-    """Return the table of these columns, each with its unit; the first has the value."""
+    """Return the table with these columns, each with its unit. The first column has the value."""
     rows: list[tuple[Cell, ...]] = []
     failures: list[Remark] = []
     complete = True
@@ -180,7 +184,7 @@ def _parts(text: str) -> list[_Part]:
 
 
 def _tables(parse: Callable[[str], Parsed], part: _Part) -> tuple[Table, ...]:
-    """Return what a tool's parser finds in a part; nothing where that is none of its output."""
+    """Return what a tool's parser finds in a part; nothing if the part is not an output of the tool."""
     try:
         return parse(part.body).tables
     except ParseError:
@@ -190,9 +194,12 @@ def _tables(parse: Callable[[str], Parsed], part: _Part) -> tuple[Table, ...]:
 def _nvbandwidth(part: _Part) -> tuple[Cell, ...]:
     tables = _tables(nvbandwidth.parse, part)
     if len(tables) != 1 or not tables[0].complete or "bandwidth" not in tables[0].columns:
-        return None, None, None
+        return None, None, None, None
     rates = [value for value in tables[0].column("bandwidth") if isinstance(value, float)]
-    return min(rates), max(rates), len(rates)
+    # The matrix of such a test has one row, for all processors, and a column for each GPU.
+    of_gpus = tables[0].context.get("rows") == 1
+    slowest = tables[0].column("column")[rates.index(min(rates))] if of_gpus else None
+    return min(rates), max(rates), len(rates), slowest
 
 
 def _hpl(part: _Part) -> tuple[Cell, ...]:
@@ -207,9 +214,9 @@ def _hpl(part: _Part) -> tuple[Cell, ...]:
 
 
 def _busy(part: _Part, measured_s: float) -> float | None:
-    """Return how many threads computed in the time that HPL measured, on average; None where it is not known.
+    """Return how many threads computed on average in the time that HPL measured; None if that is unknown.
 
-    Before and after that time HPL makes and checks its matrix, by one thread.
+    Before and after that time HPL makes and checks its matrix with one thread.
     """
     if part.used_s is None or part.passed_s is None or measured_s <= 0:
         return None

@@ -1,4 +1,4 @@
-"""HPL.dat for a number of nodes: the problem's order, block and process grid, and which of its bounds decided."""
+"""HPL.dat for a number of nodes: the problem's order, block and process grid, and which bound decided."""
 
 import math
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from railyard.base.errors import RailyardError
 from railyard.base.wording import number, percent
 
 BYTES_A_NUMBER = 8
-#: Blocks of recorded runs on processors of the last ten years lie between 128 and 384; 192 is the commonest.
+#: Recorded runs on processors of the last ten years have blocks between 128 and 384; 192 is the most common.
 BLOCK = 192
 MEMORY_SHARE = 0.9
-#: What a core gives at least with an optimised BLAS where its clock is not stated: it decides the run's length alone.
+#: What a core gives at least with an optimised BLAS, if its clock is not stated. It only decides the run's length.
 GFLOP_S_A_CORE = 1.0
-#: Of the peak at the base clock: what a run of a small problem reaches, which is far from HPL's best.
+#: The share of the peak at the base clock that a small problem reaches; it is far from HPL's best.
 EXPECTED_SHARE = 0.5
 
 Bound = Literal["memory", "time", "asked"]
@@ -21,7 +21,7 @@ Bound = Literal["memory", "time", "asked"]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a run has: nodes, ranks on each, bytes of memory a node may give, and Gflop/s expected of all of it."""
+    """What a run has: nodes, ranks on each, bytes of memory per node that it may use, and expected Gflop/s in total."""
 
     nodes: int
     ranks_per_node: int
@@ -38,7 +38,7 @@ class Machine:
 class Problem:
     """One problem: ``order`` is N, ``block`` NB, on a grid of ``rows`` x ``columns`` (P x Q) processes.
 
-    ``bound`` says what decided N, ``sentence`` says so in words, with what the other bound would have allowed.
+    ``bound`` says what decided N. ``sentence`` says it in words, with what the other bound would have allowed.
     """
 
     order: int
@@ -50,30 +50,30 @@ class Problem:
 
     @property
     def flop(self) -> float:
-        """The operations that HPL divides by its time: 2/3 N^3 + 3/2 N^2 (HPL_pdtest.c)."""
+        """The number of operations that HPL divides by its time: 2/3 N^3 + 3/2 N^2 (HPL_pdtest.c)."""
         return 2 / 3 * self.order**3 + 3 / 2 * self.order**2
 
 
 def grid(ranks: int) -> tuple[int, int]:
-    """Return P and Q of so many processes: the two factors that lie nearest together, P the smaller.
+    """Return P and Q for so many processes: the two factors that are nearest to each other, P the smaller one.
 
-    It is meant for a switched network, as all of today are. On one shared wire flat grids are better (1 x 4, 1 x 8,
-    2 x 4). A prime number of ranks leaves 1 x ranks alone: give one rank less.
+    This is for a switched network, like all networks today. On one shared wire, flat grids are better (1 x 4, 1 x 8,
+    2 x 4). A prime number of ranks allows only 1 x ranks: use one rank less.
 
     Source: "HPL Frequently Asked Questions", netlib.org/benchmark/hpl: on a mesh or a switch a ratio of 1:k with k from
-    1 to 3, P and Q about equal and Q slightly the larger; flat grids on a simple Ethernet.
+    1 to 3, P and Q about equal and Q slightly larger; flat grids on a simple Ethernet.
     """
     rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
     return rows, ranks // rows
 
 
 def order_by_memory(machine: Machine, block: int, share: float = MEMORY_SHARE) -> int:
-    """Return the largest N, a multiple of the block, whose matrix takes this share of all nodes' memory at most."""
+    """Return the largest N, a multiple of the block, whose matrix takes at most this share of all nodes' memory."""
     return _whole_blocks(math.isqrt(int(share * machine.memory_bytes * machine.nodes / BYTES_A_NUMBER)), block)
 
 
 def order_by_time(machine: Machine, block: int, budget_s: float) -> int:
-    """Return the largest N, a multiple of the block, that is expected to be solved within so many seconds."""
+    """Return the largest N, a multiple of the block, that should be solved within so many seconds."""
     return _whole_blocks(int((1.5 * machine.expected_gflop_s * 1e9 * budget_s) ** (1 / 3)), block)
 
 
@@ -88,8 +88,8 @@ def problem(
 ) -> Problem:
     """Return the problem for a machine: the smaller of what its memory and the time allow, or the order asked for.
 
-    Raises RailyardError for an order whose matrix no node's share of memory holds, a grid that is not of these ranks,
-    and a share that is none.
+    Raises RailyardError if the matrix does not fit into the nodes' memory, if the grid does not have these ranks, or if
+    the share is not a share.
     """
     if not 0 < share <= 1:
         raise RailyardError(f"HPL: found a memory share of {share:g}, expected more than 0 and at most 1 (90 % is 0.9)")
@@ -137,9 +137,9 @@ def _refuse_too_large(order: int, machine: Machine) -> None:
 
 
 def text(made: Problem) -> str:
-    """Return HPL.dat: one test, right-looking, with the factorisation and broadcast that HPL's own example has.
+    """Return HPL.dat: one test, right-looking, with the factorisation and broadcast of HPL's own example.
 
-    ``6`` sends the output to standard output; the threshold of the residual is 16, which HPL's authors chose.
+    ``6`` sends the output to standard output. The threshold of the residual is 16, as HPL's authors chose it.
     """
     rows = (
         ("HPLinpack benchmark input file", ""),

@@ -1,4 +1,4 @@
-"""HPL's problem on a system's nodes: from what its file says of cores, memory and clock, within a time."""
+"""HPL's problem on a system's nodes, from the cores, memory and clock in the system's file, within a time limit."""
 
 import re
 from dataclasses import dataclass
@@ -7,24 +7,25 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import hpl_input
 from railyard.hardware.node import NodeHardware
 
-#: Of the system's time limit: the rest is for starting, making the matrix, checking it, and a rate that was guessed.
+#: The share of the system's time limit. The rest is for starting, for making and checking the matrix, and because the
+#: rate is a guess.
 SHARE_OF_LIMIT = 1 / 8
 _GRID = re.compile(r"([1-9][0-9]{0,5})x([1-9][0-9]{0,5})")
 
 
 def stated(hardware: NodeHardware | None, system: str) -> NodeHardware:
-    """Return what a system's file states of its nodes; raises RailyardError where that is nothing."""
+    """Return what a system's file states about its nodes. Raises RailyardError if it states nothing."""
     if hardware is None:
         raise RailyardError(
-            f"systems/{system}.yaml: nodes.hardware: found none, expected cores and memory of a node, of which HPL's "
-            "problem is made"
+            f"systems/{system}.yaml: nodes.hardware: found none, expected cores and memory of a node, which decide "
+            "HPL's problem"
         )
     return hardware
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is asked of HPL's problem: block, share of all nodes' memory; an order of 0 and an empty grid are chosen."""
+    """What HPL's problem should be: block, share of all nodes' memory. Order 0 and an empty grid mean: choose them."""
 
     block: int = hpl_input.BLOCK
     share: float = hpl_input.MEMORY_SHARE
@@ -35,9 +36,9 @@ class Wish:
 def plan(
     hardware: NodeHardware, nodes: int, ranks_per_node: int, *, budget_s: float, wish: Wish = Wish()
 ) -> hpl_input.Problem:
-    """Return HPL's problem, to be solved within a time.
+    """Return HPL's problem, to be solved within a time limit.
 
-    Raises RailyardError for a grid that is none ("2x3" is), and for whatever ``hpl_input.problem`` refuses.
+    Raises RailyardError if the grid is not like "2x3", and for all that ``hpl_input.problem`` refuses.
     """
     peak = hardware.peak_gflop_s(hardware.base_ghz)
     of_node = hardware.cores * hpl_input.GFLOP_S_A_CORE if peak is None else hpl_input.EXPECTED_SHARE * peak

@@ -1,4 +1,4 @@
-"""The output of an installed application, read by the patterns that the site states for it."""
+"""Reads the output of an installed application with the patterns that the site states for it."""
 
 import re
 from pathlib import Path
@@ -11,10 +11,10 @@ TOOL = "installed"
 
 
 def parse(text: str, name: str, stated: Application) -> Parsed:
-    """Return one table of one row, the time in seconds, whole where it ended well; what went wrong stands in failures.
+    """Return one table with one row, the time in seconds. It is whole if the run ended well.
 
-    A licence that was refused is a failure of its own words, since no network is to blame for it. Raises ParseError for
-    an empty text.
+    The failures say what went wrong. A refused licence is a failure with its own words, since no network is to blame
+    for it. Raises ParseError for an empty text.
     """
     lines = text.splitlines()
     if not any(line.strip() for line in lines):
@@ -22,7 +22,7 @@ def parse(text: str, name: str, stated: Application) -> Parsed:
         raise ParseError(first.number, first.text, f"output of {name}")
     seconds, at = _last(lines, stated.figure)
     ended = any(re.search(stated.success, line) for line in lines)
-    # Whoever ended well had its licence, if only at the second try; and "error" may stand in any table of results.
+    # A run that ended well had its licence, even if only at the second try. And "error" may be in any table of results.
     failures = [] if ended else _refused(lines, name, stated) or _failures(lines, name, stated)
     if seconds is None:
         if ended:
@@ -43,11 +43,11 @@ def _refused(lines: list[str], name: str, stated: Application) -> list[Remark]:
     said = next(((n, line) for n, line in enumerate(lines, 1) if re.search(stated.licence, line)), None)
     if said is None:
         return []
-    return [Remark(said[0], f"{name} got no licence, which is no fault of the network: {said[1].strip()[:500]}")]
+    return [Remark(said[0], f"{name} got no licence, which is not a fault of the network: {said[1].strip()[:500]}")]
 
 
 def _last(lines: list[str], pattern: str) -> tuple[float | None, int]:
-    """Return the time of the last line that has one, and that line's number."""
+    """Return the time in the last line that has one, and that line's number."""
     found: tuple[float | None, int] = (None, 0)
     for at, line in enumerate(lines, 1):
         match = re.search(pattern, line)
@@ -60,7 +60,7 @@ def _last(lines: list[str], pattern: str) -> tuple[float | None, int]:
 def words(stated: Application, nodes: int, ranks_per_node: int, without_mpi: bool = False) -> list[str]:
     """Return an application's words with the numbers of ranks and nodes filled in.
 
-    Those of an application that starts its own processes (``without_mpi``) may have blanks left, for its nodes.
+    If an application starts its own processes (``without_mpi``), its words may keep blanks for its nodes.
     """
     filled = {"{ranks}": str(nodes * ranks_per_node), "{nodes}": str(nodes)}
     found = []
@@ -72,5 +72,5 @@ def words(stated: Application, nodes: int, ranks_per_node: int, without_mpi: boo
 
 
 def folder(text: str, home: Path) -> str:
-    """Return the folder of an application's inputs, a relative one below the site's."""
+    """Return the folder of an application's inputs. A relative one is below the site's folder."""
     return str(home / text.replace("{home}", str(home)))

@@ -1,8 +1,7 @@
-"""The least that each node of an application's run had to send and receive, where its algorithm says so.
+"""The least that each node of an application's run had to send and receive, if its algorithm tells.
 
-HPL, FT and IS move known amounts whatever the network, and so do HPC Challenge's and GPCNeT's rings; of the other
-kernels no closed bound is known here, and their path is proven by what the counters show alone
-(``railyard.verdict.applications``).
+HPL, FT and IS move known amounts on any network, and so do HPC Challenge's and GPCNeT's rings. For the other kernels we
+know no closed bound, and only the counters prove their path (``railyard.verdict.applications``).
 """
 
 from collections.abc import Sequence
@@ -13,23 +12,23 @@ from railyard.benchmarks.physics import Least, Physics, physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.parsers.parsed import Table
 
-#: Pivots and keys are random, and the last blocks of a matrix reach not all processes: this share is certain.
+#: Pivots and keys are random, and the last blocks of a matrix do not reach all processes: this share is certain.
 CERTAIN = 0.9
 _FT_BYTES, _IS_BYTES, _HPL_BYTES = 16, 4, 8
-#: HPC Challenge 1.5's rings of large messages: their size, and how often each process sends one to each neighbour. The
-#: natural ring and 10 random ones, 3 measurements of each, in two ways with 2 repetitions and a warm-up
-#: (ring_lat_bw_loop of bench_lat_bw_1.5.2.c, which makes more repetitions where a clock is coarse).
+#: HPC Challenge 1.5's rings of large messages: their size, and how often each process sends one to each neighbour.
+#: There are the natural ring and 10 random ones, 3 measurements each, in two ways with 2 repetitions and a warm-up
+#: (ring_lat_bw_loop of bench_lat_bw_1.5.2.c, which makes more repetitions if a clock is coarse).
 _RING_BYTES, _RING_SENDS = 2_000_000, (1 + 10) * 3 * 2 * (2 + 1)
 #: GPCNeT 1.3's rings: 16384 numbers in 8 messages at once to each neighbour, 30 orders of the ranks, 8 repetitions and
-#: a warm-up (network_test.c, random_ring.c). Three of its tests send them, a fourth puts them: a library may stripe the
-#: ones and not the others. It repeats all that until 10 s are over, once at least.
+#: a warm-up (network_test.c, random_ring.c). Three of its tests send them, and a fourth puts them: a library may stripe
+#: one kind and not the other. It repeats all this until 10 s are over, but at least once.
 _GPCNET_BYTES, _GPCNET_SENDS, _GPCNET_TESTS = 16384 * 8, 2 * 8 * 30 * (8 + 1), 3
 
 
 def least(key: str, tables: Sequence[Table], nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
-    """Return a bound for each node, in the launch's order; () where none is known, or there is nothing between nodes.
+    """Return a bound for each node, in the order of the launch; () if none is known, or nothing goes between nodes.
 
-    ``threshold``: from this message size on, in bytes, one message is split over the rails; 0 for all of them.
+    ``threshold``: from this message size on, in bytes, one message is split over the rails; 0 means all messages.
     """
     if nodes < 2:
         return ()
@@ -41,7 +40,7 @@ def least(key: str, tables: Sequence[Table], nodes: int, ranks_per_node: int, th
 
 
 def _ft(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
-    """FT: each 3D FFT transposes its whole grid of complex numbers once; one FFT goes before the printed iterations."""
+    """FT: each 3D FFT transposes its whole grid of complex numbers once. One FFT runs before the printed iterations."""
     return _exchanged(_Exchange("ft", _FT_BYTES, 1, 1.0), table, nodes, ranks_per_node, threshold)
 
 
@@ -52,7 +51,7 @@ def _is(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """All ranks exchange a kernel's points: bytes a point, exchanges beside those printed, the share that is sure."""
+    """All ranks exchange a kernel's points: bytes per point, exchanges besides the printed ones, the certain share."""
 
     kernel: str
     point_bytes: int
@@ -67,15 +66,16 @@ def _exchanged(exchange: _Exchange, table: Table, nodes: int, ranks_per_node: in
         return ()
     whole, ranks = kernel.points(problem) * exchange.point_bytes, nodes * ranks_per_node
     moved = int(exchange.certain * (counted + exchange.more) * whole / nodes * (1 - 1 / nodes))
-    # a message a pair of ranks; half of the mean is below none of them
+    # one message per pair of ranks; none of them is below half of the mean
     return (Least(moved, moved, moved if whole / ranks**2 / 2 >= threshold else 0),) * nodes
 
 
 def _hpl(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
-    """HPL: each panel of L reaches all processes of its row, each block of U all of its column, once at least.
+    """HPL: each panel of L reaches all processes of its row, and each block of U all of its column, at least once.
 
     Process r is in row r // Q and column r % Q (row-major, as our HPL.dat says), and nodes have consecutive ranks. A
-    node with c of the Q processes of a row lacks (1 - c/Q) of the panels, N^2/2P numbers in all; so along columns.
+    node with c of the Q processes of a row lacks (1 - c/Q) of the panels, N^2/2P numbers in all. The same is true for
+    columns.
     """
     found: list[tuple[Least, ...]] = []
     for row in table.rows:
@@ -83,7 +83,7 @@ def _hpl(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple
         order, block, rows, columns = (each if type(each) is int else 0 for each in cells)
         if rows * columns != nodes * ranks_per_node or order <= 0:
             return ()
-        # panels shrink evenly from the first to none: those of a threshold and more are this share of the bytes
+        # panels shrink evenly from the first one to nothing: this share of the bytes is in panels from the threshold on
         first = _HPL_BYTES * order / rows * block
         large = max(0.0, 1 - (threshold / first) ** 2) if first else 0.0
         matrix = CERTAIN * _HPL_BYTES * order**2 / 2
@@ -97,7 +97,7 @@ def _hpl(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple
 
 
 def _of_node(ranks: range, rows: int, columns: int, matrix_bytes: float, large: float) -> Least:
-    """Return what the node of these ranks moves; ``matrix_bytes``: half of the matrix; ``large``: what is to split."""
+    """Return what the node with these ranks moves. ``matrix_bytes``: half of the matrix; ``large``: what is split."""
     in_rows = _shares([rank // columns for rank in ranks], columns)
     in_columns = _shares([rank % columns for rank in ranks], rows)
     along_row, along_column = matrix_bytes / rows, matrix_bytes / columns
@@ -110,12 +110,12 @@ def _of_node(ranks: range, rows: int, columns: int, matrix_bytes: float, large: 
 
 
 def _shares(places: Sequence[int], whole: int) -> list[float]:
-    """Return for each row (or column) that a node is in, which share of its processes the node has."""
+    """Return, for each row (or column) in which a node is, the node's share of its processes."""
     return [places.count(place) / whole for place in sorted(set(places))]
 
 
 def _hpcc(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
-    """HPC Challenge: a ring over all processes crosses each node's border twice at least, with a message either way."""
+    """HPC Challenge: a ring over all processes crosses each node's border at least twice, with a message each way."""
     if not _is_of(table, "1.5") or table.column("commworldprocs") != (nodes * ranks_per_node,):
         return ()
     moved = 2 * _RING_BYTES * _RING_SENDS
@@ -123,7 +123,7 @@ def _hpcc(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tupl
 
 
 def _gpcnet(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
-    """GPCNeT's network_test: each rank is in a ring of one rank a node, so that all that it sends leaves its node."""
+    """GPCNeT's network_test: each rank is in a ring with one rank per node, so all that it sends leaves its node."""
     if not _is_of(table, "1.3") or table.context.get("nodes") != nodes:
         return ()
     sent = ranks_per_node * _GPCNET_BYTES * _GPCNET_SENDS * _GPCNET_TESTS
@@ -132,7 +132,7 @@ def _gpcnet(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tu
 
 
 def _is_of(table: Table, version: str) -> bool:
-    """Return whether a table is of a release whose repetitions are known."""
+    """Return whether a table is from a release whose repetitions are known."""
     return table.version is not None and table.version.startswith(version)
 
 

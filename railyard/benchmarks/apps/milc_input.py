@@ -1,7 +1,7 @@
-"""The input of MILC's su3_rmd (improved staggered, asqtad, R algorithm): a lattice of L^4 sites a node, few steps.
+"""The input of MILC's su3_rmd (improved staggered, asqtad, R algorithm): a lattice of L^4 sites per node, few steps.
 
-Weak scaling as published: each node has L^4 sites, L from 4 to 14, on 1 to 16 nodes. The source does not say along
-which sides the lattice grew; here t doubles first, then z, y and x, so that 2 nodes have L x L x L x 2L, 16 (2L)^4.
+It is weak scaling as published: each node has L^4 sites, L from 4 to 14, on 1 to 16 nodes. The source does not say
+along which sides the lattice grew. Here t doubles first, then z, y and x: 2 nodes have L x L x L x 2L, 16 have (2L)^4.
 Source: D. Holmgren, Infiniband Performance, lattice QCD cluster notes, 8 September 2003, MILC scaling.
 """
 
@@ -15,18 +15,18 @@ Lattice = tuple[int, int, int, int]
 
 #: The most nodes of the published sweep.
 MOST_NODES = 16
-#: Points of one side that each rank must have: the action couples third neighbours, and MILC 7.8.1 as it is compiled by
-#: default (D_FN_GATHER13) ends with fewer: "Can't use D_FN_GATHER13 with this layout!", SIGSEGV, or never.
+#: Points that each rank must have on each side. The action couples third neighbours. With fewer points, MILC 7.8.1 as
+#: compiled by default (D_FN_GATHER13) ends with "Can't use D_FN_GATHER13 with this layout!" or SIGSEGV, or never ends.
 LEAST_SIDE = 3
 STEPS, MASSES, SOURCES = 4, 2, 2
-#: Solves of CG in a run: for each mass one a step, and at its end two for the one measurement of psi-bar-psi.
+#: Solves of CG in a run: one per mass and step, and at the end two for the one measurement of psi-bar-psi.
 SOLVES = MASSES * STEPS + MASSES * SOURCES
-#: What CG must reach, as MILC is asked (error_per_site) and as it prints it (its square): of |r|^2 / |source|^2.
+#: What CG must reach, as MILC is given it (error_per_site) and as MILC prints it (its square): |r|^2 / |source|^2.
 ERROR = 1e-5
 RESIDUAL = ERROR**2
 FILE = "milc.in"
-# 2 + 1 flavours, from a gauge field of units; a step of 0.05 takes the plaquette from 3 to 2.53 in four of them, so
-# that random numbers, gauge force and every neighbour's data count in it.
+# 2 + 1 flavours, starting from a unit gauge field. Four steps of 0.05 take the plaquette from 3 to 2.53, so random
+# numbers, gauge force and the data of all neighbours influence it.
 _TEXT = """\
 prompt 0
 nflavors1 2
@@ -56,17 +56,17 @@ fresh
 forget
 """
 _KEY = re.compile(r"^milc/asqtad/L(?P<edge>[1-9][0-9]?)$")
-# As many as MILC's own table has: it divides by no larger prime.
+# The primes of MILC's own table: it divides by no larger one.
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 
 
 def lattice(edge: int, nodes: int) -> Lattice:
-    """Return the sides x, y, z and t of edge^4 sites a node.
+    """Return the sides x, y, z and t for edge^4 sites per node.
 
-    Raises RailyardError for nodes that are no power of two, since one side doubles at a time.
+    Raises RailyardError if the number of nodes is not a power of two, since one side doubles at a time.
     """
     if nodes < 1 or nodes & (nodes - 1):
-        raise RailyardError(f"MILC with {edge}^4 sites a node: found {nodes} nodes, expected 1, 2, 4, 8 or 16")
+        raise RailyardError(f"MILC with {edge}^4 sites per node: found {nodes} nodes, expected 1, 2, 4, 8 or 16")
     sides = [edge] * 4
     for doubling in range(nodes.bit_length() - 1):
         sides[3 - doubling % 4] *= 2
@@ -81,11 +81,11 @@ def lattice_of(key: str) -> Lattice | None:
 
 
 def local(sides: Lattice, ranks: int) -> Lattice | None:
-    """Return the part of a lattice that each of so many ranks has in MILC's default layout; None where it stops.
+    """Return the part of a lattice that each of so many ranks has in MILC's default layout; None if MILC stops.
 
-    By the largest prime factor of what is left of the ranks the longest side that it divides is cut, one that was cut
-    before if two are as long, else the first. Every part must have ``LEAST_SIDE`` points along each side.
-    Source: setup_hyper_prime of generic/layout_hyper_prime.c, MILC 7.8.1.
+    MILC takes the largest prime factor of the remaining ranks and cuts the longest side that it divides. If two are
+    equally long, it takes one that was cut before, else the first. Each part must have ``LEAST_SIDE`` points along each
+    side. Source: setup_hyper_prime of generic/layout_hyper_prime.c, MILC 7.8.1.
     """
     part, cut, left = list(sides), [False] * 4, ranks
     while left > 1:
@@ -104,13 +104,13 @@ def local(sides: Lattice, ranks: int) -> Lattice | None:
 
 
 def ranks_per_node(edge: int, nodes: int, cores: int) -> int:
-    """Return the most ranks a node, at most one a core, for which MILC can divide the lattice; one always fits."""
+    """Return the most ranks per node, at most one per core, for which MILC can divide the lattice; one always fits."""
     sides = lattice(edge, nodes)
     return next((each for each in range(min(cores, edge**4), 1, -1) if local(sides, each * nodes) is not None), 1)
 
 
 def text(sides: Lattice) -> str:
-    """Return su3_rmd's input, of MILC 7 from the release on that asks for max_cg_restarts and npbp_reps."""
+    """Return su3_rmd's input for MILC 7, from the release on that asks for max_cg_restarts and npbp_reps."""
     return _TEXT.format(*sides, steps=STEPS, error=f"{ERROR:.5f}")
 
 

@@ -1,6 +1,6 @@
-"""Whether a run of su3_rmd computed what it was asked: its plaquette by a stored value, its residuals by the input.
+"""Whether a run of su3_rmd computed what was asked: by its plaquette, which is stored, and by its residuals.
 
-A rate alone says nothing of what was computed: a run on other data, or on data that arrived wrong, is as fast.
+A rate alone does not show what was computed: a run with other data, or with data that arrived wrong, is as fast.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ from railyard.benchmarks.apps import milc_input
 from railyard.benchmarks.physics import Physics
 from railyard.parsers.parsed import Cell, Table
 
-#: By how much a plaquette may differ. PLAQ has six decimals in single precision, and sums of all sites in another order
-#: may move the last ones; all of them agreed in single and in double precision (4^4 and 8^4 sites) and, since each site
-#: has random numbers of its own, on 1, 2 and 4 ranks (4x4x4x8, 6^4, 4x4x8x8 and 6x6x12x12). Another seed gave 2.521976
-#: in space on 6^4 sites in place of 2.532602, and on 500 times as many sites it is some 20 times closer.
+#: By how much a plaquette may differ. PLAQ has six decimals in single precision, and adding up the sites in another
+#: order may change the last ones. All of them agreed in single and in double precision (4^4 and 8^4 sites), and on 1, 2
+#: and 4 ranks (4x4x4x8, 6^4, 4x4x8x8 and 6x6x12x12), since each site has its own random numbers. On 6^4 sites another
+#: seed gave 2.521976 in space instead of 2.532602; on 500 times as many sites the difference is some 20 times smaller.
 TOLERANCE = 1e-5
-#: Mean traces of the plaquettes in space and in time after the four steps of ``milc_input.text``, by lattice. Where two
-#: keys have one lattice (L8 on a node, L4 on 16) they have one value.
+#: Mean traces of the plaquettes in space and in time after the four steps of ``milc_input.text``, by lattice. Two keys
+#: with the same lattice (L8 on one node, L4 on 16) have the same value.
 #: Source: our own runs of su3_rmd of MILC 7.8.1 (milc_qcd, commit 1e11e121), gcc 12.2 -O2, Open MPI 4.1.4, single
 #: precision, on one rank, 22 November 2026.
 STORED: Mapping[str, tuple[float, float]] = {
@@ -51,7 +51,7 @@ _PLAQUETTE = ("plaquette_space", "plaquette_time")
 
 
 def wrong(key: str, tables: Sequence[Table]) -> tuple[tuple[int, str], ...]:
-    """Return line and sentence of what is wrong with a run's lattice, plaquette and residuals; () for other keys."""
+    """Return line and sentence for what is wrong with a run's lattice, plaquette and residuals; () for other keys."""
     meant = milc_input.lattice_of(key)
     if meant is None:
         return ()
@@ -59,19 +59,19 @@ def wrong(key: str, tables: Sequence[Table]) -> tuple[tuple[int, str], ...]:
 
 
 def remarks(key: str, tables: Sequence[Table]) -> tuple[str, ...]:
-    """Return what was held of a run's physics, and what was not judged; the lattice alone where something is wrong."""
+    """Return what was checked of a run's physics, and what was not judged. If something is wrong, only the lattice."""
     meant = milc_input.lattice_of(key)
     if meant is None or not tables:
         return ()
     name = milc_input.said(meant)
-    if wrong(key, tables):  # whose sentence says it
+    if wrong(key, tables):  # its sentence says what
         return (f"lattice {name}",)
     found = [value for value in _values(tables[0], _PLAQUETTE) if _is_number(value)]
     shown = " and ".join(f"{value:.6f}" for value in found) or "not printed"
     kept = f"is the stored one within {TOLERANCE:.0e}" if name in STORED else f"not judged: no stored value for {name}"
     residual = _values(tables[0], ("residual",))[0]
     solves = (
-        f"residuals of all solves at most {residual:.1e}, {milc_input.RESIDUAL:.0e} was asked"
+        f"residuals of all solves at most {residual:.1e}, {milc_input.RESIDUAL:.0e} was asked for"
         if _is_number(residual)
         else "residuals not judged: none was printed (compile MILC with -DCG_OK)"
     )
@@ -79,7 +79,7 @@ def remarks(key: str, tables: Sequence[Table]) -> tuple[str, ...]:
 
 
 def _of_table(table: Table, meant: str) -> list[str | None]:
-    """Return a sentence for each thing held, None for what is right."""
+    """Return a sentence for each check, None if it is right."""
     lattice = table.context.get("lattice")
     if lattice != meant:
         return [f"MILC ran on the lattice {lattice or '(not printed)'}, expected {meant}: it read another input"]
@@ -96,8 +96,8 @@ def _wrong_plaquette(table: Table, meant: str) -> str | None:
     if stored is None or off <= TOLERANCE:
         return None
     return (
-        f"the plaquette is {found[0]:.6f} in space and {found[1]:.6f} in time, stored for {meant} are {stored[0]:.6f} "
-        f"and {stored[1]:.6f}: {off:.1e} apart, and rounding explains {TOLERANCE:.0e}"
+        f"the plaquette is {found[0]:.6f} in space and {found[1]:.6f} in time, stored for {meant}: {stored[0]:.6f} "
+        f"and {stored[1]:.6f}; they are {off:.1e} apart, and rounding explains {TOLERANCE:.0e}"
     )
 
 
@@ -108,7 +108,7 @@ def _unconverged(table: Table) -> str | None:
         return None
     shown = f"{residual:.1e}" if _is_number(residual) else "no number"
     said = f"CG did not converge in {counted(int(lost), 'solve')}" if lost else "CG stopped too early"
-    return f"{said}: the largest residual is {shown}, expected {milc_input.RESIDUAL:.0e} at most"
+    return f"{said}: the largest residual is {shown}, expected at most {milc_input.RESIDUAL:.0e}"
 
 
 def _wrong_count(table: Table) -> str | None:

@@ -1,7 +1,7 @@
-"""What one run of su3_rmd gives: the rate of its solver a node, its time, and the numbers that say what it computed.
+"""What one run of su3_rmd gives: its solver's rate per node, its time, and the numbers that say what it computed.
 
-The rate: MILC prints with every solve (CONGRAD5) its time and its Mflop/s of one rank, 1187 operations a site and
-iteration. Their mean over the solves, each weighted by its time, times ranks, divided by nodes, is Mflop/s a node.
+The rate: with each solve (CONGRAD5) MILC prints its time and the Mflop/s of one rank, with 1187 operations per site and
+iteration. The mean over the solves, weighted by their time, times ranks, divided by nodes, is Mflop/s per node.
 Source: generic_ks/d_congrad5_fn_milc.c of 7.8.1, ``nflop*volume*iters/(1.0e6*dtimec*numnodes())``: its nodes are ranks.
 """
 
@@ -19,16 +19,16 @@ _PLAQ = re.compile(rf"^PLAQ:\s+(?P<space>{_NUMBER})\s+(?P<time>{_NUMBER})\s*$", 
 #  OK converged final_rsq= 4.8e-12 (cf 2.5e-11) rel = 1 (cf 0) restarts = 1 iters= 12
 _RESIDUAL = re.compile(rf"^ (?P<said>OK|NOT) converged final_rsq= {{0,4}}(?P<rsq>{_NUMBER}) ", re.MULTILINE)
 _STOPPED = (
-    "the output ends before MILC's lines Time = and total_iters =: it stopped without a word, or its output is cut"
+    "the output ends before MILC's lines Time = and total_iters =: MILC stopped without a message, or its output is cut"
 )
-_UNTIMED = "MILC printed no rate: compile it with CTIME = -DCGTIME, so that each solve has a line CONGRAD5"
+_UNTIMED = "MILC printed no rate: compile it with CTIME = -DCGTIME, so that each solve prints a line CONGRAD5"
 
 
 def parse(text: str, nodes: int) -> Parsed:
-    """Return one table of one row: what is named by ``COLUMNS``; a run that did not end gives none.
+    """Return one table with one row, with the columns ``COLUMNS``. A run that did not end gives none.
 
-    ``residual`` is the largest of |r|^2 / |source|^2 that MILC printed, None where it printed none. Raises ParseError
-    for a text that is none of MILC's.
+    ``residual`` is the largest |r|^2 / |source|^2 that MILC printed, None if it printed none. Raises ParseError if the
+    text is not MILC's.
     """
     read = milc.parse(text)
     runs = [table for table in read.tables if table.context["kind"] == "run"]
@@ -62,7 +62,7 @@ def _table(text: str, run: Table, solves: list[Table], nodes: int) -> Table:
 
 
 def _a_node(timed: list[tuple[Cell, Cell]], ranks: int | None, nodes: int) -> float | None:
-    """Return Mflop/s a node; None where no solve has both time and rate, or the ranks are not printed."""
+    """Return Mflop/s per node; None if no solve has both time and rate, or if the ranks are not printed."""
     both = [(s, rate) for s, rate in timed if isinstance(s, float) and isinstance(rate, float)]
     whole = sum(s for s, _ in both)
     if not whole or ranks is None:

@@ -1,6 +1,6 @@
-"""The kernels of NPB-MZ: their zones, and how many ranks and threads they are given of the cores that there are.
+"""The kernels of NPB-MZ: their zones, and how many ranks and threads they get on the available cores.
 
-A zone belongs to one rank: more ranks than zones find no work, and more zones than ranks are work for threads.
+A zone belongs to one rank. With more ranks than zones, some find no work; with more zones than ranks, threads share it.
 """
 
 import heapq
@@ -13,21 +13,21 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import counted
 from railyard.benchmarks.apps.npb_shape import CLASSES, refuse_above
 
-#: What would give a rank other threads than OMP_NUM_THREADS says, or put them elsewhere than its launcher did, or time
-#: each part of the work, which takes time itself.
+#: Variables that would give a rank another number of threads than OMP_NUM_THREADS, or other cores than its launcher, or
+#: that would time each part of the work, which itself takes time.
 CLEARED = (
     *("NPB_MAX_THREADS", "NPB_TIMER_FLAG", "OMP_DYNAMIC", "OMP_MAX_ACTIVE_LEVELS", "OMP_THREAD_LIMIT"),
     *("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY"),
     *("KMP_AFFINITY", "KMP_ALL_THREADS", "KMP_DEVICE_THREAD_LIMIT", "KMP_HW_SUBSET"),
 )
-#: 3.3 unasked moves threads from ranks with small zones to ranks with large ones, on whatever node: of four ranks of
-#: two threads BT-MZ of class S gave one four and two others one each, and printed eight in all the same. A rank then
-#: has more threads than cores. ``erank`` is no number, which 3.3 takes for 0, no moving; 3.4 knows the word, moves none
-#: and adds up what each rank says of itself.
+#: By default, 3.3 moves threads from ranks with small zones to ranks with large ones, on any node. With four ranks of
+#: two threads, BT-MZ of class S gave one rank four threads and two others one each, but still printed eight in all. A
+#: rank then has more threads than cores. ``erank`` is not a number, so 3.3 takes it for 0: no moving. 3.4 knows the
+#: word, moves none, and adds up the threads that each rank reports.
 #: Source: env_setup and map_zones of BT-MZ/mpi_setup.f (3.3.1), env_setup of LU-MZ/mpi_setup.f90 (3.4).
 BALANCE = {"NPB_MZ_BLOAD": "erank"}
 
-#: Points along x, y and z of the whole mesh, and zones along x and along y; LU-MZ alone has others.
+#: Points along x, y and z of the whole mesh, and zones along x and along y. Only LU-MZ has others.
 #: Source: check_info, write_bt_info, write_sp_info and write_lu_info of sys/setparams.c, NPB 3.3.1-MZ; table 1 of
 #: R. F. Van der Wijngaart and H. Jin, NAS Technical Report NAS-03-010 (2003), classes S to D.
 _MESH: Mapping[str, tuple[int, int, int]] = {
@@ -36,19 +36,19 @@ _MESH: Mapping[str, tuple[int, int, int]] = {
 }
 _ZONES: Mapping[str, int] = {"S": 2, "W": 4, "A": 4, "B": 8, "C": 16, "D": 32, "E": 64}
 _LU_ZONES = 4
-#: Of BT-MZ alone: the widest zone over the narrowest, along x and along y.
+#: Only for BT-MZ: the widest zone divided by the narrowest, along x and along y.
 _RATIO: Mapping[str, float] = {"S": 3.0}
 _RATIO_OF_OTHERS = 4.5
-#: Two layouts whose times are estimated within this factor are alike: memory and sockets count for more.
+#: Two layouts are equal if their estimated times are within this factor: memory and sockets matter more.
 ALIKE = 1.1
-#: Bytes a point: fields of 8 B, 21 of BT-MZ, 22 of SP-MZ, 17 of LU-MZ; a lower bound.
+#: Bytes per point: fields of 8 B, 21 in BT-MZ, 22 in SP-MZ, 17 in LU-MZ; a lower bound.
 #: Source: the declarations of bt.f, sp.f and lu.f, NPB 3.3.1-MZ.
 KERNELS: Mapping[str, int] = {"bt-mz": 168, "lu-mz": 136, "sp-mz": 176}
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """On how many nodes a kernel runs, with how many ranks on each, and threads in each rank."""
+    """On how many nodes a kernel runs, with how many ranks on each node and threads in each rank."""
 
     nodes: int
     ranks_per_node: int
@@ -56,7 +56,7 @@ class Layout:
 
 
 def zones(name: str, problem: str) -> int:
-    """Return how many zones a class has: at most so many ranks. Raises RailyardError for an unknown kernel or class."""
+    """Return how many zones a class has: the most ranks. Raises RailyardError for an unknown kernel or class."""
     if name not in KERNELS:
         raise RailyardError(f'NPB-MZ: found the kernel "{name}": {did_you_mean(name, KERNELS)}')
     if problem not in CLASSES:
@@ -70,18 +70,18 @@ def ranks_of_threads(ranks: int, threads: int) -> str:
 
 
 def programs(name: str, problem: str, ranks: int) -> tuple[str, str]:
-    """Return the names of the executable: 3.4's, for any number of ranks, and 3.3's, compiled for one."""
+    """Return the names of the executable: 3.4's for any number of ranks, and 3.3's, compiled for one number."""
     return f"{name}.{problem}.x", f"{name}.{problem}.{ranks}"
 
 
 def layout(
     name: str, problem: str, nodes: int, cores: int, *, threads: int = 0, ranks: int = 0, least: int = 1
 ) -> Layout:
-    """Return the nodes, ranks and threads with which a kernel should take the least time; at least two threads.
+    """Return the nodes, ranks and threads with which a kernel should be fastest, with at least two threads.
 
-    ``threads`` and ``ranks``: of a rank and of a node, where they are asked for; 0 leaves them open. ``least`` ranks
-    are on each node. All nodes have the same number, and there are fewer nodes where there are not enough zones.
-    Raises RailyardError where cores or zones do not allow it.
+    ``threads`` per rank and ``ranks`` per node are what was asked for; 0 leaves them open. Each node has at least
+    ``least`` ranks. All nodes have the same number of ranks, and there are fewer nodes if there are not enough zones.
+    Raises RailyardError if cores or zones do not allow it.
     """
     most = zones(name, problem)
     _refuse(name, problem, nodes, cores, threads, ranks, most)
@@ -101,9 +101,9 @@ def layout(
 
 
 def _best(fitting: list[Layout], cores: int, sizes: list[int], planes: int) -> Layout:
-    """Return the layout with the most ranks of those that take about the least time: it is their network that counts.
+    """Return the layout with the most ranks among those that are about the fastest, since the network is what counts.
 
-    Threads, and ranks that leave no core over and so cross fewer sockets, come first where there are such.
+    Layouts with threads come first, and so do those that leave no core free and thus cross fewer sockets.
     """
     rank = [(each.threads < 2, cores % each.ranks_per_node != 0) for each in fitting]
     first = [each for each, said in zip(fitting, rank, strict=True) if said == min(rank)]
@@ -113,7 +113,7 @@ def _best(fitting: list[Layout], cores: int, sizes: list[int], planes: int) -> L
 
 
 def _refuse(name: str, problem: str, nodes: int, cores: int, threads: int, ranks: int, most: int) -> None:
-    """Raise RailyardError where what was asked for does not fit the cores of a node, or the zones."""
+    """Raise RailyardError if what was asked for does not fit the cores of a node, or the zones."""
     for word, value in (("threads", threads), ("ranks", ranks)):
         if value < 0:
             raise RailyardError(f"NPB-MZ: found -S {word}={value}, expected a number above 0, or 0 to have it chosen")
@@ -131,7 +131,7 @@ def _refuse(name: str, problem: str, nodes: int, cores: int, threads: int, ranks
 
 
 def refuse_too_large(name: str, problem: str, nodes: int, memory_bytes: int) -> None:
-    """Raise RailyardError where the fields of a class do not fit into the memory of so many nodes."""
+    """Raise RailyardError if the fields of a class do not fit into the memory of so many nodes."""
     zones(name, problem)
     refuse_above(name, problem, KERNELS[name] * math.prod(_MESH[problem]), nodes, memory_bytes)
 
@@ -141,7 +141,7 @@ def _along(name: str, problem: str) -> int:
 
 
 def _sizes(name: str, problem: str) -> list[int]:
-    """Return the points of each zone in a plane, the largest first."""
+    """Return the points of each zone in a plane, largest first."""
     along, (wide, high, _) = _along(name, problem), _MESH[problem]
     ratio = _RATIO.get(problem, _RATIO_OF_OTHERS) if name == "bt-mz" else 1.0
     widths, heights = _cuts(wide, along, ratio), _cuts(high, along, ratio)
@@ -149,7 +149,7 @@ def _sizes(name: str, problem: str) -> list[int]:
 
 
 def _cuts(points: int, parts: int, ratio: float) -> list[int]:
-    """Return how many points each of so many zones has along one side: alike, or each wider than the one before.
+    """Return how many points each of so many zones has along one side: equal, or each wider than the one before.
 
     Source: zone_setup of BT-MZ/zone_setup.f, NPB 3.3.1-MZ.
     """
@@ -163,10 +163,10 @@ def _cuts(points: int, parts: int, ratio: float) -> list[int]:
 
 
 def _time(sizes: list[int], planes: int, there: Layout) -> int:
-    """Return how long the rank with the most work takes, in points of one thread: an estimate, for the choice alone.
+    """Return how long the rank with the most work takes, in points per thread. It is an estimate, only for the choice.
 
-    NPB-MZ gives each zone, the largest first, to the rank with the least so far, and a zone's inner planes along z to
-    the threads of its rank.
+    NPB-MZ gives each zone, largest first, to the rank with the least work so far. The threads of the rank share the
+    zone's inner planes along z.
     """
     ranks = [0] * (there.nodes * there.ranks_per_node)
     for size in sizes:

@@ -1,4 +1,4 @@
-"""The kernels of NPB 3.4 for MPI: how many processes each can take, and the memory that its arrays need at least."""
+"""The kernels of NPB 3.4 for MPI: how many processes each can take, and how much memory its arrays need at least."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from railyard.base.errors import RailyardError, did_you_mean
 
 CLASSES = "SWABCDE"
-#: Set to 0, off, no or false it makes NPB 3.4 leave processes idle where their number does not fit; unset it stops.
+#: If it is 0, off, no or false, NPB 3.4 leaves processes idle if their number does not fit. If it is unset, NPB stops.
 STRICT_VARIABLE = "NPB_NPROCS_STRICT"
 
 Grid = tuple[int, int, int]
@@ -15,10 +15,10 @@ Grid = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel: ``fits`` says whether it takes a number of processes, ``sizes`` its grid (or keys, rows) a class.
+    """One kernel: ``fits`` says whether it takes a number of processes, ``sizes`` has the grid (keys, rows) per class.
 
-    ``bytes_a_point``: of its arrays, a lower bound. ``most`` gives the most processes for a grid: with more of them a
-    part would be thinner than the kernel's stencil. ``counts`` says in words which counts it takes.
+    ``bytes_a_point``: a lower bound for its arrays. ``most`` gives the most processes for a grid: with more of them a
+    part would be thinner than the kernel's stencil. ``counts`` says in words which numbers it takes.
     """
 
     name: str
@@ -58,12 +58,12 @@ def _three_a_cell(grid: Grid) -> int:
 
 
 def _four_a_part(grid: Grid) -> int:
-    edge = grid[0] // 4  # of a plane cut by powers of two both ways, the longer one first
+    edge = grid[0] // 4  # of a plane that is cut by powers of two both ways, the longer one first
     return (1 << (edge.bit_length() - 1)) ** 2
 
 
 def _planes(grid: Grid) -> int:
-    return grid[2]  # a plane each; with more, FT would cut in two directions
+    return grid[2]  # one plane each; with more, FT would cut in two directions
 
 
 def _one_cell(grid: Grid) -> int:
@@ -87,10 +87,10 @@ _CG = {"S": (1400, 7), "W": (7000, 8), "A": (14000, 11), "B": (75000, 13), "C": 
     "D": (1500000, 21),
     "E": (9000000, 26),
 }
-#: Bytes a point: the arrays of NPB 3.4's own declarations. FT three complex fields and their exponents (56); MG u and r
-#: with all coarser levels (8/7) and v; IS three arrays of keys of 4 B; BT 21, SP 38, LU 20 fields of 8 B; CG the value
-#: and the column of each of na (nonzer + 1)^2 entries.
-#: LU takes a grid nx x ny with nx/2 <= ny <= nx since 3.4; a power of two is one that all releases take.
+#: Bytes per point, from the arrays that NPB 3.4 declares: FT has three complex fields and their exponents (56); MG has
+#: u and r with all coarser levels (8/7), and v; IS has three arrays of keys of 4 B; BT 21, SP 38, LU 20 fields of 8 B;
+#: CG has the value and the column of each of na (nonzer + 1)^2 entries. Since 3.4, LU takes a grid nx x ny with nx/2 <=
+#: ny <= nx; all releases take a power of two.
 #: Source: get_active_nprocs.f90 of NPB 3.4 (which counts), LU/subdomain.f90 (4 points a part), setparams.c (sizes).
 KERNELS: Mapping[str, Kernel] = {
     kernel.name: kernel
@@ -108,16 +108,16 @@ KERNELS: Mapping[str, Kernel] = {
 
 
 def find(name: str) -> Kernel:
-    """Return the kernel of this name. Raises RailyardError, with the nearest known name, where there is none."""
+    """Return the kernel of this name. Raises RailyardError, with the nearest known name, if there is none."""
     if name not in KERNELS:
         raise RailyardError(f'NPB: found the kernel "{name}": {did_you_mean(name, KERNELS)}')
     return KERNELS[name]
 
 
 def ranks_per_node(name: str, problem: str, nodes: int, cores: int) -> int:
-    """Return the most ranks that each of so many nodes can have, at most one a core, with which the kernel runs.
+    """Return the most ranks per node, at most one per core, with which the kernel runs on so many nodes.
 
-    All nodes have the same number. Raises RailyardError where there is none, or the class is none.
+    All nodes have the same number. Raises RailyardError if there is no such number, or if the class is unknown.
     """
     kernel = find(name)
     if problem not in CLASSES:
@@ -133,18 +133,18 @@ def ranks_per_node(name: str, problem: str, nodes: int, cores: int) -> int:
 
 
 def least_memory(name: str, problem: str) -> int:
-    """Return what the main arrays of a class take on all nodes together, bytes: a lower bound."""
+    """Return what the main arrays of a class take on all nodes together, in bytes; a lower bound."""
     kernel = find(name)
     return int(kernel.bytes_a_point * kernel.points(problem))
 
 
 def refuse_too_large(name: str, problem: str, nodes: int, memory_bytes: int) -> None:
-    """Raise RailyardError where the arrays of a class do not fit into the memory of so many nodes."""
+    """Raise RailyardError if the arrays of a class do not fit into the memory of so many nodes."""
     refuse_above(name, problem, least_memory(name, problem), nodes, memory_bytes)
 
 
 def refuse_above(name: str, problem: str, needed: int, nodes: int, memory_bytes: int) -> None:
-    """Raise RailyardError where what a class needs, in bytes, is more than the memory of so many nodes."""
+    """Raise RailyardError if a class needs more bytes than the memory of so many nodes."""
     if needed > nodes * memory_bytes:
         raise RailyardError(
             f"NPB: found class {problem} of {name}, whose arrays take at least {needed / 2**30:.1f} GiB, expected at "
@@ -155,8 +155,8 @@ def refuse_above(name: str, problem: str, needed: int, nodes: int, memory_bytes:
 def layout(name: str, problem: str, nodes: int, cores: int) -> tuple[int, int]:
     """Return on how many of the nodes, and with how many ranks on each, a kernel has the most ranks.
 
-    At least two nodes, where there are two: on six nodes a power of two runs on four of them. Raises RailyardError
-    where no number of nodes will do.
+    It uses at least two nodes if there are two: of six nodes, a power of two uses four. Raises RailyardError if no
+    number of nodes fits.
     """
     found: list[tuple[int, int]] = []
     for count in range(nodes, min(2, nodes) - 1, -1):

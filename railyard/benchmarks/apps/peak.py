@@ -1,4 +1,4 @@
-"""What a run could compute at most, and the share of its peak that it reached: clocks and cores, not the network."""
+"""What a run could compute at most, and which share of its peak it reached: by clocks and cores, not by the network."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from railyard.hardware.node import NodeHardware
 
 @dataclass(frozen=True, slots=True)
 class Most:
-    """No run can be faster: ``value`` in ``unit``, ``terms`` the product in words, ``source`` where its parts stand."""
+    """No run can be faster than ``value`` in ``unit``. ``terms`` is the product in words, ``source`` its sources."""
 
     value: float
     unit: str
@@ -17,7 +17,7 @@ class Most:
 
 
 def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
-    """Return the bound at the highest clock of so many nodes, in Gflop/s; None where the site does not state it."""
+    """Return the bound of so many nodes at the highest clock, in Gflop/s; None if the site does not state it."""
     if hardware is None or hardware.turbo_ghz is None:
         return None
     alone = hardware.peak_gflop_s(hardware.turbo_ghz)
@@ -30,6 +30,6 @@ def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
 
 
 def peak_gflop_s(hardware: NodeHardware | None, nodes: int) -> float | None:
-    """Return the peak of so many nodes at the base clock, which is the one that a peak is meant at; None if unknown."""
+    """Return the peak of so many nodes at the base clock, the one that defines a peak; None if it is unknown."""
     alone = None if hardware is None else hardware.peak_gflop_s(hardware.base_ghz)
     return None if alone is None else nodes * alone

@@ -1,4 +1,4 @@
-"""What two ranks on one processor cost one another: how many times as long the work of the one takes."""
+"""What two ranks on one processor cost each other: how many times longer the work of one takes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,17 +10,17 @@ _OTHERS = {"polling": "polls", "yielding": "yields", "receiving": "waits as this
 
 
 def figures(tables: Sequence[Table]) -> tuple[Figure, ...]:
-    """Return, for each way in which the other rank waited, the time of the work over that beside a sleeping rank."""
+    """Return how many times longer the work takes than beside a sleeping rank, for each way of waiting of the other."""
     return tuple(Figure(f"slowdown_{way}", value, "times", None) for way, value in _slowdowns(tables).items())
 
 
 def remark(tables: Sequence[Table]) -> tuple[str, ...]:
-    """Return the same in a sentence; () where it was not measured."""
+    """Return the same in a sentence; () if it was not measured."""
     found = _slowdowns(tables)
     if not found:
         return ()
-    said = ", ".join(f"{value:.2f} where it {_OTHERS[way]}" for way, value in found.items())
-    return (f"work beside a rank on the same processor, in times of the same beside a sleeping one: {said}",)
+    said = ", ".join(f"{value:.2f} if it {_OTHERS[way]}" for way, value in found.items())
+    return (f"time of work beside a rank on the same processor, in times of that beside a sleeping rank: {said}",)
 
 
 def _slowdowns(tables: Sequence[Table]) -> Mapping[str, float]:

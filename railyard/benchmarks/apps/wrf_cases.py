@@ -1,4 +1,4 @@
-"""WRF's cases: where a site has their inputs, which releases of WRF each is for, and how many ranks it takes."""
+"""WRF's cases: where a site has their inputs, for which releases of WRF each is, and how many ranks it takes."""
 
 import math
 import re
@@ -12,23 +12,23 @@ from railyard.benchmarks.physics import Physics
 from railyard.benchmarks.table.applications import WRF_STORMS
 from railyard.parsers.parsed import Table
 
-#: What every case reads; a real one has the weather at its edges too.
+#: The files that every case reads. A real case also reads the weather at its edges.
 NEEDED = ("namelist.input", "wrfinput_d01")
 EDGES = "wrfbdy_d01"
 CHECKSUMS = "SHA256SUMS"
 #: Grid points from west to east and from south to north of the cases that WRF 4 runs: `e_we` and `e_sn` of their
-#: namelist.input. The storm of 2001 has no cap: WRF up to 3.9 runs patches of any size (csd3-2020 has WRF 3.8.1 on
-#: 1,792 ranks, whose patches of conus12km have five points from south to north).
+#: namelist.input. The storm of 2001 has no limit, since WRF up to 3.9 runs patches of any size (csd3-2020 has WRF 3.8.1
+#: on 1,792 ranks, whose patches of conus12km have five points from south to north).
 #: Source: NCAR, WRF's benchmark cases (12 km: 425 x 300, 2.5 km: 1901 x 1301); WRF, test/em_quarter_ss/namelist.input.
 GRIDS = {"conus12km-v4": (425, 300), "conus2.5km-v4": (1901, 1301), "em_quarter_ss": (42, 42)}
-#: WRF 4 stops where a patch has fewer points along a side. Source: WRF 4, share/module_check_a_mundo.F, "Minimum
+#: WRF 4 stops if a patch has fewer points along a side. Source: WRF 4, share/module_check_a_mundo.F, "Minimum
 #: decomposed computational patch size, either x-dir or y-dir, is 10 grid cells."
 LEAST_POINTS = 10
 _RELEASE = re.compile(r"(?P<major>[0-9]{1,2})\.(?P<minor>[0-9]{1,2})")
 
 
 def folder(cases: Mapping[str, str], case: str, home: Path, system: str) -> Path:
-    """Return the folder of a case's inputs. Raises RailyardError where the site states none, or one lacks a file."""
+    """Return the folder of a case's inputs. Raises RailyardError if the site states none, or if a file is missing."""
     where = f"systems/{system}.yaml: wrf_cases.{case}"
     if case not in cases:
         raise RailyardError(f"{where}: found none, expected the folder of the case's inputs")
@@ -44,7 +44,7 @@ def folder(cases: Mapping[str, str], case: str, home: Path, system: str) -> Path
 def fits(case: str, ranks: int) -> bool:
     """Return whether WRF runs a case on so many ranks.
 
-    It cuts the grid into M x N patches, the two factors of ``ranks`` that differ least, the smaller one from west to
+    WRF cuts the grid into M x N patches, the two factors of ``ranks`` that differ least, the smaller one from west to
     east. Source: MPASPECT in WRF's external/RSL_LITE/module_dm.F, which takes the first of the best.
     """
     if case not in GRIDS:
@@ -55,7 +55,7 @@ def fits(case: str, ranks: int) -> bool:
 
 
 def ranks_per_node(case: str, nodes: int, cores: int) -> int:
-    """Return the most ranks on each of so many nodes that a case takes. Raises RailyardError where there is none."""
+    """Return the most ranks on each of so many nodes that a case takes. Raises RailyardError if there is no number."""
     found = next((ranks for ranks in range(cores, 0, -1) if fits(case, nodes * ranks)), None)
     if found is None:
         points = " x ".join(map(str, GRIDS[case]))
@@ -69,8 +69,8 @@ def ranks_per_node(case: str, nodes: int, cores: int) -> int:
 def layout(case: str, nodes: int, cores: int) -> tuple[int, int]:
     """Return on how many of the nodes, and with how many ranks on each, a case has the most ranks.
 
-    The fewest nodes of those that have so many, but at least two, where there are two: one alone has no network.
-    Raises RailyardError where no number of nodes will do.
+    Among these it takes the fewest nodes, but at least two if there are two, since one alone has no network.
+    Raises RailyardError if no number of nodes fits.
     """
     found: list[tuple[int, int]] = []
     for count in range(min(2, nodes), nodes + 1):
@@ -83,13 +83,13 @@ def layout(case: str, nodes: int, cores: int) -> tuple[int, int]:
 
 
 def before(inputs: Path, executable: str) -> list[str]:
-    """Return lines of the job: WRF's own tables and the case's inputs into its folder, checked, and its logs.
+    """Return lines of the job that copy and check WRF's tables and the case's inputs, and that print its logs.
 
-    The logs are printed whatever happens: the first rank's whole, of all ranks what is fatal. A line that both of a
-    rank's logs have is one step, so that of the first rank's one alone is read.
+    The logs are always printed: the first rank's whole log, and the fatal lines of all ranks. Both logs of a rank have
+    the same step in a line, so only one log of the first rank is read.
     """
     tables = Path(executable).resolve().parent.parent / "run"
-    found = f"railyard: error: files in {inputs} are not those of its {CHECKSUMS}"
+    found = f"railyard: error: files in {inputs} do not fit its {CHECKSUMS}"
     logs = "cat rsl.error.0000; grep -h -A 8 'FATAL CALLED' rsl.error.*"
     return [
         f"trap {shlex.quote(f'({logs}) 2>/dev/null || :')} EXIT",
@@ -97,15 +97,15 @@ def before(inputs: Path, executable: str) -> list[str]:
         f"cp -R -L {shlex.quote(str(inputs))}/. .",
         "rm -f rsl.error.* rsl.out.*",
         f"[ ! -f {CHECKSUMS} ] || bad=$(LC_ALL=C sha256sum --check --quiet --strict {CHECKSUMS} 2>&1) ||"
-        f' {{ echo {shlex.quote(found)} "("$bad"): fetch them anew" >&2; exit {UNFIT_EXIT}; }}',
+        f' {{ echo {shlex.quote(found)} "("$bad"): fetch them again" >&2; exit {UNFIT_EXIT}; }}',
     ]
 
 
 def other_release(key: str, tables: Sequence[Table]) -> str | None:
-    """Return why a run's release of WRF is not of its case, or None; a run that names no release is not held.
+    """Return why a run's release of WRF does not fit its case, or None. A run that names no release is not checked.
 
-    The inputs of 2001 that version 3 reads work up to 3.9; those of version 4 have the same names and are other data.
-    An idealized case is made by the release that reads it.
+    The inputs of 2001 for version 3 work up to 3.9; those of version 4 have the same names, but are other data. The
+    release that reads an idealized case also makes it.
     """
     case = next((part for part in key.split("/") if part in WRF_STORMS), None)
     for table in tables if case is not None else ():

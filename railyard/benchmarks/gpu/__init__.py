@@ -1,1 +1,1 @@
-"""The physics of collectives between GPUs: what each NIC and GPU must carry, and what bandwidth is possible."""
+"""The physics of collectives between GPUs: what each NIC and GPU must carry, and which bandwidth is possible."""

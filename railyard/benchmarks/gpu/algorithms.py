@@ -1,4 +1,4 @@
-"""The algorithms by which a collective between GPUs may be made, and which of them a shape of system can use."""
+"""The algorithms for a collective between GPUs, and which of them a shape of system can use."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,7 +7,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.benchmarks.gpu.carried import FORMULAE
 from railyard.hardware.gpu_nodes import Shape
 
-#: Each algorithm in words, in the order in which sentences name them.
+#: The words for each algorithm, in the order in which sentences name them.
 ALGORITHMS: Mapping[str, str] = MappingProxyType(
     {
         "ring": "ring",
@@ -18,13 +18,13 @@ ALGORITHMS: Mapping[str, str] = MappingProxyType(
         "collnet-chain": "in-network reduction (CollNet, chain)",
         "nvls-collnet": "NVLink SHARP and in-network reduction (NVLS over several nodes)",
         "pat": "parallel aggregated trees (PAT)",
-        "hierarchical": "any other exact algorithm of messages between GPUs, each node's own GPUs first",
-        "p2p": "sends and receives, of nccl-tests itself",
+        "hierarchical": "any other exact algorithm with messages between GPUs, each node's own GPUs first",
+        "p2p": "sends and receives by nccl-tests itself",
     }
 )
 _NVLS = ("nvls", "nvls-tree", "nvls-collnet")
 _REDUCED = ("nvls-collnet", "collnet-direct", "collnet-chain")
-#: The words of NCCL (NCCL_ALGO, and its TUNING lines); NVLS is two here, since its name says nothing of the network.
+#: NCCL's names (NCCL_ALGO, and its TUNING lines). NVLS has two entries here, since its name does not tell the network.
 _NCCL_WORDS: Mapping[str, str] = {
     "ring": "ring",
     "tree": "tree",
@@ -36,7 +36,7 @@ _NCCL_WORDS: Mapping[str, str] = {
 
 
 def algorithm_of_nccl(word: str, shape: Shape) -> str:
-    """Return the algorithm that NCCL calls so (``NVLS``, ``CollNetDirect``). Raises RailyardError for another word."""
+    """Return the algorithm with this name in NCCL (``NVLS``, ``CollNetDirect``). Raises RailyardError for others."""
     low = word.lower()
     if low == "nvls":
         return "nvls" if shape.domains == 1 else "nvls-collnet"
@@ -46,27 +46,27 @@ def algorithm_of_nccl(word: str, shape: Shape) -> str:
 
 
 def why_not(algorithm: str, collective: str, shape: Shape) -> str | None:
-    """Return None where a run of this shape can have used the algorithm, else the reason.
+    """Return None if a run of this shape can have used the algorithm, else the reason.
 
-    A reason is of what the shape says: that a switch can reduce does not mean that the library let it.
+    A reason follows from the shape alone. If a switch can reduce, that does not mean that the library let it.
     """
     if (collective, algorithm) not in FORMULAE:
         return f"{ALGORITHMS[algorithm]} does not do {collective}"
     link, one = shape.node.gpu_link, shape.domains == 1
     if algorithm in _NVLS and link is not None and not link.multicasts:
-        return f"{link.generation} has no switch that reduces: NVLS is of NVLink 4 and later"
+        return f"{link.generation} has no switch that reduces: NVLS needs NVLink 4 or later"
     if algorithm in _NVLS and shape.gpus_a_domain == 1:
         return "one GPU has no other to reach over NVLink"
     if algorithm == "nvls" and not one:
-        return "NVLS alone stays within one NVLink domain"
+        return "NVLS by itself cannot leave an NVLink domain"
     if algorithm in (*_REDUCED, "nvls-tree", "pat") and one:
-        return "it is of several nodes, and all GPUs reach each other without a NIC"
+        return "it needs several nodes, and here all GPUs reach each other without a NIC"
     if algorithm in _REDUCED and not shape.node.reduces:
-        return "the switches of this network do not reduce (SHARP is of InfiniBand HDR and later)"
+        return "the switches of this network do not reduce (SHARP needs InfiniBand HDR or later)"
     if algorithm == "pat" and shape.gpus_a_domain > 1:
-        return "NCCL uses PAT with one GPU a node"
+        return "NCCL uses PAT only with one GPU per node"
     if collective == "hypercube" and shape.ranks & (shape.ranks - 1):
-        return f"a hypercube needs a power of two of ranks, and there are {shape.ranks}"
+        return f"a hypercube needs a power of two as number of ranks, and there are {shape.ranks}"
     return None
 
 

@@ -1,33 +1,34 @@
 """What the NICs of a domain and the links of a GPU must carry in one collective, by algorithm, in units of its size S.
 
-A domain is what reaches itself without a NIC: a node, as a rule (``railyard.hardware.gpu_nodes.Shape``). There are m of
-them with g GPUs each, n = m g in all. Each formula counts what no schedule of that algorithm can avoid:
+In a domain GPUs reach each other without a NIC. Usually it is a node (``railyard.hardware.gpu_nodes.Shape``). There are
+m domains with g GPUs each, n = m g in all. Each formula counts what no schedule of that algorithm can avoid:
 
-ring: n hops in a circle, each carrying a S, with a = 2 (n-1)/n for an all_reduce and (n-1)/n for a reduce_scatter or an
-  all_gather. Rings of several channels leave a node by different NICs, but each leaves it once and enters it once: the
-  NICs of a node carry a S each way, the busbw. The other g-1 hops of a node are on the GPUs' links, a (g-1)/g S each
-  on average; in one node all g hops are. A broadcast is a chain, S over each hop.
-tree: within a node a chain (g-1 hops, S up and S down, so 2 (g-1)/g S a GPU on average), between nodes the two trees of
-  ``double_tree``, half of S on each edge either way. On two nodes each sends and receives S, about half of what a ring
-  carries: that is how a busbw above the NICs' rate is genuine there. From four nodes on an inner node carries 2 S.
-nvls: the switch of NVLink adds up. Of a g-th of S each GPU asks the switch for the sum, which takes (g-1)/g S from each
-  GPU for the others' parts, and sends its own g-th to all: (g-1)/g + 1/g = 1, S each way. Half of a ring's, nearly.
+ring: n hops in a circle, each carries a S, with a = 2 (n-1)/n for an all_reduce and (n-1)/n for a reduce_scatter or an
+  all_gather. Rings of several channels leave a node over different NICs, but each leaves it once and enters it once:
+  the NICs of a node carry a S each way, the busbw. The other g-1 hops of a node are on the GPUs' links,
+  a (g-1)/g S each on average; with one node all g hops are. A broadcast is a chain with S over each hop.
+tree: within a node a chain (g-1 hops, S up and S down, so on average 2 (g-1)/g S per GPU), between nodes the two trees
+  of ``double_tree`` with half of S on each edge each way. On two nodes each sends and receives S, about half of what a
+  ring carries: so a busbw above the NICs' rate is genuine there. From four nodes on, an inner node carries 2 S.
+nvls: the NVLink switch adds up. Each GPU asks the switch for the sum of a g-th of S. For the others' parts the switch
+  takes (g-1)/g S from each GPU, and each GPU sends its own g-th to all: (g-1)/g + 1/g = 1, so S each way, nearly half
+  of a ring's.
 nvls-tree: nvls in the node, the two trees between nodes.
-collnet-direct, collnet-chain, nvls-collnet: switches of the network add up, so each node sends S and receives S,
-  however many nodes there are (SHARP). An all_gather's node sends its own S/m once, for the switch to multicast. Within
-  the node: 2 (g-1)/g S by direct exchange or along a chain, S by nvls.
-hierarchical: whatever else is exact and sends messages from GPU to GPU. Each node reduces its own GPUs first, and the
-  least between m nodes is then what a ring of one GPU each carries: 2 (m-1)/m S, or (m-1)/m S for a reduce_scatter or
-  an all_gather. NCCL's pat is such an algorithm.
-p2p: what the collective is made of, in nccl-tests itself. alltoall: each GPU sends S/n to each other one, so g (m-1)/m
-  S leaves a node and (g-1)/n S stays on a GPU's links: a share of (g-1)/(n-1) of its traffic stays in the node.
-  sendrecv: each rank sends S to the next, so with ranks placed node after node one GPU's S leaves each node. gather and
+collnet-direct, collnet-chain, nvls-collnet: switches of the network add up, so each node sends S and receives S, with
+  any number of nodes (SHARP). In an all_gather a node sends its own S/m once, and the switch multicasts it. Within the
+  node: 2 (g-1)/g S by direct exchange or along a chain, S by nvls.
+hierarchical: any other exact algorithm that sends messages from GPU to GPU. Each node first reduces its own GPUs. Then
+  the least between m nodes is what a ring of one GPU each carries: 2 (m-1)/m S, or (m-1)/m S for a reduce_scatter or an
+  all_gather. NCCL's pat is such an algorithm.
+p2p: nccl-tests itself builds the collective from messages. alltoall: each GPU sends S/n to each other one, so
+  g (m-1)/m S leave a node and (g-1)/n S stay on a GPU's links: a share of (g-1)/(n-1) of its traffic stays in the node.
+  sendrecv: each rank sends S to the next. With ranks placed node after node, one GPU's S leaves each node. gather and
   scatter: S/n between the root and each GPU. hypercube: in step i a GPU exchanges 2^i blocks of S/n with its partner.
 
 Sources: NVIDIA/nccl, src/graph/tuning.cc, trees.cc and src/device/*.h (commit 5067397c); NVIDIA/nccl-tests, src/*.cu;
-B. Klenk et al., "An In-Network Architecture for Accelerating Shared-Memory Multiprocessor Collectives", ISCA 2020, of
-nvls; R. Rabenseifner, ICCS 2004, of the least of an all_reduce; statements of NCCL's authors in NVIDIA/nccl issues 209,
-812 and 946 (tree on two nodes), NVIDIA/nccl-tests issues 130 and 267 (alltoall) and 212 (nvls).
+for nvls: B. Klenk et al., "An In-Network Architecture for Accelerating Shared-Memory Multiprocessor Collectives", ISCA
+2020; for the least of an all_reduce: R. Rabenseifner, ICCS 2004; statements of NCCL's authors in NVIDIA/nccl issues
+209, 812 and 946 (tree on two nodes), NVIDIA/nccl-tests issues 130 and 267 (alltoall) and 212 (nvls).
 """
 
 from collections.abc import Callable, Mapping
@@ -42,9 +43,9 @@ from railyard.hardware.gpu_nodes import Shape
 class Share:
     """What one domain carries, in units of S: all its NICs together, and a GPU's links (mean over its GPUs).
 
-    ``of_one_gpu``: what goes to and from other domains for the GPU that has most of it, where each message has its
-    own two GPUs; 0 where the library is free to choose the NICs. ``to_one_gpu``: whether what a GPU sends within its
-    domain all goes to one other GPU.
+    ``of_one_gpu``: what goes to and from other domains for the GPU with the most of it, if each message belongs to two
+    GPUs; 0 if the library is free to choose the NICs. ``to_one_gpu``: whether all that a GPU sends within its domain
+    goes to one other GPU.
     """
 
     sent: float
@@ -55,21 +56,21 @@ class Share:
     to_one_gpu: bool = False
 
 
-#: Of each domain its share, in the order of ranks: the root of a rooted collective is in the first.
+#: The share of each domain, in the order of ranks. The root of a rooted collective is in the first.
 Shares = tuple[Share, ...]
 _Of = Callable[[int, int], Shares]
 
 
 def carried(collective: str, algorithm: str, shape: Shape) -> Shares | None:
-    """Return what each domain carries; None where the algorithm does not do this collective."""
+    """Return what each domain carries; None if the algorithm does not do this collective."""
     made = FORMULAE.get((collective, algorithm))
     return None if made is None else made(shape.domains, shape.gpus_a_domain)
 
 
 def least_carried(collective: str, shape: Shape) -> Shares:
-    """Return what each domain carries at least, whatever the algorithm; its NICs' counters must show that much.
+    """Return what each domain carries at least, with any algorithm. Its NICs' counters must show that much.
 
-    Where switches reduce and multicast nothing crosses a border twice, so it is what those carry; of sends and receives
+    If switches reduce and multicast, nothing crosses a border twice, so it is what these carry. With sends and receives
     there is no choice. Raises IndexError for an unknown collective.
     """
     known = [FORMULAE[key] for name in ("p2p", "nvls-collnet", "ring") if (key := (collective, name)) in FORMULAE]
@@ -79,9 +80,9 @@ def least_carried(collective: str, shape: Shape) -> Shares:
 def of_each_nic(
     collective: str, algorithm: str, shape: Shape, size_bytes: int
 ) -> tuple[tuple[float, float], ...] | None:
-    """Return of each domain what one of its NICs sends and receives, bytes, where they share evenly.
+    """Return what one NIC of each domain sends and receives, in bytes, if the NICs share evenly.
 
-    None where the algorithm does not do this collective, and where there are no NICs.
+    Return None if the algorithm does not do this collective, or if there are no NICs.
     """
     shares = carried(collective, algorithm, shape)
     if shares is None or not shape.node.nics:
@@ -104,7 +105,7 @@ def _ring(factor: float) -> _Of:
 
 
 def _chain(to_root: bool) -> _Of:
-    """A chain from or to the first domain; which other is its far end is not known, so none must pass it on."""
+    """A chain from or to the first domain. Its far end is unknown, so no other domain is sure to pass it on."""
 
     def shares(domains: int, gpus: int) -> Shares:
         local = 1.0 if domains == 1 else (gpus - 1) / gpus
@@ -130,7 +131,7 @@ def _reduced(net: Callable[[int], float], gpu: Callable[[int], float]) -> _Of:
 
 
 def _one_way(sent: Callable[[int], float], received: Callable[[int], float], nvls: bool) -> _Of:
-    """An all_gather, by what a domain sends and receives; a GPU of nvls sends its part once, for all."""
+    """An all_gather, by what a domain sends and receives. With nvls a GPU sends its part once, for all."""
 
     def shares(domains: int, gpus: int) -> Shares:
         local = (gpus - 1) / gpus
@@ -141,7 +142,7 @@ def _one_way(sent: Callable[[int], float], received: Callable[[int], float], nvl
 
 
 def _turned(of: _Of) -> _Of:
-    """The same messages the other way round: a reduce_scatter is to an all_gather what receiving is to sending."""
+    """The same messages in the opposite direction: a reduce_scatter is an all_gather with sent and received swapped."""
 
     def shares(domains: int, gpus: int) -> Shares:
         return tuple(
@@ -183,7 +184,7 @@ def _sendrecv(domains: int, gpus: int) -> Shares:
 
 
 def _gather(domains: int, gpus: int) -> Shares:
-    """The root receives a block of each GPU; of the sending side the root's own neighbours send one each."""
+    """The root receives a block from each GPU. Within the root's domain, each neighbour sends one."""
     ranks = domains * gpus
     root = Share(0.0, _others(domains), _own(ranks) if gpus > 1 else 0.0, (gpus - 1) / ranks, _others(domains))
     return (root, *((Share(_own(domains), 0.0, 0.0, 0.0, 1 / ranks),) * (domains - 1)))
@@ -218,5 +219,5 @@ FORMULAE: Mapping[tuple[str, str], _Of] = MappingProxyType(
         ("hypercube", "p2p"): _alltoall,
     }
 )
-"""What is known of each collective and algorithm; NCCL has no other pairs (tuning.cc), and broadcast and reduce are
-rings there. Hypercube moves over each border what alltoall does: 2^i blocks in step i, g + 2 g + … = (m-1) g in all."""
+"""What is known about each collective and algorithm. NCCL has no other pairs (tuning.cc), and its broadcast and reduce
+are rings. Hypercube moves the same over each border as alltoall: 2^i blocks in step i, g + 2 g + … = (m-1) g in all."""

@@ -1,12 +1,12 @@
 """The collectives of nccl-tests and rccl-tests: what their size, algbw and busbw mean.
 
-The printed size S is the larger of what a rank holds before and after: all of an all_gather's result, all that a rank
-of an alltoall sends. algbw is S/t, and busbw is algbw times a factor, so that one number stands for the rate of a flat
-network on which a ring would take as long. It is not what a NIC carries: ``railyard.benchmarks.gpu.carried`` has that.
+The printed size S is what a rank has before or after, whichever is larger: all of an all_gather's result, or all that a
+rank of an alltoall sends. algbw is S/t, and busbw is algbw times a factor: the rate of a flat network on which a ring
+would take the same time. It is not what a NIC carries: for that see ``railyard.benchmarks.gpu.carried``.
 
 Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md for the factors of all_reduce, reduce_scatter, all_gather, broadcast,
 reduce and alltoall, and the functions GetBw of src/*.cu (commit a0b82b22) for all others. Hypercube prints an
-algbw that holds the factor (n-1)/n already, and a busbw equal to it.
+algbw that already includes the factor (n-1)/n, and an equal busbw.
 """
 
 import math
@@ -21,7 +21,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 class Collective:
     """One collective: ``factor`` is busbw / (S/t) for n ranks. ``rooted``: one rank (0) sends or receives for all.
 
-    ``point_to_point``: nccl-tests makes it of sends and receives, so the library chooses no algorithm.
+    ``point_to_point``: nccl-tests builds it from sends and receives, so the library does not choose an algorithm.
     """
 
     name: str
@@ -62,7 +62,7 @@ COLLECTIVES: Mapping[str, Collective] = MappingProxyType(
 
 
 def collective(name: str) -> Collective:
-    """Return a collective by its name or its program's (``all_reduce_perf``). Raises RailyardError for another."""
+    """Return a collective by its name or its program's (``all_reduce_perf``). Raises RailyardError for other names."""
     found = COLLECTIVES.get(name.removesuffix("_perf"))
     if found is None:
         raise RailyardError(f'unknown collective "{name}": {did_you_mean(name.removesuffix("_perf"), COLLECTIVES)}')
@@ -77,10 +77,10 @@ def busbw(name: str, size_bytes: int, time_us: float, ranks: int) -> float:
 
 
 def ranks_of(name: str, algbw_gb_s: float, busbw_gb_s: float, rounded_by: float = 0.005) -> tuple[float, float] | None:
-    """Return from how many to how many ranks a row's two printed bandwidths are of; None where they do not show it.
+    """Return the least and the most ranks that fit a row's two printed bandwidths; None if these do not tell.
 
-    Two jobs of one node each show 8 ranks where 16 were meant: 1.75 between both, and not 1.875. ``rounded_by``: what
-    printing took at most, GB/s (two decimals). The upper end is infinite where n and n + 1 print alike.
+    Two jobs of one node each show 8 ranks although 16 were intended: the ratio is 1.75, not 1.875. ``rounded_by``: how
+    much printing rounds at most, in GB/s (two decimals). The upper end is infinite if n and n + 1 print the same.
     """
     of = collective(name)
     if of.factor(2) == of.factor(3) or of.name == "hypercube" or algbw_gb_s <= rounded_by:

@@ -1,19 +1,19 @@
 """The two trees over nodes along which NCCL's tree algorithm reduces and broadcasts, each with half of the bytes.
 
-In one tree the even nodes are inner ones, in the other the odd ones, so that no node has to send twice as much as
-another. Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and
-scan", Parallel Computing 35 (2009), pages 581-594; NCCL builds the same ones (src/graph/trees.cc). With an odd number
-of nodes the second tree is the first with each node moved by one, with an even number its mirror image.
+In one tree the even nodes are inner nodes, in the other the odd ones, so no node has to send twice as much as another.
+Source: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+Parallel Computing 35 (2009), pages 581-594; NCCL builds the same trees (src/graph/trees.cc). With an odd number of
+nodes the second tree is the first one with each node moved by one; with an even number it is its mirror image.
 """
 
 from functools import cache
 
 
 def _parent(node: int, nodes: int) -> int | None:
-    """Return the parent in the first tree; None of its root, node 0, which has one child.
+    """Return the parent in the first tree; None for its root, node 0, which has one child.
 
-    A node's height is the number of zeros at the end of its number. Its parent is the nearest number of the next
-    height, of the two at either side the one that exists: 5 and 7 are below 6, which with 2 is below 4.
+    A node's height is the number of zeros at the end of its binary number. Its parent is the nearest number with the
+    next height; of the two on both sides, the one that exists: 5 and 7 are below 6; 6 and 2 are below 4.
     """
     if node == 0:
         return None
@@ -24,10 +24,10 @@ def _parent(node: int, nodes: int) -> int | None:
 
 @cache
 def neighbours(nodes: int) -> tuple[tuple[int, int], ...]:
-    """Return of each node how many neighbours it has in the first tree and in the second; (0, 0) for one node.
+    """Return how many neighbours each node has in the first tree and in the second; (0, 0) for one node.
 
-    A message of S bytes is reduced up and broadcast down: over each edge S/2 goes either way, so a node sends, and
-    receives, S/2 for each neighbour.
+    A message of S bytes is reduced up and broadcast down: S/2 goes over each edge in each direction. So a node sends
+    and receives S/2 per neighbour.
     """
     first = [0] * nodes
     for node in range(nodes):

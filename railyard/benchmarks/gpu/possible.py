@@ -1,13 +1,13 @@
-"""Which bus bandwidth of a collective between GPUs is possible at most, by algorithm, and what sets that bound.
+"""The highest possible bus bandwidth of a collective between GPUs, by algorithm, and what sets that bound.
 
-A collective of S bytes takes at least (what a part carries) / (that part's rate), for each part: the NICs of a domain,
-the links of a GPU, its slot. Its busbw is factor S / t, so no more than factor x rate / (share of S) for any of them.
-Rates are data rates less what each packet's headers take (``railyard.hardware.limits``): a healthy run stays below.
+For each part (the NICs of a domain, the links of a GPU, its slot), a collective of S bytes takes at least (what the
+part carries) / (the part's rate). Its busbw is factor S / t, so at most factor x rate / (share of S) for each of them.
+Rates are data rates minus the headers of each packet (``railyard.hardware.limits``): a healthy run stays below.
 
-The printed time is a mean over ranks (nccl-tests, ``-a 1``), of all iterations one behind the other. Where every rank
-needs what crossed the network, none is done before. Elsewhere some run ahead: the root of a broadcast by what the
-buffers between it and the last rank hold, ranks within a node of a sendrecv by two iterations. That is how a short
-broadcast shows more than its network moves (NVIDIA/nccl-tests issue 82); ``judge`` leaves room for it.
+The printed time is a mean over ranks (nccl-tests, ``-a 1``), over all iterations in a row. If every rank needs what
+crossed the network, none is done before. In other collectives some ranks run ahead: the root of a broadcast by what
+fits in the buffers between it and the last rank, ranks within a node of a sendrecv by two iterations. So a short
+broadcast can show more than its network moves (NVIDIA/nccl-tests issue 82); ``judge`` leaves room for it.
 """
 
 import math
@@ -24,18 +24,18 @@ from railyard.benchmarks.gpu.collectives import Collective
 from railyard.benchmarks.gpu.collectives import collective as found_collective
 from railyard.hardware.gpu_nodes import Shape
 
-#: What the buffers of a connection hold at most: 64 channels of 4 MiB (MAXCHANNELS, NCCL_BUFFSIZE of NVIDIA/nccl).
+#: How much the buffers of a connection hold at most: 64 channels of 4 MiB (MAXCHANNELS, NCCL_BUFFSIZE of NVIDIA/nccl).
 _HELD_BYTES = 64 * (4 << 20)
-#: By how many iterations ranks that share the NICs of a node may be ahead of the slowest.
+#: How many iterations ranks that share the NICs of a node may be ahead of the slowest one.
 _EARLY = {"alltoall": 1, "hypercube": 1, "sendrecv": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The most that one algorithm can show: ``busbw_mb_s``, MB/s (10^6 B/s), infinite where nothing known bounds it.
+    """The most that one algorithm can show: ``busbw_mb_s``, MB/s (10^6 B/s), infinite if nothing known bounds it.
 
-    ``limited_by``: NIC, slot (of a NIC), GPU slot, or the word of the GPUs' link (NVLink, xGMI, PCIe); empty for none.
-    ``terms`` is the sum in words. A value below it does not mean that hardware can reach it.
+    ``limited_by``: NIC, slot (of a NIC), GPU slot, or the word for the GPUs' link (NVLink, xGMI, PCIe); empty if
+    nothing limits it. ``terms`` is the sum in words. A value below it does not mean that hardware can reach it.
     """
 
     algorithm: str
@@ -45,24 +45,24 @@ class Bound:
     source: str
 
     def is_broken_by(self, busbw_mb_s: float, ahead: float = 1.0) -> bool:
-        """Return whether a run cannot have shown this, beyond the margin of all impossible values.
+        """Return whether no run can have shown this value, with the margin for all impossible values.
 
-        ``ahead``: how many times more its mean time may show, since some ranks run ahead of others.
+        ``ahead``: how many times more the mean over ranks may show, since some ranks run ahead of others.
         """
         return busbw_mb_s > self.busbw_mb_s * IMPOSSIBLE_FACTOR.value * ahead
 
     @property
     def shown(self) -> str:
-        """The bound as a sentence has it: ``ring (at most 397.5 GB/s, set by NIC)``."""
+        """The bound as sentences write it: ``ring (at most 397.5 GB/s, set by NIC)``."""
         if math.isinf(self.busbw_mb_s):
-            return f"{self.algorithm} (not bounded by what is known)"
+            return f"{self.algorithm} (nothing known bounds it)"
         return f"{self.algorithm} (at most {_gb_s(self.busbw_mb_s)}, set by {self.limited_by})"
 
 
 def bound(collective: str, algorithm: str, shape: Shape) -> Bound:
-    """Return the bound of one algorithm; which ones a shape can use, ``algorithms.why_not`` says.
+    """Return the bound of one algorithm. ``algorithms.why_not`` says which ones a shape can use.
 
-    Raises RailyardError for a collective or algorithm that is unknown, or that do not go together, and below 2 ranks.
+    Raises RailyardError if the collective or the algorithm is unknown, if they do not fit, or below 2 ranks.
     """
     of = found_collective(collective)
     shares = carried(of.name, algorithm, shape)
@@ -77,14 +77,14 @@ def bound(collective: str, algorithm: str, shape: Shape) -> Bound:
         if share > 0
     ]
     if not each:
-        return Bound(algorithm, math.inf, "", "no rate of a part that carries it is known", "")
+        return Bound(algorithm, math.inf, "", "no rate is known of any part that carries it", "")
     value, limited_by, what, source = min(each, key=lambda part: part[0])
     terms = f"{what}, and busbw is {number(factor)} S/t: {_gb_s(value)}"
     return Bound(algorithm, value, limited_by, terms, source)
 
 
 def bounds(collective: str, shape: Shape) -> tuple[Bound, ...]:
-    """Return the bound of each algorithm that the shape can use, the lowest first."""
+    """Return the bound of each algorithm that the shape can use, lowest first."""
     name = found_collective(collective).name
     made = [bound(name, algorithm, shape) for algorithm in possible_algorithms(name, shape)]
     return tuple(sorted(made, key=lambda each: each.busbw_mb_s))
@@ -92,9 +92,9 @@ def bounds(collective: str, shape: Shape) -> tuple[Bound, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Most:
-    """What a run of one shape can show at most by any algorithm, as a limit over message sizes (rule 3).
+    """What a run of one shape can show at most with any algorithm, as a limit over message sizes (rule 3).
 
-    ``value_mb_s`` in MB/s (10^6 B/s), of a long run; ``iterations``: how often each size was made.
+    ``value_mb_s`` is for a long run, in MB/s (10^6 B/s); ``iterations``: how often each size was run.
     """
 
     collective: Collective
@@ -106,12 +106,12 @@ class Most:
     from_bytes: int = 0
 
     def at(self, size_bytes: int) -> float:
-        """Return the bound at one size: more where some ranks may run ahead of others; infinite where all may."""
+        """Return the bound at one size: higher if some ranks may run ahead of others, infinite if all may."""
         return self.value_mb_s * _ahead(self.collective, self.shape, Row(0.0, size_bytes, self.iterations))
 
 
 def most(collective: str, shape: Shape, iterations: int) -> Most | None:
-    """Return the highest bound of all algorithms that the shape can use; None where one of them has no known bound.
+    """Return the highest bound of all algorithms that the shape can use; None if one of them has no known bound.
 
     Raises RailyardError for an unknown collective, and below 2 ranks.
     """
@@ -125,7 +125,7 @@ def most(collective: str, shape: Shape, iterations: int) -> Most | None:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Whether a bus bandwidth is possible, and with which algorithms; ``sentence`` stands by itself."""
+    """Whether a bus bandwidth is possible, and with which algorithms. ``sentence`` says all of it."""
 
     state: Literal["possible", "impossible", "not-judged"]
     sentence: str
@@ -135,7 +135,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A printed row: busbw in MB/s, size in bytes (None: not known), and how often it was made (``iters``)."""
+    """A printed row: busbw in MB/s, size in bytes (None: unknown), and how often it was run (``iters``)."""
 
     busbw_mb_s: float
     size_bytes: int | None = None
@@ -143,11 +143,11 @@ class Row:
 
 
 def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None) -> Judged:
-    """Return whether a run of this shape can have printed a row; ``algorithm`` None: it is not known.
+    """Return whether a run of this shape can have printed a row. ``algorithm`` None: it is unknown.
 
-    Impossible only where it is for every algorithm that the shape can use. A value that needs a certain algorithm is
-    possible, and the sentence names those that it rules out. Not judged where several nodes have NICs of unknown rate:
-    what is known of their GPUs alone bounds far more than a network carries.
+    A value is impossible only if it is impossible with every algorithm that the shape can use. If it needs a certain
+    algorithm, it is possible, and the sentence names those that it rules out. It is not judged if several nodes have
+    NICs of unknown rate: a bound from their GPUs alone is far above what a network carries.
     """
     of = found_collective(collective)
     known = bounds(of.name, shape) if algorithm is None else (bound(of.name, algorithm, shape),)
@@ -171,7 +171,7 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
         return Judged("not-judged", f"not judged: {shown}: {with_[0].terms}", with_, without)
     least = finite[0]
     if shape.domains > 1 and shape.network_mb_s is None:
-        why = f"what the NICs carry is not known, and what is known allows {least.shown}"
+        why = f"it is unknown what the NICs carry, and what is known allows {least.shown}"
         return Judged("not-judged", f"not judged: {shown}: {why}", with_, without)
     if without:
         sentence = (
@@ -191,10 +191,10 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
 
 
 def _ahead(of: Collective, shape: Shape, row: Row) -> float:
-    """Return how many times too much the mean over ranks may show, since some need not wait for the network.
+    """Return how many times too much the mean over ranks may show, since some do not have to wait for the network.
 
-    Of n ranks in a chain each is ahead of the next by what lies in the buffers between both, (n-1)/2 of them on
-    average; of a gather or a scatter each has the root's alone, and moves an n-th.
+    In a chain of n ranks each is ahead of the next by what is in the buffers between them, on average (n-1)/2 buffers.
+    In a gather or a scatter each rank has only the root's buffer, and moves an n-th.
     """
     if of.rooted:
         if row.size_bytes is None:
@@ -207,9 +207,9 @@ def _ahead(of: Collective, shape: Shape, row: Row) -> float:
 
 
 def _parts(shares: Sequence[Share], shape: Shape) -> Iterator[tuple[str, str, float, float, str]]:
-    """Give each part that carries something: in words, its name, its rate in MB/s, the largest share of S, the source.
+    """Yield each part that carries something: in words, its name, its rate in MB/s, the largest share of S, the source.
 
-    Sending and receiving are each at the full rate, so the larger of both counts.
+    Sending and receiving each have the full rate, so the larger of the two counts.
     """
     node, gpus = shape.node, shape.gpus_a_domain
     net = max(max(share.sent, share.received) for share in shares)
@@ -222,7 +222,7 @@ def _parts(shares: Sequence[Share], shape: Shape) -> Iterator[tuple[str, str, fl
     if link is not None and gpus > 1:
         one = all(share.to_one_gpu for share in shares)
         rate = link.pair_rate_mb_s() if one else link.rate_mb_s(gpus)
-        # What a GPU's NICs carry passes its slot, and where GPUs are connected by their slots it is the same one.
+        # The traffic of a GPU's NICs passes its slot. If slots connect the GPUs, it is the same slot.
         both = local + (net / gpus if link.is_slot else 0.0)
         yield f"the {link.word} links of a GPU ({_gb_s(rate)})", link.word, rate, both, link.source
     if node.gpu_slot_mb_s is not None and node.gpu_slot is not None and (link is None or not link.is_slot or gpus == 1):
@@ -231,9 +231,9 @@ def _parts(shares: Sequence[Share], shape: Shape) -> Iterator[tuple[str, str, fl
 
 
 def own_nics(collective: str, shape: Shape) -> Bound | None:
-    """Return what is possible where each message goes over the NICs nearest to its GPU alone; None for no messages.
+    """Return what is possible if each message uses only the NICs nearest to its GPU; None if there are no messages.
 
-    That is what NCCL does, and no law of physics: a library may spread a message over all NICs of a node (``bound``).
+    NCCL does this, but it is not a law of physics: a library may spread a message over all NICs of a node (``bound``).
     """
     of = found_collective(collective)
     shares, rate = carried(of.name, "p2p", shape), shape.network_mb_s

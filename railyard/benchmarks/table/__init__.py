@@ -1,1 +1,1 @@
-"""The tables of benchmarks: a new benchmark is one entry here."""
+"""The tables of benchmarks. A new benchmark is one entry here."""

@@ -1,12 +1,12 @@
 """The table of applications: what each prints as its result, and the same problem on another number of nodes.
 
-A key says the problem: ``npb/CG/C``, ``wrf/wrf/conus12km-v3``. A figure of an application belongs to a number of nodes
-as well: a check of the whole system has the key as it is here, one on part of it has ``…/2-nodes`` behind it, so that
-no reference of the one ever judges the other.
+A key names the problem: ``npb/CG/C``, ``wrf/wrf/conus12km-v3``. A figure of an application also belongs to a number of
+nodes. A check of the whole system has the key as it is here; a check of a part ends in ``…/2-nodes``, so that a
+reference for one never judges the other.
 
-Without a reference such a figure is shown and never judged: processors, memory and compiler set it more than any
-network, and a number of another machine says nothing. What is judged of every run all the same: that the application
-itself calls its result right, that it ran on the ranks it was given, what physics allows, and the path of its bytes.
+Without a reference such a figure is only shown, never judged: processors, memory and compiler matter more than any
+network, and a number from another machine says nothing. But each run is judged by this: the application itself calls
+its result right, it ran on the ranks that it was given, physics allows the result, and its bytes took the right path.
 """
 
 import re
@@ -17,20 +17,20 @@ from railyard.benchmarks.model import BANDWIDTH, Benchmark, Better, Metric, Pack
 from railyard.parsers.parsed import Table
 
 NO_REFERENCE = "processors, memory and compiler set it, and no reference names it"
-#: WRF's real problems. Inputs of version 3 run up to WRF 3.9, those of 4 are other data under the same names; the
-#: output of one tells it from the other by nothing.
+#: WRF's real problems. Inputs of version 3 run up to WRF 3.9. Those of version 4 are other data with the same names,
+#: and the outputs do not show the difference.
 WRF_STORMS = ("conus12km-v3", "conus2.5km-v3", "conus12km-v4", "conus2.5km-v4")
-#: WRF's own idealized thunderstorm: a small box without boundaries' data, the same for every release.
+#: WRF's own idealized thunderstorm: a small box without boundary data, the same for every release.
 WRF_CASES = (*WRF_STORMS, "em_quarter_ss")
-#: Edges L of the lattices L^4 a node of MILC's improved staggered code.
+#: Edges L of the lattices L^4 per node of MILC's improved staggered code.
 #: Source: D. Holmgren, Infiniband Performance, lattice QCD cluster notes, 8 September 2003, MILC scaling.
 MILC_EDGES = (4, 6, 8, 10, 12, 14)
-#: What MILC's solver does a second on each node; the whole machine's is that of all nodes.
+#: What MILC's solver does per second on each node. For the whole machine it is the sum of all nodes.
 A_NODE = "node_performance"
 _NPB = (*("BT", "CG", "DT", "EP", "FT", "IS", "LU", "MG", "SP", "UA"), *("BT-MZ", "LU-MZ", "SP-MZ"))
 _NPB_CLASSES = "SWABCDEF"
-#: EP reduces a dozen numbers at its end, whatever its class; each of four nodes sends 0.5 MB in IS and MG of class S,
-#: and 1.0 MB in LU; 0.3 to 0.7 MB in the three multi-zone ones.
+#: EP reduces a dozen numbers at its end, in every class. Each of four nodes sends 0.5 MB in IS and MG of class S,
+#: 1.0 MB in LU, and 0.3 to 0.7 MB in the three multi-zone benchmarks.
 _TOO_LITTLE = frozenset(
     (
         *(f"npb/EP/{problem}" for problem in _NPB_CLASSES),
@@ -48,11 +48,11 @@ def _npb_said(table: Table) -> str | None:
 
 
 def _is_part(table: Table) -> bool:
-    """Return whether a table is of what WRF took to write its files or for a nest, or of MILC's solver."""
+    """Return whether a table is of WRF's time for writing files or for a nest, or of MILC's solver."""
     return table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1
 
 
-#: NPB's multi-zone benchmarks, a tool of their own: Spack has no recipe. Their classes are those stated for NPB.
+#: NPB's multi-zone benchmarks are a separate tool, since Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
 #: The tools whose figures belong to a number of nodes.
 APPLICATIONS = ("hpl", "npb", "wrf", "milc", "installed")
@@ -83,13 +83,13 @@ def _application(
 
 
 def _alone(key: str, metric: Metric) -> Benchmark:
-    """Return what every node does alone, of which the slowest stands for all: memory and processor, and no network."""
+    """Return what each node does alone: memory and processor, without a network. The slowest node stands for all."""
     return replace(_application(key, "worst", metric), within_node=True, of_link=False, every_node=True)
 
 
 def _npb_problem(name: str, problem: str) -> Benchmark:
     key = f"npb/{name}/{problem}"
-    # one row a run, so that its rate and its time are of the same run
+    # one row per run, so that its rate and its time belong to the same run
     time = Metric("runtime", ("time",), "s", "figure", "lower", optional=True, coarse=True)
     made = _application(key, "best", _figure("op_rate", "performance", "Mop/s"), time, physics=_NPB_PHYSICS.get(name))
     return replace(made, too_little=key in _TOO_LITTLE)
@@ -103,10 +103,10 @@ def _figure(name: str, column: str, unit: str, of_peak: bool = False) -> Metric:
 _NPB_PHYSICS = {"FT": "least_traffic:FT", "IS": "least_traffic:IS"}
 _RUNTIME = _figure("runtime", "time", "s")
 _HPL = _figure("performance", "performance", "Gflop/s", of_peak=True)
-# The best of HPL's rows is its result (HPL.dat lists trials); the first step of WRF reads its input.
+# HPL's result is the best of its rows (HPL.dat lists trials). The first step of WRF reads its input.
 ENTRIES = (
     _application("hpl/hpl", "best", _HPL, physics="least_traffic:HPL", grows=True),
-    # in less than double precision, which that peak does not bound
+    # in less than double precision, so that peak does not bound it
     _application(
         *("hpl/hpl_ai", "best", _figure("performance", "performance_irs", "Gflop/s")),
         physics="least_traffic:HPL",
@@ -129,13 +129,13 @@ ENTRIES = (
     ),
     replace(_alone("hpl/every-node", _HPL), grows=True),
     _alone("stream/every-node", _figure(BANDWIDTH, "bandwidth", "MB/s")),
-    # Two ranks on one processor: what the work of the one takes while the other waits in its library (MPI_Recv).
+    # Two ranks on one processor: how long the work of one takes while the other waits in its library (MPI_Recv).
     replace(
         _application(
             *("sharing/two-ranks-a-processor", "last", _figure("runtime", "receiving", "s")),
             physics="shared_processor:SHARING",
         ),
-        reported="how ranks share a processor is the library's and the kernel's own, and no reference names it",
+        reported="the library and the kernel decide how ranks share a processor, and no reference names it",
         payload=False,
         within_node=True,
         of_link=False,
@@ -149,17 +149,17 @@ def key_on(key: str, nodes: int) -> str:
 
 
 def on_part(key: str, nodes: int) -> str:
-    """Return the key of a benchmark that is asked to run on so many nodes of its system.
+    """Return the key of a benchmark that should run on so many nodes of its system.
 
-    An application's says them; of what each node does alone, and of any other benchmark, it stays as it is.
+    An application's key names their number. The keys of all others, and of what each node does alone, stay as they are.
     """
     return key_on(key, nodes) if key.partition("/")[0] in APPLICATIONS and not key.endswith("/every-node") else key
 
 
 def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
-    """Return the benchmark of a key that ends in a number of nodes; None where it does not, or is no application's.
+    """Return the benchmark of a key that ends in a number of nodes; None if it does not, or is not an application's.
 
-    On one node no network is meant to carry anything.
+    On one node no network should carry anything.
     """
     found = _ON_NODES.match(key)
     base = (known.get(found["of"]) or _installed(found["of"])) if found else None
@@ -169,12 +169,12 @@ def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
 
 
 def made(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
-    """Return the benchmark of a key that no entry has: an installed application, or a problem on so many nodes."""
+    """Return the benchmark of a key without an entry: an installed application, or a problem on so many nodes."""
     return _installed(key) or on_nodes(key, known)
 
 
 def installed_name(key: str) -> str | None:
-    """Return which installed application a key is of, on whatever number of nodes; None for any other benchmark."""
+    """Return the installed application of a key, on any number of nodes; None for any other benchmark."""
     found = _INSTALLED.fullmatch(nodes_of_key(key)[0])
     return found["name"] if found else None
 
@@ -184,6 +184,6 @@ def _installed(key: str) -> Benchmark | None:
 
 
 def nodes_of_key(key: str) -> tuple[str, int | None]:
-    """Return a key without its number of nodes, and that number; None where the key has none."""
+    """Return a key without its number of nodes, and that number, or None if the key has none."""
     found = _ON_NODES.match(key)
     return (found["of"], int(found["nodes"])) if found else (key, None)

@@ -1,18 +1,18 @@
-"""What every collective has in common: its metric, and the least that its algorithm must move.
+"""What all collectives have in common: their metric, and the least that any algorithm must move.
 
-A root is the first rank (OSU's default; IMB's may rotate: left out).
+The root is the first rank (OSU's default; IMB's may rotate, so it is left out).
 """
 
 from railyard.benchmarks.model import Benchmark, LeastVector, latency
 
 
 def collective(key: str, *columns: str, least: LeastVector | None = None) -> Benchmark:
-    """Return a collective over all ranks, its time in the first of ``columns`` that is there."""
+    """Return a collective over all ranks. Its time is in the first of ``columns`` that is there."""
     return Benchmark(key, (latency("collective", *columns),), least=least)
 
 
 def barrier(key: str, *columns: str) -> Benchmark:
-    """Return a barrier: it moves no payload, and no rate of a link bounds its time."""
+    """Return a barrier. It moves no payload, so no rate of a link bounds its time."""
     said = "a barrier moves no payload, so no rate of a link bounds its time"
     return Benchmark(key, (latency("collective", *columns),), reported=said, payload=False)
 
@@ -45,10 +45,11 @@ def _own_part(nodes: int, ranks: int) -> float:
     return 1 / nodes
 
 
-# Allreduce: a node's own vector enters the result, and the result reaches it; the cheapest exact algorithms (recursive
-# doubling, reduce-scatter with allgather: 2 (n-1)/n S) send no less than S for n >= 2, and a switch that reduces sends
-# and receives S once. The same holds of reduce and bcast, one way each. What an exchange or an allgather brings to a
-# node was nowhere on it before. In a reduction a node may add up its own ranks' vectors before it sends one.
+# Allreduce: a node's own vector enters the result, and the result reaches the node. The cheapest exact algorithms
+# (recursive doubling; reduce-scatter with allgather: 2 (n-1)/n S) send at least S for n >= 2, and with a switch that
+# reduces a node sends and receives S once. The same is true for reduce and bcast, one way each. An exchange or an
+# allgather brings to a node what was nowhere on it before. In a reduction a node may add up its own ranks' vectors
+# before it sends one.
 # Source: R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036, pages 1-9.
 ALLREDUCE = LeastVector(_one, _one)
 BCAST = LeastVector(_one, _none, rooted=True, waits="one")

@@ -1,4 +1,4 @@
-"""The tests of Slingshot's libcxi: the cards themselves, without libfabric and without MPI."""
+"""The tests of Slingshot's libcxi: they measure the cards directly, without libfabric and without MPI."""
 
 from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, printed_benchmark
 from railyard.parsers.parsed import Table
@@ -12,7 +12,7 @@ def _said(table: Table) -> str | None:
 
 
 TOOL = Tool("cxi", said=_said)
-# Writes are all messages of the client; of both directions the bandwidths alone are summed (print_bw_results of
+# Writes are all messages of the client. With both directions, only the bandwidths are summed (print_bw_results of
 # libcxi's utils/utils_common.c). There are no warm-ups.
 ENTRIES = (
     Benchmark("cxi/cxi_write_bw", (bandwidth("stream"),), Traffic(1, 0)),

@@ -3,9 +3,10 @@
 from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, latency, message_rate
 
 TOOL = Tool("fabtests", has_no_end=True)
-# fabtests: an iteration of a ping-pong is a message each way, and what is printed is one of them (xfers_per_iter 2 of
-# shared.c); of a stream it is one message. Warm-ups are not printed. fi_rma_bw: both ends write at once, each prints
-# what it wrote alone ("read/write bw tests are bidirectional", rma_bw.c; bandwidth_rma of benchmark_shared.c).
+# fabtests: an iteration of a ping-pong is one message each way, and the printed value is for one of them
+# (xfers_per_iter 2 of shared.c). An iteration of a stream is one message. Warm-ups are not printed. fi_rma_bw: both
+# ends write at once, and each prints only what it wrote itself ("read/write bw tests are bidirectional", rma_bw.c;
+# bandwidth_rma of benchmark_shared.c).
 ENTRIES = (
     Benchmark(
         *("fabtests/fi_pingpong", (bandwidth("pingpong"), latency("latency", "time")), Traffic(1, 1)), pingpong=True

@@ -7,10 +7,11 @@ from railyard.benchmarks.table.collective import ALLGATHER, ALLREDUCE, ALLTOALL,
 def _at_most(repetitions: int, warm_up: int | None, version: str | None) -> int:
     """Return how often a row was measured with all warm-ups.
 
-    The printed n repetitions are made twice: once to see how long they take (with one more before, unless
-    ``-iter_policy off``), once timed; between them n/10 warm-ups, at least 1, since 2026 at least 10 or n. Checked on
-    2021.11: 40.2 messages for n=20 without warm-up, 42.2 with, 43.0 under the dynamic policy; 7.0 for n=3 and 2.0 for
-    n=1, which is not warmed up, under the policy that our checks set (off). Which policy a run had is not printed.
+    IMB makes the printed n repetitions twice: once to see how long they take (with one more before, unless
+    ``-iter_policy off``), and once timed. Between them are n/10 warm-ups, at least 1; since 2026 at least 10 or n.
+    Checked with 2021.11: 40.2 messages for n=20 without warm-up, 42.2 with, 43.0 with the dynamic policy. With the
+    policy that our checks set (off): 7.0 for n=3, and 2.0 for n=1, which is not warmed up. IMB does not print which
+    policy a run had.
     """
     year = version.lstrip("Vv").partition(".")[0] if version else ""
     if year == "2021":
@@ -24,13 +25,13 @@ TOOL = Tool(
     at_most=_at_most,
     end_line="# All processes entering MPI_Finalize",
 )
-# IMB prints t_min, t_max, t_avg in the place of t with -multi and with -show_tail.
+# With -multi and with -show_tail IMB prints t_min, t_max, t_avg instead of t.
 _TIME = latency("latency", "time", "time_avg")
 _WINDOW = 256  # -window_size of IMB 2019 to 2021
 
 # Source of directions: IMB_output.c and scale_bw in IMB_parse_name_mpi1.c (PingPong, PingPing, Uniband 1; Sendrecv,
-# Biband 2; Exchange 4 messages a repetition, two each way). Bytes: counters of a veth pair, IMB 2021.11 over MPICH
-# 5.0.2 and NetPIPE 3.7.2 over Open MPI 4.1.4, two ranks; the printed repetitions fit to 0.5 % (headers).
+# Biband 2; Exchange 4 messages per repetition, two each way). Bytes: counters of a veth pair, IMB 2021.11 over MPICH
+# 5.0.2 and NetPIPE 3.7.2 over Open MPI 4.1.4, two ranks; the printed repetitions agree within 0.5 % (headers).
 _PAIRS = (
     Benchmark("imb/PingPong", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True),
     Benchmark("imb/PingPing", (bandwidth("pingpong"), _TIME), Traffic(1, 1)),
@@ -38,12 +39,12 @@ _PAIRS = (
     Benchmark("imb/Exchange", (bandwidth("pingpong", 2), _TIME), Traffic(2, 2)),
     Benchmark("imb/Uniband", (bandwidth("stream"), message_rate()), Traffic(1, 0, _WINDOW), sums_pairs=True),
     Benchmark("imb/Biband", (bandwidth("stream", 2), message_rate()), Traffic(1, 1, _WINDOW), sums_pairs=True),
-    # EXT and RMA: the origin's side of a transfer; what the target acknowledges is the library's own affair
+    # EXT and RMA: the origin's side of a transfer; what the target acknowledges is up to the library
     Benchmark("imb/Unidir_Put", (bandwidth("stream"), _TIME)),
     Benchmark("imb/Unidir_Get", (bandwidth("stream"), _TIME)),
     Benchmark("imb/Bidir_Put", (bandwidth("stream"), _TIME)),
     Benchmark("imb/Bidir_Get", (bandwidth("stream"), _TIME)),
-    # P2P: partners drawn at random
+    # P2P: random partners
     Benchmark("imb/Unirandom", (bandwidth("stream"), _TIME, message_rate(optional=True))),
     Benchmark("imb/Birandom", (bandwidth("stream", 2), _TIME, message_rate(optional=True))),
     Benchmark("imb/Corandom", (bandwidth("stream", 2), _TIME, message_rate(optional=True))),

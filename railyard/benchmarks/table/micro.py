@@ -1,9 +1,9 @@
-"""The table of benchmarks: a new tool is one module here, with its ``ENTRIES`` and, where it has facts, its ``TOOL``.
+"""The table of benchmarks. A new tool is one module here, with its ``ENTRIES`` and, if it has facts, its ``TOOL``.
 
-A benchmark's key is ``<tool>/<benchmark>`` or, where the tool has one program for several patterns,
-``<tool>/<mode>`` or ``<tool>/<benchmark>/<mode>``: ``imb/Uniband``, ``netpipe/stream``, ``osu/osu_bw``,
-``perftest/ib_write_bw/bidirectional``, ``npb/CG/C``. Bandwidths are MB/s (10^6 B/s), times us, rates 1/s, sizes B;
-applications have s, Gflop/s and Mop/s, and an impact is so many times.
+A benchmark's key is ``<tool>/<benchmark>``. If a tool has one program for several patterns, it is ``<tool>/<mode>`` or
+``<tool>/<benchmark>/<mode>``: ``imb/Uniband``, ``netpipe/stream``, ``osu/osu_bw``,
+``perftest/ib_write_bw/bidirectional``, ``npb/CG/C``. Bandwidths are in MB/s (10^6 B/s), times in us, rates in 1/s,
+sizes in B. Applications have s, Gflop/s and Mop/s; an impact is a number of times.
 """
 
 import pkgutil
@@ -31,7 +31,7 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
 
 
 class _Benchmarks(Mapping[str, Benchmark]):
-    """All entries by their key; an application on so many nodes is known too, and is in no listing of keys."""
+    """All entries by their key. An application on so many nodes is known too, but keys are listed without it."""
 
     def __init__(self, entries: Iterable[Benchmark]) -> None:
         self._named = {benchmark.key: benchmark for benchmark in entries}
@@ -59,7 +59,7 @@ BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks(
 
 
 def find(key: str) -> Benchmark:
-    """Return the benchmark of this key. Raises RailyardError, with the nearest known key, where there is none."""
+    """Return the benchmark of this key. Raises RailyardError, with the nearest known key, if there is none."""
     found = BENCHMARKS.get(key)
     if found is None:
         raise RailyardError(f'unknown benchmark "{key}": {did_you_mean(key, BENCHMARKS)}')
@@ -67,7 +67,7 @@ def find(key: str) -> Benchmark:
 
 
 def metric(key: str, name: str) -> Metric:
-    """Return one metric of a benchmark. Raises RailyardError where the benchmark is unknown or has no such metric."""
+    """Return one metric of a benchmark. Raises RailyardError if the benchmark is unknown or has no such metric."""
     known = {each.name: each for each in find(key).metrics}
     if name not in known:
         raise RailyardError(f'{key} has no metric "{name}": {did_you_mean(name, known)}')
@@ -75,5 +75,5 @@ def metric(key: str, name: str) -> Metric:
 
 
 def tool(name: str) -> Tool:
-    """Return what is known of a tool: nothing but its name, where its entries say no more."""
+    """Return what is known about a tool: only its name, if its entries say no more."""
     return TOOLS.get(name) or Tool(name)

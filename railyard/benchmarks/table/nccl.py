@@ -1,4 +1,4 @@
-"""nccl-tests and rccl-tests: the collectives of NCCL and RCCL, over all that connects GPUs or over a part of it."""
+"""nccl-tests and rccl-tests: the collectives of NCCL and RCCL, over all that connects GPUs, or over a part of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,49 +16,53 @@ def _from_device(table: Table) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What of a system a run is over. ``one_gpu``: one GPU of each node alone, else all of them.
+    """Which part of a system a run uses. ``one_gpu``: only one GPU of each node, else all of them.
 
-    ``split``: the GPUs of the same number on all nodes are a group of their own, all groups at once, so that nothing
-    goes from GPU to GPU of a node (``NCCL_TESTS_SPLIT``). ``within_node``: of one node, by its own links.
-    ``over_nics``: of one node, whose GPUs reach each other over its NICs alone.
+    ``split``: GPUs with the same number on all nodes are one group, and all groups run at once, so that nothing goes
+    between GPUs of a node (``NCCL_TESTS_SPLIT``). ``within_node``: one node, over its own links. ``over_nics``: one
+    node, whose GPUs reach each other only over its NICs. ``pairs``: two nodes at a time, all pairs one after the
+    other or at once, each with its own run.
     """
 
     one_gpu: bool = False
     split: bool = False
     within_node: bool = False
     over_nics: bool = False
+    pairs: bool = False
 
 
 WHOLE, TWO_NODES, ONE_GPU, RAILS, ONE_NODE, OVER_NICS = "", "two-nodes", "one-gpu", "rails", "one-node", "over-nics"
+PAIRS = "pairs"
 PARTS: Mapping[str, Part] = MappingProxyType(
     {
         WHOLE: Part(),
-        TWO_NODES: Part(),  # on two nodes trees and alltoall show other figures than on more
+        TWO_NODES: Part(),  # on two nodes, trees and alltoall give other figures than on more nodes
         ONE_GPU: Part(one_gpu=True),
         RAILS: Part(split=True),
         ONE_NODE: Part(within_node=True),
         OVER_NICS: Part(over_nics=True),
+        PAIRS: Part(pairs=True),
     }
 )
-#: Those that there are checks of; of these alone a system must have a reference.
+#: Those with checks. A system needs references only for these.
 CHECKED = ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv")
 
 
 def part_of(key: str) -> Part:
-    """Return what of a system a benchmark's run is over, by its key. Raises KeyError for an unknown one."""
+    """Return which part of a system a benchmark's run uses, by its key. Raises KeyError for an unknown one."""
     return PARTS["/".join(key.split("/")[2:])]
 
 
 def collective_of(key: str) -> str | None:
-    """Return the collective of a benchmark's key; None for a program that makes another (alltoallv)."""
+    """Return the collective of a benchmark's key; None for a program with another one (alltoallv)."""
     name = key.split("/")[1].removesuffix("_perf")
     return name if name in COLLECTIVES else None
 
 
-# Every buffer lies in the memory of a GPU. The mean under a table is of both halves of a row.
+# Every buffer is in the memory of a GPU. The mean below a table is over both halves of each row.
 TOOL = Tool("nccl", from_device=_from_device, repetitions="nowhere", between_gpus=True)
-# busbw is what a ring would have to carry, and no figure of a link: NVLink, trees and in-network reduction all change
-# what a NIC carries of it. ``railyard.benchmarks.gpu.possible`` has what bounds it.
+# busbw is what a ring would have to carry, not the figure of a link: NVLink, trees and in-network reduction all change
+# how much of it a NIC carries. ``railyard.benchmarks.gpu.possible`` has its bounds.
 _BUSBW = (Metric(BANDWIDTH, ("busbw", "busbw_in_place"), "MB/s", "stream", "higher", bounded="never"),)
 ENTRIES = (
     *(
@@ -67,8 +71,8 @@ ENTRIES = (
             _BUSBW,
             of_link=False,
             assessed="gpus",
-            reported="bus bandwidth is what a ring would carry: what the NICs and NVLink of a node carry of it hangs "
-            "on the algorithm",
+            reported="bus bandwidth is what a ring would carry: how much of it the NICs and NVLink of a node carry "
+            "depends on the algorithm",
         )
         for program in FACTORS
         if program.removesuffix("_perf") not in CHECKED
@@ -78,7 +82,7 @@ ENTRIES = (
             f"nccl/{collective}_perf{f'/{part}' if part else ''}",
             _BUSBW,
             of_link=False,
-            assessed="gpus",
+            assessed="gpu_pairs" if PARTS[part].pairs else "gpus",
             printed=f"{collective}_perf",
             within_node=PARTS[part].within_node,
         )

@@ -3,13 +3,13 @@
 from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, as_printed, bandwidth, latency
 from railyard.parsers.parsed import Table
 
-_TRIALS = 3  # TRIALS of 3.7.2; each of a row's trials makes the printed count of repeats
-#: Before its main loop it makes 100 ping-pongs of the smallest size, in -s and -2 as well.
+_TRIALS = 3  # TRIALS of 3.7.2; each of a row's trials makes the printed number of repeats
+#: Before its main loop it makes 100 ping-pongs of the smallest size, also with -s and -2.
 WARM_UP_EXCHANGES = 100
 
 
 def _mode(table: Table) -> str | None:
-    """Return the mode of a run. Its rows come on stderr, the sentence that names the mode on stdout."""
+    """Return the mode of a run. Its rows are printed on stderr, the sentence that names the mode on stdout."""
     mode = table.context.get("mode")
     return None if mode is None else str(mode)
 
@@ -24,8 +24,8 @@ TOOL = Tool(
     sizes_a_doubling=2,  # 1, 2, 3, 4, 6, 8, 12 …
     has_no_end=True,
 )
-# netpipe.c: bits = bytes * 8 * (1 + bidir). A ping-pong prints size / (round trip / 2), so bytes one way; -s the
-# receiver's rate; -2 the sum of both ways.
+# netpipe.c: bits = bytes * 8 * (1 + bidir). A ping-pong prints size / (round trip / 2), so bytes one way; -s prints the
+# receiver's rate; -2 prints the sum of both ways.
 ENTRIES = (
     Benchmark(
         *("netpipe/pingpong", (bandwidth("pingpong"), latency("latency", "time"))),

@@ -11,7 +11,7 @@ def _from_device(table: Table) -> bool:
 
 
 def _is_part(table: Table) -> bool:
-    """Return whether a matrix is of one direction of a test of two, which prints the sum of both besides."""
+    """Return whether a matrix is one direction of a test of two directions, which also prints the sum of both."""
     return any(word in str(table.context.get("description")) for word in ("Read1", "Read2", "Write1", "Write2"))
 
 
@@ -33,8 +33,8 @@ _TESTS = (
     "device_local_copy",
 )
 _LATENCIES = ("host_device_latency_sm", "device_to_device_latency_sm")
-#: What every node measures by itself, and what carries it: one way at a time, between one GPU and another or the
-#: processors. Copies by the copy engines, since kernels use processors that a job's own kernels would have.
+#: What each node measures by itself, and what carries it: one way at a time, between a GPU and another GPU or the
+#: processors. The copy engines copy, since kernels use processors that a job's own kernels would have.
 EVERY_NODE: dict[str, Within] = {
     "host_to_device_memcpy_ce": "slot",
     "device_to_host_memcpy_ce": "slot",
@@ -42,7 +42,7 @@ EVERY_NODE: dict[str, Within] = {
     "device_to_device_memcpy_write_ce": "gpu-link",
 }
 _BANDWIDTH = Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher", bounded="never")
-# The worst cell of a matrix stands for it: a link that is slow is one of many.
+# The worst cell of a matrix stands for it, since a slow link is one of many.
 ENTRIES = (
     *(
         Benchmark(

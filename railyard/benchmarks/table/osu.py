@@ -26,27 +26,32 @@ from railyard.benchmarks.table.collective import (
 from railyard.parsers.osu_titles import COLLECTIVES
 from railyard.parsers.parsed import Table
 
-#: Where the buffers of the two ranks lie, as a heading says -> the part of a key that says so.
+#: Where the buffers of the two ranks are, as a heading says -> the part of a key that says so.
 BUFFERS = {
     ("DEVICE", "DEVICE"): "device",
     ("HOST", "DEVICE"): "host-device",
     ("DEVICE", "HOST"): "device-host",
 }
 _OF_BUFFERS = ("osu_latency", "osu_bw", "osu_bibw")
+#: Benchmarks with one rank per GPU, whose buffers are all in GPUs. The title and lines of osu_mbw_mr up to 5.9 do not
+#: say so (osu_mbw_mr.c), but 7.5's title does. A collective has no other buffers if its title is MPI-CUDA.
+_OF_ALL_GPUS = ("osu_mbw_mr", "osu_allreduce")
 # "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)" is in the headings of 5.3 to 7.4 (print_header of
-# osu_util.c). 7.5 prints neither that nor another line: its titles are MPI-CUDA where it was told D D, MPI where it was
-# told H H (recorded with both, on Slingshot with MPICH and Open MPI).
+# osu_util.c). 7.5 prints no such line: its title has MPI-CUDA if it was given D D, and MPI if it was given H H
+# (recorded with both, on Slingshot with MPICH and Open MPI).
 _TITLE_ALONE = (7, 5)
 _RELEASE = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")
 
 
 def _said(table: Table) -> str | None:
-    """Return the benchmark that a table names, with where its buffers lay where that is not the host's memory."""
+    """Return the benchmark that a table names, and where its buffers were, if that is not the host's memory."""
     named, context = printed_benchmark(table), table.context
     found = BUFFERS.get((str(context.get("send_buffer")), str(context.get("receive_buffer"))))
-    if "send_buffer" not in context and "device" in context and _has_title_alone(table.version):
-        found = "device"
-    return f"{named}/{found}" if found is not None and named in _OF_BUFFERS else named
+    if "send_buffer" not in context and "device" in context:
+        found = "device" if named == "osu_allreduce" or _has_title_alone(table.version) else found
+    if named in _OF_ALL_GPUS and found != "device":
+        found = None
+    return f"{named}/{found}" if found is not None and named in (*_OF_BUFFERS, *_OF_ALL_GPUS) else named
 
 
 def _has_title_alone(version: str | None) -> bool:
@@ -98,26 +103,26 @@ _PAIRS = (
     Benchmark(
         "osu/osu_mbw_mr", (bandwidth("stream"), message_rate(optional=True)), Traffic(1, 0, _WINDOW), sums_pairs=True
     ),
-    # The same program with a rank on every core, which one pair of ranks a node says nothing of.
+    # The same program with a rank on every core. One pair of ranks per node says nothing about this.
     Benchmark(
         *(ALL_CORES, (bandwidth("stream"), message_rate())),
         Traffic(1, 0, _WINDOW),
         sums_pairs=True,
         printed="osu_mbw_mr",
     ),
-    # One sided: the first rank puts into the second's memory, or gets from it; the second does nothing but progress.
+    # One-sided: the first rank puts into the second's memory, or gets from it; the second only makes progress.
     Benchmark("osu/osu_put_bw", (bandwidth("stream"),), Traffic(1, 0, _WINDOW)),
     Benchmark("osu/osu_get_bw", (bandwidth("stream"),), Traffic(0, 1, _WINDOW)),
     Benchmark("osu/osu_put_bibw", (bandwidth("stream", 2),)),
     Benchmark("osu/osu_put_latency", (_LATENCY,), Traffic(1, 0)),
     Benchmark("osu/osu_get_latency", (_LATENCY,), Traffic(0, 1)),
     *(Benchmark(f"osu/osu_{name}_latency", (_LATENCY,)) for name in ("acc", "get_acc", "cas", "fop")),
-    # Whole milliseconds of MPI_Init, the mean over all ranks; one figure, without message sizes.
+    # Whole milliseconds of MPI_Init, as the mean over all ranks; one figure, without message sizes.
     Benchmark(
         *("osu/osu_init", (latency("figure", "avg"),)),
         rows="mean",
         payload=False,
-        reported="the time to start hangs on launcher, file system and number of ranks more than on the fabric",
+        reported="the time to start depends more on launcher, file system and number of ranks than on the fabric",
     ),
 )
 _LEAST = {
@@ -136,6 +141,11 @@ ENTRIES = (
         for entry in _PAIRS
         if entry.key.removeprefix("osu/") in _OF_BUFFERS
         for where in BUFFERS.values()
+    ),
+    *(
+        replace(entry, key=f"{entry.key}/device", in_gpu=True, every_gpu=True)
+        for entry in (*_PAIRS, collective("osu/osu_allreduce", "avg", "overall", least=ALLREDUCE))
+        if entry.key.removeprefix("osu/") in _OF_ALL_GPUS
     ),
     *(
         barrier(f"osu/{name}", "avg", "overall")

@@ -1,6 +1,6 @@
-"""railyard-pairs: a row a pair of nodes.
+"""railyard-pairs: one row per pair of nodes.
 
-What stands for all of them, and the bytes, are ``railyard.benchmarks.node_pairs``'s.
+``railyard.benchmarks.node_pairs`` says which value stands for all of them, and how many bytes they move.
 """
 
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, latency
@@ -16,7 +16,7 @@ ENTRIES = (
         *(ON_NODE, (_BANDWIDTH, _TIME)),
         rows="pairs",
         assessed="node_pairs",
-        reported="memory and processor set it, and no reference names it",
+        reported="memory and processor decide it, and no reference names it",
         within_node=True,
         of_link=False,
     ),

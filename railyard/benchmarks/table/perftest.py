@@ -15,7 +15,7 @@ from railyard.benchmarks.model import (
 from railyard.parsers.parsed import Table
 
 BIDIRECTIONAL = "bidirectional"
-LOOPBACK = "loopback"  # the output of one does not tell it
+LOOPBACK = "loopback"  # an output does not show that it is one
 DEVICE = "device"
 
 
@@ -27,7 +27,7 @@ def _said(table: Table) -> str | None:
 
 
 def _from_device(table: Table) -> bool:
-    """Return whether the buffers lay in the memory of a GPU, and not in memory that it shares with the processor."""
+    """Return whether the buffers were in a GPU's own memory, not in memory that it shares with the processor."""
     return table.context.get("memory") in ("cuda", "rocm") and table.context.get("memory_kind", "device") == "device"
 
 
@@ -43,10 +43,10 @@ TOOL = Tool(
     from_device=_from_device,
     doubles=True,
 )
-# perftest: the average column counts both directions with -b (perftest_resources.c: report with duplex adds the
-# remote side's). time_typical is the median of half a round trip; of a read or an atomic it is the whole round trip
-# (perftest's README). Bytes: of the printed iterations, a lower bound: warm-up and post lists are not printed. A loop
-# leaves the node by no port: nothing of the link bounds it, and no counter of a port need see it.
+# perftest: with -b the average column counts both directions (perftest_resources.c: report with duplex adds the
+# remote side's). time_typical is the median of half a round trip; for a read or an atomic it is the whole round trip
+# (perftest's README). The bytes are those of the printed iterations, a lower bound: warm-up and post lists are not
+# printed. A loop does not leave the node through a port: the link does not bound it, and a port's counters may miss it.
 _TIME = latency("latency", "time_typical", "time_avg")
 _SENT = ("ib_write", "ib_send", "raw_ethernet")
 _MOVES = {"ib_read": Traffic(0, 1), **dict.fromkeys(_SENT, Traffic(1, 0))}
@@ -71,10 +71,10 @@ _TESTS = (
         payload=False,
         within_node=True,
         printed="ib_write_bw",
-        reported="what a card's loop through its own slot should give is no published figure",
+        reported="no published figure says what a card's loop through its own slot should give",
     ),
 )
-#: What is measured from the memory of GPUs, too.
+#: Benchmarks that are also measured from the memory of GPUs.
 _OF_DEVICE = ("ib_write_bw", f"ib_write_bw/{BIDIRECTIONAL}", "ib_read_bw", "ib_send_bw", "ib_write_lat", "ib_send_lat")
 ENTRIES = (
     *_TESTS,

@@ -10,8 +10,8 @@ def _figure(key: str, name: str, columns: tuple[str, ...], unit: str, directions
     return Benchmark(key, (Metric(name, columns, unit, "figure", better, directions),), rows="best")
 
 
-# qperf's own list of tests (qperf --help tests); where both ends are printed, what was received is what the network
-# carried. rc_bi_bw sums both directions.
+# qperf's own list of tests (qperf --help tests). If both ends are printed, the network carried what was received.
+# rc_bi_bw sums both directions.
 ENTRIES = (
     *(
         _figure(f"qperf/{name}_bw", BANDWIDTH, ("recv_bw", "bw"), "MB/s")

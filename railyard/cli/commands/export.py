@@ -12,6 +12,7 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.whole_file import write_whole
 from railyard.base.wording import counted
+from railyard.cli.options import time_given
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
@@ -97,7 +98,9 @@ def grafana_command(output: Path | None) -> int:
 @command.command(name="sick")
 @click.argument("run", required=False)
 @click.option("--system", multiple=True, help="Of this system. Repeatable.")
-@click.option("--since", help="Blamed then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC).")
+@click.option(
+    "--since", callback=time_given, help="Blamed then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC)."
+)
 @click.option("--as", "form", type=click.Choice(["list", "drain", "ticket"]), default="list", show_default=True,
               help="A line a part; the site's own drain command a node; a ticket a part in Markdown.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -109,7 +112,7 @@ def sick_command(
 ) -> int:
     """List the parts that failed tests blame, each once.
 
-    
+    \b
     Examples:
       railyard export sick --system mycluster
       railyard export sick last --as ticket -o ticket.md

@@ -1,8 +1,5 @@
 """`railyard pairs`: what to measure after all pairs of nodes, and what all of it says, from outputs alone."""
 
-import glob
-import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,7 @@ from click.core import ParameterSource
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
 from railyard.benchmarks.node_pairs import is_sample
+from railyard.cli import pair_logs
 from railyard.cli.pair_runs import COMMANDS
 from railyard.cli.pair_sample import Sample, judged_sample, next_of_sample, sample_options
 from railyard.parsers.pairs import parse
@@ -43,6 +41,29 @@ _switches = click.option(
 )
 
 
+_OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
+_OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used")
+_tool = click.option(
+    "--tool",
+    type=click.Choice([_OF_PAIRS, _NCCL]),
+    default=_OF_PAIRS,
+    show_default=True,
+    help="nccl: logs of nccl-tests or rccl-tests between two nodes each, as files, folders or patterns.",
+)
+_at_once = click.option(
+    "--at-once",
+    multiple=True,
+    metavar="LOG",
+    type=click.Path(path_type=Path),
+    help="With --tool nccl: logs of pairs that were measured at once with others; of a pair that was measured alone as "
+    "well, the better value counts.",
+)
+#: Options that one of the tools alone has.
+_ONLY = dict.fromkeys(("repeats", "expected", "first", *_OF_SAMPLE), _OF_PAIRS)
+_ONLY |= dict.fromkeys(("at_once", "name_pattern", "fewest", "as_json", "plot"), _NCCL)
+_OPTION = {"as_json": "--json", "budget_s": "--budget", "round_s": "--round"}
+
+
 @click.group(name="pairs")
 def command() -> None:
     """Find slow nodes in measurements of all pairs of nodes."""
@@ -54,21 +75,26 @@ for _each in COMMANDS:
 
 @command.command(name="next")
 @click.argument("outputs", metavar="[OUTPUT]...", nargs=-1, type=click.Path(path_type=Path))
+@_tool
 @_repeats
 @_expected
 @_switches
+@_at_once
 @sample_options
 @click.option(
     "--first", type=click.Path(path_type=Path), metavar="FILE",
     help="Of a sample: plan it, for the nodes in FILE, a node a line, in the order of the ranks.",
 )  # fmt: skip
+@click.pass_context
 def next_command(
+    context: click.Context,
+    /,
     outputs: tuple[Path, ...],
+    tool: str,
     repeats: int,
     expected: float | None,
     switches: Path | None,
-    first: Path | None,
-    **sample: Any,
+    **others: Any,
 ) -> int:
     """Print the rounds to measure next.
 
@@ -76,20 +102,37 @@ def next_command(
     Examples:
       railyard pairs next all.out step2.out
       railyard pairs next --sample --first nodes.txt --budget 15min
+      railyard pairs next --tool nccl logs/
 
     OUTPUT is what railyard-pairs printed: first that of all rounds, or of the sample, then that of each step after it.
-    What is printed is input of railyard-pairs. Nothing is printed once the verdict is reached.
+    What is printed is input of railyard-pairs. With --tool nccl OUTPUT is logs of nccl-tests, and a line that is
+    printed is one pair: both nodes, and the GPU or "all". Nothing is printed once the verdict is reached.
     """
-    asked = Sample(**sample)
+    _refuse_others(context, tool)
+    at_once, first = others.pop("at_once"), others.pop("first")
+    sample = Sample(**others)
+    words: dict[str, Callable[[], str]] = {
+        _OF_PAIRS: lambda: _next_of_pairs(outputs, _leaves(switches), repeats, expected, sample, first),
+        _NCCL: lambda: pair_logs.next_text(outputs, at_once, _leaves(switches)),
+    }
+    click.echo(words[tool](), nl=False)
+    return 0
+
+
+def _next_of_pairs(
+    outputs: tuple[Path, ...],
+    leaf_of: Leaves,
+    repeats: int,
+    expected: float | None,
+    asked: Sample,
+    first: Path | None,
+) -> str:
     if not (asked.sample or outputs) or (first is not None and (outputs or not asked.sample)):
         raise click.UsageError("name outputs, or with --sample the nodes of a job: --first FILE")
     if asked.sample:
-        click.echo(next_of_sample(_tables(outputs), first, asked, expected, _leaves(switches)), nl=False)
-        return 0
-    found = _asked(_tables(outputs), outputs, repeats, expected, _leaves(switches))
-    if isinstance(found, Step):
-        click.echo(rounds_text(found.rounds, found.repeats), nl=False)
-    return 0
+        return next_of_sample(_tables(outputs), first, asked, expected, leaf_of)
+    found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
+    return rounds_text(found.rounds, found.repeats) if isinstance(found, Step) else ""
 
 
 @command.command(name="rails")
@@ -114,25 +157,37 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
     return 0
 
 
-_OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
-_OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used")
-#: Options that one of the tools alone has.
-_ONLY = {"repeats": _OF_PAIRS, "expected": _OF_PAIRS}
-_ONLY |= dict.fromkeys(("name_pattern", "fewest", "as_json", "plot"), _NCCL)
+@command.command(name="groups")
+@click.argument("output", metavar="OUTPUT", type=click.Path(path_type=Path))
+@click.option(
+    "--expected",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MB/s",
+    required=True,
+    help="The least busbw that the slowest group should give at the largest size.",
+)
+def groups_command(output: Path, expected: float) -> int:
+    """Print the groups of a run of nccl-tests whose rails to measure.
+
+    \b
+    Examples:
+      railyard pairs groups nccl.log --expected 32000
+      railyard pairs groups nccl.log --expected 48000
+
+    OUTPUT is what nccl-tests printed with NCCL_TESTS_SPLIT. Nothing is printed where the slowest group is fast enough.
+    """
+    for group in pair_logs.slow_groups(output, expected):
+        click.echo(group)
+    return 0
 
 
 @command.command(name="judge")
 @_outputs
-@click.option(
-    "--tool",
-    type=click.Choice([_OF_PAIRS, _NCCL]),
-    default=_OF_PAIRS,
-    show_default=True,
-    help="nccl: logs of nccl-tests or rccl-tests between two nodes each, as files, folders or patterns.",
-)
+@_tool
 @_repeats
 @_expected
 @_switches
+@_at_once
 @sample_options
 @click.option(
     "--name-pattern",
@@ -169,16 +224,21 @@ def judge_command(
 
     Exit code: 0 all are good, 1 something is named or could not be judged, 2 wrong input.
     """
-    for name, only in _ONLY.items():
-        if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            option = "--json" if name == "as_json" else f"--{name.replace('_', '-')}"
-            raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
+    _refuse_others(context, tool)
     sample = Sample(**{name: others.pop(name) for name in _OF_SAMPLE})
     judges: dict[str, Callable[[], int]] = {
         _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected, sample),
-        _NCCL: lambda: _judge_nccl(outputs, _leaves(switches), **others),
+        _NCCL: lambda: pair_logs.judge(outputs, _leaves(switches), **others),
     }
     return judges[tool]()
+
+
+def _refuse_others(context: click.Context, tool: str) -> None:
+    """Raise InputError for an option that another tool alone has."""
+    for name, only in _ONLY.items():
+        if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = _OPTION.get(name, f"--{name.replace('_', '-')}")
+            raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
 
 
 def _judge_pairs(
@@ -195,70 +255,6 @@ def _judge_pairs(
         return 1
     click.echo(found.sentence)
     return 1 if found.named or found.unclear else 0
-
-
-def _judge_nccl(
-    given: Sequence[Path], leaf_of: Leaves, name_pattern: str | None, fewest: bool, as_json: bool, plot: Path | None
-) -> int:
-    from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
-
-    files = _files(given)
-    names = [file.name for file in files]
-    shown = names if len(set(names)) == len(names) else [str(file) for file in files]
-    texts = ((name, _text(file)) for name, file in zip(shown, files, strict=True))
-    recorded = gpu_pairs.recorded(texts, _pattern(name_pattern))
-    if not recorded.tests:
-        why = recorded.not_used[0].why if recorded.not_used else "no file"
-        raise InputError(", ".join(map(str, given[:3])), why, "logs of nccl-tests or rccl-tests between two nodes each")
-    found = gpu_pairs.judge(recorded, leaf_of)
-    few = gpu_pairs.sufficient(found, leaf_of) if fewest else None
-    if plot is not None:
-        from railyard.results.report.pair_plot import write_pair_plot
-        from railyard.verdict.blame.gpu_pairs_plot import marked, ordered, panels, title
-
-        write_pair_plot(panels(found), ordered(found), marked(found), title(found), plot)
-        click.echo(f"wrote {plot}", err=True)
-    if as_json:
-        click.echo(json.dumps(gpu_pairs_text.as_json(found, few), ensure_ascii=False, allow_nan=False, indent=1))
-    else:
-        click.echo(gpu_pairs_text.text(found, few), nl=False)
-    return 0 if found.is_good else 1
-
-
-def _files(given: Sequence[Path]) -> list[Path]:
-    """Return the files that are meant by files, folders and patterns. Raises InputError for one that means none."""
-    found: dict[Path, None] = {}
-    for path in given:
-        if path.is_dir():
-            own = sorted(file for file in path.iterdir() if file.is_file())
-        elif path.exists() or not glob.has_magic(str(path)):
-            own = [path]
-        else:
-            own = [file for file in map(Path, sorted(glob.glob(str(path)))) if file.is_file()]
-        if not own:
-            raise InputError(str(path), "no file", "logs of nccl-tests between two nodes each")
-        found |= dict.fromkeys(own)
-    return list(found)
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_bounded(file).text
-    except OSError as error:
-        raise InputError(str(file), f"no readable file ({error.strerror})", "a log of nccl-tests") from None
-
-
-def _pattern(words: str | None) -> re.Pattern[str] | None:
-    if words is None:
-        return None
-    example = r"the groups a and b, such as '_(?P<a>node\d+)_(?P<b>node\d+)'"
-    try:
-        pattern = re.compile(words)
-    except re.error as error:
-        raise InputError("--name-pattern", f"{words!r}, which is no regular expression ({error})", example) from None
-    if not {"a", "b"} <= set(pattern.groupindex):
-        raise InputError("--name-pattern", f"{words!r}", example)
-    return pattern
 
 
 def _leaves(file: Path | None) -> Leaves:

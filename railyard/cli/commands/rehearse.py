@@ -61,6 +61,9 @@ def command(
       rail=NODE:DEVICE,lanes=1              the cable has one lane of four
       rail=NODE:DEVICE,counters=unreadable  the rail's counters cannot be read
       rail=NODE:DEVICE,far                  the card sits at the other socket
+      gpu=NODE:NUMBER,lanes=4               the GPU's slot has four lanes
+      gpu=NODE:NUMBER,missing               the node does not see the GPU any more
+      gpu=NODE:NUMBER,dead                  no data gets from the GPU to others
       node=NODE,dies                        the node goes down in the first run
       leaf=NAME,share=0.5                   the leaf switch gives half of the rate
       fallback=tcp                          the library takes TCP, without a word

@@ -23,6 +23,7 @@ class _Options:
     extended: bool
     failed: bool
     spack: bool
+    spack_from: str | None
     replay: bool
     one_allocation: bool
     budget: float | None
@@ -37,7 +38,10 @@ class _Options:
 @click.option("--full", is_flag=True, help="Measure every power of 2 as message size, not every second one.")
 @click.option("--extended", is_flag=True, help="Also the extended checks, which an everyday run leaves out.")
 @click.option("--failed", is_flag=True, help="Run only what failed in the last run.")
-@click.option("--spack", is_flag=True, help="Use the benchmarks that Spack builds, and build first what is missing.")
+@click.option("--spack", is_flag=True, help="Use the benchmarks that Spack builds; get Spack, and build, where they "
+              "are missing.")  # fmt: skip
+@click.option("--spack-from", metavar="PLACE", help="As --spack; a missing Spack is taken from a folder that "
+              "railyard spack bootstrap --to filled, or from below a mirror's URL.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
 @click.option(
     "--one-allocation",
@@ -71,10 +75,12 @@ def command(**options: Any) -> int:
     input, nothing selected, or a set-up that cannot work; 130 interrupted.
     """
     given = _Options(**options)
+    from railyard.provision.spack.prepare import Getting
     from railyard.rfm.run.options import read
     from railyard.rfm.run.session import Session, SessionOptions, pass_through
 
-    if given.spack:
+    asks_spack = given.spack or given.spack_from is not None
+    if asks_spack:
         os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
     if given.replay:
         os.environ[REPLAY_VARIABLE] = "1"
@@ -83,7 +89,7 @@ def command(**options: Any) -> int:
     home = find_home()
     asked = SessionOptions(
         *(given.name, given.full, given.failed, given.reframe_options, given.extended),
-        *(given.one_allocation, given.budget),
+        *(given.one_allocation, given.budget, Getting(asks_spack, given.spack_from)),
     )
     if read(given.reframe_options).lists:
         return pass_through(home, asked, _say)

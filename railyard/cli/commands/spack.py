@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.paths import find_home, state_folder
+from railyard.base.paths import find_home
 from railyard.base.wording import counted
 from railyard.cli.say import say
 
@@ -126,7 +126,7 @@ def detect(name: str, verbose: bool, replace: bool, only_print: bool) -> int:
     from railyard.provision.spack import calls, detect
     from railyard.provision.spack.overlay import overlay_file
 
-    spack = calls.find(click.echo, verbose)
+    spack = calls.find(find_home(), click.echo, verbose)
     spack.version()
     found = detect.detect(spack)
     text = detect.overlay_text(name, found)
@@ -143,22 +143,34 @@ def detect(name: str, verbose: bool, replace: bool, only_print: bool) -> int:
 
 @command.command()
 @click.option(
-    "--to", "folder", type=click.Path(path_type=Path), help="Where to; left out: the site's .railyard/spack-itself."
-)
+    "--to", "folder", type=click.Path(path_type=Path, file_okay=False),
+    help="Where to, such as a folder to carry; left out: the site's .railyard/spack-itself.",
+)  # fmt: skip
+@click.option("--from", "place", help="Take all from a folder that --to filled, or from below the URL of a mirror.")
 @click.option("--spack", "source", help="Another source of Spack for git: a folder or a mirror's URL.")
 @click.option("--packages", help="Another source of spack-packages for git.")
-def bootstrap(folder: Path | None, source: str | None, packages: str | None) -> int:
-    """Get Spack and its packages at the commits that were tried.
+def bootstrap(folder: Path | None, place: str | None, source: str | None, packages: str | None) -> int:
+    """Get Spack, its packages and its solver, as tried.
 
     \b
     Examples:
       railyard spack bootstrap
-      railyard spack bootstrap --spack /mirror/spack --packages /mirror/packages
-    """
-    from railyard.provision.spack.bootstrap import bootstrap as get
+      railyard spack bootstrap --to /carry
+      railyard spack bootstrap --from /carry
 
-    where = get(folder or state_folder(find_home()) / "spack-itself", click.echo, spack=source, packages=packages)
-    click.echo(f"put it on PATH: export PATH={where.resolve()}:$PATH")
+    Every later command of the site uses them: you need not change PATH.
+    """
+    from railyard.provision.spack.bootstrap import Origin, origin
+    from railyard.provision.spack.bootstrap import bootstrap as get
+    from railyard.provision.spack.program import own_folder
+
+    given = origin(place) if place is not None else Origin()
+    given = replace(given, spack=source or given.spack, packages=packages or given.packages)
+    found = get(folder or own_folder(find_home()), click.echo, given)
+    if folder is None:
+        click.echo(f"spack: this site uses {found}")
+    else:
+        click.echo(f"spack: to use it, type on the site: railyard spack bootstrap --from {folder}")
     return 0
 
 
@@ -232,7 +244,7 @@ def gc(name: str, verbose: bool) -> int:
     requests = _requests(name, ())
     root = requests[0].root
     root.mkdir(parents=True, exist_ok=True)
-    removed = upkeep.collect(requests, calls.find(click.echo, verbose), click.echo, root / "gc.log")
+    removed = upkeep.collect(requests, calls.find(find_home(), click.echo, verbose), click.echo, root / "gc.log")
     click.echo(f"{counted(removed, 'environment')} removed")
     return 0
 

@@ -35,8 +35,8 @@ def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
     sentences = []
     if found.scheduler.name == "local":
         sentences.append(
-            "no scheduler was found, so that this system has one node and nothing between nodes runs: look from a "
-            "host that has the scheduler's commands, or try stacks on this host alone with --system local"
+            "no scheduler was found, so this system has one node and no test between nodes runs: run this on a "
+            "host with the scheduler's commands, or try stacks only on this host with --system local"
         )
     for stack in _listed(found):
         if not stack.benchmarks and stack.name not in environments:
@@ -46,7 +46,7 @@ def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
             )
     if found.software.spack is None and _is_built(found, environments):
         sentences.append(
-            "Spack is to build benchmarks and is not on the search path: railyard spack bootstrap fetches it"
+            "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it"
         )
     return tuple(sentences)
 

@@ -119,7 +119,7 @@ def _hostnames(found: Found) -> Iterator[str]:
     if not stem:
         yield "hostnames: []"
         return
-    yield from comment(f"{GUESSED}: on hosts of this name runs are of this system without --system; add login hosts.")
+    yield from comment(f"{GUESSED}: on hosts with this name this system is used without --system; add login hosts.")
     pattern = re.escape(stem).replace("\\-", "-") + "[0-9]*"
     yield f"hostnames: [{scalar(pattern)}]"
 
@@ -131,7 +131,9 @@ def _scheduling(found: Found) -> Iterator[str]:
     others = [one for one in scheduler.partitions if one.up and one is not scheduler.chosen]
     if others:
         sizes = [one.name if one.nodes is None else f"{one.name} ({one.nodes} nodes)" for one in others]
-        yield from comment(f"Other partitions: {', '.join(sizes)}. Each with rails of its own is a system of its own.")
+        yield from comment(
+            f"Other partitions: {', '.join(sizes)}. A partition with different rails needs its own system file."
+        )
     yield f"scheduler: {scheduler.name}"
     yield f"launcher: {scheduler.launcher}"
     if scheduler.access:
@@ -195,7 +197,7 @@ def _link(fabric: FoundFabric) -> Iterator[str]:
     yield "    link:"
     yield f"      name: {fabric.name}-link"
     yield f"      data_rate_gbit_s: {rate}"
-    yield f"      source: {scalar(f'{said} of {first.name}; replace it by what the vendor states')}"
+    yield f"      source: {scalar(f'{said} of {first.name}; replace it with the figure of its vendor')}"
 
 
 def _rail(port: Port, fabric: FoundFabric) -> str:
@@ -214,7 +216,7 @@ def _rail(port: Port, fabric: FoundFabric) -> str:
     said = [port.pci.address or ""]
     said.append(f"NUMA {port.pci.numa}" if port.pci.numa is not None else "")
     said.append(f"interface {port.netdev}" if port.netdev and port.netdev != port.device else "")
-    said.append("a stream is held to one of its ports" if port.bonded > 1 else "")
+    said.append("a stream is judged by one of its ports" if port.bonded > 1 else "")
     said.append(f"firmware {port.firmware}" if port.firmware else "")
     comment = ", ".join(words for words in said if words)
     return f"{{{', '.join(fields)}}}" + (f"  # {comment}" if comment else "")

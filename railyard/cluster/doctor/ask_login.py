@@ -10,6 +10,7 @@ from pathlib import Path
 
 from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, sought
+from railyard.provision.spack import program
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system
 from railyard.site.systems.model import System
@@ -26,11 +27,15 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
     return Login(
         python=sys.version_info[:2],
         reframe=_version("reframe-hpc"),
-        programs={program: shutil.which(program) for program in sought(system)},
+        programs={name: _where(home, name) for name in sought(system)},
         paths={path: Path(path).exists() for path in _paths(system, home)},
         state=state,
         file_clock_s=clock,
     ), system
+
+
+def _where(home: Path, name: str) -> str | None:
+    return program.program(home) if name == "spack" else shutil.which(name)
 
 
 def _version(package: str) -> str | None:

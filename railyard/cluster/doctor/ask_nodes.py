@@ -66,12 +66,12 @@ def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str
         return _step(["sh", str(script), rails_of(system)])
     if system.provider == "replay":
         raise SetupError(
-            f"doctor: {system.system} is replayed and has no nodes; leave --nodes out, or name a system that runs"
+            f"doctor: {system.system} is replayed and has no nodes; leave --nodes out, or name a real system"
         )
     if is_slurm(system.scheduler):
         return _by_srun(home, system, count, script)
     raise SetupError(
-        f"doctor: no step is started here under the scheduler {system.scheduler}; inside a job of yours run on every "
+        f"doctor: with the scheduler {system.scheduler} no step is started here; inside your own job, run on every "
         f"node, one process each, {_by_hand(home, system, script)}"
     )
 
@@ -88,7 +88,7 @@ def _by_hand(home: Path, system: System, script: Path) -> str:
         asking = node_files.prepared(folder, _BY_HAND, system.nodes.number)
         keeps.write_text(node_files.script_text(), encoding="utf-8")
     except OSError as error:
-        raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), where the nodes write") from None
+        raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), but the nodes write there") from None
     front = " ".join(["sh", str(keeps), str(folder), asking.tag, str(asking.folders), "--"])
     return f"`{front} {command}`, {then} {folder}"
 
@@ -135,12 +135,12 @@ def _of_files(asking: node_files.Asking, words: list[str], expected: tuple[str, 
     faults = [
         problem(one.node, one.what, one.fix) for one in gathered.faults if not (expected and one.kind == "silent")
     ]
-    fix = "see whether the site's folder is there, and readable"
+    fix = "check whether the site's folder is there and readable"
     faults += [problem(node, f"{SCRIPT} said nothing there", fix) for node, found in gathered.answers if not found]
     named = {label(one.node) for one in gathered.faults if one.kind != "silent"}
     if ended is None:
-        what = f"it did not end within {_STEP_LIMIT_S} s and was ended; what nodes had written by then is judged"
-        faults.append(problem("the step", what, "see which node hangs: it is named here, or by squeue"))
+        what = f"it did not end within {_STEP_LIMIT_S} s and was stopped; answers written by then are judged"
+        faults.append(problem("the step", what, "find the node that hangs: it is named here, or squeue shows it"))
     faults += _old_way(asking, node_files.by_launcher(printed))
     return Answer(
         nodes, step, tuple(node for node in expected if label(node) not in named), asking.count, tuple(faults)

@@ -24,7 +24,7 @@ def answered(nodes: Sequence[NodeState], expected: Iterable[str]) -> Iterator[Fi
     there = {label(node.name) for node in nodes}
     for name in expected:
         if label(name) not in there:
-            yield problem(name, "it did not answer", "see whether it is up, and whether a job starts there")
+            yield problem(name, "it did not answer", "check whether it is up, and whether a job starts there")
 
 
 def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
     for name, count in Counter(node.name for node in nodes).items():
         if count > 1:
             yield problem(
-                name, f"{count} nodes have this name", "give each its own: counters and blame go by a node's name"
+                name, f"{count} nodes have this name", "give each its own: counters and blame use a node's name"
             )
     addresses: dict[str, list[str]] = {}
     for node in nodes:
@@ -41,7 +41,7 @@ def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
             addresses.setdefault(address, []).append(node.name)
     for address, names in addresses.items():
         if len(set(names)) > 1:
-            yield problem(listing(names), f"their names mean one address, {address}", "correct DNS or /etc/hosts")
+            yield problem(listing(names), f"their names resolve to one address, {address}", "correct DNS or /etc/hosts")
 
 
 def clocks(nodes: Sequence[NodeState], begun_s: float, ended_s: float) -> Iterator[Finding]:
@@ -56,7 +56,7 @@ def clocks(nodes: Sequence[NodeState], begun_s: float, ended_s: float) -> Iterat
             yield problem(
                 node.name,
                 f"its clock is {max(early, late):.0f} s or more {direction} this host's",
-                "let chrony or ntpd set it: records, logs and the scheduler's times cannot be put together",
+                "let chrony or ntpd set it: otherwise records, logs and the scheduler's times do not fit together",
             )
 
 
@@ -76,4 +76,4 @@ def _odd(values: dict[str, str | None], what: str) -> Iterator[Finding]:
     for name, value in values.items():
         if value is not None and value != usual:
             words = f"{what} is {value}, on most nodes {usual}"
-            yield remark(name, words, "make the nodes alike, or measure them apart")
+            yield remark(name, words, "make the nodes equal, or measure them separately")

@@ -44,7 +44,7 @@ def findings(transfer: Transfer) -> Iterator[Finding]:
 
 def not_calibrated(where: str, why: str) -> Finding:
     """Return the remark that a rail's counter was not tried."""
-    return remark(where, f"its counter was not calibrated: {why}", "a run's path proof shows it all the same")
+    return remark(where, f"its counter could not be calibrated: {why}", "a run's path proof will still show it")
 
 
 def _end(transfer: Transfer, node: str, word: str, grown: Mapping[str, int | None]) -> Iterator[Finding]:
@@ -52,18 +52,18 @@ def _end(transfer: Transfer, node: str, word: str, grown: Mapping[str, int | Non
     said = f"{traffic(transfer.payload_bytes)} were {word}"
     astray = _astray(transfer, grown)
     if bytes_ is None:
-        yield problem(where, f"{said}, and its counter could not be read", "see the driver in the system's file")
+        yield problem(where, f"{said}, and its counter could not be read", "check the driver in the system's file")
     elif astray is not None:
         yield problem(
             where,
             f"{said}, and the counter of {astray} grew by {traffic(grown[astray] or 0)}, its own by {traffic(bytes_)}",
-            "see the routes and ARP settings of the node: what is sent to this rail takes another",
+            "check the node's routes and ARP settings: traffic to this rail uses another rail",
         )
     elif bytes_ < transfer.payload_bytes:
         yield problem(
             where,
             f"{said}, and its counter grew by {traffic(bytes_)}{_unit(transfer.payload_bytes, bytes_)}",
-            "see the driver in the system's file: with this counter no path can be proven",
+            "check the driver in the system's file: this counter cannot prove a path",
         )
     elif bytes_ > _MOST * transfer.payload_bytes:
         yield remark(

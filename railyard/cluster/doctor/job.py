@@ -49,7 +49,7 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
     if not is_slurm(system.scheduler):
         raise SetupError(
             f"doctor: --job: found scheduler {system.scheduler}, expected Slurm; send a job by hand: railyard run "
-            f"--system {system.system} --dry-run says where a check's own script lies"
+            f"--system {system.system} --dry-run prints the path of a check's script"
         )
     nodes = min(count or _NODES, system.nodes.number)
     folder = state_folder(site.home) / "doctor"
@@ -65,7 +65,7 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
                 node_files.prepared(folder / name, asking.tag, nodes)
         (folder / _SCRIPT).write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
     except OSError as error:
-        raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), where jobs write too") from None
+        raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), but jobs write there too") from None
     sent = _sent(site, folder, nodes, before)
     if sent.wrong is not None:
         return (*found, sent.wrong)
@@ -147,7 +147,7 @@ def _unfinished(job: str, where: str, before: Sequence[str]) -> Finding:
     if record is not None and record.state == "PENDING":
         reason = record.reason or "no reason given"
         what = f"job {job} had not begun after {WITHIN_S} s and was cancelled ({reason})"
-        return remark(where, what, "ask again when nodes are free: nothing is known of jobs yet")
+        return remark(where, what, "try again when nodes are free: jobs are not checked yet")
     return problem(where, f"job {job} began and had not ended after {WITHIN_S} s; it was cancelled", "see its output")
 
 
@@ -164,7 +164,7 @@ def _read(output: Path) -> str:
 
 def _judged(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking | None) -> list[Finding]:
     if not sent.text:
-        what = f"what job {sent.job} printed into {folder} is not there after {_SEEN_WITHIN_S} s"
+        what = f"what job {sent.job} printed into {folder} cannot be read after {_SEEN_WITHIN_S} s"
         return [problem("job", what, "put the site's folder on a file system that nodes and this host share")]
     lines, found = sent.text.splitlines(), list[Finding]()
     codes = {step["stack"]: int(step["code"]) for line in lines if (step := _STEP.match(line))}
@@ -191,7 +191,7 @@ def _judged(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking | No
         found.append(problem(f"{stack} in job {sent.job}", f"{what}: {said or 'it printed nothing'}"))
     if not codes:
         said = "; ".join(lines[-3:]) or "it printed nothing"
-        found.append(problem(f"job {sent.job}", f"no step of it began: {said}"))
+        found.append(problem(f"job {sent.job}", f"none of its steps began: {said}"))
     return found
 
 

@@ -57,7 +57,7 @@ def findings(login: Login, system: System) -> Iterator[Finding]:
     """Yield what is wrong on the login host."""
     yield from _python(login)
     if login.state is not None:
-        yield problem(WHERE, login.state, "results are kept there: give yourself the right to write, or move the site")
+        yield problem(WHERE, login.state, "results are kept there: get write permission, or move the site")
     if login.file_clock_s is not None and abs(login.file_clock_s) > _FILE_CLOCK_SLACK_S:
         direction = "ahead of" if login.file_clock_s > 0 else "behind"
         yield problem(
@@ -86,23 +86,31 @@ def _python(login: Login) -> Iterator[Finding]:
         yield problem(
             WHERE,
             f"found ReFrame {login.reframe}, expected 4.10.4 or a later 4.10",
-            "make venv: the guards against silent passes rest on that version's behaviour",
+            "make venv: the guards against silent passes depend on that version's behaviour",
         )
+
+
+def why_no_scheduler(programs: Mapping[str, str | None], system: System) -> Finding | None:
+    """Return what of the system's scheduler and launcher is not on the search path; None where all of it is."""
+    missing = [name for name in sought(system) if name != "spack" and not programs.get(name)]
+    if not missing:
+        return None
+    return problem(
+        WHERE,
+        f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not on the search path, and the file "
+        f"says scheduler {system.scheduler}, launcher {system.launcher}",
+        "load the scheduler's module, run it on a host that has it, or correct the file",
+    )
 
 
 def _programs(login: Login, system: System) -> Iterator[Finding]:
-    missing = [name for name in sought(system) if name != "spack" and not login.programs.get(name)]
-    if missing:
-        yield problem(
-            WHERE,
-            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not on the search path, and the file "
-            f"says scheduler {system.scheduler}, launcher {system.launcher}",
-            "load the scheduler's module, run it on a host that has it, or correct the file",
-        )
+    lacking = why_no_scheduler(login.programs, system)
+    if lacking is not None:
+        yield lacking
     if "spack" in sought(system) and not login.programs.get("spack"):
         yield problem(
             WHERE,
-            "Spack is not on the search path, and it builds benchmarks of this system",
+            "there is no Spack, of this site's own or on the search path, and it builds benchmarks of this system",
             "railyard spack bootstrap, or put your own Spack on PATH",
         )
 

@@ -37,7 +37,7 @@ def whole(node: NodeState, system: System) -> Iterator[Finding]:
             "run the doctor.sh of this installation",
         )
     if not node.whole:
-        yield problem(node.name, "its answer has no end", "see what its job step printed on stderr, and run it again")
+        yield problem(node.name, "its answer has no end", "read what its job step printed on stderr, and run it again")
 
 
 def memlock(node: NodeState, system: System) -> Iterator[Finding]:
@@ -47,7 +47,7 @@ def memlock(node: NodeState, system: System) -> Iterator[Finding]:
     if limit is not None and limit != "unlimited" and node.facts.get("uid") != "0" and _has_verbs(system):
         yield problem(
             node.name,
-            f"a process of a job step may lock {limit} kB of memory, so that RDMA buffers cannot be registered",
+            f"a process of a job step may lock {limit} kB of memory, so RDMA buffers cannot be registered",
             "set LimitMEMLOCK=infinity in the unit of slurmd (or of the scheduler's daemon), or memlock unlimited in "
             "/etc/security/limits.conf, and restart it: a login shell's own limit says nothing",
         )
@@ -70,7 +70,7 @@ def modules(node: NodeState, system: System) -> Iterator[Finding]:
         return
     if "ib_uverbs" not in node.modules:
         yield problem(
-            node.name, "the kernel module ib_uverbs is not loaded, so that no program sees a card", "modprobe ib_uverbs"
+            node.name, "the kernel module ib_uverbs is not loaded, so no program sees a card", "modprobe ib_uverbs"
         )
     if "rdma_ucm" not in node.modules:
         yield remark(
@@ -88,7 +88,7 @@ def verbs_files(node: NodeState, system: System) -> Iterator[Finding]:
         yield problem(
             node.name,
             "there is no /dev/infiniband/uverbs* in a job step",
-            "load ib_uverbs; in a container or under device cgroups, let jobs have /dev/infiniband",
+            "load ib_uverbs; in a container or with device cgroups, give jobs access to /dev/infiniband",
         )
     closed = [name for name, may_open in node.verbs.items() if not may_open]
     if closed:
@@ -115,7 +115,7 @@ def numa_balancing(node: NodeState, system: System) -> Iterator[Finding]:
     if node.facts.get("numa_balancing", "0") != "0" and (node.number("numa_nodes") or 0) > 1:
         yield remark(
             node.name,
-            "the kernel moves pages between domains of memory (NUMA balancing)",
+            "the kernel moves pages between memory domains (NUMA balancing)",
             "sysctl kernel.numa_balancing=0 while it is measured: it unmaps pages to see who uses them",
         )
 
@@ -139,7 +139,7 @@ def leftovers(node: NodeState, system: System) -> Iterator[Finding]:
         yield problem(
             node.name,
             f"{names} {'runs' if len(node.processes) == 1 else 'run'} there already",
-            "end it, or take other nodes: an earlier job left it, or somebody measures at this moment",
+            "end it, or use other nodes: an earlier job left it, or somebody is measuring now",
         )
 
 
@@ -152,7 +152,7 @@ def load(node: NodeState, system: System) -> Iterator[Finding]:
         yield remark(
             node.name,
             f"its load is {running:g} with {processors:g} processors",
-            "see with top what runs there: a run that shares its node has figures of both",
+            "check with top what runs there: other work on the node changes a run's figures",
         )
 
 
@@ -168,7 +168,7 @@ def resolves(node: NodeState, system: System) -> Iterator[Finding]:
     elif address.startswith("127.") or address == "::1":
         yield problem(
             node.name,
-            f"its own name means {address}, where no other node reaches it",
+            f"its own name resolves to {address}, which no other node can reach",
             "remove the name from the line of localhost in /etc/hosts",
         )
 

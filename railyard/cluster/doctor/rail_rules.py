@@ -26,13 +26,15 @@ def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]
                 yield problem(
                     _where(node, rail),
                     "there is no such device",
-                    "correct the rail in the system's file (railyard detect on a node says its devices), or the node",
+                    "correct the rail in the system's file (railyard detect on a node prints its devices), or the node",
                 )
             elif said:
                 for rule in RULES:
                     yield from rule(node, fabric, rail, said)
             else:
-                yield remark(_where(node, rail), "nothing was said of it", "name every rail when doctor.sh is called")
+                yield remark(
+                    _where(node, rail), "the answer does not mention it", "name every rail when doctor.sh is called"
+                )
         yield from arp_flux(node, fabric)
 
 
@@ -46,7 +48,7 @@ def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) 
         yield problem(_where(node, rail), "it is switched off", f"ip link set {said.get('interface')} up")
     elif down or (not now and carrier == "0"):
         words = f"its port is {now}" if now else "it has no carrier"
-        yield problem(_where(node, rail), words, "look at its cable, and at the port of the switch that it goes to")
+        yield problem(_where(node, rail), words, "check its cable, and the switch port at the other end")
 
 
 def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
@@ -70,14 +72,16 @@ def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -
     where, interface = _where(node, rail), said.get("interface", "its interface")
     if not node.gids.get(device_name(rail)):
         yield problem(
-            where, "it has no GID of RoCE v2", f"give {interface} an IP address; then see that cma_roce_mode is RoCE v2"
+            where,
+            "it has no GID of RoCE v2",
+            f"give {interface} an IP address; then check that cma_roce_mode is RoCE v2",
         )
     trust = said.get("trust")
     if trust is not None and trust != "dscp":
         yield remark(
             where,
             f"it trusts {trust}, not DSCP",
-            f"mlnx_qos -i {interface} --trust dscp where the switches do so: else RoCE has no lossless class",
+            f"mlnx_qos -i {interface} --trust dscp if the switches do so: otherwise RoCE has no lossless class",
         )
 
 
@@ -99,7 +103,7 @@ def arp_flux(node: NodeState, fabric: Fabric) -> Iterator[Finding]:
             yield problem(
                 f"{node.name} {first} and {second}",
                 "two rails are in one IP subnet, and either may answer for the other's address (ARP flux)",
-                f"give each rail a subnet of its own, or sysctl {settings}",
+                f"give each rail its own subnet, or set sysctl {settings}",
             )
 
 

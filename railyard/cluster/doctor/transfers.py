@@ -59,5 +59,5 @@ def _send(bed: Testbed, device: str, sender: str, receiver: str) -> str | None:
         return f"no end within {_LIMIT_S} s"
     said = f"{sent.stderr}{taken.stderr}".strip().splitlines()
     if sent.returncode or taken.returncode:
-        return said[0] if said else "not all of it came"
+        return said[0] if said else "not all of it arrived"
     return None

@@ -89,7 +89,7 @@ def _run(words: tuple[str, ...], file: Path, say: Callable[[str], None], *, keep
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        say(f"{' '.join(words)} did not end in {LIMIT_S} s: what it shows is not judged")
+        say(f"{' '.join(words)} did not end within {LIMIT_S} s: what it shows is not judged")
         return
     except OSError as error:
         say(f"{program} does not run ({error.strerror}): what it shows is not judged")

@@ -77,8 +77,8 @@ def _of_port(expected: Expected, port: PortState, counts: Mapping[str, int], gro
     full = [name for name in port.saturated if name in HARD or name in expected.errors]
     if full:
         shown = listing([f"{name} {port.counters[name]}" for name in full])
-        fix = f"nobody can see it grow: clear it, {_CLEAR}, and read it again"
-        found.append(_finding("saturated", port, f"{shown}, where the counter ends", "counters that can grow", fix))
+        fix = f"it cannot grow any more: clear it, {_CLEAR}, and read it again"
+        found.append(_finding("saturated", port, f"{shown}, the counter's maximum", "counters that can grow", fix))
     hard = {name: value for name, value in counts.items() if name not in full and value > _bound(expected, name, grows)}
     if hard:
         when = "in the time between two readings" if grows else "since they were cleared"

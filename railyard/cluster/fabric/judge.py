@@ -89,16 +89,16 @@ def _said(expected: Expected, readings: Readings) -> list[str]:
     if other:
         names = [f"{port.node} {port.device} port {port.port}" for port in other]
         down = f"down and not judged: {some(names, 4)}"
-        said.append(f"{counted(len(other), 'port')} that no rail of {expected.fabric} is, {down}")
+        said.append(f"{counted(len(other), 'port')} outside the rails of {expected.fabric}, {down}")
     for name, ports in signals(readings).items():
         where = counted(ports, "port")
-        said.append(f"{name} is not 0 on {where}: a signal, no fault unless fabric_state.errors bounds it")
+        said.append(f"{name} is not 0 on {where}: a signal, not a fault unless fabric_state.errors bounds it")
     soft = unique(str(port.device) for port in readings.own if is_software(expected, port))
     if soft:
-        said.append(f"software devices, whose printed rate means nothing and is not judged: {some(soft, 4)}")
+        said.append(f"software devices; their printed rate means nothing and is not judged: {some(soft, 4)}")
     bare = unjudged(expected, readings)
     if bare:
-        said.append(f"no width, speed or rate that is known, so the link is not judged: {some(bare, 4)}")
+        said.append(f"width, speed and rate are unknown, so the link is not judged: {some(bare, 4)}")
     unread = [f"{card.node} {card.device}: {', '.join(card.unread)}" for card in readings.cards if card.unread]
     if unread:
         said.append(f"not readable, so not judged: {some(unread, 3)}")
@@ -114,6 +114,6 @@ def with_silent(expected: Expected, readings: Readings, report: Report, asked: i
     here = {label(port.node or "") for port in readings.own}
     absent = [node for node in expected.nodes if label(node) not in here]
     found = f"{counted(report.nodes, 'node')} that showed a rail{f', not {some(absent)}' if absent else ''}"
-    fix = "look at the job's output for what the others printed"
+    fix = "read in the job's output what the others printed"
     silent = Finding("silent", None, None, None, found, counted(asked, "node"), fix)
     return replace(report, findings=(silent, *report.findings))

@@ -13,16 +13,16 @@ from railyard.parsers.fabric.port import Peer, PortState
 
 #: A port's physical state: what mends a port that is down so.
 _DOWN = {
-    "Polling": "it sees no partner: plug its cable in, or look at the port of the switch that it goes to",
+    "Polling": "it sees no partner: plug its cable in, or check the switch port at the other end",
     "Disabled": "somebody switched it off: ibportstate LID PORT enable, or rdma and ip link on the node",
     "Sleep": "it is asleep: ibportstate LID PORT reset",
     "LinkErrorRecovery": "it recovers from errors again and again: reseat or replace its cable",
 }
-_NO_PARTNER = "look at its cable, and at the port of the switch that it goes to"
+_NO_PARTNER = "check its cable, and the switch port at the other end"
 #: A port's logical state: what was found, and what mends it.
 _NOT_ACTIVE = {
     "Initializing": "no subnet manager has configured it: start one (opensm, or the switch's own)",
-    "Armed": "the subnet manager has not finished: wait, and look at its log",
+    "Armed": "the subnet manager has not finished: wait, and read its log",
 }
 
 
@@ -141,7 +141,9 @@ def _told(expected: Expected, judged: list[tuple[PortState, str | None]]) -> lis
     if len(ours) > 1 and len(alike) == 1 and all(wrong for _, wrong in ours):
         width, speed, rate = next(iter(alike))
         found = f"{link_words(width, speed, rate)} on all {counted(len(ours), 'port')} of nodes"
-        fix = f"the file contradicts the fabric: correct link of fabrics.{expected.fabric}, or find what holds all back"
+        fix = (
+            f"the file contradicts the fabric: correct link of fabrics.{expected.fabric}, or find what slows all ports"
+        )
         said = f"{meant}, as {expected.file} says"
         whole = Finding("contradiction", None, None, None, found, said, fix)
         # links between switches that are the same are the same contradiction
@@ -172,7 +174,7 @@ def _fix(wrong: str, port: PortState) -> str:
     if wrong == "width":
         return f"lanes are lost: reseat or replace {cable(port)}"
     if wrong == "speed":
-        return f"replace {cable(port)}, or look with ibportstate which of both ends is not enabled for more"
+        return f"replace {cable(port)}, or check with ibportstate which end does not allow more"
     return f"lanes or speed are lost: reseat or replace {cable(port)}"
 
 

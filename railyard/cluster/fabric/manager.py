@@ -10,7 +10,7 @@ _SMINFO = re.compile(
     r"priority [0-9]{1,3} state [0-9]{1,3} SMINFO_(?P<state>[A-Z_]{1,30})\s*$",
     re.MULTILINE,
 )
-_START = "start one (opensm, or the switch's own), and look at its log"
+_START = "start one (opensm, or the switch's own), and read its log"
 
 
 def parse_sminfo(text: str) -> Manager | None:
@@ -44,9 +44,11 @@ def _answered(asked: str, manager: Manager | None) -> list[Finding]:
         return [_finding(f"no subnet manager that answers{where}", _START)]
     if manager.state != "MASTER":
         shown = f"the subnet manager {manager.guid} (LID {manager.lid}) in state {manager.state}{where}"
-        return [_finding(shown, "a standby alone governs nothing: look at its log and at other managers")]
+        return [
+            _finding(shown, "a standby manager does not manage the subnet: read its log, and check the other managers")
+        ]
     return []
 
 
 def _finding(found: str, fix: str) -> Finding:
-    return Finding("manager", None, None, None, found, "a subnet manager that governs (MASTER)", fix)
+    return Finding("manager", None, None, None, found, "a subnet manager in charge (MASTER)", fix)

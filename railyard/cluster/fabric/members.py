@@ -8,7 +8,7 @@ from railyard.cluster.fabric.model import Expected, Finding, Readings
 from railyard.cluster.fabric.words import is_adapter, is_other, some, unique
 from railyard.parsers.fabric.port import PortState
 
-_CABLE = "is the node up? look at its cable, and at ibstat on the node"
+_CABLE = "is the node up? check its cable, and ibstat on the node"
 
 
 def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
@@ -93,7 +93,7 @@ def _missing(expected: Expected, node: str, ports: list[PortState], down: set[tu
 
 
 def _gone(node: str, device: str, port: int) -> Finding:
-    fix = "its link is down: look at its cable, and at ibstat on the node"
+    fix = "its link is down: check its cable, and ibstat on the node"
     return Finding("missing", node, device, port, "no such port on the subnet", "the rail linked", fix)
 
 
@@ -119,6 +119,6 @@ def _counted(expected: Expected, seen: dict[str, list[PortState]]) -> list[Findi
     ]
     if len(hosts) >= expected.count:
         return []
-    fix = f"name the nodes in {expected.file} (nodes.names), and the missing ones will be named"
+    fix = f"name the nodes in {expected.file} (nodes.names), then missing nodes are named"
     found = f"{counted(len(hosts), 'host')} on the subnet"
     return [Finding("missing", None, None, None, found, counted(expected.count, "node"), fix)]

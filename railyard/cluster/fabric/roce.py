@@ -9,7 +9,7 @@ from railyard.cluster.fabric.words import unique
 # prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off
 _PFC = re.compile(r"^\s*prio-pfc((?:\s+[0-7]:(?:on|off))+)\s*$", re.MULTILINE)
 _PRIORITY = re.compile(r"([0-7]):(on|off)")
-_SHOW_GIDS = "look at /sys/class/infiniband/DEVICE/ports/1/gid_attrs/types, and tell jobs the index that is meant"
+_SHOW_GIDS = "look at /sys/class/infiniband/DEVICE/ports/1/gid_attrs/types, and set the intended index for jobs"
 
 
 def parse_pfc(text: str) -> tuple[int, ...] | None:
@@ -50,7 +50,7 @@ def _gids(expected: Expected, cards: list[Card]) -> list[Finding]:
         if index is None:
             shown = ", ".join(unique(f"RoCE {gid.kind}" for gid in card.gids if gid.kind)) or "none with a mode"
             meant = f"a GID of RoCE {expected.roce_mode} with an IP address"
-            fix = "give the card's interface an IP address, and look at its RoCE mode (cma_roce_mode)"
+            fix = "give the card's interface an IP address, and check its RoCE mode (cma_roce_mode)"
             found.append(_finding("gid", card, f"GIDs of {shown} alone", meant, fix))
         else:
             usable.append((card, index))

@@ -36,7 +36,7 @@ SUBNET_TOOLS = ("iblinkinfo", "ibnetdiscover", "ibqueryerrors")
 NODE_TOOLS = ("ibv_devinfo", "ibstat", "rdma_link", "mlxlink")
 SMINFO, PFC, OWN, SYS, LATER = "sminfo", "dcb", "own", "sys", "later"
 _EXPECTED = f"outputs named by their tools: {', '.join((*SUBNET_TOOLS, SMINFO, OWN))}, and folders of nodes"
-_NO_UMAD = "the subnet needs read access to /dev/infiniband/umad*, which root has"
+_NO_UMAD = "reading the subnet needs read access to /dev/infiniband/umad* (root has it)"
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ def read_folder(folder: Path, here: Mapping[str, Path] | None = None) -> Reading
     if not found.files:
         raise InputError(str(folder), "no output of a known tool", _EXPECTED)
     if strange:
-        found.notes.append(f"not read, since no tool here has such a name: {some(strange)}")
+        found.notes.append(f"not read, since no known tool has this name: {some(strange)}")
     return _readings(found)
 
 
@@ -160,7 +160,7 @@ def _read_node(folder: Path, found: _Found) -> None:
         elif tool in NODE_TOOLS:
             views[tool] += _of_node(_parsed(path, tool, found), folder.name, _device(path))
         else:
-            found.notes.append(f"not read, since no tool here has such a name: {folder.name}/{path.name}")
+            found.notes.append(f"not read, since no known tool has this name: {folder.name}/{path.name}")
             continue
         found.files += 1
     found.own += merged(by_device, *views.values())

@@ -37,7 +37,7 @@ def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Sl
     if width == meant.lanes and here == wanted:
         return []
     if width >= meant.lanes and here >= wanted:
-        fix = f"better than the file says: correct slot in {expected.file}, by which limits are computed"
+        fix = f"better than the file says: correct slot in {expected.file}; limits are computed from it"
         return [_finding("slot-better", card, _shown(here, width), _shown(wanted, meant.lanes), fix, False)]
     place = f" ({slot.address})" if slot.address else ""
     found = f"{_shown(here, width)}{place}{_bound(expected, here, width)}"
@@ -50,10 +50,10 @@ def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
     could = (slot.max_width or 0) >= meant.lanes and (best or 0) >= wanted
     if not could:
         most = "less" if slot.max_width is None or best is None else _shown(best, slot.max_width)
-        return f"the card itself says that it can do {most}: is it another card than the file has?"
+        return f"the card itself supports only {most}: is it another card than in the file?"
     if (slot.width or 0) < meant.lanes:
-        return "put it into a slot with all lanes wired, or reseat it and its riser; look at bifurcation in the BIOS"
-    return "look at the slot's speed in the BIOS, reseat the card and its riser, and update its firmware"
+        return "put it into a slot with all lanes wired, or reseat it and its riser; check bifurcation in the BIOS"
+    return "check the slot's speed in the BIOS, reseat the card and its riser, and update its firmware"
 
 
 def _bound(expected: Expected, here: int, width: int) -> str:

@@ -37,7 +37,7 @@ def driver_findings(expected: Expected, readings: Readings) -> list[Finding]:
         meant = f"{' or '.join(modules)} (counters: {rail.counters})"
         fix = f"correct counters of this rail in {expected.file}"
         if unknown:
-            fix = "no table has this driver: link and slot are judged, counters by their standard names alone"
+            fix = "no table has this driver: link and slot are judged, counters only by their standard names"
         weight: Weight = "remark" if unknown else "problem"
         shown = f"the driver {card.driver}"
         found.append(Finding("driver", card.node, card.device, None, shown, meant, fix, weight))
@@ -73,7 +73,7 @@ def _no_majority(said: list[tuple[Card, str]], what: str) -> Finding:
     for card, text in said:
         groups.setdefault(text, []).append(f"{card.node} {card.device}")
     shown = "; ".join(f"{what} {text} on {some(places, 4)}" for text, places in groups.items())
-    fix = f"update some of them, or say which is meant (fabric_state.{what})"
+    fix = f"update some of them, or say which is expected (fabric_state.{what})"
     return Finding(what, None, None, None, shown, f"one {what} on all cards", fix, "remark")
 
 

@@ -59,7 +59,7 @@ def bounded(seconds: float) -> Iterator[Deadline]:
         for each in (*_CANCELS, signal.SIGALRM):
             signal.signal(each, signal.SIG_IGN)
         over = number == signal.SIGALRM
-        raise Stopped(f"its time of {seconds:g} s was over" if over else f"cancelled ({signal.Signals(number).name})")
+        raise Stopped(f"its time of {seconds:g} s is over" if over else f"cancelled ({signal.Signals(number).name})")
 
     before = {each: signal.signal(each, stop) for each in (*_CANCELS, signal.SIGALRM)}
     signal.setitimer(signal.ITIMER_REAL, seconds)

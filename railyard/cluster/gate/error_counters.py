@@ -14,7 +14,7 @@ from railyard.site.systems.model import Rail, System
 
 #: Rail -> counter -> value.
 Counts = Mapping[str, Mapping[str, int]]
-_FIX = "look at its cable and at the port of the switch; once it is repaired, railyard gate --forget begins anew"
+_FIX = "check its cable and the switch port; after the repair, start afresh with railyard gate --forget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def read(sys: Path, system: System) -> Reading:
         unread = [each for each, value in values.items() if value is None]
         counts[name] = {each: value for each, value in values.items() if value is not None}
         if not watched:
-            gaps.append(Gap(f"counters of {name}", "its driver has no counters that are errors"))
+            gaps.append(Gap(f"counters of {name}", "its driver has no error counters"))
         elif not counts[name]:
             gaps.append(Gap(f"counters of {name}", "the kernel shows none"))
         elif unread:
@@ -60,7 +60,7 @@ def look(before: Counts | None, now: Reading, bounds: Mapping[str, int]) -> Look
     A counter that is lower than before was cleared in between, and one at its end cannot grow: neither is judged.
     """
     if before is None:
-        first = Gap("counters", "no gate of this boot to compare with")
+        first = Gap("counters", "no earlier gate since this boot to compare with")
         return Look("counters", gaps=(first, *now.gaps))
     faults: list[Fault] = []
     gaps = list(now.gaps)

@@ -14,7 +14,7 @@ FEWEST, MOST = 5, 2000
 #: A figure that is too low is measured so often, the first time among them.
 TIMES = 2
 
-_FIX = "measure it by railyard run on this node alone, and see railyard doctor --nodes for its settings"
+_FIX = "measure it with railyard run on this node alone, and check its settings with railyard doctor --nodes"
 
 
 def messages(most_bytes: int, measurements: int) -> int:
@@ -60,7 +60,7 @@ def _judged(wanted: Wanted, found: Sequence[float]) -> Look:
     shown = " and ".join(f"{number(each)} MB/s" for each in found)
     said = f"{wanted.what}: {shown}, expected at least {number(wanted.least_mb_s)} ({wanted.source})"
     if reached:
-        return Look(wanted.part, True, doubt=f"disturbed: {said}, and the second time is well")
+        return Look(wanted.part, True, doubt=f"disturbed: {said}, and the second measurement is good")
     if wanted.busy is not None:
         return Look(wanted.part, True, doubt=f"disturbed: {said}, and {wanted.busy}")
     return Look(wanted.part, True, (Fault(said, _FIX),))

@@ -72,8 +72,8 @@ def save(folder: Path, node: str, kept: Kept) -> None:
 
 def _unusable(path: Path, error: OSError) -> SetupError:
     return SetupError(
-        f"gate: {path} cannot be written ({error.strerror}), where a gate keeps its lock and counters; "
-        "name a folder that this user may write: --state DIR"
+        f"gate: {path} cannot be written ({error.strerror}); a gate keeps its lock and counters there: "
+        "name a folder that this user may write to: --state DIR"
     )
 
 

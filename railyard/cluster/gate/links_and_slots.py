@@ -88,7 +88,7 @@ def _rate_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[G
     elif fabric.kind != "tcp" or not said.get("speed", "").isdigit():
         yield Gap(what, "the kernel shows none")
     elif not isinstance(fabric.declared_link, str):
-        yield Gap(what, "the system's file declares a link of its own")
+        yield Gap(what, "the system's file declares its own link")
 
 
 def _slot_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Gap]:

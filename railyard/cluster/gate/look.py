@@ -86,7 +86,7 @@ def _measured(
     others = ", ".join(sorted({name for _, name in facts.processes}))
     why = f"{others} runs there already" if others else None
     if any(one.faults or one.doubt for one in looks):
-        why = "not measured after what was found"
+        why = "not measured because of the faults above"
     if why is not None:
         yield from (Look(one.part, gaps=(Gap(one.part, why),)) for one in traffic.not_asked())
         return

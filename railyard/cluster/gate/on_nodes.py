@@ -36,7 +36,7 @@ def ask(
     """
     if not is_slurm(system.scheduler):
         raise SetupError(
-            f"gate: no step is started here under the scheduler {system.scheduler}; inside a job of yours run on every "
+            f"gate: with the scheduler {system.scheduler} no step is started here; inside your own job, run on every "
             f"node: railyard gate --system {system.system}"
         )
     here = "SLURM_JOB_ID" in os.environ
@@ -51,7 +51,7 @@ def ask(
             ended = _ended([*words, *asking.words(command)], limit_s)
             return _answers(asking, nodes, ended, say)
     except node_files.Unwritable as error:
-        say(f"gate: {folder} cannot be written ({error.strerror}): all nodes answer through srun")
+        say(f"gate: {folder} cannot be written ({error.strerror}), so all nodes answer through srun")
     ended = _ended([*words, *command], limit_s)
     said = _printed(ended)
     return tuple(said.get(node) or _silent(node, f"no answer; srun said: {ended.last_words}") for node in nodes)
@@ -72,7 +72,8 @@ def _answers(
         node_files.keep(asking)
     old = tuple(node_files.by_launcher(ended.out))
     if old:
-        say(f"gate: {few(old)}: answered through srun, since {asking.folder.parent} is not seen or not writable there")
+        folder = asking.folder.parent
+        say(f"gate: {few(old)}: answered through srun, since {folder} is not visible or not writable there")
     return tuple(said.get(node) or _silent(node, _why(node, ended, ended_with, faults)) for node in nodes)
 
 

@@ -1,6 +1,6 @@
 """The site's own drain command for each node of a sick list, as lines of a shell script that a person reads first.
 
-Nothing is run here. A part that is no node's (a pair, a switch, a leaf, an up-link) drains nobody: its nodes may be
+Nothing is run here. A part that is no node's (a pair, a switch, a leaf, an up-link) drains no node: its nodes may be
 good, and a line says so.
 """
 
@@ -37,7 +37,7 @@ def drain_lines(system: System, parts: Iterable[SickPart]) -> list[str]:
         if why is None and part.node is not None:
             of_node.setdefault(label(part.node), []).append(part)
         else:
-            spared.append(f"# {one_line(part.name)}: drains nobody: {why}")
+            spared.append(f"# {one_line(part.name)}: drains no node: {why}")
     lines = _head(system, len(of_node))
     for those in of_node.values():
         lines += [*(f"# {one_line(f'{part.name}: {part.evidence}')}" for part in those), _command(system, those)]
@@ -49,19 +49,19 @@ def why_not(part: SickPart) -> str | None:
     if part.passed is not None:
         return f"it passed since ({part.passed.time})"
     if part.confidence == "open":
-        return "the verdicts cannot tell yet who is at fault"
+        return "the verdicts do not show yet which part is at fault"
     if part.kind == "pair":
-        return "a pair is slow, and both its nodes may be good with all others"
+        return "a pair is slow; both its nodes may be good with all other nodes"
     if part.node is None or part.kind not in ("node", "rail", "gpu"):
-        return f"{'an' if part.kind == 'up-link' else 'a'} {part.kind} is no node: the nodes behind it may be good"
+        return f"{'an' if part.kind == 'up-link' else 'a'} {part.kind} is not a node: the nodes behind it may be good"
     return None
 
 
 def _head(system: System, nodes: int) -> list[str]:
-    lines = [f"# {system.system}: {counted(nodes, 'node')} to drain; nothing was run: read the reasons first"]
+    lines = [f"# {system.system}: {counted(nodes, 'node')} to drain; no command was run: read the reasons first"]
     if nodes > max(1, _MANY * system.nodes.number):
         of = f"{nodes} of {system.nodes.number} nodes"
-        lines.append(f"# {of}: so many rarely fail at once; look for a cause that they share")
+        lines.append(f"# {of}: so many nodes rarely fail at once; look for a common cause")
     return lines
 
 

@@ -107,8 +107,8 @@ def loopback(ground: Ground) -> Look:
 
 def _no_loopback(fabric: Fabric) -> str | None:
     if fabric.kind == "tcp":
-        return "no loopback over TCP: the kernel shortens the way"
-    return None if fabric.kind in VERBS else f"no tool measures one over {fabric.kind}"
+        return "no loopback over TCP: the kernel takes a shortcut"
+    return None if fabric.kind in VERBS else f"no tool measures it over {fabric.kind}"
 
 
 def _loop(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
@@ -149,12 +149,12 @@ def pair(ground: Ground) -> Look:
     if neighbour is None:
         return Look("pair", gaps=(Gap("pair", "no --neighbour"),))
     if "SLURM_JOB_ID" not in os.environ:
-        return Look("pair", gaps=(Gap("pair", "not in a job of Slurm's that has both nodes"),))
+        return Look("pair", gaps=(Gap("pair", "not in a Slurm job with both nodes"),))
     looks = []
     for fabric, rail in ground.rails:
         what, floor = f"pair over {device_name(rail)}", _floor(ground, fabric, rail)
         if fabric.kind not in ("tcp", *VERBS):
-            floor = f"no tool measures one over {fabric.kind}"
+            floor = f"no tool measures it over {fabric.kind}"
         why = floor if isinstance(floor, str) else _no_program(ground, _tool(fabric)) or _too_few(ground)
         if why is None and not isinstance(floor, str):
             for way, nodes in (("to", (ground.node, neighbour)), ("from", (neighbour, ground.node))):

@@ -248,7 +248,7 @@ def _stack(site: Site, fabric: str, rails: int, asked: str | None) -> str:
             return name
     raise SetupError(
         f"pairs: found no stack of {system.system} that drives {rails} of the rails of {fabric} ({kind}) and has "
-        f"railyard-pairs{f' (asked for was {asked})' if asked else ''}, expected one; railyard stacks compile makes it"
+        f"railyard-pairs{f' (you asked for {asked})' if asked else ''}, expected one; railyard stacks compile makes it"
     )
 
 

@@ -128,7 +128,7 @@ def planned(
     """
     if len(nodes) < 2:
         found = ", ".join(nodes) or "no node"
-        raise SetupError(f"soak: found {found}, expected two nodes or more, since each rail is loaded between two")
+        raise SetupError(f"soak: found {found}, expected two nodes or more, since load goes between two nodes")
     drivers = _drivers(site, fabric)
     chosen: dict[str, tuple[str, str]] = {}
     for name in [fabric] if fabric else site.system.fabrics:
@@ -195,7 +195,7 @@ def _drivers(site: Site, fabric: str | None) -> dict[str, str]:
     for device in devices:
         if device not in found or DRIVERS[found[device]].packets:
             has = found.get(device, "none")
-            raise SetupError(f"soak: found counters: {has} for {device}, expected a driver whose counters tell bytes")
+            raise SetupError(f"soak: found counters: {has} for {device}, expected a driver with byte counters")
     return {device: found[device] for device in devices}
 
 
@@ -225,8 +225,8 @@ def _stack(site: Site, fabric: str, asked: str | None) -> str:
         if _tool(system, name) is not None and ask.why_not(name, kind, 1) is None:
             return name
     raise SetupError(
-        f"soak: found no stack of {system.system} that drives {fabric} ({kind}) and has {' or '.join(_TOOLS)}"
-        f"{f' (asked for was {asked})' if asked else ''}, expected one; install it, or name another fabric "
+        f"soak: found no stack of {system.system} that can use {fabric} ({kind}) and has {' or '.join(_TOOLS)}"
+        f"{f' (you asked for {asked})' if asked else ''}, expected one; install it, or name another fabric "
         f"(--system NAME:FABRIC)"
     )
 

@@ -28,7 +28,7 @@ HARD = frozenset(("rx_length_errors", *(name for row in DRIVERS.values() for nam
 _ERRORS = ("_errors", "_dropped", "collisions", "_discards", "link_downed", "symbol_error")
 #: Between two readings a rail that carries less than this share of its own median has stalled.
 _STALLED = 0.5
-_STALL_FIX = "see what else happened then: the node's log, the switch's, another job"
+_STALL_FIX = "check what else happened then: the logs of node and switch, other jobs"
 _S_PER_HOUR = 3600.0
 
 
@@ -105,7 +105,7 @@ def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Fin
             )
         soft = {name: rate for name, rate in rail.errors.items() if name not in HARD}
         if soft:
-            yield remark(rail.where, _errors(soft), "a signal of load: compare the rails with one another")
+            yield remark(rail.where, _errors(soft), "a signal of load: compare the rails with each other")
         if rail.unread:
             readings = counted(rail.unread, "reading")
             yield remark(rail.where, f"it is not in {readings}", "its counters could not be read then")
@@ -192,10 +192,10 @@ def _one_way(rails: Mapping[Place, Soaked], streams: Iterable[Stream]) -> Iterat
             continue
         if "sent" in one.stalled_s and "received" in other.stalled_s:
             since = duration(one.stalled_s["sent"])
-            what = f"what it sends {receiver} stalled from {since} on, and nothing else of the two rails"
-            yield problem(one.where, what, "look at its transmitter and at the receiver of the other, cable and port")
+            what = f"what it sends {receiver} stalled from {since} on, and nothing else on the two rails stalled"
+            yield problem(one.where, what, "check its transmitter and the other's receiver: cable and port")
 
 
 def _errors(errors: Mapping[str, float]) -> str:
     said = ", ".join(f"{name} {rate:.3g}" for name, rate in errors.items())
-    return f"errors grew, an hour: {said}"
+    return f"errors per hour grew: {said}"

@@ -50,7 +50,7 @@ def soak(job: SoakJob, folder: Path, keep: Callable[[Reading], None], echo: Call
         program = "bsub" if words[0] == "sh" else words[0]
         raise SetupError(f"soak: the job was refused; {program} said: {complaint or out.strip() or 'nothing'}")
     number = submitted[1]
-    echo(f"job {number}: {len(job.nodes)} nodes, {len(job.drivers)} rails a node; its files are in {folder}")
+    echo(f"job {number}: {len(job.nodes)} nodes, {len(job.drivers)} rails per node; its files are in {folder}")
     is_over = False
     try:
         _follow(job, number, folder, keep)
@@ -112,4 +112,4 @@ class _Written:
 
 
 def _end(state: State | None) -> str:
-    return "is not known to the scheduler any more" if state is None else f"ended ({state.word})"
+    return "is no longer known to the scheduler" if state is None else f"ended ({state.word})"

@@ -1,6 +1,6 @@
-"""A node's own addresses, and which hardware address it believes behind another node's, as the reader wrote them.
+"""A node's own addresses, and the hardware addresses that it has for other nodes, as the reader wrote them.
 
-Two nodes of one address are told from one another by them. The reader looks at its neighbours after a failure alone.
+They reveal two nodes with the same address. The reader looks at a node's neighbours only after a failure.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Neighbour:
 class Addresses:
     """A node's own ``hardware`` addresses, each with its device, its own IPv4 addresses, and its ``neighbours``.
 
-    There are no neighbours of a run that did not fail. All are empty where the kernel does not show them.
+    If the run did not fail, there are no neighbours. All are empty if the kernel does not show them.
     """
 
     hardware: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ _KINDS = ("hardware/", "own/", "arp/")
 
 
 def addresses_of(facts: Facts) -> Addresses:
-    """Return what the file says of the node's addresses, and of its neighbours' at the end of its run."""
+    """Return what the file says about the node's addresses, and about its neighbours' at the end of its run."""
     hardware: dict[str, str] = {}
     own, neighbours = [], []
     for (when, device, name), value in facts.values.items():

@@ -1,6 +1,6 @@
-"""What a run took of energy, where a node shows it without root: its own meter (Cray), or its processors' (RAPL).
+"""The energy that a run used, if a node shows it without root: from its own meter (Cray), or its processors' (RAPL).
 
-It is reported and never judged: it goes with whatever else a node did, and RAPL leaves out memory, cards and fans.
+It is reported and never judged: it includes whatever else a node did, and RAPL leaves out memory, cards and fans.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,14 +18,14 @@ _PROCESSOR, _RANGE = "processor_uj/", "processor_range_uj/"
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Joules of one node between two readings, and what was metered: the whole of it, or its processors."""
+    """Joules of one node between two readings, and what was metered: the whole node, or its processors."""
 
     joules: float
     of: Of
 
 
 class Metered(Protocol):
-    """What one node's counters say of it."""
+    """What one node's counters say about energy."""
 
     @property
     def energy(self) -> Energy | None: ...
@@ -35,9 +35,9 @@ class Metered(Protocol):
 
 
 def energy_of(facts: Facts) -> Energy | None:
-    """Return what a node took between its two readings, None where it shows none, or not of all its processors.
+    """Return the energy of a node between its two readings; None if it shows none, or not for all its processors.
 
-    Sources: Linux Documentation/power/powercap/powercap.rst (energy_uj counts microjoules and begins again at
+    Sources: Linux Documentation/power/powercap/powercap.rst (energy_uj counts microjoules and starts again at
     max_energy_range_uj); HPE Cray EX, /sys/cray/pm_counters (energy: joules of the node since it started).
     """
     whole = facts.grown("-", _NODE)
@@ -50,7 +50,7 @@ def energy_of(facts: Facts) -> Energy | None:
 
 
 def figures(readings: Mapping[str, Metered], nodes: Iterable[str]) -> tuple[Figure, ...]:
-    """Return the energy (J) and the mean power (W) of all nodes of a run; () where not every one shows the same."""
+    """Return the energy (J) and the mean power (W) of all nodes of a run; () if they do not all show the same kind."""
     found = [readings[node] if node in readings else None for node in nodes]
     taken = [each.energy for each in found if each is not None and each.energy is not None]
     times = [each.elapsed_s for each in found if each is not None and each.elapsed_s]
@@ -70,5 +70,5 @@ def _processor(facts: Facts, name: str) -> int | None:
         return grown
     before, after = (facts.count(when, "-", f"{_PROCESSOR}{name}") for when in ("before", "after"))
     most = facts.count("before", "-", f"{_RANGE}{name}")
-    # It began again once: a second time within one run would take hours at any power that a processor has.
+    # It started again once. A second time within one run would take hours at the power of any processor.
     return None if before is None or after is None or most is None or before > most else most - before + after

@@ -1,4 +1,4 @@
-"""The lines of a counters file, sorted by what they say: names, values by reading, and what a device is."""
+"""The lines of a counters file, sorted by kind: names, values of each reading, and what a device is."""
 
 from dataclasses import dataclass, field
 
@@ -7,11 +7,11 @@ _READINGS = frozenset(("idle", "before", "last", "after"))
 
 @dataclass(slots=True)
 class Facts:
-    """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before, last (as
-    the run was told to end) and after.
+    """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before, last (when the
+    run was told to end) and after.
 
-    ``beside``: the network interface on the port of an RDMA device. ``ports``: the interfaces bonded to a meant rail.
-    ``abouts``: text by (device, what). The device ``-`` is the node itself.
+    ``beside``: the network interface on the port of an RDMA device. ``ports``: the interfaces bonded into an intended
+    rail. ``abouts``: text by (device, what). The device ``-`` is the node itself.
     """
 
     named: dict[str, list[str]] = field(default_factory=lambda: {"meant": [], "watched": [], "other": []})
@@ -28,34 +28,34 @@ class Facts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All devices once: the meant ones, the watched ones, the others, and the interfaces beside any of these."""
+        """All devices once: the intended ones, the watched ones, the others, and the interfaces beside any of these."""
         named = (name for kind in ("meant", "watched", "other") for name in self.named[kind])
         return tuple(dict.fromkeys((*named, *self.beside.values())))
 
     def elapsed_s(self, first: str, then: str) -> float | None:
-        """Return the seconds between two readings, to 10 ms; None where one of them is not there."""
+        """Return the seconds between two readings, to 10 ms; None if one of them is missing."""
         if first not in self.at or then not in self.at:
             return None
         return round(self.at[then] - self.at[first], 2)
 
     def count(self, when: str, device: str, counter: str) -> int | None:
-        """Return a counter as it was read, None where it is not there or unreadable."""
+        """Return a counter as it was read, None if it is missing or unreadable."""
         value = self.values.get((when, device, counter))
         return int(value) if value is not None and is_count(value) else None
 
     def sum(self, when: str, device: str, counters: str) -> int | None:
-        """Return the sum of counters with ``+`` between them, None where one of them could not be read."""
+        """Return the sum of counters with ``+`` between them, None if one of them could not be read."""
         found = [self.count(when, device, counter) for counter in counters.split("+")]
         known = [count for count in found if count is not None]
         return sum(known) if len(known) == len(found) else None
 
     def grown(self, device: str, counter: str) -> int | None:
-        """Return by how much a counter grew during the run; None where it is not known or it went backwards."""
+        """Return by how much a counter grew during the run; None if that is unknown or it went backwards."""
         before, after = self.count("before", device, counter), self.count("after", device, counter)
         return None if before is None or after is None or after < before else after - before
 
     def use_last(self) -> bool:
-        """Take the last reading of a run that was killed for that after it; False where there is none."""
+        """For a killed run, use the last reading as the one after the run; False if there is none."""
         last = {(device, name): value for (when, device, name), value in self.values.items() if when == "last"}
         for (device, name), value in last.items():
             self.values.setdefault(("after", device, name), value)
@@ -64,7 +64,7 @@ class Facts:
         return bool(last)
 
     def about(self, device: str, what: str) -> str | None:
-        """Return what a device is: its driver, layer, mtu, or whether it is virtual; None where nobody said."""
+        """Return what a device is: its driver, layer, mtu, or whether it is virtual; None if the file does not say."""
         return self.abouts.get((device, what))
 
     def counters_of(self, device: str) -> frozenset[str]:
@@ -73,11 +73,11 @@ class Facts:
 
 
 def facts_of(lines: list[list[str]]) -> Facts:
-    """Return the facts of a file's lines, each in at most four words; the first that is none is ``garbled``."""
+    """Return the facts of a file's lines, each split into at most four words; the first bad line is ``garbled``."""
     facts = Facts()
     values = facts.values
     for words in lines:
-        # Of a file of hundreds of lines nearly all are such: a value of a reading, of which there is one.
+        # Nearly all of a file's hundreds of lines are like this: the only value of a counter in a reading.
         if len(words) == 4 and words[0] in _READINGS and facts.exit_code is None:
             when, device, counter, value = words
             if (when, device, counter) not in values:
@@ -89,12 +89,12 @@ def facts_of(lines: list[list[str]]) -> Facts:
 
 
 def is_count(text: str) -> bool:
-    """Return whether a text is a number that a counter of 64 bits can hold: int() refuses far longer ones itself."""
+    """Return whether a text is a number that a 64-bit counter can hold. int() itself refuses only far longer ones."""
     return text.isascii() and text.isdigit() and len(text) <= 20
 
 
 def _take(facts: Facts, words: list[str]) -> bool:
-    """Sort one line in; False where it is none of the reader's, stands twice, or comes after the end."""
+    """Sort one line in; False if it is not the reader's, is a repetition, or comes after the end."""
     if facts.exit_code is not None:
         return False
     match words:
@@ -133,5 +133,5 @@ def _take_device(facts: Facts, words: list[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    # A longer one would be infinite as a float, and no clock gives it.
+    # A longer one would be infinite as a float, and no clock prints it.
     return len(text) <= 20 and text.isascii() and text.replace(".", "", 1).isdigit()

@@ -1,8 +1,9 @@
 """What the counter reader wrote on one node, as typed deltas per device.
 
-The reader (``reader.sh``, package data beside this file) copies every counter that the kernel shows; which of them
-count bytes, in which unit and how wide they are stands in ``railyard.hardware.counters``, a row a driver. What two
-devices of a node both count (an RDMA port and the network interface on it, a card and its other name) is given once.
+The reader (``reader.sh``, package data beside this file) copies every counter that the kernel shows.
+``railyard.hardware.counters`` has one row per driver and says which of them count bytes, in which unit, and how wide
+they are. If two devices of a node count the same bytes (an RDMA port and the network interface on it, a card and its
+other name), they appear once.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,15 +18,15 @@ from railyard.job.counters.energy import Energy, energy_of
 from railyard.job.counters.lines import Facts, facts_of, is_count
 
 FORMAT = 1
-#: Beside the reader: how many milliseconds the idle devices are read before the run.
+#: File beside the reader: for how many milliseconds the idle devices are read before the run.
 IDLE = "idle_ms"
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of a device: bytes before and after; None where the counter was unreadable or missing.
+    """One direction of a device: bytes before and after; None if the counter was unreadable or missing.
 
-    ``idle_bytes`` is what an idle rail would have moved in that time, by its rate before the run; 0 where that was not
+    ``idle_bytes`` is what an idle rail would have moved in that time, by its rate before the run; 0 if that was not
     measured.
     """
 
@@ -36,12 +37,12 @@ class Direction:
 
     @property
     def decreased(self) -> bool:
-        """True where the counter went backwards: reset, wrapped or another device by now."""
+        """True if the counter went backwards: it was reset, it wrapped, or it is another device by now."""
         return self.before_bytes is not None and self.after_bytes is not None and self.after_bytes < self.before_bytes
 
     @property
     def delta_bytes(self) -> int | None:
-        """Bytes moved between the readings beyond the idle ones, never below 0; None where they cannot be known."""
+        """Bytes moved between the readings beyond the idle ones, never below 0; None if they cannot be known."""
         if self.before_bytes is None or self.after_bytes is None or self.decreased or self.full:
             return None
         return max(0, self.after_bytes - self.before_bytes - self.idle_bytes)
@@ -49,15 +50,15 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCounters:
-    """One device of a node. ``carrier`` is True, False, or None where it was not read, before and after the run.
+    """One device of a node. ``carrier`` is True, False, or None if it was not read, before and after the run.
 
-    ``errors`` and ``signals`` hold by how much each of the driver's counters grew, those alone that did; ``stuck`` are
-    error counters that stood at their maximum before the run. ``beside`` is the RDMA device whose port this interface
-    is on, None for any other device. ``packet_bytes``: the counters count packets of at most so many bytes, so that all
-    bytes here are upper bounds. ``virtual``: a virtual function, which does not see its port's errors. ``held_ms``: the
-    kernel may have given values that are so old. ``unnamed``: no system file names it. ``foreign``: its kernel driver,
-    where the system's file names the counters of another one. ``carrier_changes``: how often the link of an interface
-    went down or came up, None where its kernel does not count that.
+    ``errors`` and ``signals`` hold by how much the driver's counters grew, only those that did; ``stuck`` are error
+    counters that were at their maximum before the run. ``beside`` is the RDMA device whose port this interface is on,
+    None for any other device. ``packet_bytes``: the counters count packets of at most so many bytes, so all bytes here
+    are upper bounds. ``virtual``: a virtual function, which does not see its port's errors. ``held_ms``: the kernel's
+    values may be so old. ``unnamed``: no system file names it. ``foreign``: its kernel driver, if the system's file
+    names the counters of another one. ``carrier_changes``: how often the link of an interface went down or came up,
+    None if its kernel does not count that.
     """
 
     device: str
@@ -81,9 +82,9 @@ class DeviceCounters:
 
     @property
     def trouble(self) -> str | None:
-        """Why this device's bytes cannot be known, in words that follow "rail hsn0 of vn1"; None where they can."""
+        """Why this device's bytes cannot be known, in words that follow "rail hsn0 of vn1"; None if they can."""
         if self.foreign is not None:
-            return f"is driven by {self.foreign}, and the system's file says counters: {self.driver}"
+            return f"is driven by {self.foreign}, but the system's file says counters: {self.driver}"
         for name, direction in (("sent", self.tx), ("received", self.rx)):
             if direction.decreased:
                 return (
@@ -91,7 +92,7 @@ class DeviceCounters:
                     f"({direction.before_bytes}): it was reset or replaced"
                 )
             if direction.full:
-                return f"has a full counter of bytes {name}: it stands at its maximum and counts no more"
+                return f"has a full counter of bytes {name}: it is at its maximum and no longer counts"
             if direction.delta_bytes is None:
                 return f"has no readable counter of bytes {name}"
         if self.held_ms is not None:
@@ -109,9 +110,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """The ports that are bonded to one rail (LAG), and the kernel's name of how: ``802.3ad``, ``active-backup`` …
+    """The ports that are bonded into one rail (LAG), and the kernel's name for the mode: ``802.3ad``, ``active-backup``
+    …
 
-    The rail counts their bytes; each port has errors and a carrier of its own.
+    The rail counts their bytes. Each port has its own errors and carrier.
     """
 
     mode: str
@@ -120,14 +122,14 @@ class Bond:
 
 @dataclass(frozen=True, slots=True)
 class NodeCounters:
-    """All that the reader wrote on one node; ``problem`` says why it cannot be relied on (None: it can).
+    """All that the reader wrote on one node; ``problem`` says why it is not reliable (None: it is).
 
-    ``exit_code`` is the command's, None where the file has no end: the run was killed there.
-    ``first_by`` is the launcher's variable that told which process reads, or ``file``. ``resent`` and ``sent`` are
-    segments of TCP, ``clock_khz`` is that of the processor of the node's first process as the run ended; None where the
-    node does not show them. ``used_s`` is the time of processors that the command of the node's first process took with
-    all its threads, seconds. ``bonds`` are the meant rails that are bonds, ``energy`` what the node took. ``killed``:
-    its devices are as they were when the run was told to end, and it was killed then.
+    ``exit_code`` is the command's, None if the file has no end: the run was killed then. ``first_by`` is the launcher's
+    variable that decided which process reads, or ``file``. ``resent`` and ``sent`` are segments of TCP, ``clock_khz``
+    is the clock of the processor of the node's first process when the run ended; None if the node does not show them.
+    ``used_s`` is the processor time of the command of the node's first process with all its threads, in seconds.
+    ``bonds`` are the intended rails that are bonds, ``energy`` is what the node used. ``killed``: the run was killed,
+    and its devices are as they were when it was told to end.
     """
 
     node: str
@@ -147,24 +149,24 @@ class NodeCounters:
     addresses: Addresses = field(default_factory=Addresses)
 
     def device(self, name: str) -> DeviceCounters | None:
-        """Return a device by its name, None where the node has no such reading."""
+        """Return a device by its name, None if the node has no such reading."""
         return next((device for device in self.devices if device.device == name), None)
 
 
 def reader_script() -> str:
-    """Return the text of the reader, to be written beside a job's script."""
+    """Return the text of the reader, which is written beside a job's script."""
     return packaged_text("job/scripts/reader.sh")
 
 
 def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> NodeCounters:
     """Return what one ``<hostname>.counters`` holds. ``drivers`` maps devices to rows of DRIVERS (default netdev).
 
-    Never raises for what the file holds: a file of another run, cut or garbled gives a ``problem``, which
-    is not a pass anywhere.
+    Never raises because of a file's content: a file that is from another run, cut or garbled gives a ``problem``, and
+    that is never a pass.
     """
     lines = [line.split(" ", 3) for line in text.split("\n") if line]
     if not text.endswith("\n") and lines:
-        lines.pop()  # cut in mid-line: what is left of it may be a shorter number
+        lines.pop()  # cut within a line: the rest may be a shorter number
     node = next((words[1] for words in lines if words[0] == "node" and len(words) == 2), "")
     header = lines[0] if lines else []
     problem = _header_problem(header, tag)
@@ -198,9 +200,9 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
 
 
 def by_node(readings: Iterable[NodeCounters], expected: Iterable[str]) -> dict[str, NodeCounters]:
-    """Return the readings of the expected nodes; a host name with a domain answers to its first label as well.
+    """Return the readings of the expected nodes. A host name with a domain also matches by its first label.
 
-    Of several readings of one node the first counts.
+    If a node has several readings, the first counts.
     """
     there: dict[str, NodeCounters] = {}
     for reading in readings:
@@ -214,16 +216,16 @@ def _refusal(rail: str, sentence: str) -> Refusal:
 
 def _header_problem(header: list[str], tag: str) -> str | None:
     if len(header) != 3 or header[0] != "railyard-counters":
-        return "the file is empty or none of the counter reader's"
+        return "the file is empty, or not from the counter reader"
     if header[1] != str(FORMAT):
         return f"the file has format {header[1]}, expected {FORMAT}: reader and library are of different versions"
     if header[2] != tag:
-        return f"the file is of another run ({header[2]}, expected {tag})"
+        return f"the file is from another run ({header[2]}, expected {tag})"
     return None
 
 
 def _devices(facts: Facts, drivers: Mapping[str, str]) -> tuple[DeviceCounters, ...]:
-    """Return the named devices in the file's order, then those that were found, each with its own bytes once."""
+    """Return the named devices in the file's order, then other devices that were found. Bytes appear once."""
     rows = {name: _row(name, facts, drivers) for name in facts.names}
     meant = facts.named["meant"]
     besides = _interfaces(facts, rows)
@@ -233,7 +235,7 @@ def _devices(facts: Facts, drivers: Mapping[str, str]) -> tuple[DeviceCounters, 
             continue
         found.append(_device(name, name, facts, row, besides.get(name) if name not in meant else None))
     netdev = DRIVERS["netdev"]
-    # A rail that is named by its interface has the interface's own statistics under the same name.
+    # If a rail is named by its interface, the interface's own statistics have the same name.
     own = [name for name in meant if besides.get(name) == name]
     return (*found, *(_device(f"{name}/net", name, facts, netdev, name) for name in own))
 
@@ -244,7 +246,9 @@ def _bond(rail: str, ports: Iterable[str], facts: Facts) -> Bond:
 
 
 def _row(name: str, facts: Facts, drivers: Mapping[str, str]) -> Driver | None:
-    """Return the row of a device: as the system's file says, else netdev; of an unnamed one by what it shows."""
+    """Return the row of a device: as the system's file says, else netdev. An unnamed device has the row that fits its
+    counters.
+    """
     if name in drivers:
         return DRIVERS[drivers[name]]
     if name in facts.named["meant"] or name in facts.named["watched"]:
@@ -288,14 +292,14 @@ def _is_foreign(module: str | None, row: Driver) -> bool:
 
 
 def _overlap(name: str, facts: Facts, row: Driver) -> Overlap:
-    """Return how a device's counters and those of the interface on its port overlap."""
+    """Return how a device's counters overlap with those of the interface on its port."""
     return row.overlaps(facts.about(name, "layer"))
 
 
 def _interfaces(facts: Facts, rows: Mapping[str, Driver | None]) -> dict[str, str]:
-    """Return the interfaces on ports of meant RDMA rails, each with its rail: what TCP would use there.
+    """Return the interfaces on ports of intended RDMA rails, each with its rail: TCP would use them there.
 
-    Of software RDMA the interface is none of these: whatever RDMA sends goes through it.
+    The interface of software RDMA is not among them: all RDMA traffic goes through it.
     """
     found: dict[str, str] = {}
     for rail in facts.named["meant"]:
@@ -308,10 +312,10 @@ def _interfaces(facts: Facts, rows: Mapping[str, Driver | None]) -> dict[str, st
 
 
 def _counted_elsewhere(name: str, facts: Facts, rows: Mapping[str, Driver | None]) -> bool:
-    """Return whether what this device counts, which is no meant rail, is what a meant rail counts already.
+    """Return whether this device, which is not an intended rail, counts what an intended rail counts already.
 
-    That is the interface under software RDMA; and the card of a rail that is named by its interface, where the card
-    sees the interface's packets too, or where the interface's rail is the card by another name.
+    That is the interface under software RDMA, and also the card of a rail that is named by its interface, if the card
+    also sees the interface's packets, or if the interface's rail is the card with another name.
     """
     meant = facts.named["meant"]
     for rail in meant:
@@ -326,7 +330,7 @@ def _counted_elsewhere(name: str, facts: Facts, rows: Mapping[str, Driver | None
 
 
 def _path_mtu(interface_mtu: str | None) -> int:
-    """Return the largest path MTU that an interface of this MTU can have, the largest of all where it is not known."""
+    """Return the largest path MTU for an interface with this MTU, or the largest of all if that is unknown."""
     sizes = (4096, 2048, 1024, 512, 256)
     known = int(interface_mtu) if interface_mtu is not None and is_count(interface_mtu) else sizes[0]
     return next((size for size in sizes if size <= known), sizes[-1])
@@ -349,7 +353,7 @@ def _direction(facts: Facts, device: str, counter: str, driver: Driver, unit: in
 
 
 def _idle(facts: Facts, device: str, counter: str, before: int | None) -> int:
-    """Return what the rate before the run makes of the run's time; 0 where it was not measured for long enough."""
+    """Return the bytes at the rate before the run for the run's time; 0 if that rate was not measured long enough."""
     first, waited_s = facts.sum("idle", device, counter), facts.elapsed_s("idle", "before")
     run_s = facts.elapsed_s("before", "after")
     if first is None or before is None or before < first or waited_s is None or run_s is None:

@@ -1,6 +1,6 @@
-"""What a fabric's own tools print -> the state of each port: one module a tool, no path, no clock.
+"""What a fabric's own tools print -> the state of each port: one module per tool, no path, no clock.
 
-``FABRIC_PARSERS`` is made when it is asked for, as ``railyard.parsers.PARSERS`` is.
+``FABRIC_PARSERS`` is made on first use, like ``railyard.parsers.PARSERS``.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from railyard.parsers.collector import held_back
 
 if TYPE_CHECKING:
-    # parsed.py imports this package's port.py: at run time the way back would be a circle
+    # parsed.py imports this package's port.py: importing it here at run time would be a circle
     from railyard.parsers.parsed import Parsed
 
 FABRIC_TOOLS = (

@@ -1,8 +1,8 @@
-"""iblinkinfo, plain, with -l (one line a link) and with -p (timers of the switch): one PortState a printed port.
+"""iblinkinfo, plain, with -l (one line per link) and with -p (timers of the switch): one PortState per printed port.
 
-Every link is printed from both of its ends. ``node`` is the description in the heading ("vn3 mlx5_1" becomes node vn3,
-device mlx5_1), of a switch all of it. ``guid`` is the port's; a switch has one for all its ports.
-Source: ``print_port`` of infiniband-diags/iblinkinfo.c; headings of 1.4 and 1.5 have no colon after "Switch".
+Every link is printed from both of its ends. ``node`` comes from the description in the heading ("vn3 mlx5_1" becomes
+node vn3, device mlx5_1); for a switch it is the whole description. ``guid`` is the port's; a switch has one for all its
+ports. Source: ``print_port`` of infiniband-diags/iblinkinfo.c; headings of 1.4 and 1.5 have no colon after "Switch".
 """
 
 import re
@@ -30,7 +30,7 @@ _SIGNS = ("==(",)
 
 
 class _Node(NamedTuple):
-    """What a heading says of the ports below it."""
+    """What a heading says about the ports below it."""
 
     node: str | None = None
     device: str | None = None
@@ -39,9 +39,9 @@ class _Node(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a printed port, in the order of the text; a port that is down has no width, speed or rate.
+    """Return one PortState per printed port, in the order of the text; a port that is down has no width, speed or rate.
 
-    Raises ParseError where no line is a link as iblinkinfo prints it, and none a failure of iblinkinfo.
+    Raises ParseError if no line is a link in the form of iblinkinfo, and no line is a failure of iblinkinfo.
     """
     lines, cut = lines_of(tools_text(text, "iblinkinfo", _SIGNS, _EXPECTED))
     notes = Notes()
@@ -75,12 +75,12 @@ def _node(kind: str, guid: str | None, description: str) -> _Node:
 
 
 def _is_whole(line: str) -> bool:
-    """Return whether the partner stands on this line: a mailer may have wrapped it to the next."""
+    """Return whether the partner is on this line: a mailer may have wrapped it to the next."""
     return "==>" in line and line.rstrip().endswith((")", 'available"'))
 
 
 def _port(line: str, above: _Node, number: int, cut: bool) -> PortState | None:
-    """Return the port of one line; None where it is no such line, or cut before its partner is told."""
+    """Return the port of one line; None if it is not such a line, or is cut before its partner is named."""
     left, _, rest = line.partition("==(")
     between, arrow, remote = rest.partition("==>")
     own = _LEFT.match(left) if arrow else None
@@ -93,7 +93,8 @@ def _port(line: str, above: _Node, number: int, cut: bool) -> PortState | None:
     guid, description, lid, port = own.groups()
     node, device, kind, node_guid = above
     if description is not None:
-        # with -l a line says neither kind nor whose the description is: an adapter's ends in its device
+        # with -l a line does not say the kind, nor whether the description is a switch's: an adapter's ends in its
+        # device
         node, device = named(description)
         kind = node_guid = None
     return PortState(

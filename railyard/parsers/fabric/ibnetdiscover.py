@@ -1,9 +1,9 @@
-"""ibnetdiscover, the topology file and ``-p``: one PortState a printed port.
+"""ibnetdiscover, the topology file and ``-p``: one PortState per printed port.
 
-Neither form prints a port's state. The topology file has only ports with a partner. ``-p`` has all: a port without a
-partner prints a width and a speed as well ("4x SDR", "4x ???"), which are none of a link, so it gets no ``rate``.
-``guid`` is the port's; a switch has one for all its ports, an adapter one more than its node's as a rule.
-Source: ``out_switch_port``, ``out_ca_port``, ``dump_ports_report`` of infiniband-diags/ibnetdiscover.c.
+Neither form prints a port's state. The topology file has only ports with a partner. ``-p`` has all ports. One without a
+partner has a width and a speed too ("4x SDR", "4x ???"), but these are not of a link, so it gets no ``rate``. ``guid``
+is the port's; a switch has one for all its ports, and an adapter's port usually has its node's GUID plus one. Source:
+``out_switch_port``, ``out_ca_port``, ``dump_ports_report`` of infiniband-diags/ibnetdiscover.c.
 """
 
 import re
@@ -56,7 +56,7 @@ _SIGNS: tuple[Sign, ...] = (
 
 
 class _Node(NamedTuple):
-    """What a heading says of the ports below it; ``guid`` and ``lid`` are a switch's."""
+    """What a heading says about the ports below it; ``guid`` and ``lid`` are a switch's."""
 
     node: str | None
     device: str | None
@@ -67,9 +67,9 @@ class _Node(NamedTuple):
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a printed port, in the order of the text; each link is there from both of its ends.
+    """Return one PortState per printed port, in the order of the text; each link is there from both of its ends.
 
-    Raises ParseError where no line is a node or a port as ibnetdiscover prints them, and none a failure of it.
+    Raises ParseError if no line is a node or a port in the form of ibnetdiscover, and no line is a failure of it.
     """
     lines, cut = lines_of(tools_text(text, "ibnetdiscover", _SIGNS, _EXPECTED))
     notes = Notes()
@@ -120,7 +120,7 @@ def _topology_port(found: re.Match[str], above: _Node, number: int) -> PortState
     peer_node, peer_device = named(description) if peer_guid else (description or None, None)
     return PortState(
         *(node, device, int(port), kind, None, None, rate, width, speed),
-        # an adapter's own GUID and LID stand on its port's line; a switch's are its node's
+        # an adapter's own GUID and LID are on its port's line; a switch's are its node's
         lid=int(lid) if lid else node_lid,
         guid=guid_of(guid) if guid else own_guid,
         node_guid=node_guid,
@@ -161,6 +161,6 @@ def _report_port(found: re.Match[str], number: int) -> PortState:
 
 @lru_cache(maxsize=256)
 def _link(width: str, speed: str) -> tuple[str | None, str | None, float | None]:
-    """Return width, speed and rate of a link of which these are printed."""
+    """Return width, speed and rate of a link from what is printed."""
     one, other = width_of(width), speed_name(speed)
     return one, other, rate_gbit_s(one, other)

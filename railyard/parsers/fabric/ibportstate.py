@@ -1,10 +1,10 @@
-"""ibportstate query and ``smpquery portinfo``: one PortState a "# Port info:" block, a peer's block included.
+"""ibportstate query and ``smpquery portinfo``: one PortState per "# Port info:" block, also of a peer.
 
-The extended speed decides where there is one: an FDR port prints "LinkSpeedActive: 10.0 Gbps" and means 14.0625; XDR
-has a second extended field. "10.0 Gbps" without one is QDR or FDR10, which the block "# MLNX ext Port info" tells;
-without that block ``speed`` is None, and ``rate`` 40 at 4X either way.
-``best_width`` and ``best_speed`` are what this end has enabled: the partner may know less.
-Source: ``show_port_info`` of infiniband-diags/ibportstate.c; ``mad_dump_portinfo`` of libibmad/dump.c.
+The extended speed decides if there is one: an FDR port prints "LinkSpeedActive: 10.0 Gbps" and means 14.0625; XDR has a
+second extended field. "10.0 Gbps" without an extended speed is QDR or FDR10: the block "# MLNX ext Port info" says
+which. Without that block ``speed`` is None, and ``rate`` is 40 at 4X for both. ``best_width`` and ``best_speed`` are
+what this end has enabled: the partner may support less. Source: ``show_port_info`` of infiniband-diags/ibportstate.c;
+``mad_dump_portinfo`` of libibmad/dump.c.
 """
 
 import re
@@ -32,7 +32,7 @@ _SIGNS = ("port info: ",)
 
 @dataclass(slots=True)
 class _Block:
-    """One port's fields as printed; ``closed`` once a line stands behind its speeds, so that none can follow."""
+    """One port's fields as printed; ``closed`` after a line that follows its speeds: no speed can come after it."""
 
     line: int
     port: int
@@ -43,14 +43,14 @@ class _Block:
     closed: bool = False
 
     def speeds_known(self, last: str) -> bool:
-        """Return whether the printed speed fields are all there are: smpquery prints the extended ones at its end."""
+        """Return whether no speed field can still come: smpquery prints the extended ones at its end."""
         if "CapMask" in self.fields:
             return "LinkSpeedActive" in self.fields and (not self.extended or last in self.fields)
         return self.closed
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a block, in the order of the text. Raises ParseError where no line heads such a block."""
+    """Return one PortState per block, in the order of the text. Raises ParseError if no line heads such a block."""
     lines, cut = lines_of(tools_text(text, "ibportstate", _SIGNS, _EXPECTED))
     notes = Notes()
     blocks: list[_Block] = []
@@ -107,7 +107,7 @@ def _port(block: _Block) -> PortState:
 
 
 def _speed(block: _Block) -> tuple[float | None, str | None]:
-    """Return the signalled rate of a lane and its name, once no field that could overrule them is still to come."""
+    """Return the signalled rate of a lane and its name, if no field that could overrule them can still come."""
     extended = _lanes(block, "LinkSpeedExtActive", "LinkSpeedExtActive2")
     if extended:
         return extended[-1], speed_of_lane(extended[-1])

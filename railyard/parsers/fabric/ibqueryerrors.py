@@ -1,10 +1,10 @@
-"""ibqueryerrors, also with --data, --counters, --details and -r: one PortState a reported port, with its counters.
+"""ibqueryerrors, also with --data, --counters, --details and -r: one PortState per reported port, with its counters.
 
-Only counters above their threshold (0 where no file gives one) are printed: what is absent is not known to be 0. A text
-without any port says that none was above; the "##" lines with how many were checked, the thresholds and the suppressed
-counters are ``remarks``, queries that failed are ``failures``. ``port`` 255 ("ALL") is the device's sum over its ports.
-"[X == 255]" stands for a counter of PortCounters' width, "[X == 255 (255.000)]" for one of 64 bits.
-Source: ``print_results``, ``print_data_cnts``, ``print_summary`` of infiniband-diags/ibqueryerrors.c.
+Only counters above their threshold (0 if no file gives one) are printed: an absent counter is not known to be 0. A text
+without any port says that none was above. The "##" lines (how many were checked, the thresholds, the suppressed
+counters) are ``remarks``; queries that failed are ``failures``. ``port`` 255 ("ALL") is the device's sum over its
+ports. "[X == 255]" is a counter with the width of PortCounters, "[X == 255 (255.000)]" one with 64 bits. Source:
+``print_results``, ``print_data_cnts``, ``print_summary`` of infiniband-diags/ibqueryerrors.c.
 """
 
 import re
@@ -45,9 +45,9 @@ _SIGNS = ("errors for ", "data counters for ", "guid 0x", "\n## ")
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a reported port, in the order of the text; none where no counter was above its threshold.
+    """Return one PortState per reported port, in the order of the text; none if no counter was above its threshold.
 
-    Raises ParseError where the text has no node, no port and no summary of ibqueryerrors, nor a failure of it.
+    Raises ParseError if the text has no node, no port and no summary of ibqueryerrors, nor a failure of it.
     """
     lines, cut = lines_of(tools_text(text, "ibqueryerrors", _SIGNS, _EXPECTED))
     reader = _Reader()
@@ -59,7 +59,7 @@ def parse(text: str) -> Parsed:
 
 
 class _Node(NamedTuple):
-    """What a heading says of the ports below it."""
+    """What a heading says about the ports below it."""
 
     node: str | None = None
     device: str | None = None
@@ -68,7 +68,7 @@ class _Node(NamedTuple):
 
 @dataclass(slots=True)
 class _Port:
-    """A port that is reported: its link may follow, and the thresholds stand at the text's end."""
+    """A reported port: its link may follow, and the thresholds are at the text's end."""
 
     above: _Node
     line: int
@@ -81,7 +81,7 @@ class _Port:
     peer: Peer | None = None
 
     def take(self, line: str, found: re.Match[str], cut: bool) -> None:
-        """Take the "Link info" line (-r) that follows; nothing of one that is cut."""
+        """Take the "Link info" line (-r) that follows; nothing from a cut one."""
         between, arrow, remote = line[found.end() :].partition("==>")
         peer, could = (arrow and peer_of(remote, cut)) or (None, None)
         link = link_of(between, could) if arrow else None
@@ -103,13 +103,13 @@ class _Port:
 
 
 class _Reader:
-    """The node that is open, and each port so far."""
+    """The open node, and the ports so far."""
 
     def __init__(self) -> None:
         self.notes = Notes()
         self.known = False
         self.node = _Node()
-        self.header: tuple[int, str] | None = None  # of a node without any port so far
+        self.header: tuple[int, str] | None = None  # of a node that has no port so far
         self.ports: list[_Port] = []
         self.thresholds: dict[str, int] = {}
 
@@ -153,7 +153,7 @@ def _port(above: _Node, number: int, line: str, found: re.Match[str]) -> _Port:
     for printed, digits, wide in _COUNTER.findall(line, found.end()):
         name, value = standard_name(printed), int(digits)
         counters[name] = value
-        # data counters show a round figure at either width: 32 bits are full at 4294967295, 64 never in practice
+        # data counters show a rounded figure at either width: 32 bits are full at 4294967295, 64 in practice never
         bits = 64 if wide and name not in _DATA else None
         if is_full(name, value, bits):
             saturated.append(name)

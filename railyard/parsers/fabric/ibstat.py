@@ -1,9 +1,9 @@
-"""ibstat (infiniband-diags 1.3 to rdma-core 60): one port a "Port N:" block; and ``ibstat -p``, a list of port GUIDs.
+"""ibstat (infiniband-diags 1.3 to rdma-core 60): one port per "Port N:" block; and ``ibstat -p``, a list of port GUIDs.
 
-``rate`` is as printed: a port that is Down prints one too, which means nothing. "40 (FDR10)" has speed FDR10.
-The forms of one port (``ibstat mlx5_0 1``: "CA: 'mlx5_0'", no indentation) and of all are read alike. ibstat prints no
-width, no MTU and no partner. A device of which no port is printed (``-s``) gives no port but a remark.
-Source: ``ca_dump`` and ``port_dump`` of infiniband-diags/ibstat.c.
+``rate`` is as printed: a port that is Down prints one too, but it means nothing. "40 (FDR10)" has speed FDR10. The
+forms for one port (``ibstat mlx5_0 1``: "CA: 'mlx5_0'", no indentation) and for all ports are read alike. ibstat prints
+no width, no MTU and no partner. A device without any printed port (``-s``) gives a remark and no port. Source:
+``ca_dump`` and ``port_dump`` of infiniband-diags/ibstat.c.
 """
 
 import re
@@ -24,7 +24,7 @@ _DEVICE = re.compile(r"^\s*(?P<kind>CA|Switch|Router|iWARP RNIC|\?\?\?):? '(?P<d
 _PORT = re.compile(r"^\s*Port (?P<port>[0-9]{1,4}):\s*$")
 # 200   |   2.5   |   40 (FDR10)
 _RATE = re.compile(r"^(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,3})?)(?: \((?P<speed>[A-Za-z0-9]{1,8})\))?$")
-# 0x0002c9030008ca17: the whole of a line of `ibstat -p`; a script that asks many hosts prints their names between
+# 0x0002c9030008ca17: a whole line of `ibstat -p`; a script that asks many hosts prints their names between
 _GUID_LINE = re.compile(r"^\s*(?P<guid>(?:0x)?[0-9a-f]{16})\s*$")
 _HOST_LINE = re.compile(r"^VM_hostname (?P<node>\S{1,200})\s*$")
 
@@ -40,11 +40,11 @@ _DEVICES = tuple(f"{kind}{colon} '" for kind in ("ca", "switch", "router", "rnic
 
 
 def _names_device(folded: str) -> bool:
-    # most texts have no quote, and to look for one letter costs next to nothing
+    # most texts have no quote, and a search for one letter costs almost nothing
     return "'" in folded and any(device in folded for device in _DEVICES)
 
 
-# a device, ibpanic's words, and a text that begins as a list of port GUIDs does
+# a device, ibpanic's words, and the beginning of a list of port GUIDs
 _SIGNS: tuple[Sign, ...] = (
     _names_device,
     "stat of ib device",
@@ -53,9 +53,9 @@ _SIGNS: tuple[Sign, ...] = (
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a port, in the order of the text.
+    """Return one PortState per port, in the order of the text.
 
-    Raises ParseError where the text names no device as ibstat does, is no list of port GUIDs, and no failure of ibstat.
+    Raises ParseError if the text names no device in the form of ibstat, and is neither a list of GUIDs nor a failure.
     """
     lines, cut = lines_of(tools_text(text, "ibstat", _SIGNS, _EXPECTED))
     reader = _Reader()
@@ -66,13 +66,13 @@ def parse(text: str) -> Parsed:
         listed = _listed(lines)
         if listed:
             return Parsed(fabric=tuple(listed))
-        # ibpanic: [1234] main: stat of IB device 'mlx5_0' failed: the words are ibstat's, its name is not among them
+        # ibpanic: [1234] main: stat of IB device 'mlx5_0' failed: the words are ibstat's, but its name is not there
         reader.known = any("stat of IB device" in failure.text for failure in reader.notes.failures)
     return finish("ibstat", reader.ports, reader.known, reader.notes, lines, _EXPECTED)
 
 
 class _Reader:
-    """The device and the port that are open, each as the fields of its PortState."""
+    """The open device and the open port, each as the fields of its PortState."""
 
     def __init__(self) -> None:
         self.notes = Notes()
@@ -85,7 +85,7 @@ class _Reader:
     def read(self, number: int, line: str, cut: bool) -> None:
         key, colon, value = line.partition(": ")
         if colon and self.known:
-            # someone may have written behind it: "Down	# the cable is out"
+            # someone may have written after it: "Down	# the cable is out"
             value = value.partition("#")[0].strip() if "#" in value else value.strip()
             if self.field(key.strip(), value, cut):
                 return
@@ -104,11 +104,11 @@ class _Reader:
             self.notes.foreign(number, line)
 
     def field(self, key: str, value: str, cut: bool) -> bool:
-        """Take "key: value" where the key is one of ibstat's; a cut value only if it is a whole link layer's name."""
+        """Take "key: value" if the key is one of ibstat's; a cut value only if it is the whole name of a link layer."""
         reading = _OF_PORT.get(key) if self.port is not None else None
         if self.port is not None and reading:
             name, read = reading
-            # a word of a layer cut short by whoever pasted it ("InfiniBan") names none
+            # a word that was cut when pasted ("InfiniBan") is not a layer's name
             if not cut or name == "link_layer":
                 self.port[name] = read(value)
         elif self.port is not None and key == "Rate":
@@ -157,7 +157,7 @@ _OF_DEVICE: dict[str, tuple[str, Callable[[str], Any]]] = {
 
 
 def _listed(lines: list[str]) -> list[PortState]:
-    """Return a port a line of a text that is nothing but port GUIDs (and names of hosts); else nothing."""
+    """Return a port per line if the text is only port GUIDs (and names of hosts); else nothing."""
     ports: list[PortState] = []
     node = None
     for number, line in enumerate(lines, 1):

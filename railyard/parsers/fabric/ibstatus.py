@@ -1,8 +1,8 @@
-"""ibstatus: one port a block "Infiniband device 'mlx5_0' port 1 status:".
+"""ibstatus: one port per block "Infiniband device 'mlx5_0' port 1 status:".
 
-``guid`` is the port's, the lower half of the default GID, on InfiniBand only: on Ethernet that GID is an address.
-"10 Gb/sec (4X)" of older kernels is SDR. A port that is not ACTIVE prints a rate too, which means nothing.
-Source: infiniband-diags/scripts/ibstatus, and the files that it prints: ``rate_show``, ``state_show`` of Linux.
+``guid`` is the port's: the lower half of the default GID, only on InfiniBand. On Ethernet that GID is an address. "10
+Gb/sec (4X)" of older kernels is SDR. A port that is not ACTIVE prints a rate too, but it means nothing. Source:
+infiniband-diags/scripts/ibstatus, and the files that it prints: ``rate_show``, ``state_show`` of Linux.
 """
 
 import re
@@ -30,9 +30,9 @@ _SIGNS = ("infiniband device '", "fatal error: ")
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a port, in the order of the text.
+    """Return one PortState per port, in the order of the text.
 
-    Raises ParseError where no line announces a port as ibstatus does, and none says that there are no devices.
+    Raises ParseError if no line announces a port in the form of ibstatus, and no line says that there are no devices.
     """
     lines, cut = lines_of(tools_text(text, "ibstatus", _SIGNS, _EXPECTED))
     notes = Notes()
@@ -43,9 +43,9 @@ def parse(text: str) -> Parsed:
         key, colon, value = line.partition(":")
         key = key.strip()
         name = _NAMES.get(key) if colon and blocks else None
-        if name and name not in fields:  # a line that stands there twice is of a port whose first line is lost
+        if name and name not in fields:  # a second line of this name is of a port whose first line is missing
             value = value.strip()
-            # a cut rate that has its closing bracket, or a cut link layer that is a whole name, is whole
+            # a cut line is whole if it has its closing bracket (rate) or the whole name of a link layer
             if number != cut or line.endswith(")") or (key == "link_layer" and value in _WHOLE_LAYERS):
                 fields[name] = _READ[name](value)
             continue
@@ -86,7 +86,7 @@ def _rate(value: str) -> dict[str, Any]:
 
 _WHOLE_LAYERS = frozenset({"InfiniBand", "Ethernet"})
 _NO_LINK: dict[str, Any] = {}
-# printed key -> its field ("gid" and "link", which has several, are read further), and what reads that
+# printed key -> its field ("gid" and "link" are processed further; "link" has several fields), and its reader
 _NAMES = {
     "default gid": "gid",
     "base lid": "lid",

@@ -1,9 +1,9 @@
-"""ibv_devinfo, with and without -v: one port a "port:" block below its "hca_id:".
+"""ibv_devinfo, with and without -v: one port per "port:" block below its "hca_id:".
 
 ``mtu_bytes`` is the active path MTU: 1024 on an Ethernet port is the default of a 1500-byte netdev. ``rate``, ``width``
-and ``speed`` are printed with -v only; the number in brackets tells FDR10 from QDR, which both read "10.0 Gbps".
-``link_layer`` decides between InfiniBand and RoCE, not "transport", which says InfiniBand for both.
-Source: libibverbs/examples/devinfo.c; older ones print "Device ports:", and no link layer (libibverbs 1.1).
+and ``speed`` are printed only with -v. FDR10 and QDR are both "10.0 Gbps": the number in brackets says which.
+``link_layer`` decides between InfiniBand and RoCE; "transport" says InfiniBand for both. Source:
+libibverbs/examples/devinfo.c; older ones print "Device ports:", and no link layer (libibverbs 1.1).
 """
 
 import re
@@ -28,9 +28,9 @@ _SIGNS = ("hca_id", " hca found:", " hcas found:", "no ib devices found", "ib de
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a port, in the order of the text.
+    """Return one PortState per port, in the order of the text.
 
-    Raises ParseError where the text has neither "hca_id:" nor the list of -l, nor a failure of ibv_devinfo.
+    Raises ParseError if the text has neither "hca_id:" nor the list of -l, nor a failure of ibv_devinfo.
     """
     lines, cut = lines_of(tools_text(text, "ibv_devinfo", _SIGNS, _EXPECTED))
     notes = Notes()
@@ -38,7 +38,7 @@ def parse(text: str) -> Parsed:
     known = False
     device: dict[str, Any] = {}
     port: dict[str, Any] | None = None
-    header: tuple[int, str] | None = None  # of a device without any port so far
+    header: tuple[int, str] | None = None  # of a device that has no port so far
     for number, line in enumerate(lines, 1):
         key, colon, value = line.partition(":")
         key, value = key.strip(), value.strip()
@@ -62,7 +62,7 @@ def parse(text: str) -> Parsed:
 
 
 def _field(device: dict[str, Any], port: dict[str, Any] | None, key: str, value: str, whole: bool) -> None:
-    """Take one indented "key: value"; some hundred keys of -v say nothing of a link and are passed over."""
+    """Take one indented "key: value"; about a hundred keys of -v say nothing about a link and are skipped."""
     if port is None:
         if key in _DEVICE and whole:
             device.update(_DEVICE[key](value))
@@ -73,7 +73,7 @@ def _field(device: dict[str, Any], port: dict[str, Any] | None, key: str, value:
 
 
 def _port(device: dict[str, Any], port: dict[str, Any]) -> PortState:
-    # Popped even where the value was no number (None): what is left are the fields of PortState.
+    # Popped even if the value was not a number (None): what is left are the fields of PortState.
     printed = {name: port.pop(key, None) for key, name in _BAD_KEYS.items()}
     counters = {name: count for name, count in printed.items() if count is not None}
     rate = rate_gbit_s(port.get("width"), port.get("speed"))

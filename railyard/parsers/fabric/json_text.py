@@ -1,4 +1,4 @@
-"""The JSON documents in an output: a tool's -j or --json, with a prompt before it and other lines after."""
+"""The JSON documents in an output: of a tool's -j or --json, maybe with a prompt before and other lines after."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _DECODER = json.JSONDecoder(parse_float=str, parse_constant=str, parse_int=str)
 def documents(text: str, expected: str) -> list[tuple[int, Any]]:
     """Return (line, document) of each line that begins one: "[{", "[]" or '{"', not the prompt "[root@node1 ~]#".
 
-    Numbers are strings as printed. A document that is cut ends the list; raises ParseError where it is the first.
+    Numbers are strings as printed. A cut document ends the list. Raises ParseError if it is the first.
     """
     found: list[tuple[int, Any]] = []
     place, number = 0, 1

@@ -1,10 +1,10 @@
-"""The link of one port as iblinkinfo and ``ibqueryerrors -r`` print it: state, width, speed, partner, what it could be.
+"""The link of a port in iblinkinfo and ``ibqueryerrors -r``: state, width, speed, partner, what it could be.
 
     ==( 4X      25.78125 Gbps Active/  LinkUp)==>       5    2[  ] "Leaf2" (Could be 12X Could be 53.125 Gbps)
     ==(                Down/ Polling)==>             [  ] "" ( )
 
-``print_port`` of infiniband-diags/iblinkinfo.c; the scripts before it put blanks around the "/" and before the ")".
-"Could be" compares what both ends support (``get_max_msg``); a down port prints nothing valid but its two states.
+``print_port`` of infiniband-diags/iblinkinfo.c; the earlier scripts put blanks around the "/" and before the ")".
+"Could be" compares what both ends support (``get_max_msg``); for a down port only its two states are valid.
 """
 
 import re
@@ -32,12 +32,12 @@ BOTH_ENDS = "both ends"
 
 @lru_cache(maxsize=4096)
 def link_of(text: str, could: str | None) -> Link | None:
-    """Return what stands between "==(" and "==>" and, of a link with a partner, what it could be; None for no link.
+    """Return what is between "==(" and "==>", and what a link with a partner could be; None if it is not a link.
 
-    Cached, since a fabric prints the same dozen over and over.
+    Cached, since a fabric prints the same dozen again and again.
     """
     text = text.rstrip().removesuffix(")")
-    # -p adds the switch's timers behind the bracket: "... LinkUp) (HOQ:12 VL_Stall:7"
+    # -p adds the switch's timers after the bracket: "... LinkUp) (HOQ:12 VL_Stall:7"
     inside = text.partition(") (HOQ:")[0]
     found = _LINK.match(inside) if len(inside) <= 200 else None
     if not found:
@@ -52,9 +52,9 @@ def link_of(text: str, could: str | None) -> Link | None:
 
 
 def peer_of(text: str, cut: bool) -> tuple[Peer, str] | None:
-    """Return the partner that stands behind "==>" and what it could be; None for a port without one.
+    """Return the partner after "==>" and what the link could be; None for a port without one.
 
-    A cut line is taken only where its closing bracket is there and no other can follow.
+    A cut line is taken only if it has its closing bracket and no other bracket can follow.
     """
     found = _REMOTE.match(text)
     if not found or (cut and text.count('"') != 2):
@@ -73,7 +73,7 @@ def _lane(found: re.Match[str] | None) -> tuple[float | None, str | None]:
 
 
 def _with_best(link: Link, could: str) -> Link:
-    """Return the link with what it could be: what "Could be" names, else what it is."""
+    """Return the link with its best values: those that "Could be" names, else its own."""
     better_width, better_speed = _COULD_WIDTH.search(could), _COULD_SPEED.search(could)
     best_speed = link.speed
     if better_speed:

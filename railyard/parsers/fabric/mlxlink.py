@@ -1,13 +1,12 @@
-"""mlxlink (MFT, mstflint), its console and its --json: one PortState an output, more where outputs follow each other.
+"""mlxlink (MFT, mstflint), its console and its --json: one PortState per output; outputs may follow each other.
 
-The device is not printed. ``state`` is that of the port's physical manager: Active, Polling, Disable ...
-``speed`` is InfiniBand's name (EDR) or Ethernet's as printed ("200G"), ``best_speed`` the fastest that is both enabled
-and supported by the cable; the partner may know less. HDR over "2x" is HDR100. N/A is not known.
-With -c: ``counters`` are as printed without blanks ("EffectivePhysicalErrors", a lane each of
-"RawPhysicalErrorsLane0"), the two that have standard names under these; bit error rates are in ``extra``, where
-15E-255 is mlxlink's zero.
-A status opcode other than 0 is a failure, with mlxlink's recommendation.
-Source: ``operatingInfoPage``, ``supportedInfoPage``, ``troubInfoPage`` of mlxlink_commander.cpp (mstflint).
+The device is not printed. ``state`` is that of the port's physical manager: Active, Polling, Disable ... ``speed`` is
+InfiniBand's name (EDR) or Ethernet's as printed ("200G"). ``best_speed`` is the fastest that is both enabled and
+supported by the cable; the partner may support less. HDR over "2x" is HDR100. N/A means unknown. With -c, ``counters``
+have the printed names without blanks ("EffectivePhysicalErrors", "RawPhysicalErrorsLane0" for each lane); the two that
+have standard names are under these. Bit error rates are in ``extra``: 15E-255 is mlxlink's zero. A status opcode other
+than 0 is a failure, with mlxlink's recommendation. Source: ``operatingInfoPage``, ``supportedInfoPage``,
+``troubInfoPage`` of mlxlink_commander.cpp (mstflint).
 """
 
 import re
@@ -58,9 +57,9 @@ _WORDS = MappingProxyType(
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState an output of mlxlink, in the order of the text.
+    """Return one PortState per output of mlxlink, in the order of the text.
 
-    Raises ParseError where the text has neither the section "Operational Info" nor mlxlink's JSON, nor a failure of it.
+    Raises ParseError if the text has neither the section "Operational Info" nor mlxlink's JSON, nor a failure of it.
     """
     text = tools_text(text, "mlxlink", _SIGNS, _EXPECTED)
     notes = Notes()
@@ -77,7 +76,7 @@ def parse(text: str) -> Parsed:
             outputs.append((number, {}))
         elif colon and outputs and value[:1] in ("", " ") and len(key) <= 60 and not key.startswith("-"):
             if number != cut:
-                # a later section repeats "Speed" for its own purpose: the first stands
+                # a later section repeats "Speed" for its own purpose: the first one counts
                 outputs[-1][1].setdefault(key, value.strip())
         elif not (outputs and (_RULE.match(line[:LONGEST]) or (line.strip() and _titles(lines, number)))):
             notes.foreign(number, line)
@@ -88,12 +87,12 @@ def parse(text: str) -> Parsed:
 
 
 def _titles(lines: list[str], number: int) -> bool:
-    """Return whether the line of this number is a section's title: a rule stands under it."""
+    """Return whether the line with this number is a section's title: a rule is under it."""
     return number < len(lines) and bool(_RULE.match(lines[number][:LONGEST]))
 
 
 def _sections(document: Any) -> Iterable[dict[str, str]]:
-    """Yield the fields of a --json document's sections as the console prints them; of a failed query its message."""
+    """Yield the fields of a --json document's sections as the console prints them; for a failed query its message."""
     if not isinstance(document, dict) or not {"result", "status"} & set(document):
         raise ParseError(1, str(document)[:LONGEST], f"output of mlxlink: {_EXPECTED}")
     result, status = document.get("result"), document.get("status")
@@ -167,7 +166,7 @@ def _counters(fields: dict[str, str]) -> dict[str, int]:
 
 
 def _listed(fields: dict[str, str], title: str) -> tuple[str, ...] | None:
-    """Return the speeds of a line of the section Supported Info, with or without "(Ext.)"; None where it has none."""
+    """Return the speeds of a line of the section Supported Info, with or without "(Ext.)"; None if it has none."""
     for key in (title, f"{title} (Ext.)"):
         found = _LIST.match(fields.get(key, "")[:LONGEST])
         if found:
@@ -176,7 +175,7 @@ def _listed(fields: dict[str, str], title: str) -> tuple[str, ...] | None:
 
 
 def _best(fields: dict[str, str]) -> str | None:
-    """Return the fastest speed that the port has enabled and the cable supports; None before both are printed."""
+    """Return the fastest speed that the port has enabled and the cable supports; None until both are printed."""
     enabled, cable = _listed(fields, "Enabled Link Speed"), _listed(fields, "Supported Cable Speed")
     if enabled is None or cable is None:
         return None

@@ -1,10 +1,10 @@
-"""perfquery, plain, -x, -a, -l, and the details of -E, -D and the like: one PortState a "# ... counters:" block.
+"""perfquery, plain, -x, -a, -l, and the details of -E, -D and the like: one PortState per "# ... counters:" block.
 
-Counters have their standard names, whatever the version. PortXmitData and PortRcvData count 4-byte units and are raw.
+Counters have their standard names in every version. PortXmitData and PortRcvData are raw: they count 4-byte units.
 PortCounters stop at their largest value (``saturated``): 16 bits of SymbolErrorCounter, 8 of LinkDownedCounter, 4 of
-LocalLinkIntegrityErrors, 32 of PortXmitData, which a busy link fills within a second. With -x all have 64 bits.
-``port`` 255 is the sum over all ports. ``lid`` is the queried port's; perfquery prints no name and no state.
-Source: ``dump_perfcounters`` and ``common_func`` of infiniband-diags/perfquery.c, ``_mad_dump_field`` of libibmad.
+LocalLinkIntegrityErrors, 32 of PortXmitData (a busy link fills them within a second). With -x all have 64 bits.
+``port`` 255 is the sum over all ports. ``lid`` is the queried port's; perfquery prints no name and no state. Source:
+``dump_perfcounters`` and ``common_func`` of infiniband-diags/perfquery.c, ``_mad_dump_field`` of libibmad.
 """
 
 import re
@@ -28,9 +28,9 @@ _SIGNS = (" counters: ",)
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a block of counters, in the order of the text.
+    """Return one PortState per block of counters, in the order of the text.
 
-    Raises ParseError where no line heads a block as perfquery does, and none is a failure of perfquery.
+    Raises ParseError if no line heads a block in the form of perfquery, and no line is a failure of perfquery.
     """
     lines, cut = lines_of(tools_text(text, "perfquery", _SIGNS, _EXPECTED))
     notes = Notes()

@@ -1,4 +1,4 @@
-"""The state of one port as one tool prints it; None for what the tool does not print."""
+"""The state of one port from one tool; None for what the tool does not print."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,7 +10,7 @@ from railyard.hardware.ib_speeds import lanes, slower
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 ALL_PORTS = 255
-"""The port number (AllPortSelect) under which a device gives one count for all its ports."""
+"""The port number (AllPortSelect) that means all ports of a device: one sum for each counter."""
 
 
 class Peer(NamedTuple):
@@ -24,7 +24,7 @@ class Peer(NamedTuple):
 
 
 class Link(NamedTuple):
-    """What a link is and could be, apart from whose it is: fields of PortState that stand there in this order."""
+    """What a link is and could be, without whose link it is: fields of PortState, which has them in this order."""
 
     state: str | None = None
     physical_state: str | None = None
@@ -38,20 +38,20 @@ class Link(NamedTuple):
 
 
 class PortState(NamedTuple):
-    """One port, in the words of ibstat whatever the tool (a tuple: made five times faster than a frozen dataclass).
+    """One port, in ibstat's words for every tool (a tuple: made five times faster than a frozen dataclass).
 
     ``node`` is the host or switch (None from a tool that asks its own host), ``device`` the adapter ("mlx5_0"),
-    ``kind`` "CA", "Switch" or "Router". ``state`` is Down, Initializing (no subnet manager), Armed, Active, or
-    the printed word; ``physical_state`` is LinkUp, Polling (no cable, or no partner), Disabled ... A
-    port that is not Active may print a rate, a width and a speed all the same: they then mean nothing.
-    ``rate`` is in Gbit/s as the kernel names it (4X EDR: 100), ``lane_gbit_s`` the printed signalled rate of one lane
-    (EDR: 25.78125), ``width`` "4X", ``speed`` a name (SDR to XDR; of Ethernet as printed: "200G").
-    ``best_width`` and ``best_speed`` are what the link could be, by ``best_from``: "both ends" (iblinkinfo), "this end"
-    (ibportstate), "this end and its cable" (mlxlink). Only the first proves a fault: the partner may be slower.
-    ``counters`` are raw, by standard name (ib_counters.py: data in units of 4 bytes); a counter that is absent was not
-    printed, which is not 0. ``saturated`` names those that stand at their largest value: that many errors or more.
-    ``thresholds`` (ibqueryerrors) are the largest values of a counter that are not reported; 0 where none is given.
-    ``extra`` is what one tool alone says. ``line`` is the port's first line, 1-based.
+    ``kind`` "CA", "Switch" or "Router". ``state`` is Down, Initializing (no subnet manager), Armed, Active, or the
+    printed word; ``physical_state`` is LinkUp, Polling (no cable, or no partner), Disabled ... A port that is not
+    Active may still print a rate, a width and a speed: then they mean nothing. ``rate`` is in Gbit/s as the kernel
+    names it (4X EDR: 100), ``lane_gbit_s`` the printed signalled rate of one lane (EDR: 25.78125), ``width`` "4X",
+    ``speed`` a name (SDR to XDR; for Ethernet as printed: "200G"). ``best_width`` and ``best_speed`` are what the link
+    could be, according to ``best_from``: "both ends" (iblinkinfo), "this end" (ibportstate), "this end and its cable"
+    (mlxlink). Only the first proves a fault: with the others, the partner may be slower. ``counters`` are raw, by
+    standard name (ib_counters.py: data in units of 4 bytes); an absent counter was not printed, which does not mean 0.
+    ``saturated`` names those at their largest value: that many errors or more. ``thresholds`` (ibqueryerrors) are the
+    largest values of a counter that are not reported; 0 if none is given. ``extra`` is what only one tool says.
+    ``line`` is the port's first line, 1-based.
     """
 
     node: str | None = None
@@ -85,14 +85,14 @@ class PortState(NamedTuple):
 
     @property
     def is_active(self) -> bool | None:
-        """Return whether the port carries traffic; None where the tool prints no state."""
+        """Return whether the port carries traffic; None if the tool prints no state."""
         return None if self.state is None else self.state == "Active"
 
     @property
     def degraded(self) -> bool | None:
         """Return whether the link has fewer lanes or a lower speed than ``best_width`` and ``best_speed``.
 
-        None where the port is not active, or where the tool does not say what the link could be.
+        None if the port is not active, or if the tool does not say what the link could be.
         """
         if self.is_active is False or self.best_from is None:
             return None
@@ -107,7 +107,7 @@ class PortState(NamedTuple):
         return {name: value for name, value in self.counters.items() if value and name in ERROR_BITS}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields that the tool printed, and ``degraded`` where known; whole numbers have no point."""
+        """Return the fields that the tool printed, and ``degraded`` if known; whole numbers have no point."""
         given = {name: _plain(value) for name, value in self._asdict().items()}
         given["degraded"] = self.degraded
         return {name: value for name, value in given.items() if value is not None and value != {} and value != []}

@@ -1,8 +1,8 @@
-"""``rdma link`` of iproute2, as text (with -d too) and as JSON (-j, -p): one PortState a port.
+"""``rdma link`` of iproute2, as text (with -d too) and as JSON (-j, -p): one PortState per port.
 
-It prints states, LIDs and the netdev, and neither rate nor width. The physical state that it calls ARMED is
-PortConfigurationTraining. iproute2 up to 5.0 begins a line with "0/1: mlx5_0/1:" in place of "link mlx5_0/1".
-Source: ``link_parse_cb`` of rdma/link.c.
+It prints states, LIDs and the netdev, but neither rate nor width. The physical state ARMED means
+PortConfigurationTraining. iproute2 up to 5.0 begins a line with "0/1: mlx5_0/1:" in place of "link mlx5_0/1". Source:
+``link_parse_cb`` of rdma/link.c.
 """
 
 import re
@@ -25,12 +25,12 @@ _SIGNS = ("\nlink ", '"ifname"', re.compile(r"\n[0-9]{1,5}/[0-9]{1,5}: ").search
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a port, in the order of the text.
+    """Return one PortState per port, in the order of the text.
 
-    Raises ParseError where no line and no JSON object is a port with a state, as for ``rdma statistic``.
+    Raises ParseError if no line and no JSON object is a port with a state, as for ``rdma statistic``.
     """
     text = tools_text(text, "rdma link", _SIGNS, _EXPECTED)
-    # JSON first: a line of it is long, and no line of the other form
+    # JSON first: its lines are long, and never of the other form
     ports = _from_json(text) if '"ifname"' in text else []
     if ports:
         return Parsed(fabric=tuple(ports))
@@ -48,7 +48,7 @@ def parse(text: str) -> Parsed:
 
 
 def _pairs(rest: str, cut: bool) -> dict[str, str]:
-    """Return the words as key and value; of a cut line without the last word."""
+    """Return the words as key and value; a cut line loses its last word."""
     words = rest.replace("\\", " ").split() if "\\" in rest else rest.split()
     if cut:
         del words[-1:]
@@ -71,7 +71,7 @@ def _port(device: str, port: int, said: Mapping[str, str], line: int) -> PortSta
 
 
 def _from_json(text: str) -> list[PortState]:
-    """Return the ports of ``-j``; none where a text has no JSON, or JSON of another command."""
+    """Return the ports of ``-j``; none if a text has no JSON or only another command's."""
     ports = []
     for line, document in documents(text, f"output of rdma link: {_EXPECTED}"):
         for one in document if isinstance(document, list) else []:

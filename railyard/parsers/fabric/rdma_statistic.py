@@ -1,8 +1,8 @@
-"""``rdma statistic`` of iproute2 (show, link), as text and as JSON (-j, -p): one PortState a port, with its counters.
+"""``rdma statistic`` of iproute2 (show, link), as text and as JSON (-j, -p): one PortState per port, with its counters.
 
-Counters have the driver's names ("rx_write_requests", "out_of_sequence"); they count since the device was made. Lines
-of counters bound to queue pairs ("cntn 4 ... LQPN: <178>") count a part of a port and are ``remarks``.
-Source: ``stat_show_parse_cb``, ``res_get_hwcounters``, ``res_counter_line`` of rdma/stat.c.
+Counters have the driver's names ("rx_write_requests", "out_of_sequence"); they count since the device was created.
+Lines of counters that are bound to queue pairs ("cntn 4 ... LQPN: <178>") count only a part of a port: they are
+``remarks``. Source: ``stat_show_parse_cb``, ``res_get_hwcounters``, ``res_counter_line`` of rdma/stat.c.
 """
 
 import re
@@ -22,7 +22,7 @@ _PORT = re.compile(r"^link (?P<device>[^\s/]{1,100})/(?P<port>[0-9]{1,5})(?=\s|$
 _NAME = re.compile(r"\A[A-Za-z][A-Za-z0-9_.\[\]-]{0,60}\Z")
 _NO_COUNTERS = frozenset({"ifindex", "ifname", "port"})
 _DIGITS = 20  # of 2^64 - 1
-_WRAPPED = 60  # a line that a mailer broke is at least so long
+_WRAPPED = 60  # a line that a mailer broke has at least this length
 _EXPECTED = 'a port as "link mlx5_0/1 rx_write_requests 0 ...", or the same as JSON'
 _SIGNS = ("\nlink ", '"ifname"')
 
@@ -33,7 +33,7 @@ def _are_names(words: tuple[str, ...]) -> bool:
 
 
 class _Port:
-    """A port that is open: a name waits for its value, which may stand on the next line."""
+    """An open port: a name waits for its value, which may be on the next line."""
 
     def __init__(self, line: int, device: str, port: int) -> None:
         self.line, self.device, self.port = line, device, port
@@ -41,7 +41,7 @@ class _Port:
         self.waiting: str | None = None
 
     def take(self, words: list[str], cut: bool) -> bool:
-        """Take words that go on with names and values in turn; return False, and take none, for any others."""
+        """Take words if they go on with names and values in turn; return False, and take none, for any others."""
         words = ([self.waiting] if self.waiting else []) + (words[:-1] if cut else words)
         names, values = words[::2], words[1::2]
         together = "".join(values)
@@ -58,12 +58,12 @@ class _Port:
 
 
 def parse(text: str) -> Parsed:
-    """Return one PortState a port, in the order of the text.
+    """Return one PortState per port, in the order of the text.
 
-    Raises ParseError where no line and no JSON object is a port with counters, as for ``rdma link``.
+    Raises ParseError if no line and no JSON object is a port with counters, as for ``rdma link``.
     """
     text = tools_text(text, "rdma statistic", _SIGNS, _EXPECTED)
-    # JSON first: a line of it is long, and no line of the other form
+    # JSON first: its lines are long, and never of the other form
     states = _from_json(text) if '"ifname"' in text else []
     if states:
         return Parsed(fabric=tuple(states))
@@ -104,7 +104,7 @@ def _port(device: str, port: int, counters: dict[str, int], line: int) -> PortSt
 
 
 def _from_json(text: str) -> list[PortState]:
-    """Return the ports of ``-j``; none where a text has no JSON, or JSON of another command."""
+    """Return the ports of ``-j``; none if a text has no JSON or only another command's."""
     ports = []
     for line, document in documents(text, f"output of rdma statistic: {_EXPECTED}"):
         for one in document if isinstance(document, list) else []:
@@ -119,7 +119,7 @@ def _from_json(text: str) -> list[PortState]:
 
 
 def _counters(one: dict[str, Any]) -> dict[str, int] | None:
-    """Return the counters of one object; None for one that is no port with counters only."""
+    """Return the counters of one object; None if it is not a port with only counters."""
     if not isinstance(one.get("ifname"), str) or "port" not in one or "state" in one:
         return None
     found = {name: integer(value) for name, value in one.items() if name not in _NO_COUNTERS and isinstance(value, str)}

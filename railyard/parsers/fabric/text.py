@@ -1,6 +1,7 @@
-"""What every parser of a fabric's tool does with a text: its lines, and what is no line of the tool's own.
+"""What every parser of a fabric's tool does with a text: its lines, and those that are not the tool's own.
 
-Lines are plain strings, not ``railyard.parsers.lines.Line``: a fabric of some thousand ports prints hundred thousands.
+Lines are plain strings, not ``railyard.parsers.lines.Line``: a fabric of some thousand ports prints hundreds of
+thousands of lines.
 """
 
 import re
@@ -11,7 +12,8 @@ from railyard.parsers.lines import Sign, is_failure, own_text
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 LONGEST = 2000
-"""No line of a tool with one item a line is longer, in characters; a longer one is foreign and no pattern sees it."""
+"""In characters: no tool with one item per line prints a longer line. A longer one is foreign, and no pattern sees it.
+"""
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}[mK]")
 # a mail's quotation
@@ -22,16 +24,16 @@ _FAILED = re.compile(
     r"\bib(?:panic|warn|error): |^Fatal error: |^\s*-E- |^Error: |\b[Ff]ailed\b|^No IB devices found|wasn't found"
     r"|Permission denied|Operation not permitted|No such (?:file|device)|unsupported|not supported|[Tt]imed out"
 )
-# Every line that _FAILED knows holds one of these, and a search for them begins at few letters only.
+# Every line that _FAILED matches has one of these, and a search for them begins at few letters.
 _FAILED_ROOT = re.compile(
     "ibpanic|ibwarn|iberror|rror:|-E- |ailed|No IB|wasn't|Permission|not permitted|No such|upported|imed out"
 )
 
 
 def tools_text(text: str, tool: str, signs: Sequence[Sign], expected: str) -> str:
-    """Return the text without colours and a mail's marks, where it names the tool or holds one of its signs.
+    """Return the text without colours and a mail's marks, if it names the tool or has one of its signs.
 
-    Raises ParseError otherwise, as ``own_text``.
+    Raises ParseError otherwise, like ``own_text``.
     """
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
@@ -41,9 +43,9 @@ def tools_text(text: str, tool: str, signs: Sequence[Sign], expected: str) -> st
 
 
 def lines_of(text: str) -> tuple[list[str], int]:
-    """Return the lines, and the number of a cut one, else 0.
+    """Return the lines, and the number of the cut one, else 0.
 
-    A cut line is a last one without its newline: its last word may be the beginning of another.
+    A cut line is a last line without newline: its last word may be the beginning of a longer one.
     """
     lines = text.split("\n")
     if lines[-1]:
@@ -53,14 +55,14 @@ def lines_of(text: str) -> tuple[list[str], int]:
 
 
 class Notes:
-    """What is no line of the tool's own: failures that it reports, and noise."""
+    """Lines that are not the tool's own form: failures that it reports, and noise."""
 
     def __init__(self) -> None:
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
     def foreign(self, number: int, line: str) -> None:
-        """Take a line that the tool's patterns do not know: blank ones are nothing."""
+        """Take a line that the tool's patterns do not know; skip a blank one."""
         shown = line[:LONGEST].strip()
         if not shown:
             return
@@ -72,17 +74,17 @@ class Notes:
         self.failures.append(Remark(number, line[:LONGEST].strip()))
 
     def remark(self, number: int, line: str) -> None:
-        """Take a line that is worth quoting and no failure."""
+        """Take a line that is worth quoting but not a failure."""
         self.remarks.append(Remark(number, line[:LONGEST].strip()))
 
     def no_port(self, header: tuple[int, str] | None) -> None:
-        """Note that no port follows this line, which names a device or a node; nothing for None."""
+        """Note that no port follows this line, which names a device or a node; do nothing for None."""
         if header is not None:
             self.remark(header[0], f"no port is printed: {header[1][:LONGEST].strip()}")
 
 
 def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: list[str], expected: str) -> Parsed:
-    """Return the result; a text without the tool's own lines must at least name the tool and say what failed.
+    """Return the result. A text without the tool's own lines must at least name the tool and say what failed.
 
     Raises ParseError otherwise, with the first line that is not blank.
     """

@@ -1,6 +1,6 @@
 """The words of all tools -> one vocabulary (ibstat's), and the values that they print in several forms.
 
-Most are cached: a node prints its GUID and its description once a port, and states are few.
+Most are cached: a node's GUID and description are printed once per port, and there are few states.
 """
 
 import re
@@ -59,18 +59,18 @@ _DIGITS = 20  # of 2^64 - 1
 
 @lru_cache(maxsize=256)
 def state_of(word: str) -> str | None:
-    """Return a port's logical state in ibstat's word; another word as printed, None for one that says nothing."""
+    """Return a port's logical state in ibstat's word; another word as printed, None for a word without meaning."""
     return STATES.get(word.lower()) or said(word)
 
 
 @lru_cache(maxsize=256)
 def physical_of(word: str) -> str | None:
-    """Return a port's physical state in ibstat's word; another word as printed, None for one that says nothing."""
+    """Return a port's physical state in ibstat's word; another word as printed, None for a word without meaning."""
     return PHYSICAL_STATES.get(word.lower()) or said(word)
 
 
 def said(word: str) -> str | None:
-    """Return a printed value; None where the tool prints that it does not know."""
+    """Return a printed value; None if the tool prints a word for unknown."""
     return None if word.lower() in _UNSAID else word
 
 
@@ -92,7 +92,7 @@ def integer(word: str) -> int | None:
 
 @lru_cache(maxsize=4096)
 def named(description: str) -> tuple[str | None, str | None]:
-    """Return (node, device) of a node description: ("vn1", "mlx5_0") of "vn1 mlx5_0", (all, None) of a switch's."""
+    """Return (node, device) of a node description: ("vn1", "mlx5_0") for "vn1 mlx5_0", (all, None) for a switch's."""
     description = description.strip()
     node, _, device = description.rpartition(" ")
     if node and " " not in node and _DEVICE.match(device):

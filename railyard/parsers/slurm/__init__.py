@@ -1,1 +1,1 @@
-"""Records of Slurm as typed values: what it says of jobs and of nodes."""
+"""Records of Slurm as typed values: what it says about jobs and nodes."""

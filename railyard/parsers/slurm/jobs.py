@@ -1,6 +1,6 @@
-"""What Slurm says of a job: its record read, and why the job ended in one sentence. Pure.
+"""What Slurm says about a job: reads its record, and says in one sentence why the job ended. Pure.
 
-Read are ``scontrol -o show job`` (one line, ``Name=value`` with blanks between) and a row of ``sacct -P -o
+It reads ``scontrol -o show job`` (one line, ``Name=value`` with blanks between) and a row of ``sacct -P -o
 State,ExitCode,NodeList,Reason``. Source: scontrol(1), sacct(1), "Job State Codes" of squeue(1), Slurm 22.05.
 """
 
@@ -13,8 +13,8 @@ from railyard.base.wording import listing
 from railyard.parsers.slurm.nodes import NodeState, known, record_fields
 
 _EXIT = re.compile(r"(\d+):(\d+)")
-#: What slurmstepd writes into a job's own error output where it was killed for memory, found by sampling
-#: (OverMemoryKill, slurm_jobacct_gather.c) or by the kernel (task_cgroup_memory.c): the record has an exit code alone.
+#: What slurmstepd writes into a job's error output if the job was killed for memory, found by sampling (OverMemoryKill,
+#: slurm_jobacct_gather.c) or by the kernel (task_cgroup_memory.c). The job's record has only an exit code.
 _MEMORY = re.compile(
     r"slurmstepd(?:-(?P<node>[^\s:]+))?: error: (?P<said>.*(?:exceeded memory limit|oom[-_ ]kill event|OOM Killed).*)"
 )
@@ -34,9 +34,12 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """One job as the scheduler has it. ``state`` is one of Slurm's, in capitals, ``exit_code`` and ``signal`` are None
-    until it has ended; ``nodes`` is Slurm's own list (``vn[1-2]``), ``restarts`` how often it was requeued.
-    ``suspended``: it was stopped for a while. ``several``: its id is that of an array or of a heterogeneous job."""
+    """One job in the scheduler's record.
+
+    ``state`` is one of Slurm's, in capitals; ``exit_code`` and ``signal`` are None until the job has ended. ``nodes``
+    is Slurm's own list (``vn[1-2]``), ``restarts`` is how often it was requeued. ``suspended``: it was stopped for a
+    while. ``several``: the id is that of an array or a heterogeneous job.
+    """
 
     job: str
     state: str
@@ -52,7 +55,7 @@ class JobState:
 
     @property
     def is_completing(self) -> bool:
-        """Whether it has ended and a node has not given it up: a process of it, or an epilog, is still there."""
+        """Whether it has ended and a node has not released it: a process of it, or an epilog, is still there."""
         return self.state == "COMPLETING"
 
     @property
@@ -63,7 +66,7 @@ class JobState:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a job ended that did not simply run to its end: ``kind``, a sentence, and nodes that are to blame."""
+    """How a job ended that did not run to its end: ``kind``, a sentence, and the nodes to blame."""
 
     kind: Kind
     sentence: str
@@ -71,7 +74,7 @@ class Ended:
 
 
 def parse_job(text: str) -> JobState | None:
-    """Return the job of ``scontrol -o show job ID``; None where the text has none (an unknown id, no controller)."""
+    """Return the job of ``scontrol -o show job ID``; None if the text has none (an unknown id, no controller)."""
     lines = [line for line in text.splitlines() if line.startswith("JobId=")]
     if not lines:
         return None
@@ -91,14 +94,14 @@ def parse_job(text: str) -> JobState | None:
         failed_node=known(fields.get("FailedNode")),
         restarts=_count(fields.get("Restarts")),
         time_limit=known(fields.get("TimeLimit")),
-        # Set as it is stopped and as it goes on, and kept until its end.
+        # Set when the job is stopped and when it goes on; kept until its end.
         suspended=known(fields.get("SuspendTime")) is not None,
         several=len(lines) > 1 or any(sign in fields.get("ArrayTaskId", "") for sign in "-,"),
     )
 
 
 def parse_accounting(text: str, job: str) -> JobState | None:
-    """Return a job of ``sacct -X -n -P -o State,ExitCode,NodeList,Reason -j ID``; None where there is no such row.
+    """Return a job of ``sacct -X -n -P -o State,ExitCode,NodeList,Reason -j ID``; None if there is no such row.
 
     ``CANCELLED by 0`` names who cancelled it: the state is its first word.
     """
@@ -118,9 +121,10 @@ def parse_accounting(text: str, job: str) -> JobState | None:
 
 
 def ended(job: JobState, nodes: Iterable[NodeState] = ()) -> Ended | None:
-    """Return how a job ended, None where it ran to its end (whatever its exit code says) or still runs.
+    """Return how a job ended, None if it ran to its end (whatever its exit code says) or still runs.
 
-    ``nodes`` are its nodes as they are now: where one failed, those that are down are named, and none that is drained.
+    ``nodes`` are its nodes as they are now: if one failed, the sentence names those that are down, and none that is
+    drained.
     """
     if job.several:
         said = f"job {job.job} is several jobs, an array or a heterogeneous job: what they left is of several runs"
@@ -140,9 +144,9 @@ def ended(job: JobState, nodes: Iterable[NodeState] = ()) -> Ended | None:
 
 
 def killed_for_memory(job: JobState, printed: str) -> Ended | None:
-    """Return that a job was killed for memory where its own error output says so; None where it does not.
+    """Return that a job was killed for memory if its own error output says so, else None.
 
-    Slurm's record of such a job often has no more than its exit code (state FAILED). No node is to blame for that.
+    Slurm's record of such a job often has only its exit code (state FAILED). No node is to blame.
     """
     found = [said for line in printed.splitlines() if (said := _MEMORY.search(line)) is not None]
     if not found or not job.is_final or job.exit_code == 0 == (job.signal or 0):
@@ -153,30 +157,30 @@ def killed_for_memory(job: JobState, printed: str) -> Ended | None:
 
 
 def still_pending(job: JobState, seconds: float) -> Ended:
-    """Return the end of a job that was cancelled since it had not begun after so many seconds."""
+    """Return the end of a job that was cancelled because it had not begun after this many seconds."""
     return Ended("pending", f"job {job.job} had not begun after {_span(seconds)} and was cancelled{_because(job)}")
 
 
 def blocked(job: JobState) -> Ended:
-    """Return the end of a job that was cancelled since it could not begin as things are."""
+    """Return the end of a job that was cancelled because it could not begin in the present state."""
     return Ended("pending", f"job {job.job} could not begin and was cancelled{_because(job)}")
 
 
 def stuck(job: JobState, seconds: float, nodes: Iterable[NodeState] = ()) -> Ended:
-    """Return the end of a job that is over and that a node has not given up after so many seconds.
+    """Return the end of a job that is over and that a node has not released after this many seconds.
 
-    While it is COMPLETING its record lists those nodes alone (squeue(1), %N); ``nodes`` are they as they are now.
+    While it is COMPLETING, its record lists only those nodes (squeue(1), %N); ``nodes`` are their present states.
     """
     there = tuple(nodes)
     who = listing([f"{node.name} ({node.reason})" if node.reason else node.name for node in there])
-    said = f"not given up by {who or job.nodes or 'a node that the scheduler does not name'}"
+    said = f"not released by {who or job.nodes or 'a node that the scheduler does not name'}"
     sentence = f"job {job.job} is over, and still COMPLETING after {_span(seconds)}: {said}"
     return Ended("stuck", sentence, tuple(node.name for node in there))
 
 
 def lost(job: str, seconds: float, said: str) -> Ended:
-    """Return the end of a job of which the scheduler has told nothing for so many seconds."""
-    return Ended("lost", f"the scheduler said nothing of job {job} for {_span(seconds)}: {said or 'no answer'}")
+    """Return the end of a job about which the scheduler has said nothing for this many seconds."""
+    return Ended("lost", f"the scheduler said nothing about job {job} for {_span(seconds)}: {said or 'no answer'}")
 
 
 def _node_failed(job: JobState, nodes: tuple[NodeState, ...]) -> Ended:
@@ -187,8 +191,8 @@ def _node_failed(job: JobState, nodes: tuple[NodeState, ...]) -> Ended:
     elif names:
         who = f"{listing(names)} failed"
     else:
-        who = f"a node of {job.nodes or 'its allocation'} failed, the scheduler does not say which"
-    return Ended("node", f"job {job.job} was ended since a node died: {who}", names)
+        who = f"a node of {job.nodes or 'its allocation'} failed; the scheduler does not say which"
+    return Ended("node", f"job {job.job} was ended because a node died: {who}", names)
 
 
 _SENTENCES: Mapping[str, tuple[Kind, str]] = {

@@ -1,7 +1,7 @@
-"""What Slurm says of nodes: its records read, and which nodes no job can run on, with the reason. Pure.
+"""What Slurm says about nodes: reads its records, and says which nodes can run no job, and why. Pure.
 
-Read is ``scontrol -o show nodes``: one line a node, ``Name=value`` with blanks between. Source: scontrol(1) and "NODE
-STATE CODES" of sinfo(1), Slurm 22.05.
+It reads ``scontrol -o show nodes``: one line per node, ``Name=value`` with blanks between. Source: scontrol(1) and
+"NODE STATE CODES" of sinfo(1), Slurm 22.05.
 """
 
 import re
@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 #: A value ends before the next `` Name=``; a Comment or Reason has blanks in it.
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:.]*)=(.*?)(?=\s+[A-Za-z][A-Za-z0-9_/:.]*=|\s*$)", re.DOTALL)
-#: ``bad cable [root@2026-11-21T18:00:00]``: who wrote a node's reason, and when, stands behind it.
+#: ``bad cable [root@2026-11-21T18:00:00]``: who wrote a node's reason, and when, is after it.
 _SIGNED = re.compile(r"\s*\[[^\[\]]*@[^\[\]]*\]$")
 _EMPTY = ("", "(null)", "None", "N/A", "Unknown")
-#: Node states that keep a job away, in the order in which one is named; a name that has none of them can run jobs.
+#: Node states in which no job can run; the first that fits is named. A node in none of these states can run jobs.
 _UNFIT: Mapping[str, str] = {
     "EXCLUDED": "excluded",
     "NOT_RESPONDING": "not responding",
@@ -29,18 +29,18 @@ _UNFIT: Mapping[str, str] = {
     "POWERED_DOWN": "powered down",
     "POWERING_DOWN": "powering down",
     "FUTURE": "not there yet",
-    # slurmd reported less than slurm.conf has: a memory module or a processor that is gone after a reboot.
+    # slurmd reported less than slurm.conf has: a memory module or a processor is gone after a reboot.
     "INVALID_REG": "not registered with what slurm.conf has",
     "INVAL": "not registered with what slurm.conf has",
     "UNKNOWN": "of unknown state",
 }
-#: Of those, the words for a node on which nothing runs any more; one that is drained may be well.
+#: Of these, the words for a node on which nothing runs any more; a drained node may be healthy.
 _DEAD = ("not responding", "down", "failed", "failing", "rebooting", "powered down", "powering down")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """One node as the scheduler has it: ``state`` as it prints it (``IDLE+DRAIN``), ``reason`` the administrator's."""
+    """One node in the scheduler's record: ``state`` as printed (``IDLE+DRAIN``), ``reason`` from the administrator."""
 
     name: str
     state: str
@@ -50,8 +50,8 @@ class NodeState:
 
     @property
     def unfit(self) -> str | None:
-        """Why no job can run there, in a word or two; None where one can, now or when another job has ended."""
-        # An asterisk is Slurm's mark of a node that does not respond; other marks (#, ~, %) are of power saving.
+        """Why no job can run there, in a word or two; None if one can run, now or when another job has ended."""
+        # Slurm marks a node that does not respond with an asterisk; other marks (#, ~, %) are of power saving.
         words = {word.rstrip("*#~%$@^!-") for word in self.state.split("+")}
         if "*" in self.state:
             words.add("NOT_RESPONDING")
@@ -59,12 +59,12 @@ class NodeState:
 
     @property
     def is_dead(self) -> bool:
-        """Whether nothing runs there any more."""
+        """Whether nothing runs on it any more."""
         return self.unfit in _DEAD
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is idle and nothing keeps a job away."""
+        """Whether it is idle and a job can run on it."""
         return self.unfit is None and self.state.split("+")[0] == "IDLE"
 
     @property
@@ -80,7 +80,7 @@ class NodeState:
 
 
 def parse_nodes(text: str) -> tuple[NodeState, ...]:
-    """Return the nodes of ``scontrol -o show nodes``, in its order; what is no node's line is passed over."""
+    """Return the nodes of ``scontrol -o show nodes``, in its order; other lines are skipped."""
     found = []
     for line in text.splitlines():
         if not line.startswith("NodeName="):
@@ -106,10 +106,10 @@ def of_system(
     constraint: str | None,
     excluded: Sequence[str],
 ) -> tuple[NodeState, ...]:
-    """Return those of a scheduler's nodes that are a system's, the excluded ones with that as their reason.
+    """Return a system's nodes from those of a scheduler; excluded ones have that as their reason.
 
-    They are those of its ``names``, or of its partition and, where its constraint is a single feature, with that: an
-    expression of features is left to the scheduler.
+    They are those in ``names`` (if any are given) and in the partition (if it is given). If the constraint is a single
+    feature, they must have it; an expression of features is left to the scheduler.
     """
     found = []
     for node in nodes:
@@ -125,15 +125,15 @@ def of_system(
 
 
 def untested(nodes: Sequence[NodeState]) -> str | None:
-    """Return the words on nodes that no job can run on: "vn3 is drained (bad cable)"; None where all can."""
+    """Return the words about nodes that can run no job: "vn3 is drained (bad cable)"; None if all can."""
     unfit = [node.words for node in nodes if node.unfit is not None]
     return "; ".join(unfit) or None
 
 
 def how_many(used: int, nodes: Sequence[NodeState], expected: int) -> str | None:
-    """Return what a check of all nodes says where it has not all of them; None where it has.
+    """Return what a check of all nodes says if it lacks some of them; None if it has all.
 
-    ``expected`` is how many nodes the system has, by its file.
+    ``expected`` is how many nodes the system has according to its file.
     """
     if used >= expected:
         return None
@@ -148,7 +148,7 @@ def record_fields(line: str) -> dict[str, str]:
 
 
 def known(value: str | None) -> str | None:
-    """Return a field's value, None where it is Slurm's word for nothing (``(null)``, ``N/A``)."""
+    """Return a field's value; None if it is one of Slurm's words for nothing (``(null)``, ``N/A``)."""
     return None if value is None or value in _EMPTY else value
 
 

@@ -1,7 +1,7 @@
-"""Compiles Railyard's own MPI programs with the compiler wrapper of a stack, into a folder such as its ``bin``.
+"""Compiles Railyard's own MPI programs with a stack's compiler wrapper, into a folder such as its ``bin``.
 
-A program is compiled beside its place and renamed into it, so that it is there whole or not at all, and again only
-where its source or the wrapper's path has changed.
+A program is compiled beside its place and then renamed, so it is there completely or not at all. It is compiled again
+only if its source or the wrapper's path has changed.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ FLAGS = ("-O2",)
 
 
 def build(compiler: Path, folder: Path, say: Callable[[str], None]) -> bool:
-    """Compile every program into a folder; return False where all of them are of this source and wrapper already.
+    """Compile every program into a folder; return False if all of them are already from this source and wrapper.
 
-    ``say`` is given one line before what takes time. Raises SetupError, with the compiler's own last line, where the
-    wrapper is not there or refuses.
+    ``say`` gets one line before anything that takes time. Raises SetupError, with the compiler's own last line, if the
+    wrapper is missing or fails.
     """
     made = False
     for program, source in PROGRAMS.items():

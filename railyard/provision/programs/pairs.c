@@ -2,16 +2,16 @@
  *
  *   railyard-pairs NAME ROUNDS SIZE WINDOW REPEATS WARM-UP EXCHANGES
  *
- * NAME       what this measurement is called in the output: pairs, bisection, onnode, alone
- * ROUNDS     a file with a line a round, in it the pairs of ranks that measure at once ("0-1 2-3"); "node" for the
- *            ranks that share a node, two by two, each pair a round of its own
- * SIZE       bytes of a message      WINDOW     messages in flight       REPEATS  windows that are timed
+ * NAME       the name of this measurement in the output: pairs, bisection, onnode, alone
+ * ROUNDS     a file with one line per round: the pairs of ranks that measure at once ("0-1 2-3"); or "node" for the
+ *            ranks that share a node, two by two, one round per pair
+ * SIZE       bytes of a message      WINDOW     messages in flight       REPEATS  timed windows
  * WARM-UP    messages before them    EXCHANGES  8-byte messages there and back, for the latency
  *
- * Of each pair: latency, then a stream from the first to the second rank, then one back, all pairs of a round at once.
- * All that is moved follows from these words, so that counters can be held against it. Calls of MPI-2 alone.
- * Source of the form of the measurement: a window of messages, timed from the first send to an answer to the last one,
- * as osu_bw has it; half a round trip, as osu_latency has it.
+ * Each pair measures latency, then a stream from the first to the second rank, then one back; all pairs of a round at
+ * once. These words determine all bytes that are moved, so counters can be compared with them. Uses only MPI-2.
+ * Source of the method: a window of messages is timed from the first send to an answer to the last one, as in osu_bw;
+ * latency is half a round trip, as in osu_latency.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static MPI_Request *requests;
 static void fail(const char *sentence, const char *what)
 {
     fprintf(stderr, "railyard-pairs: %s%s\n", sentence, what);
-    usleep(200000); /* a launcher may drop what it has not forwarded when the job aborts (Hydra of MPICH 5.0.2 did) */
+    usleep(200000); /* if the job aborts, a launcher may drop output not yet forwarded (Hydra of MPICH 5.0.2 did) */
     MPI_Abort(MPI_COMM_WORLD, 2);
     exit(2);
 }
@@ -46,7 +46,7 @@ static void *space(size_t bytes)
     return memory;
 }
 
-/* Receive a message asleep: ranks that spin in a barrier would take the cores from those that measure. */
+/* Sleep until a message comes: ranks that spin in a barrier would take the cores from those that measure. */
 static void receive_asleep(void *value, int count, MPI_Datatype type, int from, int tag)
 {
     const struct timespec nap = {0, 500000};
@@ -60,10 +60,10 @@ static void receive_asleep(void *value, int count, MPI_Datatype type, int from, 
     }
 }
 
-/* All ranks wait for one another; the value of each reaches rank 0.
+/* All ranks wait for each other; rank 0 gets the value of each.
  *
- * Received from each rank in turn: over UCX (MPICH 5.0.2, UCX_TLS=tcp,self) a receive from MPI_ANY_SOURCE gets the
- * message of one rank and waits for those of the others for ever, though they were sent.
+ * It receives from each rank in turn: over UCX (MPICH 5.0.2, UCX_TLS=tcp,self) a receive from MPI_ANY_SOURCE gets the
+ * message of one rank and waits for ever for those of the others, although they were sent.
  */
 static void meet(double value, double *values)
 {
@@ -78,7 +78,7 @@ static void meet(double value, double *values)
     for (n = 1; n < ranks; n++) MPI_Send(&n, 0, MPI_INT, n, GO, MPI_COMM_WORLD);
 }
 
-/* Half a round trip in us, of a pair whose ranks are ready; the first tenth is not timed. */
+/* Half a round trip in us of a pair whose ranks are ready; the first tenth is not timed. */
 static double latency(int peer, int first)
 {
     char word[LATENCY_BYTES] = {0};
@@ -93,7 +93,7 @@ static double latency(int peer, int first)
     return exchanges ? (MPI_Wtime() - begun) / exchanges / 2 * 1e6 : 0;
 }
 
-/* Every message begins and ends in a byte of its own: one that arrives torn or in another's place is seen. */
+/* Every message begins and ends with its own byte, so a torn or swapped message is detected. */
 static unsigned char mark(int repeat, int n)
 {
     return (unsigned char)(1 + (repeat * window + n) % 251);
@@ -142,7 +142,7 @@ static double stream(int peer, int sends)
     return (double)size * window * repeats / (MPI_Wtime() - begun) / 1e6;
 }
 
-/* The rounds of ranks that share a node: peers of round 0, then of round 1 …, -1 for a rank that has none. */
+/* The rounds of ranks that share a node: peers of round 0, then of round 1 …, -1 for a rank without a peer. */
 static int *rounds_of_nodes(const char *names, int *rounds)
 {
     int *peers = space(sizeof(int) * ranks * ranks), *free_rank = space(sizeof(int) * ranks);
@@ -162,7 +162,7 @@ static int *rounds_of_nodes(const char *names, int *rounds)
     return peers;
 }
 
-/* The rounds of a file; ends the job with a sentence where a line is none. */
+/* The rounds of a file; ends the job with a sentence if a line is wrong. */
 static int *rounds_of_file(const char *path, int *rounds)
 {
     FILE *file = fopen(path, "r");
@@ -189,7 +189,7 @@ static int *rounds_of_file(const char *path, int *rounds)
     return peers;
 }
 
-/* Latency and both streams of one round; rank 0 prints a line a pair and returns how many there were. */
+/* Latency and both streams of one round; rank 0 prints one line per pair and returns how many there were. */
 static int measure(int round, const int *peers, double *values)
 {
     int peer = peers[rank], first = rank < peer, n, pairs = 0;
@@ -219,7 +219,7 @@ static void begin(int argc, char **argv)
         fail("expected WINDOW and REPEATS of at least 1, WARM-UP and EXCHANGES of at least 0", "");
     buffer = space(size * window);
     requests = space(sizeof(MPI_Request) * window);
-    /* Touched first by the rank itself, so that it lies on the NUMA node that the rank is bound to. */
+    /* The rank itself touches it first, so it is on the NUMA node to which the rank is bound. */
     memset(buffer, 0, size * window);
 }
 

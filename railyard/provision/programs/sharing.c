@@ -1,12 +1,12 @@
-/* railyard-sharing: what two ranks that share a processor cost one another, by how the one waits while the other works.
+/* railyard-sharing: how much two ranks on one processor slow each other, for each way in which the idle one can wait.
  *
  *   railyard-sharing
  *
- * Two ranks of one node are bound to one processor. The first does the same work again and again, and the second waits
- * for its message meanwhile: asleep, in the library's own MPI_Recv, polling, or yielding the processor at each look.
- * A library that polls takes half of the processor from the rank that works: so it was with two compute and two data
- * processes on two processors (survey of cluster interconnects, 2004, GAMESS). Printed: the median of TRIALS, in s.
- * Calls of MPI-2 alone.
+ * Two ranks of one node are bound to one processor. The first does the same work again and again. Meanwhile the second
+ * waits for its message: asleep, in the library's own MPI_Recv, polling, or yielding the processor at each look.
+ * A library that polls takes half of the processor from the working rank: this happened with two compute and two data
+ * processes on two processors (survey of cluster interconnects, 2004, GAMESS). It prints the median of TRIALS, in s.
+ * Uses only MPI-2.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -29,7 +29,7 @@ static volatile double sink;
 static void fail(const char *sentence)
 {
     fprintf(stderr, "railyard-sharing: %s\n", sentence);
-    usleep(200000); /* a launcher may drop what it has not forwarded when the job aborts (Hydra of MPICH 5.0.2 did) */
+    usleep(200000); /* if the job aborts, a launcher may drop output not yet forwarded (Hydra of MPICH 5.0.2 did) */
     MPI_Abort(MPI_COMM_WORLD, 2);
     exit(2);
 }
@@ -48,7 +48,7 @@ static double seconds_of(long rounds)
     return MPI_Wtime() - begun;
 }
 
-/* So many rounds of work take WORK_SECONDS on a processor that nobody shares. */
+/* How many rounds of work take WORK_SECONDS on a processor that nobody shares. */
 static long calibrated(void)
 {
     long rounds = 1000;
@@ -102,7 +102,7 @@ static void measure(int processor, const char *node)
     for (int trial = 0; trial < TRIALS; trial++) {
         for (int way = 0; way < WAYS; way++) {
             MPI_Recv(&word, 1, MPI_CHAR, 1, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            if (rounds == 0) rounds = calibrated(); /* the other rank sleeps: this is the first way */
+            if (rounds == 0) rounds = calibrated(); /* the other rank sleeps: this is the first way of waiting */
             took[way][trial] = seconds_of(rounds);
             MPI_Send(&word, 1, MPI_CHAR, 1, DONE, MPI_COMM_WORLD);
         }

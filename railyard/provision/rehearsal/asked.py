@@ -69,6 +69,8 @@ def _osu(program: str, words: list[str], folder: Path) -> Asked:
     told = Repetitions(count * again, int(said.get("-x", _OSU_WARM_UPS)) * again)
     sizes = tuple(smallest << n for n in range((largest // max(1, smallest)).bit_length()))
     ends = tuple(_ENDS[word] for word in words if word in _ENDS) if "-d" in said else ()
+    if "-d" in said and not ends and f"osu/{program}/{BUFFERS['DEVICE', 'DEVICE']}" in micro.BENCHMARKS:
+        ends = ("DEVICE", "DEVICE") if micro.find(f"osu/{program}").metrics[0].shape == "collective" else ends
     benchmark = micro.find("/".join(["osu", program, *([BUFFERS[ends]] if ends in BUFFERS else [])]))
     if not benchmark.payload:
         sizes = (0,)

@@ -4,6 +4,7 @@ Which GPUs take part is the system's file's, how they are grouped and over what 
 of nccl-tests and NCCL, as they are documented: what Railyard sets is tried by what it is to effect.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,11 +18,12 @@ from railyard.hardware.gpu_nodes import Shape
 from railyard.provision.rehearsal import model, traffic
 from railyard.provision.rehearsal.asked import Asked
 from railyard.provision.rehearsal.crew import Crew
+from railyard.provision.rehearsal.form import EVERY_NODE
 from railyard.provision.rehearsal.moves import Moves
-from railyard.provision.rehearsal.told import Port, Taken
+from railyard.provision.rehearsal.told import LibraryError, Port, Taken
 from railyard.provision.rehearsal.traffic import Flow, Network
 from railyard.provision.replay import published
-from railyard.provision.replay.collective_texts import Printed, printed
+from railyard.provision.replay.collective_texts import Printed, before_its_end, printed
 from railyard.site.gpu_shape import shape_of_part
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric
@@ -33,10 +35,20 @@ _HALF_BYTES = 4 << 20
 
 
 def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
-    """Return what a run prints, and add what it moves. Raises RailyardError where its system states no GPUs."""
-    crew, gpus, name = network.crew, network.crew.site.system.gpus, collective_of(asked.key)
+    """Return what a run prints, and add what it moves.
+
+    Raises RailyardError where its system states no GPUs, and LibraryError where a GPU is missing, or its way to another
+    node is dead.
+    """
+    gpus, name = network.crew.site.system.gpus, collective_of(asked.key)
     if gpus is None or name is None:
-        raise RailyardError(f"{asked.key}: found no GPUs in systems/{crew.site.system.system}.yaml, expected gpus")
+        raise RailyardError(
+            f"{asked.key}: found no GPUs in systems/{network.crew.site.system.system}.yaml, expected gpus"
+        )
+    # No two runs have the same processes.
+    first_gpu, first_pid = _first_gpu(network.crew), os.getpid()
+    network = Network(_near(network.crew, gpus, first_gpu))
+    crew = network.crew
     groups, part, ranks = _groups(crew), _part(crew), max(crew.per_node.values())
     # A library that left out every rail takes the management network: its nodes still have the rails of a fabric.
     fabrics = crew.site.system.fabrics
@@ -46,16 +58,58 @@ def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
     if shape is None:
         raise RailyardError(f"{asked.key}: found {ranks} processes on a node of {gpus.per_node} GPUs, expected no more")
     traffic.start_up(crew, moves)
-    rates = {size: _rate(network, asked, name, part, shape, size) for size in asked.sizes}
     told = asked.told
+    run = Printed(
+        name, dict.fromkeys(asked.sizes, 1.0), [member.node for member in crew.members], ranks, sentence, groups,
+        iterations=1 if told is None else told.measured, warm_ups=0 if told is None else told.warm_up,
+        checked=asked.validated, log=list(_log(crew, part, gpus, fabrics[fabric], first_gpu, first_pid)),
+        first_gpu=first_gpu, first_pid=first_pid,
+    )  # fmt: skip
+    why = _why_it_ends(crew, gpus, part, first_gpu)
+    if why is not None:
+        raise LibraryError(f"{before_its_end(run)}{why}", 3)
+    rates = {size: _rate(network, asked, name, part, shape, size) for size in asked.sizes}
     times = 1 if told is None else 2 * (told.measured + 1 + int(asked.validated)) + told.warm_up
     _move(network, name, part, shape, groups, times * sum(asked.sizes), moves)
-    run = Printed(
-        name, rates, [member.node for member in crew.members], ranks, sentence, groups,
-        iterations=1 if told is None else told.measured, warm_ups=0 if told is None else told.warm_up,
-        checked=asked.validated, log=list(_log(crew, part, gpus, fabrics[fabric])),
-    )  # fmt: skip
-    return printed(run)
+    return printed(replace(run, rates_mb_s=rates))
+
+
+def _first_gpu(crew: Crew) -> int:
+    """Return the GPU of each node's first process.
+
+    Source: NCCL_TESTS_DEVICE, common.cu of nccl-tests 2.19; CUDA C++ Programming Guide, CUDA Environment Variables.
+    """
+    said = crew.variables.get("NCCL_TESTS_DEVICE", "")
+    visible = crew.variables.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    place = int(said) if said.isdigit() else 0
+    return int(visible[place]) if place < len(visible) and visible[place].isdigit() else place
+
+
+def _near(crew: Crew, gpus: Gpus, first_gpu: int) -> Crew:
+    """Return the crew with the NICs alone that its processes use: those nearest to the GPU, where each node has one."""
+    if max(crew.per_node.values()) > 1 or len(crew.nodes) == 1 or not gpus.nearest:
+        return crew
+    ports = {}
+    for node, there in crew.ports.items():
+        own = [port for port in there if first_gpu in gpus.nearest.get(port.name.partition(":")[0], ())]
+        usable = [port for port in own if crew.takes[0].ports and port.name in {p.name for p in crew.takes[0].ports}]
+        ports[node] = tuple(port for port in there if port.kind == "net" or port in usable) if usable else there
+    return replace(crew, ports=ports)
+
+
+def _why_it_ends(crew: Crew, gpus: Gpus, part: str, first_gpu: int) -> str | None:
+    """Return the library's words where one of the GPUs is missing, or nothing comes through from it to another node."""
+    for member in crew.members:
+        gpu, head = (first_gpu + member.local) % gpus.per_node, f"{member.node}: Test"
+        missing = [f for f in crew.rehearsal.faults if f.kind == "missing" and f.node in (member.node, EVERY_NODE)]
+        if gpu >= gpus.per_node - len(missing):
+            return f"{head} CUDA failure common.cu:1568 'invalid device ordinal'\n"
+        if part != ONE_NODE and any(f.kind == "dead" and f.is_of_gpu(member.node, gpu) for f in crew.rehearsal.faults):
+            return (
+                f"{head} NCCL failure common.cu:783 'remote process exited or there was a network error / '\n"
+                f" .. {member.node} pid {member.rank + 1}: Test failure common.cu:874\n"
+            )
+    return None
 
 
 def _groups(crew: Crew) -> int:
@@ -96,7 +150,15 @@ def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, si
         return healthy
     if any(network.is_fallback(flow) for flow in flows):
         return min(healthy, model.MANAGEMENT_MB_S)
-    own = [model.rail_share(network.faults, node, port.name) for node in network.crew.nodes for port in _ports(network)]
+    nodes, ports = network.crew.nodes, _ports(network)
+    own = [min(model.rail_share(network.faults, node, port.name) for node in nodes) for port in ports]
+    reports = asked.words.get("-a", "1")
+    if part == RAILS and reports == "1":
+        # nccl-tests prints the mean of all ranks' times, those of all groups, unless it is told otherwise.
+        return healthy * len(own) / sum(1 / share for share in own)
+    if part == RAILS and reports == "0":  # that of the first rank, which is of its own GPU's group
+        gpus = network.crew.site.system.gpus
+        return healthy * own[0 if gpus is None else _nic_of(_first_gpu(network.crew), ports, gpus)]
     return healthy * min([*own, *(network.share(flow, size) for flow in flows if not flow.within_node)])
 
 
@@ -142,11 +204,13 @@ def _move(network: Network, name: str, part: str, shape: Shape, groups: int, vol
         traffic.add(moves, flow, 1 << 30, max(sent, float(collective(name).rooted)) * groups * volume, 0)
 
 
-def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric) -> Iterator[str]:
+def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int, first_pid: int) -> Iterator[str]:
     """Yield what NCCL says at its start: network, NICs, and by which way each GPU sends."""
     ranks = max(crew.per_node.values())
     for member, taken in zip(crew.members, crew.takes, strict=True):
-        head = f"{member.node}:{member.rank + 1}:{member.rank + 1} [{member.local}] NCCL INFO"
+        gpu = (first_gpu + member.local) % gpus.per_node
+        pid = first_pid + member.rank
+        head = f"{member.node}:{pid}:{pid} [{gpu}] NCCL INFO"
         is_net = taken.ports[0].kind == "net"
         kind, network = ("", "Socket") if is_net else ("/RoCE" if fabric.kind == "roce" else "/IB", "IB")
         listed = " ".join(
@@ -159,9 +223,9 @@ def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric) -> Iterator[str]:
         if part == ONE_NODE:
             way, to = "P2P/CUMEM", member.rank - member.local + (member.local + 1) % ranks
         else:
-            nic = _nic_of(member.local, taken.ports, gpus)
+            nic = _nic_of(gpu, taken.ports, gpus)
             way, to = f"NET/{network}/{nic}{'' if is_net else '/GDRDMA'}", (member.rank + ranks) % len(crew.members)
-        yield f"{head} Channel 00/0 : {member.rank}[{member.local}] -> {to}[{member.local}] [send] via {way}"
+        yield f"{head} Channel 00/0 : {member.rank}[{gpu}] -> {to}[{gpu}] [send] via {way}"
 
 
 def _nic_of(gpu: int, ports: Sequence[Port], gpus: Gpus) -> int:

@@ -1,24 +1,28 @@
-"""What `--fault` may say: one fault a word, planted on a rail, a node, a leaf switch or the library's transport."""
+"""What `--fault` may say: one fault a word, planted on a rail, GPU, node, leaf switch or the library's transport."""
 
 import re
 from collections.abc import Iterable, Mapping
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.fields import show
+from railyard.hardware.links import SLOTS
 from railyard.provision.rehearsal.form import EVERY_NODE, Fault
 from railyard.site.systems.model import Fabric, Rail, System
 
 #: The forms of a fault, as a sentence shows them: subject=where,what.
 GRAMMAR = (
     "rail=NODE:DEVICE,share=0.5", "rail=NODE:DEVICE,idle", "rail=NODE:DEVICE,lanes=1",
-    "rail=NODE:DEVICE,counters=unreadable", "rail=NODE:DEVICE,far", "node=NODE,dies", "leaf=NAME,share=0.5",
-    "fallback=tcp",
+    "rail=NODE:DEVICE,counters=unreadable", "rail=NODE:DEVICE,far", "gpu=NODE:NUMBER,lanes=4",
+    "gpu=NODE:NUMBER,missing", "gpu=NODE:NUMBER,dead", "node=NODE,dies", "leaf=NAME,share=0.5", "fallback=tcp",
 )  # fmt: skip
-_SUBJECTS = ("rail", "node", "leaf", "fallback")
+_SUBJECTS = ("rail", "gpu", "node", "leaf", "fallback")
 _OF_A_RAIL = ("share", "idle", "lanes", "counters", "far")
+_OF_A_GPU = ("lanes", "missing", "dead")
+#: Lanes that a slot comes up with (PCI Express Base Specification 5.0, Link Width).
+_LANES_OF_A_SLOT = ("1", "2", "4", "8")
 #: A cable has four lanes; what a cable that is half dead comes up with (InfiniBand Architecture 1.5, LinkWidthActive).
 _LANES = {"1": 1, "2": 2}
-_NODE_OF = re.compile(r"(?:rail|node)=(?P<node>[^:,]+)")
+_NODE_OF = re.compile(r"(?:rail|gpu|node)=(?P<node>[^:,]+)")
 _MORE = "more nodes stand with --nodes N"
 _SHARE = re.compile(r"0?\.[0-9]{1,4}")
 
@@ -63,6 +67,8 @@ def parsed(text: str, system: System, nodes: tuple[str, ...]) -> Fault:
             found = f"{show(name)}, the first node that stands, where a rehearsal has Slurm's controller"
             raise _wrong(text, found, "another node", f"such as {nodes[-1]}")
         return Fault("dies", text, node=dying)
+    if subject == "gpu":
+        return _of_gpu(text, name, what, system, nodes)
     if subject == "leaf":
         return Fault("leaf", text, leaf=_leaf(text, name, system, nodes), share=_share(text, what))
     return _of_rail(text, name, what, system, nodes)
@@ -93,8 +99,32 @@ def _of_rail(text: str, place: str, what: str, system: System, nodes: tuple[str,
     raise _wrong(text, show(what), f"one of {', '.join(_WORDS_OF_A_RAIL)}", did_you_mean(word, _OF_A_RAIL))
 
 
-#: What may stand behind a rail.
+def _of_gpu(text: str, place: str, what: str, system: System, nodes: tuple[str, ...]) -> Fault:
+    named, colon, number = place.partition(":")
+    gpus = system.gpus
+    if gpus is None:
+        raise _wrong(text, show(place), f"gpus of systems/{system.system}.yaml, which states none")
+    if not colon or not number.isdecimal():
+        raise _wrong(text, show(place), "a node and a GPU: gpu=NODE:NUMBER, or gpu=*:NUMBER for every node")
+    if int(number) >= gpus.per_node:
+        raise _wrong(text, f"GPU {number}", f"one of the GPUs 0 to {gpus.per_node - 1} of each node")
+    node = EVERY_NODE if named == EVERY_NODE else _node(text, named, nodes, system)
+    word, equals, value = what.partition("=")
+    if what in ("missing", "dead"):
+        return Fault("missing" if what == "missing" else "dead", text, node=node, gpu=int(number))
+    if word != "lanes" or not equals:
+        raise _wrong(text, show(what), f"one of {', '.join(_WORDS_OF_A_GPU)}", did_you_mean(word, _OF_A_GPU))
+    slot = None if gpus.slot is None else SLOTS[gpus.slot]
+    if slot is None:
+        raise _wrong(text, show(what), f"slot of the gpus of systems/{system.system}.yaml, which states none")
+    if value not in _LANES_OF_A_SLOT or int(value) >= slot.lanes:
+        raise _wrong(text, show(what), f"fewer lanes than the {slot.lanes} of the slot: {', '.join(_LANES_OF_A_SLOT)}")
+    return Fault("narrow", text, node=node, gpu=int(number), lanes=int(value))
+
+
+#: What may stand behind a rail, and behind a GPU.
 _WORDS_OF_A_RAIL = tuple(form.partition(",")[2] for form in GRAMMAR if form.startswith("rail="))
+_WORDS_OF_A_GPU = tuple(form.partition(",")[2] for form in GRAMMAR if form.startswith("gpu="))
 
 
 def _node(text: str, name: str, nodes: tuple[str, ...], system: System) -> str:

@@ -14,8 +14,11 @@ from railyard.site.systems.rehearsed import FILE
 #: slow: a rail gives ``share`` of its rate; idle: the library leaves it out; fallback: the library takes TCP over the
 #: management network, and says nothing; dies: the node goes down in a run; lanes: a cable runs at ``lanes`` of four;
 #: leaf: a leaf switch gives ``share`` to what crosses it; unreadable: its counters cannot be read; far: the card sits
-#: at the other socket.
-FaultKind = Literal["slow", "idle", "fallback", "dies", "lanes", "leaf", "unreadable", "far"]
+#: at the other socket. Of a GPU: narrow: its slot runs at ``lanes``; missing: its node does not have it any more;
+#: dead: nothing comes through from it to another node.
+FaultKind = Literal[
+    "slow", "idle", "fallback", "dies", "lanes", "leaf", "unreadable", "far", "narrow", "missing", "dead"
+]
 #: What every verdict of a rehearsal says, as replays say theirs.
 REHEARSED = "rehearsed: a stand-in printed this output, nothing was measured"
 #: In place of a node's name: every node.
@@ -24,7 +27,10 @@ EVERY_NODE = "*"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One planted fault. ``text`` is what was typed; ``device`` is a rail as launches name it (``mlx5_1:1``)."""
+    """One planted fault. ``text`` is what was typed; ``device`` is a rail as launches name it (``mlx5_1:1``).
+
+    ``gpu`` is the number of a GPU of the node; None of any other fault.
+    """
 
     kind: FaultKind
     text: str
@@ -33,10 +39,15 @@ class Fault:
     leaf: str = ""
     share: float = 1.0
     lanes: int = 4
+    gpu: int | None = None
 
     def hits(self, node: str, device: str) -> bool:
         """Return whether it is planted on this rail of this node; another transport leaves out every rail."""
         return self.kind == "fallback" or (self.node in (EVERY_NODE, node) and self.device == device)
+
+    def is_of_gpu(self, node: str, gpu: int) -> bool:
+        """Return whether it is planted on this GPU of this node."""
+        return self.gpu == gpu and self.node in (EVERY_NODE, node)
 
 
 @dataclass(frozen=True, slots=True)

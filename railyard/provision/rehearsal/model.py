@@ -159,7 +159,8 @@ def _of_link(system: System, test: TestId) -> MessageTime:
     directions = 1 if metric is None else metric.directions
     rate = rate_mb_s(fabric, test.rails, directions)
     if micro.find(test.benchmark).in_gpu and system.gpus is not None:
-        bound = limit_from_gpus(system.gpus, fabric, test.rails, directions)
+        every = micro.find(test.benchmark).every_gpu
+        bound = limit_from_gpus(system.gpus, fabric, test.rails, directions, every_gpu=every)
         rate = rate if bound is None else min(rate, EFFICIENCY[directions] * bound.value_mb_s)
     rate /= messages_a_time(test.benchmark)
     return MessageTime(start_us(fabric.link, test), rate, ())

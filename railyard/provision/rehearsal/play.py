@@ -18,7 +18,7 @@ from railyard.base.whole_file import write_whole
 from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
-from railyard.provision.rehearsal import applications, collectives, form, model, pairs, recorded, traffic
+from railyard.provision.rehearsal import applications, collectives, form, gpu_copies, model, pairs, recorded, traffic
 from railyard.provision.rehearsal.asked import asked, program_of
 from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
 from railyard.provision.rehearsal.moves import Moves
@@ -97,6 +97,11 @@ def played(
     if tool in crew.site.system.applications or tool in applications.KNOWN:
         recorded.say_made(crew.rehearsal, folder, "it is an application, whose figures are of the processors too")
         return _application(crew, tool, program, folder, moves)
+    if tool == "nvbandwidth":
+        recorded.say_made(crew.rehearsal, folder, "it is of one node, and of no network")
+        node, system = crew.nodes[0], crew.site.system
+        said = f"{_MADE}: {system.system}, {crew.stack}"
+        return Output(gpu_copies.played(system, node, crew.rehearsal.faults, words, said))
     found = asked(tool, program, words, folder)
     network = Network(crew)
     if tool == "pairs":

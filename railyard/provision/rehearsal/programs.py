@@ -21,7 +21,9 @@ from railyard.stacks.table import STACKS
 _OPTIONS = {"osu": "--validation-warmup, and the datatype mpi_float"}
 #: Tools that are one program; all others are a folder of them.
 _ONE = {"imb": "IMB-MPI1", "hpl": "xhpl", "hpcc": "hpcc", "stream": "stream_c.exe", "wrf": "wrf.exe"}
-_ONE |= {"pairs": "railyard-pairs", "sharing": "railyard-sharing", "iperf3": "iperf3"}
+_ONE |= {"pairs": "railyard-pairs", "sharing": "railyard-sharing", "iperf3": "iperf3", "nvbandwidth": "nvbandwidth"}
+#: Tools whose stand-ins read no sizes, and are no applications.
+_BESIDE = frozenset({"nvbandwidth"})
 #: The names by which ReFrame and the job of probes call a stack's own launcher.
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
 _LIBRARY = Path(__file__).resolve().parents[3]
@@ -39,7 +41,7 @@ def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
         stack: {
             tool: str(_tool(folder / "programs" / stack / tool, system, stack, tool))
             for tool in entry.tools
-            if tool in asked.KNOWN or tool in applications.KNOWN or tool in system.applications
+            if tool in asked.KNOWN | applications.KNOWN | _BESIDE or tool in system.applications
         }
         for stack, entry in system.stacks.items()
     }

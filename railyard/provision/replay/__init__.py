@@ -1,1 +1,1 @@
-"""Replay: the checks run through a real ReFrame, with outputs played from ``recordings/`` in place of a benchmark."""
+"""Replay: the checks run through a real ReFrame, but play outputs from ``recordings/`` in place of a benchmark."""

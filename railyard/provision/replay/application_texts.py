@@ -1,4 +1,4 @@
-"""A published figure of an application as the application prints it (HPL 2.3, WRF 3.8), with a line that says so."""
+"""A published figure of an application in the form that it prints (HPL 2.3, WRF 3.8), with a line that says so."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,22 +6,22 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import hpl_input
 from railyard.benchmarks.table import micro
 
-#: How long a made run of HPL says that it took: its order is what that time allows at the published rate.
+#: How long a synthetic run of HPL took, by its output: the matrix order follows from this time and the published rate.
 HPL_SECONDS = 1000.0
 _STEPS = 150
-#: What a made run of WRF prints for its first step, which reads the input and is no part of the mean.
+#: What a synthetic run of WRF prints for its first step, which reads the input and does not count in the mean.
 _FIRST_STEP = 2.0
 
 
 def text_of(key: str, value: float, nodes: int, sentence: str) -> str:
-    """Return an output whose figure is this value: Gflop/s of HPL, seconds a step of WRF.
+    """Return an output whose figure is this value: Gflop/s for HPL, seconds per step for WRF.
 
     Raises RailyardError for an application whose text is not known here.
     """
     writer = _WRITERS.get(micro.find(key).printed_key)
     if writer is None:
         known = ", ".join(dict.fromkeys(each.partition("/")[0] for each in _WRITERS))
-        raise RailyardError(f"{key}: found no text of it to make, expected one of {known}")
+        raise RailyardError(f"{key}: Railyard cannot write an output of it; expected one of {known}")
     return writer(value, nodes, sentence)
 
 
@@ -41,7 +41,7 @@ def _hpl_run(gflop_s: float, nodes: int) -> str:
 
 
 def hpl_run(gflop_s: float, order: int, block: int, grid: tuple[int, int], seconds: float) -> str:
-    """Return what HPL prints of one problem: of order N in blocks of NB, on P x Q processes."""
+    """Return what HPL prints for one problem of order N in blocks of NB, on P x Q processes."""
     rows, columns = grid
     rule = "-" * 80 + "\n"
     residual = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)="
@@ -64,7 +64,7 @@ def _wrf(seconds: float, nodes: int, sentence: str) -> str:
 
 
 def wrf_run(seconds: float, sentence: str, version: str) -> str:
-    """Return what WRF of a release prints of steps of so many seconds each."""
+    """Return what a release of WRF prints for steps that take this many seconds each."""
     steps = [_FIRST_STEP, *(seconds for _ in range(_STEPS - 1))]
     lines = [
         f"Timing for main: time 2001-10-25_{at // 60:02}:{at % 60:02}:00 on domain   1:{time:>11.5f} elapsed seconds"
@@ -73,7 +73,7 @@ def wrf_run(seconds: float, sentence: str, version: str) -> str:
     return f"# {sentence}\n WRF V{version} MODEL\n" + "\n".join(lines) + "\nwrf: SUCCESS COMPLETE WRF\n"
 
 
-#: By the key that their output has by itself.
+#: By the key of their output.
 _WRITERS: Mapping[str, Callable[[float, int, str], str]] = {
     "hpl/hpl": _hpl,
     "hpl/every-node": _hpl_alone,

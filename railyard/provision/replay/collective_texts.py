@@ -1,4 +1,4 @@
-"""A collective between GPUs as nccl-tests 2.17 prints it: every figure made of the bus bandwidth at each size."""
+"""A collective between GPUs as nccl-tests 2.17 prints it: every figure is from the bus bandwidth at each size."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from railyard.benchmarks.table.nccl import collective_of
 if TYPE_CHECKING:
     from railyard.provision.replay.texts import Made
 
-#: nccl-tests' own iterations, and what it prints of a GPU that nobody had.
+#: nccl-tests' own iterations, and the name of a GPU that does not exist.
 ITERATIONS, WARM_UPS, NO_GPU = 20, 5, "no real GPU"
 _HALF = f"{'time':>10}{'algbw':>8}{'busbw':>8}{'#wrong':>8}"
 _UNITS = f"{'(us)':>10}{'(GB/s)':>8}{'(GB/s)':>8}{'':>8}"
@@ -23,9 +23,10 @@ _HEADING = (
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a run prints: size in bytes -> busbw in MB/s; ``hosts`` has the node of each rank, ``gpus`` are a node's.
+    """What a run prints: size in bytes -> busbw in MB/s; ``hosts`` has the node of each rank, ``gpus`` is per node.
 
-    ``groups``: ranks are dealt to them by their number. ``log`` has lines of the library's, before the table.
+    ``groups``: ranks are dealt to them by their number. ``log`` has the library's lines before the table.
+    ``first_gpu``: the GPU of each node's first rank (NCCL_TESTS_DEVICE). ``first_pid``: the number of rank 0's process.
     """
 
     collective: str
@@ -38,10 +39,21 @@ class Printed:
     warm_ups: int = WARM_UPS
     checked: bool = True
     log: Sequence[str] = ()
+    first_gpu: int = 0
+    first_pid: int = 1
+
+
+def bus_of(gpu: int) -> str:
+    """Return the bus address of a GPU of a node that nobody has."""
+    return f"0000:{0x10 + 8 * gpu:02x}:00"
+
+
+def _device(rank: int, run: Printed) -> int:
+    return (run.first_gpu + rank % run.gpus) % max(run.gpus, run.first_gpu + 1)
 
 
 def nccl(made: "Made", name: str) -> str:
-    """Return the output of one of nccl-tests over all ranks; ``made`` has its bus bandwidths as those of its rows."""
+    """Return the output of one of nccl-tests over all ranks; the rows of ``made`` have the bus bandwidths."""
     nodes = made.ranks // made.ranks_per_node
     digits = len(str(nodes))
     hosts = [f"node{rank // made.ranks_per_node + 1:0{digits}d}" for rank in range(made.ranks)]
@@ -49,9 +61,9 @@ def nccl(made: "Made", name: str) -> str:
     return printed(Printed(collective_of(made.key) or "", rates, hosts, made.ranks_per_node, made.sentence))
 
 
-def printed(run: Printed) -> str:
-    """Return the output of one run."""
-    ranks, sizes = len(run.hosts) // run.groups, list(run.rates_mb_s)
+def before_its_end(run: Printed) -> str:
+    """Return what a run prints before its first row: where a library ends it, there is no more."""
+    sizes = list(run.rates_mb_s)
     lines = [
         "# nccl-tests version 2.17.6",
         f"# Collective test starting: {run.collective}_perf",
@@ -62,10 +74,16 @@ def printed(run: Printed) -> str:
         "# Using devices",
     ]
     lines += [
-        f"#  Rank {rank:2d} Group {rank % run.groups:2d} Pid {rank + 1} on {host} device {rank % run.gpus:2d} "
-        f"[0000:00:00] {NO_GPU}"
+        f"#  Rank {rank:2d} Group {rank % run.groups:2d} Pid {run.first_pid + rank} on {host} device "
+        f"{_device(rank, run):2d} [{bus_of(_device(rank, run))}] {NO_GPU}"
         for rank, host in enumerate(run.hosts)
     ]
+    return "\n".join([*lines, *run.log, ""])
+
+
+def printed(run: Printed) -> str:
+    """Return the output of one run."""
+    ranks = len(run.hosts) // run.groups
     redop = "sum" if run.collective in ("all_reduce", "reduce_scatter", "sendrecv") else "none"
     root = 0 if run.collective == "broadcast" else -1
     wrong = "0" if run.checked else "N/A"
@@ -73,14 +91,13 @@ def printed(run: Printed) -> str:
     rows, shown = "", []
     for size, value in run.rates_mb_s.items():
         time_us = busbw(run.collective, size, 1.0, ranks) / value
-        # As nccl-tests rounds a time, so that no column runs into its neighbour.
+        # Rounded as nccl-tests rounds a time, so no column runs into the next.
         digits = 0 if time_us >= 10000 else 1 if time_us >= 100 else 2
         half = f"{time_us:>10.{digits}f}{size / time_us / 1000:>8.2f}{value / 1000:>8.2f}"
         shown.append(round(value / 1000, 2))
         rows += f"{size:>12}{size // 4:>14}{'float':>10}{redop:>8}{root:>8}{half}{wrong:>8}{half}{in_place:>8}\n"
-    head = "\n".join([*lines, *run.log, ""])
     return (
-        f"{head}{_HEADING}{rows}# Out of bounds values : 0 OK\n"
+        f"{before_its_end(run)}{_HEADING}{rows}# Out of bounds values : 0 OK\n"
         f"# Avg bus bandwidth    : {sum(shown) / len(shown):.4f}\n#\n"
         f"# Collective test concluded: {run.collective}_perf\n"
     )

@@ -1,19 +1,19 @@
-"""A message's time as a function of its size, made to go through published points: a model, no measurement."""
+"""A message's time as a function of its size that goes through published points: a model, not a measurement."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
 
-#: Where stacks commonly change from eager to rendezvous (UCX, Open MPI and MPICH: 8 to 64 KiB); no source prints it.
+#: Where stacks usually change from eager to rendezvous (UCX, Open MPI and MPICH: 8 to 64 KiB); no source prints it.
 RENDEZVOUS_FROM_BYTES = 16 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTime:
-    """Hockney's t(n) = t0 + n/B, one more t0 from the rendezvous switch on, corrected to meet every point.
+    """Hockney's t(n) = t0 + n/B, with another t0 from the rendezvous switch on, corrected to meet every point.
 
-    ``points`` are (size in bytes, time in us), sizes rising. What the model lacks at a point is added there; between
-    two points the addition is linear in n, below the first it falls to none at 0 B, above the last it stays. A rate is
-    never above ``most_mb_s`` (bytes a us one way, None: not bounded).
+    ``points`` are (size in bytes, time in us), sizes rising. At each point, the missing time is added. Between two
+    points the addition is linear in n, below the first it falls to 0 at 0 B, above the last it stays the same. A rate
+    is never above ``most_mb_s`` (bytes per us one way; None: no bound).
 
     Source: R. W. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994) 389-398: N½ = t0 B.
     """

@@ -1,4 +1,4 @@
-"""What a replay plays: the test, its recording, and the words that say what is no measurement."""
+"""What a replay plays: the test, its recording, and the words that say that it is not a measurement."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ from railyard.base.wording import counted
 from railyard.site.test_id import TestId
 
 Origin = Literal["recorded", "computed", "model"]
-#: What every report says of a test whose output has this origin.
+#: What every report says about a test whose output has this origin.
 WORDS: dict[Origin, str] = {
     "recorded": "replayed: recorded in an earlier run, not measured now",
     "computed": "replayed: computed from published values, not measured",
     "model": "replayed: computed from a model that keeps what the source says, no published value, not measured",
 }
-#: What is said where it is not known whose output was played, or none was.
+#: What reports say if nothing was played, or if the origin of the output is unknown.
 REPLAYED = "replayed: not measured"
 
-#: In how many lines of an output what it says of itself is looked for: below the longest head of a tool.
+#: How many lines of an output are searched for what it says about itself: more than the longest head of a tool.
 _HEAD_LINES = 20
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 
 
 def file_of(test: TestId) -> str:
-    """Return where a test's recording lies below the system's folder: ``edr/hpcx/1/OsuBandwidth.out``.
+    """Return where a test's recording is below the system's folder: ``edr/hpcx/1/OsuBandwidth.out``.
 
     ``test.check`` is ReFrame's name of the variant without the number of rails.
     """
@@ -32,7 +32,7 @@ def file_of(test: TestId) -> str:
 
 
 def said_of_itself(text: str) -> tuple[int, str] | None:
-    """Return where an output says that it was computed, line number and sentence; None for one that does not."""
+    """Return line number and sentence where an output says that it was computed; None if it does not."""
     phrases = [WORDS[origin].removeprefix("replayed: ") for origin in ("computed", "model")]
     for number, line in enumerate(text.splitlines()[:_HEAD_LINES], start=1):
         if any(phrase in line for phrase in phrases):
@@ -48,7 +48,7 @@ def words_of(test: TestId) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """The file of what was kept beside an output (``railyard.results.record.kept``), and its SHA-256."""
+    """The file with what was kept beside an output (``railyard.results.record.kept``), and its SHA-256."""
 
     file: str
     sha256: str
@@ -57,9 +57,9 @@ class KeptFile:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One output: its test, its text's SHA-256 and length in bytes, its origin, who made it and from what.
+    """One output: its test, its text's SHA-256 and length in bytes, its origin, which command made it and from what.
 
-    ``kept`` is None for an output that was computed, and for one that an older Railyard recorded.
+    ``kept`` is None for a computed output, and for one that an older Railyard recorded.
     """
 
     fabric: str
@@ -78,7 +78,7 @@ class Recording:
 
     @property
     def test(self) -> TestId:
-        """The test that it is of."""
+        """The test of this output."""
         return TestId(self.fabric, self.stack, self.rails, self.benchmark, self.check)
 
 
@@ -93,19 +93,19 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a test was given in place of a measurement: its recording, or the sentence why it has none to be judged."""
+    """What a test got in place of a measurement: its recording, or the sentence why there is none to judge."""
 
     recording: Recording | None
     problem: str | None = None
 
     @property
     def words(self) -> str:
-        """What every report says of this test."""
+        """What every report says about this test."""
         return WORDS[self.recording.origin] if self.recording is not None else REPLAYED
 
     @property
     def provenance(self) -> dict[str, object]:
-        """What of the recording belongs to a result."""
+        """The parts of the recording that belong in a result."""
         one = self.recording
         if one is None:
             return {}

@@ -1,10 +1,10 @@
-"""The recordings of a system on disk: an output a test, and an index that says what each is and how it was made.
+"""The recordings of a system on disk: one output per test, and an index that says what each is and how it was made.
 
-Beside the output of a test whose counters were read lies a second file, ``CHECK.json``
-(``railyard.results.record.kept``): the benchmark's words, the texts of its input files such as ``sizes.txt``, and by
-node, in the order of the ranks, what each device moved; then which device each rank was given, and what the nodes said
-of themselves. A rehearsal plays an output with it (``railyard rehearse --recording``); a replay does not need it. A
-recording without one, such as an older one, has no key ``kept`` in the index.
+If a test's counters were read, a second file is beside its output: ``CHECK.json`` (``railyard.results.record.kept``).
+It has the benchmark's words, the texts of its input files such as ``sizes.txt``, and what each device of each node
+moved (nodes in the order of the ranks); then the device of each rank, and what the nodes said about themselves. A
+rehearsal uses it to play an output (``railyard rehearse --recording``); a replay does not need it. A recording without
+this file, such as an older one, has no key ``kept`` in the index.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ def folder_of(home: Path, system: str) -> Path:
 
 
 def replayed_from(home: Path, system: str) -> str:
-    """Return the sentence that a run of this system begins with: where outputs come from, and of which origin."""
+    """Return the sentence at the beginning of a run of this system: where its outputs come from, and their origin."""
     folder = folder_of(home, system)
     try:
         words = dict.fromkeys(WORDS[one.origin] for one in read_index(folder).recordings)
@@ -60,7 +60,7 @@ def sha256(content: bytes) -> str:
 def recording_of(
     test: TestId, text: str, origin: Origin, made_by: str, source: str, kept: str | None = None
 ) -> Recording:
-    """Return the line of the index for a text; ``kept`` is the text of the file beside it."""
+    """Return the entry of the index for a text; ``kept`` is the text of the file beside it."""
     content, file = text.encode(), file_of(test)
     return Recording(
         test.fabric, test.stack, test.rails, test.check, test.benchmark, file,
@@ -70,12 +70,12 @@ def recording_of(
 
 
 def kept_file_of(file: str) -> str:
-    """Return the file of what was kept beside an output, both below the folder of recordings."""
+    """Return the file of what was kept beside an output; both paths are below the folder of recordings."""
     return beside(PurePosixPath(file)).as_posix()
 
 
 def read_index(folder: Path) -> Index:
-    """Return the index of a folder of recordings. Raises InputError for one that is missing or not of this form."""
+    """Return the index of a folder of recordings. Raises InputError if it is missing or does not have this form."""
     file = f"{folder.parent.name}/{folder.name}/{INDEX_NAME}"
     make = f"make the recordings of {folder.name} with `railyard record`"
     try:
@@ -107,11 +107,12 @@ def write_set(
     instead_of: tuple[Origin, ...] = (),
     kept_texts: Mapping[str, str] | None = None,
 ) -> Index:
-    """Write texts and their index; recordings that were there stay unless one of the same test is made.
+    """Write texts and their index; older recordings stay, unless a new one is of the same test.
 
-    Those whose origin is one of ``instead_of`` go all the same. ``kept_texts`` are the files of what was kept, by name.
+    Older ones whose origin is in ``instead_of`` are always removed. ``kept_texts`` are the files of what was kept, by
+    name.
 
-    Raises SetupError where a file cannot be written, InputError where the index that is there cannot be read.
+    Raises SetupError if a file cannot be written, InputError if the present index cannot be read.
     """
     pairs = list(made)
     before = read_index(folder).recordings if (folder / INDEX_NAME).exists() else ()
@@ -142,9 +143,9 @@ def write_set(
 
 
 def played(folder: Path, test: TestId, printed: bytes) -> Played:
-    """Return what a test was given, held against the index: ``printed`` is what its job printed.
+    """Return what a test got, compared with the index: ``printed`` is what its job printed.
 
-    Never raises: whatever is wrong with a recording is a sentence, with which the test fails.
+    Never raises: any error of a recording becomes a sentence, and the test fails with it.
     """
     try:
         index = read_index(folder)
@@ -162,15 +163,15 @@ def played(folder: Path, test: TestId, printed: bytes) -> Played:
 
 
 def content_of(folder: Path, one: Recording) -> bytes:
-    """Return a recording's output. Raises RailyardError where the file is not there, or not the one that was made."""
+    """Return a recording's output. Raises RailyardError if the file is missing or was changed."""
     name = f"{folder.parent.name}/{folder.name}/{one.file}"
     return _listed(folder / one.file, name, one.sha256, one.bytes)
 
 
 def kept_of(folder: Path, one: Recording) -> Kept | None:
-    """Return what was kept beside a recording's output, None where nothing was.
+    """Return what was kept beside a recording's output, None if nothing was.
 
-    Raises RailyardError where the file is not there, not the one that was made, or cannot be read.
+    Raises RailyardError if the file is missing, was changed, or cannot be read.
     """
     if one.kept is None:
         return None
@@ -179,7 +180,7 @@ def kept_of(folder: Path, one: Recording) -> Kept | None:
 
 
 def _listed(path: Path, name: str, expected: str, length: int | None = None) -> bytes:
-    """Return what is in a file; ``length`` in bytes, where the index has it, tells one that is cut."""
+    """Return a file's content; ``length`` in bytes, if the index has it, shows whether the file is cut."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -204,5 +205,5 @@ def _problem(folder: Path, name: str, one: Recording, test: TestId, printed: byt
     except RailyardError as error:
         return str(error)
     if printed != content:
-        return f"{name}: the job printed {len(printed)} bytes, expected the recording's {len(content)} and no other"
+        return f"{name}: the job printed {len(printed)} bytes, expected exactly the recording's {len(content)}"
     return None

@@ -1,4 +1,4 @@
-"""recordings/SYSTEM/model.yaml: curves that nobody measured, where a source says how curves relate and prints none."""
+"""recordings/SYSTEM/model.yaml: curves that nobody measured; the source says how curves relate but prints none."""
 
 from pathlib import Path
 from typing import Literal
@@ -14,8 +14,11 @@ FILE_NAME = "model.yaml"
 
 
 class ModelCurve(Model):
-    """Points of a curve, in MB/s (both directions summed, as the benchmark prints them) or us; of an application its
-    one ``figure``, in the metric's unit (Gflop/s, s): normalised, so that nobody takes it for a published one."""
+    """Points of a curve, or the one figure of an application.
+
+    Points are in MB/s (both directions summed, as the benchmark prints them) or us. ``figure`` is in the metric's unit
+    (Gflop/s, s) and normalised, so nobody can take it for a published value.
+    """
 
     id: Name
     fabric: Name
@@ -32,7 +35,7 @@ class ModelCurve(Model):
 
 
 class ModelFile(Model):
-    """The model of one system; ``says`` is what its curves were drawn to keep."""
+    """The model of one system; ``says`` is the statement that its curves were drawn to keep."""
 
     system: Name
     says: Prose
@@ -40,9 +43,9 @@ class ModelFile(Model):
 
 
 def read_model(folder: Path) -> tuple[ModelCurve, ...]:
-    """Return the curves of a folder of recordings, none where it has no model.
+    """Return the curves of a folder of recordings, none if it has no model.
 
-    Raises InputError for whatever is wrong in the file.
+    Raises InputError for any error in the file.
     """
     path = folder / FILE_NAME
     if not path.exists():
@@ -62,7 +65,7 @@ def read_model(folder: Path) -> tuple[ModelCurve, ...]:
 
 
 def _check_kind(curve: ModelCurve, index: int, document: Document) -> None:
-    """Refuse a model without a figure for an application, without a curve for what has message sizes, and both."""
+    """Refuse a model without a figure for an application, without a curve for message sizes, or with both."""
     is_figure = all(find(benchmark).is_application for benchmark in curve.benchmark)
     if not is_figure and any(find(benchmark).is_application for benchmark in curve.benchmark):
         found, expected = "applications beside benchmarks of message sizes", "one kind, which figure or curve is for"

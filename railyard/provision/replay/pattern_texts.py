@@ -1,7 +1,7 @@
-"""A published time as an installed application would print it: a text that the patterns of the system's file read.
+"""A published time as an installed application would print it: a text that the patterns of the system's file can read.
 
-Nothing is known of such an application but its patterns. So the plainest text that each may stand for is written, and
-read by them: what they do not read so is refused.
+Nothing is known about such an application but its patterns. So the simplest text that each may match is written, and
+then the patterns read it. If they do not read the right value, it is refused.
 """
 
 import re
@@ -14,9 +14,9 @@ _GROUP = f"(?P<{SECONDS}>"
 
 
 def text_of(name: str, stated: Application, seconds: float, sentence: str) -> str:
-    """Return an output in which the application took so long and ended well, with a line that says what it is.
+    """Return an output in which the application took this long and ended well, with a line that says what it is.
 
-    Raises RailyardError where its patterns are such that this cannot be written: alternatives, classes, repetitions.
+    Raises RailyardError if its patterns do not allow this: they have alternatives, classes or repetitions.
     """
     text = f"# {sentence}\n{_plain(stated.figure, str(float(seconds)))}\n{_plain(stated.success)}\n"
     parsed = installed_output.parse(text, name, stated)
@@ -29,14 +29,14 @@ def text_of(name: str, stated: Application, seconds: float, sentence: str) -> st
 
 
 def _plain(pattern: str, seconds: str = "") -> str:
-    """Return the plainest text that a pattern may stand for: its words, one blank for any, the number for its group."""
+    """Return the simplest text that a pattern may match: its words, one blank for blanks, the number for its group."""
     before, group, rest = pattern.partition(_GROUP)
     after = rest[_end(rest) :] if group else ""
     return f"{_words(before)}{seconds if group else ''}{_words(after)}"
 
 
 def _end(rest: str) -> int:
-    """Return where the group ends whose inside a text begins with, behind its bracket; its length where nowhere."""
+    """Return the place after the bracket that closes the open group; the text's length if there is none."""
     depth = 1
     for found in re.finditer(r"\\.|\[\]?(?:\\.|[^\]])*\]|[()]", rest):
         depth += {"(": 1, ")": -1}.get(found[0], 0)

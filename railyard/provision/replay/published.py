@@ -1,4 +1,4 @@
-"""Outputs made from a system's published numbers: what stands in its references, as a benchmark would print it."""
+"""Outputs made from a system's published numbers: its references, as a benchmark would print them."""
 
 from dataclasses import dataclass, replace
 
@@ -25,19 +25,19 @@ from railyard.site.test_id import TestId, with_policy
 MADE_BY = "railyard record --published"
 _LATENCY_KEYS = ("osu/osu_latency", "imb/PingPong", "netpipe/pingpong", "perftest/ib_write_lat")
 _STREAM_KEYS = ("osu/osu_bw", "imb/Uniband", "netpipe/stream", "perftest/ib_write_bw")
-#: A model's start of a message where the source prints no latency of the fabric: verbs, and sockets.
+#: A model's start time of a message if the source prints no latency of the fabric: for verbs and for sockets.
 _START_US = {"tcp": 20.0}
 _START_ELSEWHERE_US = 2.0
-#: Several messages in flight share their start; how many do is not published.
+#: Several messages in flight share their start; how many is not published.
 _IN_FLIGHT = 4
-#: Of the physical limit, where the source prints no bandwidth: what a stream of the class reaches about.
+#: Share of the physical limit if the source prints no bandwidth: about what a stream of the class reaches.
 _SHARE_OF_LIMIT = 0.95
 _BETTER = 1.005
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A test that can run and has no published number to make an output from, with the reason."""
+    """A test that can run but has no published number for an output, with the reason."""
 
     test: TestId
     reason: str
@@ -46,11 +46,11 @@ class Left:
 def published_outputs(
     site: Site, needs: tuple[Need, ...]
 ) -> tuple[tuple[tuple[Recording, str], ...], tuple[Left, ...]]:
-    """Return the recording and text of each test that the references have numbers for, and the tests left out.
+    """Return the recording and text of each test for which the references have numbers, and the tests left out.
 
-    Where a model is drawn for a test (``model_file``) its points join the published ones, which go first, and the
-    output is named as a model's. A test that the site's file switches off is neither made nor left out. The same
-    references give the same bytes. Raises InputError for a model that is wrong.
+    If there is a model for a test (``model_file``), its points are added to the published ones, which have priority,
+    and the output is called a model's. A test that the site's file switches off is in neither. The same references give
+    the same bytes. Raises InputError for a wrong model.
     """
     asked = {need.check: need for need in asked_for(site.system, needs)}
     made: list[tuple[Recording, str]] = []
@@ -69,9 +69,9 @@ def published_outputs(
 
 
 def healthy(site: Site, test: TestId, sizes: tuple[int, ...]) -> MessageTime | None:
-    """Return a message's time that meets all that a system's references have for a test; None where they have nothing.
+    """Return a message's time that meets all references of a system for a test; None if there are none.
 
-    It is half a per cent better than they say, since what is printed is rounded, and a number may be a floor.
+    It is half a per cent better than they say, since the output is rounded, and a number may be a floor.
     """
     points, _ = _points(site, test, sizes)
     better = {size: time / _BETTER for size, time in points.items()}
@@ -79,7 +79,7 @@ def healthy(site: Site, test: TestId, sizes: tuple[int, ...]) -> MessageTime | N
 
 
 def held(site: Site, test: TestId, sizes: tuple[int, ...], times_us: tuple[float, ...]) -> tuple[float, ...]:
-    """Return times that keep all bounds of a system's references for a test, floors of the link's class among them."""
+    """Return times that keep all bounds of a system's references for a test, including floors of the link's class."""
     found = list(times_us)
     for each in micro.find(test.benchmark).metrics:
         if each.name not in (BANDWIDTH, LATENCY):
@@ -99,7 +99,7 @@ def held(site: Site, test: TestId, sizes: tuple[int, ...], times_us: tuple[float
 
 
 def figure(site: Site, test: TestId) -> float | None:
-    """Return what a system's references have for an application, a little better; None where they have nothing."""
+    """Return the references' figure for an application, made a little better; None if they have none."""
     metric = micro.find(test.benchmark).metrics[0]
     found = [values for _, values in _targets(site, test, test.benchmark, metric.name, (0,)) if values]
     if not found:
@@ -109,7 +109,7 @@ def figure(site: Site, test: TestId) -> float | None:
 
 
 def _outputs(site: Site, test: TestId, need: Need, curves: tuple[ModelCurve, ...]) -> list[tuple[Recording, str]]:
-    """Return a test's output, and one for each repeat that its model has: ReFrame names those by their number."""
+    """Return a test's output, and one for each repeat in its model: ReFrame names these by number."""
     drawn = _drawn(site, test, curves)
     factors = next((one.repeats for one in drawn if one.repeats), ())
     found = [_output(site, test, test, need, drawn, 1.0)]
@@ -129,7 +129,7 @@ def _output(
     if micro.find(test.benchmark).is_application:
         return _figure_output(site, recorded, test, drawn, factor)
     if need.tool not in WRITERS:
-        raise RailyardError(f"no output of {need.tool} is made here, only of {', '.join(WRITERS)}")
+        raise RailyardError(f"Railyard cannot write an output of {need.tool}, only of {', '.join(WRITERS)}")
     sizes = _sizes(need)
     points, entries = _points(site, test, sizes)
     source = f"references/{site.system.system}.yaml: {', '.join(entries)}" if entries else ""
@@ -143,9 +143,9 @@ def _output(
         raise RailyardError(f"references/{site.system.system}.yaml has no number for {test.benchmark} here")
     printed = tuple(sorted(size for size in points if size))
     metric = micro.find(test.benchmark).metrics[0]
-    # A ping-pong's small messages are its latency: where the source prints none, they are nobody's figures.
+    # The small messages of a ping-pong are its latency: if the source prints none, they are not published figures.
     has_start = metric.shape != "pingpong" or drawn or _published_start(site, test) is not None
-    # So are those of a collective between GPUs, whose start depends on the number of nodes.
+    # Nor are those of a collective between GPUs: their start depends on the number of nodes.
     all_sizes = tuple(sorted({*sizes, *printed})) if has_start and not need.gpus else printed
     model = _model(site, test, points)
     origin: Origin = "model" if drawn else "computed"
@@ -159,7 +159,7 @@ def _output(
 
 
 def _crowd(site: Site, test: TestId, need: Need) -> tuple[int, int]:
-    """Return how many nodes and ranks a node an output is of: all GPUs, of all nodes where it spans all."""
+    """Return an output's number of nodes and ranks per node: all GPUs, of all nodes if it spans all."""
     gpus = site.system.gpus if need.gpus else None
     if gpus is None:
         return 1, need.ranks
@@ -170,9 +170,9 @@ def _crowd(site: Site, test: TestId, need: Need) -> tuple[int, int]:
 def _figure_output(
     site: Site, recorded: TestId, test: TestId, drawn: list[ModelCurve], factor: float
 ) -> tuple[Recording, str]:
-    """Return the output of an application: its published or drawn figure, and what else it prints made to fit.
+    """Return the output of an application: its published or drawn figure, and the rest of the text to fit.
 
-    A rate is multiplied by ``factor``, and so is a time.
+    Rates and times are multiplied by ``factor``.
     """
     value, source, origin, remark = _figure_of(site, test, drawn)
     sentence = f"{WORDS[origin].removeprefix('replayed: ')}: {source}; {remark}"
@@ -186,7 +186,7 @@ def _figure_output(
 
 
 def _figure_of(site: Site, test: TestId, drawn: list[ModelCurve]) -> tuple[float, str, Origin, str]:
-    """Return an application's figure, what it is from, its origin, and what is to be said of it."""
+    """Return an application's figure, its source, its origin, and a remark on it."""
     metric = micro.find(test.benchmark).metrics[0].name
     file = f"references/{site.system.system}.yaml"
     found = [(entry, values) for entry, values in _targets(site, test, test.benchmark, metric, (0,)) if values]
@@ -205,7 +205,7 @@ def _time(key: str, metric: str, size: int, value: float) -> float:
 
 
 def _sizes(need: Need) -> tuple[int, ...]:
-    """Return the message sizes in bytes that a tool prints between the check's smallest and largest."""
+    """Return the message sizes in bytes that a tool prints, from the check's smallest to its largest."""
     doublings = [1 << power for power in range(31)]
     if micro.tool(need.tool).sizes_a_doubling == 2:  # 1, 2, 3, 4, 6, 8, 12 …
         doublings += [3 << power for power in range(29)]
@@ -213,7 +213,7 @@ def _sizes(need: Need) -> tuple[int, ...]:
 
 
 def _points(site: Site, test: TestId, sizes: tuple[int, ...]) -> tuple[dict[int, float], tuple[str, ...]]:
-    """Return what the references give as times in us by message size, and the entries that they are of."""
+    """Return the references as times in us by message size, and their entries."""
     points: dict[int, float] = {}
     entries: list[str] = []
     for each in micro.find(test.benchmark).metrics:
@@ -229,9 +229,9 @@ def _points(site: Site, test: TestId, sizes: tuple[int, ...]) -> tuple[dict[int,
 def _targets(
     site: Site, test: TestId, key: str, metric: str, sizes: tuple[int, ...]
 ) -> list[tuple[str, dict[int, float]]]:
-    """Return each entry's own numbers by size: its curve, or its value or floor at both ends of its sizes.
+    """Return each entry's own numbers by size: its curve, or its value or floor at its smallest and largest size.
 
-    The floors of the link's class are nobody's published number, and a nominal upper limit is no measured one.
+    The floors of the link's class are not published numbers, and a nominal upper limit is not a measured one.
     """
     each, test = micro.metric(key, metric), replace(test, benchmark=key)
     limit = _limit(site, test, each.directions) if metric == BANDWIDTH else None
@@ -250,10 +250,11 @@ def _targets(
 
 
 def _limit(site: Site, test: TestId, directions: int) -> Limit | None:
-    """Return the bound that a verdict takes for a test, MB/s: of messages from GPUs their slots', too."""
+    """Return the bound in MB/s that a verdict uses for a test; for messages from GPUs, their slots limit it too."""
     fabric, gpus = site.system.fabrics[test.fabric], site.system.gpus
     if gpus is not None and micro.find(test.benchmark).in_gpu:
-        return limit_from_gpus(gpus, fabric, test.rails, directions, policy=test.policy)
+        every = micro.find(test.benchmark).every_gpu
+        return limit_from_gpus(gpus, fabric, test.rails, directions, policy=test.policy, every_gpu=every)
     return fabric.limit(test.rails, directions, policy=test.policy)
 
 
@@ -263,16 +264,16 @@ def _ends(first: int | None, last: int | None, sizes: tuple[int, ...]) -> tuple[
 
 
 def _model(site: Site, test: TestId, points: dict[int, float]) -> MessageTime:
-    """Return the curve through the points; what the test's own entries lack comes from the fabric's other ones."""
+    """Return the curve through the points; what the test's own entries lack comes from other entries of the fabric."""
     metric = micro.find(test.benchmark).metrics[0]
     rising = tuple(sorted(points.items()))
     bandwidth = _bandwidth(site, test)
     if metric.shape == "stream":
         start = _start(site, test) / _IN_FLIGHT
         size, time = rising[-1]
-        if rising[0][0] > BANDWIDTH_FROM_BYTES:  # a lone peak: a stream is level from there on
+        if rising[0][0] > BANDWIDTH_FROM_BYTES:  # a single peak: a stream is level from there on
             rising = ((BANDWIDTH_FROM_BYTES, rising[0][1] * BANDWIDTH_FROM_BYTES / rising[0][0]), *rising)
-        # t0 and the switch are two starts: B is what meets the last point without a correction.
+        # t0 and the switch are two starts: B is chosen to meet the last point without a correction.
         rest = time - 2 * start
         most = max(at / took for at, took in rising)
         return MessageTime(start, size / rest if rest > time / 2 else most, rising, most)

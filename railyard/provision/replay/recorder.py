@@ -1,4 +1,4 @@
-"""A real run's outputs as recordings: scrubbed, and held to give the very curves that the run had."""
+"""A real run's outputs as recordings: scrubbed, and checked to give exactly the curves of the run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,9 +22,9 @@ MADE_BY = "railyard record"
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What came of a run: recordings with their texts, and a sentence for each test that gave none.
+    """The result for a run: recordings with their texts, and a sentence for each test without a recording.
 
-    ``kept`` has the texts of the files that a rehearsal needs besides, by name.
+    ``kept`` has the texts of other files that a rehearsal needs, by name.
     """
 
     system: str
@@ -36,10 +36,10 @@ class Recorded:
 def recorded_outputs(
     run: Path, parsers: Mapping[str, Callable[[str], Parsed]], hosts: tuple[str, ...], users: tuple[str, ...]
 ) -> Recorded:
-    """Return the recordings of a run's folder. ``parsers`` is a parser a tool; hosts and users are scrubbed away.
+    """Return the recordings of a run's folder. ``parsers`` has one per tool; hosts and users are scrubbed.
 
-    Raises InputError where the folder has no records, RailyardError where none of them can be recorded, and where a
-    scrubbed output no longer says what the run measured.
+    Raises InputError if the folder has no records, and RailyardError if none of them can be recorded or a scrubbed
+    output no longer says what the run measured.
     """
     records = {record.case: record for record in read_records(run).records}
     made: list[tuple[Recording, str]] = []
@@ -64,9 +64,9 @@ def recorded_outputs(
 
 
 def _kept(output: Path, record: Record, said: Callable[[str], str]) -> str | None:
-    """Return the text of what the run kept beside an output, as ``said`` makes it; None where it kept nothing.
+    """Return the text of what the run kept beside an output, changed by ``said``; None if it kept nothing.
 
-    Raises InputError for a file that is not of its form.
+    Raises InputError for a file with a wrong form.
     """
     file = beside(output)
     if not file.is_file():
@@ -83,9 +83,9 @@ def _why_not(record: Record, run: Path) -> str | None:
     if record.state == "not-tested":
         return "it did not run"
     if record.benchmark in BENCHMARKS and BENCHMARKS[record.benchmark].every_node:
-        return "its output tells nodes by their names, which recordings hide"
+        return "its output names nodes, and recordings hide these names"
     if installed_name(record.benchmark) is not None:
-        return "it is read by patterns of the site's own, and its output may be the vendor's"
+        return "the site's own patterns read it, and its output may belong to the vendor"
     if not record.curves or record.output is None or not (run / record.output).is_file():
         return "it left no output with a curve"
     return None
@@ -96,7 +96,7 @@ def _test(record: Record) -> TestId:
 
 
 def _refuse_changed(record: Record, parsers: Mapping[str, Callable[[str], Parsed]], raw: str, text: str) -> None:
-    """Raise RailyardError where the parser reads other tables from the scrubbed text."""
+    """Raise RailyardError if the parser reads other tables from the scrubbed text."""
     parse = parsers.get(record.benchmark.partition("/")[0])
     if parse is None:
         raise RailyardError(f"{record.case}: found no parser of {record.benchmark}, expected one of its tool")

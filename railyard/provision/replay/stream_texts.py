@@ -1,4 +1,4 @@
-"""A bandwidth as iperf3 prints it with ``-J``, with a line that says it is made: no intervals and no host."""
+"""A bandwidth as iperf3 prints it with ``-J``, with a line that says that it is synthetic; no intervals and no host."""
 
 import json
 from typing import TYPE_CHECKING
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from railyard.provision.replay.texts import Made
 
-_SECONDS = 10  # iperf3's own default; what is made lasted no time
+_SECONDS = 10  # iperf3's own default; a synthetic run took no time
 
 
 def iperf3(made: "Made", name: str) -> str:
-    """Return a run of TCP one way; ``name`` says how many streams (``iperf3/4-streams``), one where it does not."""
+    """Return a run of TCP one way; ``name`` says how many streams (``iperf3/4-streams``), or there is one."""
     streams = int(name.partition("/")[2].removesuffix("-streams") or 1)
     _, _, bandwidth_mb_s = made.rows[-1]
     seconds: float = made.amount_bytes / bandwidth_mb_s / 1e6 if made.amount_bytes else _SECONDS

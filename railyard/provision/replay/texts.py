@@ -1,6 +1,6 @@
 """A curve as its tool prints it (such as OSU 7.4, IMB 2021.11 or NetPIPE 3.7.2), with a line that says so.
 
-Each function is pure: the same curve gives the same bytes. What is made has no date, host, address or kernel.
+Each function is pure: the same curve gives the same bytes. The texts have no date, host, address or kernel.
 """
 
 import math
@@ -17,21 +17,21 @@ from railyard.parsers import osu_titles
 from railyard.parsers.lines import BINARY_MB
 from railyard.provision.replay import collective_texts, stream_texts
 
-#: What IMB, NetPIPE and perftest print as repetitions of an output that was made of no run: it had none.
+#: The repetitions that IMB, NetPIPE and perftest print in an output that is not from a run: there were none.
 REPETITIONS = 1
-#: The release that an output of IMB names, which says how often that warms up.
+#: The release in an output of IMB; it determines how often IMB warms up.
 IMB_VERSION = "2021.11"
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What is printed: a benchmark's key, message sizes in bytes with a message's time in us, ranks and passes.
+    """What to print: a benchmark's key, message sizes in bytes with a message's time in us, ranks and passes.
 
-    ``sentence`` is the remark that names the output as made, and from what. ``repetitions`` are of each size, where a
-    run was told them; ``window`` are OSU's messages in flight, and the writes in a list of cxi_write_bw, whose
-    repetitions are single writes; ``amount_bytes`` what iperf3 was told to move.
-    ``ranks_per_node``: of collectives between GPUs, which print where each rank is.
-    ``validated``: OSU's own check of the data was asked for.
+    ``sentence`` is the remark that calls the output synthetic, and says from what it was made. ``repetitions`` are per
+    size, if the run's words set them. ``window`` is the number of OSU's messages in flight, or of writes in a list of
+    cxi_write_bw, whose repetitions are single writes. ``amount_bytes`` is how much iperf3 was set to move.
+    ``ranks_per_node`` is for collectives between GPUs, which print where each rank is. ``validated``: OSU's own check
+    of the data was requested.
     """
 
     key: str
@@ -53,7 +53,7 @@ class Made:
 
     @property
     def rows(self) -> list[tuple[int, float, float]]:
-        """Size, time, and the bandwidth that the benchmark prints, in MB/s."""
+        """Size in bytes, time in us, and the bandwidth that the benchmark prints, in MB/s."""
         factor = messages_a_time(self.key)
         return [(size, time, factor * size / time) for size, time in zip(self.sizes, self.times_us, strict=True)]
 
@@ -63,7 +63,8 @@ def text_of(made: Made) -> str:
     tool, _, name = made.key.partition("/")
     writer = WRITERS.get(tool)
     if writer is None:
-        raise RailyardError(f"{made.key}: found no text of {tool} to make, expected one of {', '.join(WRITERS)}")
+        known = ", ".join(WRITERS)
+        raise RailyardError(f"{made.key}: Railyard cannot write an output of {tool}; expected one of {known}")
     return writer(made, name)
 
 
@@ -80,8 +81,10 @@ def _osu_pass(made: Made, name: str) -> str:
         )
     program, _, where = name.partition("/")
     title, datatype = _OSU_TITLES.get(program) or _collective_title(program), "# Datatype: MPI_CHAR.\n"
-    head = f"\n# OSU MPI{'-CUDA' if where in _OSU_BUFFERS else ''} {title} Test v7.4\n# {made.sentence}\n"
-    head += _OSU_BUFFERS.get(where, "")
+    # Of all GPUs the title alone says where the buffers lie: that of a collective, and that of osu_mbw_mr from 7.5 on.
+    by_title = micro.find(made.key).every_gpu
+    title = f"{'-CUDA' if where in _OSU_BUFFERS else ''} {title} Test v{'7.5' if by_title else '7.4'}"
+    head = f"\n# OSU MPI{title}\n# {made.sentence}\n{'' if by_title else _OSU_BUFFERS.get(where, '')}"
     if not micro.find(made.key).payload:  # a barrier
         return f"{head}# Avg Latency(us)\n{made.times_us[0]:>17.2f}\n"
     checked = (f"{'Validation':>18}", f"{'Pass':>18}") if made.validated else ("", "")
@@ -104,7 +107,7 @@ def _osu_pass(made: Made, name: str) -> str:
 
 
 def _collective_title(name: str) -> str:
-    """Return the title that OSU prints over a benchmark. Raises RailyardError where none is known."""
+    """Return the title that OSU prints over a benchmark. Raises RailyardError if none is known."""
     words = name.removeprefix("osu_").replace("_", " ")
     for said in (f"{words.capitalize()} Latency", *_OSU_EXCHANGES.get(name, ())):
         if name in osu_titles.COLLECTIVES and osu_titles.benchmark_of(said) == name:
@@ -253,7 +256,7 @@ def _cxi(made: Made, name: str) -> str:
 
 
 def _up(value: float) -> float:
-    """Return a number at two decimals, not below it: a published floor, printed rounded down, would fail itself."""
+    """Return a number rounded up to two decimals: a published floor that is printed rounded down would fail."""
     return math.ceil(value * 100 - 1e-6) / 100
 
 

@@ -1,80 +1,287 @@
-"""Gets Spack and its package repository at pinned commits, from the official place or from one that the user gives."""
+"""Gets Spack, its packages and its solver at pinned versions: from the official places, a mirror or a folder."""
 
+import os
 import shutil
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
 
 from railyard.base.errors import SetupError
+from railyard.base.locks import hold
+from railyard.base.paths import shipped
+from railyard.base.wording import listing
+from railyard.provision import wheels
+from railyard.provision.spack import program
+
+#: Seconds that a source has to answer at all: a firewall may drop what goes to it without a word.
+ANSWER_S = 60
+#: A fetch that moves less than so many bytes a second for so many seconds is given up.
+SLOWEST_B_S, SLOW_S = 1000, 60
+#: The hashed lock of Spack's solver.
+SOLVER_LOCK = "requirements/spack.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One repository at the commit that Railyard was run with."""
+    """One repository at the commit that Railyard was run with.
+
+    ``fetched_mb`` is what its newest state alone takes to fetch, ``disk_mb`` what it takes on disk, both in MB and as
+    measured with this commit.
+    """
 
     name: str
     source: str
     commit: str
     what: str
+    fetched_mb: int
+    disk_mb: int
 
 
 SPACK = Pin(
-    "spack", "https://github.com/spack/spack.git", "2932d76ece6e101d8e4b2d8477a875638de28ba4", "Spack 1.2.0.dev0"
-)
-PACKAGES = Pin(
-    "spack-packages", "https://github.com/spack/spack-packages.git", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81",
-    "its packages v2026.06.0",
+    program.SPACK, "https://github.com/spack/spack.git", "2932d76ece6e101d8e4b2d8477a875638de28ba4",
+    "Spack 1.2.0.dev0", 6, 29,
 )  # fmt: skip
+PACKAGES = Pin(
+    program.PACKAGES, "https://github.com/spack/spack-packages.git", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81",
+    "spack-packages v2026.06.0", 13, 104,
+)  # fmt: skip
+#: Spack's solver clingo with what it needs, as wheels: MB to fetch.
+SOLVER_MB = 2
 
 
-def bootstrap(
-    folder: Path, say: Callable[[str], None], *, spack: str | None = None, packages: str | None = None
-) -> Path:
-    """Make ``folder/spack`` and ``folder/spack-packages`` at the pinned commits; return the folder of `spack` itself.
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where all of it comes from. ``spack`` and ``packages`` are sources for git, None for the official ones.
 
-    ``spack`` and ``packages`` are other sources for git: a folder, a mirror's URL. What is there at its commit is left
-    alone. Raises SetupError where git is missing or a source has not the commit.
+    ``wheels`` is a folder of the solver's wheels, None for the index that pip is configured with. ``sources`` is a
+    mirror of the benchmarks' sources, None where there is none beside.
     """
+
+    spack: str | None = None
+    packages: str | None = None
+    wheels: Path | None = None
+    sources: Path | None = None
+
+
+def origin(place: str) -> Origin:
+    """Return what a folder or the URL of a mirror holds.
+
+    A folder has ``spack`` and ``spack-packages``, and perhaps ``wheels`` and ``sources``; a mirror ``spack.git`` and
+    ``spack-packages.git`` below its URL. Raises SetupError for a folder that lacks one of the two.
+    """
+    if "://" in place or _is_host_path(place):
+        base = place.rstrip("/")
+        return Origin(f"{base}/{program.SPACK}.git", f"{base}/{program.PACKAGES}.git")
+    folder = Path(place).expanduser().resolve()
+    found = {name: _clone_in(folder, name) for name in (program.SPACK, program.PACKAGES)}
+    missing = [name for name, clone in found.items() if clone is None]
+    if missing:
+        raise SetupError(
+            f"--from {place}: found no {listing(missing)} in it, expected a folder that railyard spack bootstrap --to "
+            "FOLDER filled, or the URL of a mirror"
+        )
+    held, sources = folder / program.WHEELS, folder / program.SOURCES
+    return Origin(
+        str(found[program.SPACK]),
+        str(found[program.PACKAGES]),
+        held if held.is_dir() else None,
+        sources if sources.is_dir() else None,
+    )
+
+
+def bootstrap(folder: Path, say: Callable[[str], None], from_: Origin | None = None) -> Path:
+    """Make Spack, its packages and its solver in ``folder``, and return the program; says first what it gets.
+
+    What is there already is left alone. A repository is fetched beside its place and renamed into it: it is there
+    whole, or not at all. Raises SetupError where git is missing, or where a source cannot be reached or lacks the
+    commit.
+    """
+    given = from_ or Origin()
+    pins = (
+        replace(SPACK, source=given.spack or SPACK.source),
+        replace(PACKAGES, source=given.packages or PACKAGES.source),
+    )
     if shutil.which("git") is None:
-        raise SetupError("git: found none on PATH, expected it to fetch Spack with; install git")
-    folder.mkdir(parents=True, exist_ok=True)
-    _fetch(SPACK, spack or SPACK.source, folder, say)
-    _fetch(PACKAGES, packages or PACKAGES.source, folder, say)
-    scope = folder / "spack" / "etc" / "spack" / "repos.yaml"
-    # Spack's own default clones its packages again, at a branch that moves.
-    place = folder.resolve() / "spack-packages" / "repos" / "spack_repo" / "builtin"
-    scope.write_text(yaml.safe_dump({"repos": {"builtin": str(place)}}), encoding="utf-8")
-    return folder / "spack" / "bin"
+        raise SetupError(
+            "git: found none on PATH, expected it to fetch Spack with; install git, or put a Spack of "
+            "your own on PATH (1.1 or newer)"
+        )
+    with _one_at_a_time(folder, say):
+        missing = [pin for pin in pins if not _is_there(folder, pin)]
+        for pin in pins:
+            if pin not in missing:
+                say(f"spack: {pin.what} is in {folder / pin.name} already")
+        wants_solver = _wants_solver(folder)
+        _announce(folder, missing, wants_solver, given, say)
+        for pin in missing:
+            _demand_answer(pin)
+        for pin in missing:
+            _fetch(pin, folder, say)
+        if wants_solver:
+            _solver(folder, given, say)
+        if given.sources is not None:
+            _write(folder / program.SPACK / "etc/spack/mirrors.yaml", _mirror(given.sources))
+        repository = folder.resolve() / program.PACKAGES / "repos" / "spack_repo" / "builtin"
+        # Spack's own default clones its packages again, at a branch that moves.
+        _write(folder / program.REPOS, {"repos": {"builtin": str(repository)}})
+    return folder / program.SPACK / "bin" / "spack"
 
 
-def _fetch(pin: Pin, source: str, folder: Path, say: Callable[[str], None]) -> None:
+_CARRY = (
+    "without a network, fill a folder elsewhere (railyard spack bootstrap --to FOLDER), bring it here and type: "
+    "railyard spack bootstrap --from FOLDER, or --from the URL of a mirror (docs/howto/spack.md, An air-gapped site)"
+)
+
+
+def _is_host_path(place: str) -> bool:
+    """Return whether this is git's short form of ssh, ``git@host:path``: no such file is here."""
+    return ":" in place.split("/")[0] and not Path(place).exists()
+
+
+def _clone_in(folder: Path, name: str) -> Path | None:
+    return next((path for path in (folder / name, folder / f"{name}.git") if path.is_dir()), None)
+
+
+def _is_there(folder: Path, pin: Pin) -> bool:
     place = folder / pin.name
-    if (place / ".git").is_dir() and _git(place, "rev-parse", "HEAD").strip() == pin.commit:
-        say(f"{pin.what}: in {place} already")
-        return
     if place.exists() and not (place / ".git").is_dir():
         raise SetupError(f"{place}: found a folder that is no clone, expected none or a clone; remove it")
-    say(f"fetching {pin.what} from {source} into {place}")
-    place.mkdir(exist_ok=True)
-    _git(place, "init", "--quiet")
+    return place.exists() and _git(place, "rev-parse", "HEAD").stdout.strip() == pin.commit
+
+
+def _announce(folder: Path, missing: list[Pin], solver: bool, given: Origin, say: Callable[[str], None]) -> None:
+    if not missing and not solver:
+        return
+    fetched = sum(pin.fetched_mb for pin in missing) + (SOLVER_MB if solver else 0)
+    disk = sum(pin.disk_mb for pin in missing) + (4 * SOLVER_MB if solver else 0)
+    say(f"spack: getting into {folder}, once ({fetched} MB to fetch, {disk} MB on disk):")
+    for pin in missing:
+        say(f"spack:   {pin.what} (commit {pin.commit[:10]}) from {pin.source}")
+    if solver:
+        say(f"spack:   its solver, clingo, from {given.wheels or 'the package index of pip'}")
+    if given.sources is not None:
+        say(f"spack: sources of benchmarks are taken from {given.sources}")
+
+
+def _demand_answer(pin: Pin) -> None:
+    """Raise SetupError where a source does not answer: before anything is fetched from another."""
     try:
-        _git(place, "fetch", "--quiet", "--depth", "1", source, pin.commit)
-    except SetupError as error:
-        raise SetupError(
-            f"{error}; without a network bring a clone of {pin.name} that has the commit {pin.commit} here and give "
-            f"its folder: railyard spack bootstrap --{'spack' if pin is SPACK else 'packages'} FOLDER"
-        ) from None
-    _git(place, "checkout", "--quiet", "--force", pin.commit)
-
-
-def _git(place: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(place), *words], capture_output=True, text=True, errors="replace", check=False
-    )
+        done = _git(Path(), "ls-remote", "--quiet", pin.source, "HEAD", limit_s=ANSWER_S)
+    except subprocess.TimeoutExpired:
+        raise _unreachable(pin, f"no answer within {ANSWER_S} s") from None
     if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
-        raise SetupError(f"git {words[0]} in {place} failed: {lines[-1]}")
-    return done.stdout
+        raise _unreachable(pin, _reason(done.stderr))
+
+
+def _fetch(pin: Pin, folder: Path, say: Callable[[str], None]) -> None:
+    place, partial = folder / pin.name, folder / f".{pin.name}.part"
+    start = time.monotonic()
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    slow = ("-c", f"http.lowSpeedLimit={SLOWEST_B_S}", "-c", f"http.lowSpeedTime={SLOW_S}")
+    for words in (
+        ("init", "--quiet"),
+        (*slow, "fetch", "--quiet", "--depth", "1", pin.source, pin.commit),
+        ("checkout", "--quiet", "--force", pin.commit),
+    ):
+        done = _git(partial, *words)
+        if done.returncode != 0:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise _lacking(pin) if "not our ref" in done.stderr else _unreachable(pin, _reason(done.stderr))
+    if place.exists():
+        shutil.rmtree(place)  # at another commit
+    partial.rename(place)
+    say(f"spack: {pin.what} is in {place} ({time.monotonic() - start:.0f} s)")
+
+
+def _unreachable(pin: Pin, reason: str) -> SetupError:
+    return SetupError(f"{pin.what} cannot be fetched from {pin.source}: {reason}; {_CARRY}")
+
+
+def _lacking(pin: Pin) -> SetupError:
+    return SetupError(
+        f"{pin.source}: found no commit {pin.commit}, expected the one of {pin.what} that Railyard was run with; "
+        f"update that mirror; {_CARRY}"
+    )
+
+
+def _wants_solver(folder: Path) -> bool:
+    """Return whether the solver is to be got: not where the user names a Python, which is then Spack's."""
+    if program.PYTHON_VARIABLE in os.environ:
+        return False
+    python = program.solver_of(folder)
+    return not (python.exists() and _runs(python, "-c", "import clingo"))
+
+
+def _solver(folder: Path, given: Origin, say: Callable[[str], None]) -> None:
+    """Make a Python with Spack's solver. Where pip has none, that is said: Spack then fetches its own, or says why."""
+    lock, place, held = shipped() / SOLVER_LOCK, folder / program.PYTHON, folder / program.WHEELS
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        wheels.download(lock, held, carried=given.wheels)
+        if not _runs(Path(sys.executable), "-m", "venv", "--without-pip", str(place)):
+            raise SetupError(f"{sys.executable} -m venv could not make {place}")
+        wheels.install(lock, place, carried=held)
+    except SetupError as error:
+        shutil.rmtree(place, ignore_errors=True)
+        say(f"spack: no solver by pip ({error}): Spack will fetch its own at its first call")
+        return
+    say(f"spack: its solver is in {place}")
+
+
+def _runs(python: Path, *words: str) -> bool:
+    try:
+        return subprocess.run([python, *words], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _mirror(sources: Path) -> dict[str, object]:
+    return {"mirrors": {"sources": {"url": f"file://{sources}", "binary": False}}}
+
+
+def _write(file: Path, data: dict[str, object]) -> None:
+    partial = file.with_name(f".{file.name}.part")
+    partial.write_text(yaml.safe_dump(data), encoding="utf-8")
+    partial.replace(file)
+
+
+@contextmanager
+def _one_at_a_time(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise SetupError(
+            f"{error.filename or folder}: {(error.strerror or str(error)).lower()}, expected to put Spack there; give "
+            "another folder (railyard spack bootstrap --to FOLDER)"
+        ) from None
+    try:
+        hold(descriptor, say, f"spack: another process is getting Spack into {folder}; waiting for it")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _git(place: Path, *words: str, limit_s: int | None = None) -> "subprocess.CompletedProcess[str]":
+    """Run git, which never asks a person for a password."""
+    silent = {"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "LC_ALL": "C"}
+    return subprocess.run(
+        ["git", "-C", str(place), *words], env={**silent, **os.environ, "LC_ALL": "C"}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, errors="replace", check=False, timeout=limit_s,
+    )  # fmt: skip
+
+
+def _reason(stderr: str) -> str:
+    """Return git's reason without what the sentence says already: ``fatal: unable to access 'URL': reason``."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    first = next((line for line in lines if line.startswith("fatal: ")), lines[-1] if lines else "git said nothing")
+    text = first.removeprefix("fatal: ")
+    text = text.rpartition("': ")[2] if text.startswith("unable to access '") else text
+    return f"{text[:1].lower()}{text[1:]}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 
 from railyard.base.errors import SetupError
-from railyard.provision.spack import calls, compose, lock_fit, locks, marker
+from railyard.provision.spack import calls, compose, lock_fit, locks, marker, progress
 from railyard.provision.spack.build_lock import one_at_a_time
 from railyard.provision.spack.calls import Spack
 from railyard.provision.spack.locks import Lock
@@ -35,7 +35,7 @@ def ensure(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
             if found is not None:
                 return found
         sources = request.sources()
-        spack = calls.find(say, verbose, compose.variables(sources), keeps=(descriptor,))
+        spack = calls.find(request.home, say, verbose, compose.variables(sources), keeps=(descriptor,))
         try:
             return _build(request, sources, spack, again)
         except OSError as error:
@@ -53,11 +53,16 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
     place = compose.write(sources, folder, request.install_tree)
     log = folder / LOG
     spack.say(f"spack: building {request.stack} for {request.system} in {folder}")
+    listing = ""
     if committed is None:
-        spack.run(["-e", str(place), "concretize"], log)
-    spack.run(["-e", str(place), "install", "--fail-fast", *_how(committed, again)], log)
+        spack.say(f"spack:   solving what it consists of, about {progress.SOLVING_S} s on two cores")
+        listing = spack.run(["-e", str(place), "concretize"], log)
     lock_text = (place / "spack.lock").read_text(encoding="utf-8")
     lock = locks.parse(lock_text, str(place / "spack.lock"))
+    wanted = progress.to_build(lock, listing)
+    spack.say(f"spack:   {progress.promise(wanted)}")
+    lines = progress.Progress(wanted, spack.say).line
+    spack.run(["-e", str(place), "install", "--fail-fast", *_how(committed, again)], log, lines)
     packages = _packages(lock, _prefixes(spack.output(["-e", str(place), "find", "--format", FIND_FORMAT])))
     made = prove(request, lock, packages)
     found = Marker(
@@ -68,9 +73,7 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
         libraries=made.libraries,
     )  # fmt: skip
     marker.write(folder, found)
-    spack.say(
-        f"spack: {request.stack} for {request.system} built in {found.seconds:.0f} s with {found.spack_calls} calls"
-    )
+    spack.say(f"spack: {request.stack} for {request.system} built in {progress.duration(found.seconds)}")
     return found
 
 

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.provision.spack import failures
+from railyard.provision.spack import failures, program
 
 #: The first release with package API v2.4 and the `toolchains` section; tried: 1.2.0.dev0.
 OLDEST = (1, 1)
@@ -23,11 +22,15 @@ _VERSION = re.compile(r"^(?P<version>(?P<major>[0-9]+)\.(?P<minor>[0-9]+)\S*)")
 
 
 class SpackError(RailyardError):
-    """Spack said no: one sentence with what, where and what to do. ``log`` is the file with all that it printed."""
+    """Spack said no: one sentence with what, where and what to do. ``log`` is the file with all that it printed.
 
-    def __init__(self, sentence: str, log: Path | None = None) -> None:
+    ``everywhere``: no environment can be built here, so another one need not be tried.
+    """
+
+    def __init__(self, sentence: str, log: Path | None = None, *, everywhere: bool = False) -> None:
         super().__init__(sentence)
         self.log = log
+        self.everywhere = everywhere
 
 
 @dataclass
@@ -51,7 +54,7 @@ class Spack:
         if (int(found["major"]), int(found["minor"])) < OLDEST:
             raise SpackError(
                 f"{self.program}: found Spack {found['version']}, expected {OLDEST[0]}.{OLDEST[1]} or newer "
-                f"(package API v2); put a newer one on PATH, or type: railyard spack bootstrap"
+                f"(package API v2); type: railyard spack bootstrap, or put a newer one on PATH"
             )
         return text
 
@@ -65,27 +68,31 @@ class Spack:
         except OSError as error:
             raise self._not_started(error) from None
         if done.returncode != 0:
-            raise SpackError(failures.explain(done.stdout + done.stderr, _shown(words)))
+            text = done.stdout + done.stderr
+            raise SpackError(failures.explain(text, _shown(words)), everywhere=failures.holds_everywhere(text))
         return done.stdout
 
-    def run(self, words: Sequence[str], log: Path) -> str:
+    def run(self, words: Sequence[str], log: Path, say: Callable[[str], None] | None = None) -> str:
         """Run a long command; its output goes line by line to ``say`` and into ``log``; return all of it.
+
+        ``say`` None is that of this Spack.
 
         Raises SpackError where it fails, with the cause that its output names.
         """
         self._note(words)
         try:
-            code, text = self._streamed(words, log)
+            code, text = self._streamed(words, log, say or self.say)
         except OSError as error:
             raise SetupError(
                 f"{error.filename or log}: {(error.strerror or str(error)).lower()}, expected to write there what "
                 f"Spack prints; make room"
             ) from None
         if code != 0:
-            raise SpackError(f"{failures.explain(text, _shown(words))} (all of it: {log})", log)
+            sentence = f"{failures.explain(text, _shown(words))} (all of it: {log})"
+            raise SpackError(sentence, log, everywhere=failures.holds_everywhere(text))
         return text
 
-    def _streamed(self, words: Sequence[str], log: Path) -> tuple[int, str]:
+    def _streamed(self, words: Sequence[str], log: Path, say: Callable[[str], None]) -> tuple[int, str]:
         lines: list[str] = []
         with log.open("a", encoding="utf-8") as stream:
             stream.write(f"{self._line(words)}\n")
@@ -105,12 +112,12 @@ class Spack:
                 for line in child.stdout:
                     lines.append(line)
                     stream.write(line)
-                    self.say(line.rstrip("\n"))
+                    say(line.rstrip("\n"))
         return child.returncode, "".join(lines)
 
     def _not_started(self, error: OSError) -> SetupError:
         why = (error.strerror or str(error)).lower()
-        return SetupError(f"{self.program}: {why}, expected the program of a Spack; put another one on PATH")
+        return SetupError(f"{self.program}: {why}, expected the program of a Spack; type: railyard spack bootstrap")
 
     def _note(self, words: Sequence[str]) -> None:
         self.calls.append(tuple(words))
@@ -129,19 +136,15 @@ class Spack:
 
 
 def find(
+    home: Path,
     say: Callable[[str], None],
     verbose: bool = False,
     environment: Mapping[str, str] | None = None,
     keeps: tuple[int, ...] = (),
 ) -> Spack:
-    """Return the Spack on PATH. Raises SetupError where there is none, with how to get one."""
-    program = shutil.which("spack")
-    if program is None:
-        raise SetupError(
-            "spack: found none on PATH, expected Spack 1.1 or newer; "
-            "type: railyard spack bootstrap, then put what it names on PATH"
-        )
-    return Spack(program, say, verbose, environment or {}, keeps)
+    """Return the Spack that builds for a site. Raises SetupError where there is none, with how to get one."""
+    found = program.demand_program(home)
+    return Spack(found, say, verbose, {**program.variables(home), **(environment or {})}, keeps)
 
 
 def _shown(words: Sequence[str]) -> str:

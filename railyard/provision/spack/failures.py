@@ -11,11 +11,15 @@ LOG_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One kind of failure: how its output is recognised, and the sentence made from the match and the whole text."""
+    """One kind of failure: how its output is recognised, and the sentence made from the match and the whole text.
+
+    ``everywhere``: it is of the host, its network or Spack itself, and meets every environment.
+    """
 
     name: str
     pattern: re.Pattern[str]
     sentence: Callable[[re.Match[str], str], str]
+    everywhere: bool = False
 
 
 def _conflict(match: re.Match[str], text: str) -> str:
@@ -67,6 +71,7 @@ CAUSES: tuple[Cause, ...] = (
             f"{match[0].lower()}: {_line_of(match, text)}; make room in the install tree, "
             "Spack's stage (config:build_stage) and cache, and build again: what is finished is kept"
         ),
+        everywhere=True,
     ),
     Cause(
         "lock timeout",
@@ -77,15 +82,17 @@ CAUSES: tuple[Cause, ...] = (
             f"another Spack holds {match['what']} for longer than the {match['time']} that this one waits; let it end, "
             "or end what hangs, and build again"
         ),
+        everywhere=True,
     ),
     Cause(
         "solver",
         re.compile(r"cannot bootstrap the \"(?P<what>[\w-]+)\" Python module"),
         lambda match, text: (
-            f"Spack's own {match['what']} is not there and cannot be fetched: install it for a Python of yours (from a "
-            "wheel that was carried here: pip install --no-index --find-links FOLDER clingo) and set SPACK_PYTHON to "
-            "that Python; docs/howto/spack.md, An air-gapped site"
+            f"Spack's own {match['what']} is not there and cannot be fetched: type railyard spack bootstrap, which "
+            "gets it by pip (--from FOLDER: from wheels that were carried here), or set SPACK_PYTHON to a Python that "
+            "has it; docs/howto/spack.md, An air-gapped site"
         ),
+        everywhere=True,
     ),
     Cause("checksum", re.compile(r"checksum failed for (?P<what>/\S+)"), _checksum),
     Cause(
@@ -103,6 +110,7 @@ CAUSES: tuple[Cause, ...] = (
             r"All fetchers failed for (?:spack-stage-)?(?P<what>[a-z0-9][\w.+-]*?)(?:-[a-z0-9]{32})?(?=[\s'\"]|$)"
         ),
         _fetch,
+        everywhere=True,
     ),
     Cause(
         "permission",
@@ -116,6 +124,7 @@ CAUSES: tuple[Cause, ...] = (
             f"{_said(match[0])}; the install tree and its parents must be writable where it is "
             "built: choose another in the overlay (config:install_tree:root)"
         ),
+        everywhere=True,
     ),
     Cause(
         "locks",
@@ -124,6 +133,7 @@ CAUSES: tuple[Cause, ...] = (
             f"{_said(match[0])}; the install tree's file system has no file locks: "
             "choose another, or set config:locks in the overlay and never build twice at once"
         ),
+        everywhere=True,
     ),
     Cause(
         "build",
@@ -145,6 +155,7 @@ CAUSES: tuple[Cause, ...] = (
             f"the package repository {match['what']} and this Spack do not fit: {_one_line(match['why'])}; "
             "type: railyard spack bootstrap, which takes Spack and its packages at commits that fit"
         ),
+        everywhere=True,
     ),
     Cause(
         "repository",
@@ -152,6 +163,7 @@ CAUSES: tuple[Cause, ...] = (
         lambda match, text: (
             f"the package repository {match['what']} is missing; bring it there, or type: railyard spack bootstrap"
         ),
+        everywhere=True,
     ),
     Cause(
         "no package",
@@ -171,6 +183,11 @@ def explain(text: str, command: str) -> str:
         if match:
             return f"spack {command}: {cause.sentence(match, text)}"
     return f"spack {command}: {_first_error(text)}"
+
+
+def holds_everywhere(text: str) -> bool:
+    """Return whether the cause of a failed call would meet every other environment of this host too."""
+    return next((cause.everywhere for cause in CAUSES if cause.pattern.search(text)), False)
 
 
 def _first_error(text: str) -> str:

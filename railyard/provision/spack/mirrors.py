@@ -16,7 +16,7 @@ USE_BINARIES = 'mirrors: {{binaries: {{url: "file://{folder}", source: false, si
 def create(request: Request, folder: Path, say: Callable[[str], None], *, verbose: bool = False) -> None:
     """Put the sources of everything that an environment builds into ``folder``. Raises SpackError."""
     sources = request.sources()
-    spack = calls.find(say, verbose, compose.variables(sources))
+    spack = calls.find(request.home, say, verbose, compose.variables(sources))
     spack.version()
     with one_at_a_time(request.place, say):
         place = request.place / sources.key()
@@ -37,7 +37,7 @@ def push(request: Request, folder: Path, say: Callable[[str], None], *, verbose:
             f"{request.stack} on {request.system}: found no build, expected one to push; type: {request.command}"
         )
     place = request.place / found.key
-    spack = calls.find(say, verbose, compose.variables(request.sources()))
+    spack = calls.find(request.home, say, verbose, compose.variables(request.sources()))
     spack.version()
     words = ["-e", str(place / request.environment), "buildcache", "push", "--unsigned", "--update-index"]
     spack.run([*words, str(folder.resolve())], place / build.LOG)

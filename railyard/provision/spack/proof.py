@@ -50,7 +50,7 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
                 f"environment has no package {tool.name}; add it to spack_envs/{request.environment}/spack.yaml"
             )
         tools[name] = str(Path(package.prefix) / tool.path)
-        executables += _proven(request.stack, tool, package, prefix)
+        executables += _proven(request, tool, package, prefix)
     paths = sorted({path for each in executables for path in each.linked.values()})
     found = tuple(marker.library(path) for path in paths)
     mpi = f"{lock.mpi.name}@{lock.mpi.version}" if prefix is not None and lock.mpi is not None else ""
@@ -71,11 +71,11 @@ def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> 
     return prefix
 
 
-def _proven(stack: str, tool: model.Package, package: Package, mpi_prefix: str | None) -> list[Executable]:
+def _proven(request: Request, tool: model.Package, package: Package, mpi_prefix: str | None) -> list[Executable]:
     """Return a tool's executables, each linked to the MPI of that prefix; with None, to the stack's libraries alone."""
-    sonames = table.STACKS[stack].sonames
+    sonames = table.STACKS[request.stack].sonames
     proven, is_shown = [], not tool.uses_mpi
-    for file in _executables(Path(package.prefix) / tool.path, tool.executables, package):
+    for file in _executables(Path(package.prefix) / tool.path, tool.executables, package, request):
         found = libraries(file)
         if found and (tool.uses_mpi or mpi_prefix is None):
             why = linkage.why_wrong(str(file), found, sonames, mpi_prefix)
@@ -92,7 +92,7 @@ def _proven(stack: str, tool: model.Package, package: Package, mpi_prefix: str |
     return proven
 
 
-def _executables(path: Path, patterns: tuple[str, ...], package: Package) -> list[Path]:
+def _executables(path: Path, patterns: tuple[str, ...], package: Package, request: Request) -> list[Path]:
     if patterns:
         missing = [pattern for pattern in patterns if not any(_is_program(file) for file in path.glob(pattern))]
         files = sorted(file for file in path.rglob("*") if _is_program(file))
@@ -103,7 +103,8 @@ def _executables(path: Path, patterns: tuple[str, ...], package: Package) -> lis
         raise SetupError(
             f"{package.name}@{package.version}: its install succeeded, and {', '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} not in {path if patterns else path.parent}; "
-            f"the build left {'it' if len(missing) == 1 else 'them'} out: see its log in {package.prefix}/.spack"
+            f"the build left {'it' if len(missing) == 1 else 'them'} out: see its log in {package.prefix}/.spack; "
+            f"Spack takes it for installed: once that is fixed, type {request.command} --again"
         )
     return files
 

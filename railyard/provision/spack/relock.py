@@ -23,7 +23,7 @@ def relock(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
     """Return a fresh lock of an environment; nothing is written. Raises SpackError where nothing satisfies it."""
     # The committed lock is left out: Spack would keep what it says.
     sources = replace(request.sources(), lock=None)
-    spack = calls.find(say, verbose, compose.variables(sources))
+    spack = calls.find(request.home, say, verbose, compose.variables(sources))
     spack.version()
     with tempfile.TemporaryDirectory(prefix="railyard-lock-") as folder:
         place = compose.write(sources, Path(folder) / "environment", request.root / "opt")

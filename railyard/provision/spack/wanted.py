@@ -1,10 +1,10 @@
 """Which environments a system wants built: one request a stack."""
 
-import shutil
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.provision.installed import request_of
+from railyard.provision.spack.program import program
 from railyard.provision.spack.request import Request
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
@@ -42,5 +42,5 @@ def offer(home: Path, system: System) -> str | None:
     more = [name for name, entry in offered.stacks.items() if entry.spack and not system.stacks[name].spack]
     if not more:
         return None
-    how = "" if shutil.which("spack") else "; there is no spack on PATH: railyard spack bootstrap gets one"
+    how = "" if program(home) else ", which gets Spack first"
     return f"Spack can build more benchmarks for {' and '.join(more)}: make run SPACK=1, or railyard run --spack{how}"

@@ -1,4 +1,4 @@
-"""A testbed's processes: started detached but never half, and ended whatever was lost."""
+"""Starts a testbed's processes, detached and all or none, and ends them whatever was lost."""
 
 import contextlib
 import os
@@ -23,20 +23,20 @@ BOOT_FILE = "boot.sh"
 _UP_WITHIN_S = 30.0  # about 0.15 s when quiet; a first start may load kernel modules
 # SIGKILL takes 0.1 s; thousands of processes on a busy machine took more than 10 s.
 _DOWN_WITHIN_S = 30.0
-# By folder: the write end of the standard input of a testbed's first process, of one that is to end with this process.
-# The kernel closes it when this process ends, were it by SIGKILL.
+# By folder, for testbeds that are to end with this process: the write end of the standard input of their first process.
+# The kernel closes it when this process ends, even by SIGKILL.
 _held: dict[Path, int] = {}
-# `&` gives the shell's child /dev/null as standard input, hence descriptor 3. The shell ends at once: the testbed is
-# nobody's child. The process says its number before it becomes unshare: said by the shell, it could come after what
-# unshare complains of.
+# `&` gives the shell's child /dev/null as standard input, hence descriptor 3. The shell ends at once, so the testbed is
+# nobody's child. The process prints its number before it becomes unshare: from the shell, the number could come after
+# unshare's error messages.
 _DETACH = 'exec 3<&0; sh -c \'echo $$; exec unshare "$@"\' sh "$@" <&3 3<&- &'
 
 
 def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
-    """Start a testbed and write down what it is; returns when every node is ready. The folder's name is its kind.
+    """Start a testbed and save its state; returns when every node is ready. The folder's name is its kind.
 
-    One that is not ``lasting`` ends with this process, whatever ends it.
-    Nothing outlives a failure, an interrupt or the end of this process in the middle of it. Raises SetupError.
+    A testbed that is not ``lasting`` ends with this process, whatever ends it. If the start fails, is interrupted, or
+    this process ends meanwhile, nothing is left running. Raises SetupError.
     """
     write_whole(folder / "enter", entry.enter_text(folder.name), 0o755)
     write_whole(folder / "agent", entry.AGENT, 0o755)
@@ -49,10 +49,10 @@ def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
 
 @contextlib.contextmanager
 def begun(folder: Path, spec: TestbedSpec, script: str, *, lasting: bool) -> Iterator[State]:
-    """Start the first process of a testbed, detached, which runs ``script`` in namespaces of its own.
+    """Start the first process of a testbed, detached; it runs ``script`` in its own namespaces.
 
-    The block is given what runs; the testbed outlives the block only where that ends well, and this process only where
-    it is ``lasting``. Raises SetupError with what the script printed in place of its nodes.
+    The block gets the running state. The testbed outlives the block only if the block ends well, and this process only
+    if it is ``lasting``. Raises SetupError with what the script printed in place of its nodes.
     """
     write_whole(folder / BOOT_FILE, script)
     command = [*outer_options(), "sh", str(folder / BOOT_FILE), scripts.MARK, str(folder)]
@@ -80,13 +80,13 @@ def begun(folder: Path, spec: TestbedSpec, script: str, *, lasting: bool) -> Ite
 
 
 def end(folder: Path, state: State | None) -> bool:
-    """End what runs of a folder's testbed and remove its files but the two scripts; return whether anything ran.
+    """End a folder's testbed and remove its files except the two scripts; return whether anything ran.
 
-    Raises SetupError where it is another user's, or where the kernel does not let it go.
+    Raises SetupError if it belongs to another user, or if its processes do not end.
     """
     recorded = [] if state is None else [state.keeper, state.first]
     found = {p for p in [*marked(folder), *recorded] if p.is_alive()}
-    # Only now: one that is held begins to end with this, and would not be found any more.
+    # Only now: closing begins the end of a testbed that is not lasting, so it could not be found later.
     if (held := _held.pop(folder, None)) is not None:
         os.close(held)
     try:
@@ -94,7 +94,7 @@ def end(folder: Path, state: State | None) -> bool:
             one.kill()
     except PermissionError:
         raise SetupError(
-            f"testbed: the one of {folder} belongs to another user: only they or root can end it"
+            f"testbed: the one in {folder} belongs to another user: only they or root can end it"
         ) from None
     if not wait_until_gone(list(found), _DOWN_WITHIN_S):
         pids = ", ".join(str(p.pid) for p in found if p.is_alive())

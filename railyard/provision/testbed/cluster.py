@@ -1,4 +1,4 @@
-"""The virtual cluster: brought up, asked, damaged, repaired and taken down."""
+"""Brings the virtual cluster up and down, asks it, damages and repairs it."""
 
 import contextlib
 import fcntl
@@ -23,19 +23,19 @@ from railyard.provision.testbed.starvation import Watch
 from railyard.provision.testbed.state import State
 
 _SWEPT_WITHIN_S = 10.0
-# Each node mounts its own of these, so a clone below one of them would be out of sight.
+# Each node mounts its own, so a clone below one of them would be hidden.
 _HIDDEN = ("/run", "/dev/shm", "/sys", "/proc")
 
 
 class Testbed:
-    """The virtual cluster of one home folder, or the nodes of a rehearsal; as a context manager it is up in the block.
+    """The virtual cluster of one home folder, or the nodes of a rehearsal. As a context manager, it is up in the block.
 
-    A block that found it up already leaves it up; one that brought it up ends it, also where this process is killed.
-    Every method reads the state on disk, so that two processes agree.
-    Raises SetupError, one sentence, for whatever this machine refuses and for names that are not there.
+    If it was already up, the block leaves it up; else it ends with the block, even if this process is killed. Every
+    method reads the state on disk, so two processes agree. Raises SetupError, one sentence, for anything that this
+    machine refuses and for unknown names.
     """
 
-    __test__ = False  # pytest would otherwise try to collect a class of this name
+    __test__ = False  # else pytest would try to collect a class of this name
 
     def __init__(self, home: Path, spec: TestbedSpec = DEFAULT_SPEC, kind: str = CLUSTER) -> None:
         self.kind = kind
@@ -45,7 +45,7 @@ class Testbed:
 
     @classmethod
     def find(cls, home: Path, kind: str = CLUSTER) -> "Testbed | None":
-        """Return the testbed of a kind that is up in a home folder, with the spec that it has; None where none is."""
+        """Return the testbed of a kind that is up in a home folder, with its spec; None if none is up."""
         bed = cls(home, kind=kind)
         state = states.load(bed.folder)
         if state is None or not state.is_alive():
@@ -76,25 +76,23 @@ class Testbed:
         return Testbed.find(self.folder.parent.parent, self.kind) is not None
 
     def state(self) -> State:
-        """Return the state of the running testbed. Raises SetupError where it is not up."""
+        """Return the state of the running testbed. Raises SetupError if it is not up."""
         state = states.load(self.folder)
         if state is None or not state.is_alive():
             raise SetupError(f"testbed: {not_up(self.kind)}")
         return state
 
     def up(self, *, lasting: bool = True) -> bool:
-        """Bring it up; return False where it was up already. Interrupted at any point it leaves nothing behind.
+        """Bring it up; return False if it was already up. If interrupted at any point, it leaves nothing behind.
 
-        One that is not ``lasting`` ends with this process, whatever ends it.
+        A testbed that is not ``lasting`` ends with this process, whatever ends it.
 
-        Raises SetupError where the machine cannot do it, or where it is up with other nodes, networks or rates.
+        Raises SetupError if the machine cannot do it, or if it is up with other nodes, networks or rates.
         """
         require_programs("unshare", "nsenter", "setpriv", "mount", "hostname", "ip", "tc")
         for hidden in _HIDDEN:
             if self.folder.is_relative_to(hidden):
-                raise SetupError(
-                    f"testbed: {self.folder} is below {hidden}, which each node has for itself: move the clone"
-                )
+                raise SetupError(f"testbed: {self.folder} is below {hidden}, and each node has its own: move the clone")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
@@ -103,9 +101,9 @@ class Testbed:
             raise SetupError(f"testbed: {self.folder} cannot be written: {error.strerror}") from None
 
     def down(self) -> bool:
-        """End all its processes and remove what it wrote, but for the two scripts; return whether any was running.
+        """End all its processes and remove what it wrote, except the two scripts; return whether any was running.
 
-        Also cleans after a testbed whose processes or state file are gone. Raises SetupError where it is another
+        Also cleans up after a testbed whose processes or state file are gone. Raises SetupError if it is another
         user's.
         """
         if not self.folder.is_dir():
@@ -125,8 +123,8 @@ class Testbed:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command in a node and return its exit code, output and errors (text).
 
-        Raises subprocess.TimeoutExpired after the time, when its whole process group has been killed, and SetupError
-        for an unknown node.
+        Raises subprocess.TimeoutExpired after the time, when its whole process group was killed, and SetupError for an
+        unknown node.
         """
         self.state().node(node)
         running = subprocess.Popen(
@@ -138,7 +136,7 @@ class Testbed:
             errors="replace",
             env=env,
             cwd=cwd,
-            start_new_session=True,  # so that the whole group can be killed
+            start_new_session=True,  # so the whole group can be killed
         )
         try:
             out, err = running.communicate(stdin, timeout_s)
@@ -150,9 +148,9 @@ class Testbed:
         return subprocess.CompletedProcess(running.args, running.returncode, out, err)
 
     def sweep(self) -> int:
-        """Kill every process inside other than those that hold it up; return how many there were."""
+        """Kill every process inside, except those that keep it up; return how many there were."""
         state = self.state()
-        # Marked is the first process, and where it is not lasting its child, which reads until we end.
+        # Marked are the first process and, if the testbed is not lasting, its child that reads until we end.
         held = {state.first, *marked(self.folder), *(node.holder for node in state.nodes)}
         left = [found for found in inside(state.first).values() if found not in held and found.is_alive()]
         for found in left:
@@ -161,20 +159,20 @@ class Testbed:
         return len(left)
 
     def status(self) -> tuple[RailStatus, ...]:
-        """Return every device of every node, in the order of the spec, counters as they are now."""
+        """Return every device of every node, in the order of the spec, with its present counters."""
         state = self.state()
         return tuple(
             rail_status(state, node, network.device) for node in state.nodes for network in state.spec.networks
         )
 
     def watch(self) -> Watch:
-        """Return what watches from now on how long processes in the nodes wait for a processor."""
+        """Watch from now on how long processes in the nodes wait for a processor; return the watch."""
         state = self.state()
         namespaces = (os.readlink(f"/proc/{node.holder.pid}/ns/net") for node in state.nodes)
         return Watch(frozenset(namespaces)).start()
 
     def degrade(self, node: str, device: str, kind: Kind, value: float | None = None) -> Degradation:
-        """Make one rail of one node slow (Mbit/s), lossy (per cent) or unplugged; again with another value replaces."""
+        """Make one rail of one node slow (Mbit/s), lossy (per cent) or unplugged; a second call replaces the value."""
         fault = Degradation(node, device, kind, value)
         with self._locked():
             state = self.state()
@@ -183,12 +181,12 @@ class Testbed:
             for earlier in same:
                 self._run(state, earlier, faults.undoing(state.spec, earlier))
             others = tuple(f for f in state.degradations if f not in same)
-            # Written first: what is half made when we are interrupted can then be restored.
+            # Saved first: if we are interrupted halfway, it can be undone.
             states.save(self.folder, state.with_degradations((*others, fault)))
             try:
                 self._run(state, fault, faults.making(state.spec, fault))
             except SetupError:
-                # One side may have been made; where the tool itself is missing there is nothing to undo.
+                # One side may be changed already; if the tool itself is missing, there is nothing to undo.
                 with contextlib.suppress(SetupError):
                     self._run(state, fault, faults.undoing(state.spec, fault))
                 states.save(self.folder, state.with_degradations(others))
@@ -215,7 +213,7 @@ class Testbed:
         if state is not None and state.is_alive():
             if state.spec != self.spec:
                 raise SetupError(
-                    "testbed: it is up already with other nodes, networks or rates: run 'railyard testbed down' first"
+                    "testbed: it is already up with other nodes, networks or rates: run 'railyard testbed down' first"
                 )
             return False
         end(self.folder, state)

@@ -1,6 +1,6 @@
 """The two scripts that lead into a node, ``enter`` and ``agent``, and the list of nodes that they read. Pure.
 
-They lie in the state folder and stay there when the testbed is down, to say so in a sentence.
+They are in the state folder. When the testbed is down they stay, and say so in a sentence.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,13 +9,13 @@ from pathlib import Path
 from railyard.base.paths import state_folder
 from railyard.provision.testbed.spec import TestbedSpec
 
-#: Beside the scripts: line 1 ``bed USER_NAMESPACE START`` (0 or 1; start time of the first process), then one line a
-#: node, ``NODE PID PID_INSIDE START ALIAS…``. Removed by ``down``.
+#: Beside the scripts: line 1 ``bed USER_NAMESPACE START`` (0 or 1; start time of the first process), then one line per
+#: node, ``NODE PID PID_INSIDE START ALIAS…``. ``down`` removes it.
 NODES_FILE = "nodes"
 NOT_UP = "the virtual cluster is not up: run 'railyard testbed up'"
-#: The folders of the kinds of testbeds below the state folder: namespaces, guests, and the nodes of a rehearsal.
+#: The folder of each kind of testbed, below the state folder: namespaces, guests, and the nodes of a rehearsal.
 CLUSTER, GUESTS, REHEARSAL = "testbed", "guests", "rehearsal-bed"
-#: What is said where a testbed of namespaces is not up, by its kind.
+#: The sentence that a testbed of namespaces is not up, by its kind.
 _NOT_UP = {CLUSTER: NOT_UP, REHEARSAL: "no rehearsal is up: run 'railyard rehearse --system NAME'"}
 
 
@@ -25,7 +25,7 @@ def bed_folder(home: Path, kind: str = CLUSTER) -> Path:
 
 
 def not_up(kind: str) -> str:
-    """Return the sentence that a testbed of namespaces, of this kind, is not up."""
+    """Return the sentence that a testbed of namespaces of this kind is not up."""
     return _NOT_UP[kind]
 
 
@@ -51,11 +51,12 @@ def nodes_file(
     return "\n".join(lines) + "\n"
 
 
-# TMPDIR is the node's own, whatever it was: /tmp is shared, every testbed has a vn1 whose user is 0, and Open MPI 4.1.4
-# keeps its session in $TMPDIR/ompi.vn1.0: two users' testbeds ("mkdir: Permission denied"), or two clones, would meet.
-# Start times tell a living testbed from a process id that something else has been given since: /proc/PID/stat is read
-# behind the last ")" because a process may have blanks and brackets in its name; the start is field 22 of the whole.
-# Of a zombie (Z: it was killed, and its parent has not asked how it ended) it is 0, as where there is no process.
+# TMPDIR is always the node's own: /tmp is shared, every testbed has a vn1 whose user is 0, and Open MPI 4.1.4 keeps its
+# session in $TMPDIR/ompi.vn1.0. So the testbeds of two users ("mkdir: Permission denied") or two clones would collide.
+# The start time shows whether a process id still belongs to the testbed or was given to another process. /proc/PID/stat
+# is read after the last ")", because a process may have blanks and brackets in its name; the start time is field 22 of
+# the whole. For a zombie (Z: it was killed, and its parent has not asked how it ended) it is 0, as if there were no
+# process.
 _HEAD = """\
 #!/bin/sh
 # enter NODE -- COMMAND [ARGUMENT]...: run a command in a @NOUN@ of this testbed, from outside or from another @NOUN@
@@ -68,7 +69,7 @@ shift
 [ "$1" != -- ] || shift
 [ $# -ge 1 ] || die "usage: enter NODE -- COMMAND [ARGUMENT]..."
 down="@DOWN@"
-start_of() { # sets $start to the start time of process $1, 0 when there is none that lives
+start_of() { # sets $start to the start time of process $1, 0 if it does not live
     start=0
     { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 0
     line=${line##*) }
@@ -92,12 +93,12 @@ as=
 
 
 def enter_head(program: str, noun: str, down: str, first: str, fields: tuple[str, ...]) -> str:
-    """Return what ``enter`` of every kind of testbed begins with, up to where a node of the list has been found.
+    """Return the beginning of ``enter`` for every kind of testbed, up to where a node of the list was found.
 
-    ``program`` and ``down`` are what it says of itself, and where nothing is up. ``first`` names the variables that the
-    first line of the list gives behind ``user`` (0 or 1), ``fields`` those of each node's line between its name and
-    its aliases; of the node that is meant they are kept, and its name as ``found``. Behind it the script has ``here``,
-    ``as`` (what nsenter needs for another user's namespaces) and the function ``start_of PID``.
+    ``program`` is its name in messages, ``down`` the message if nothing is up. ``first`` names the variables in the
+    first line of the list after ``user`` (0 or 1). ``fields`` names those in each node's line between its name and its
+    aliases; the wanted node's are kept, and its name as ``found``. After this part the script has ``here``, ``as``
+    (what nsenter needs for another user's namespaces) and the function ``start_of PID``.
     """
     values = {
         "PROGRAM": program,
@@ -111,15 +112,15 @@ def enter_head(program: str, noun: str, down: str, first: str, fields: tuple[str
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """Return a script's text, each ``@NAME@`` of it replaced by its value."""
+    """Return a script's text with each ``@NAME@`` replaced by its value."""
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text
 
 
-# From the host, nsenter forks for the pid namespace and then forwards no signal, so the command is told to end when
-# nsenter does (setpriv --pdeathsig). Within the testbed nothing forks: agent's own process becomes the command.
-# A new mount namespace means a new view of the working folder, hence the cd inside.
+# From the host, nsenter forks for the pid namespace and then forwards no signal, so setpriv --pdeathsig makes the
+# command end when nsenter ends. Within the testbed nothing forks: agent's own process becomes the command. A new mount
+# namespace means a new view of the working folder, hence the cd inside.
 _ENTER = """\
 inside='cd "$1" 2>/dev/null || {
     echo "railyard testbed: $0 has no folder $1: each node has its own /run, /sys and /dev/shm" >&2
@@ -139,12 +140,12 @@ exec nsenter -t "$outer" $as -n -u -m -i -p setpriv --pdeathsig TERM sh -c "$ins
 
 
 def enter_text(kind: str = CLUSTER) -> str:
-    """Return the script ``enter NODE -- COMMAND…`` of nodes that are namespaces; it works on the host and in a node."""
+    """Return the script ``enter NODE -- COMMAND…`` for nodes that are namespaces; works on the host and in a node."""
     return enter_head("railyard testbed", "node", not_up(kind), "first", ("outer", "inner", "born")) + _ENTER
 
 
-# As ssh does, the words are joined with blanks and given to a shell. Hydra calls `agent -x HOST …`, Open MPI
-# `agent HOST …`.
+# Like ssh, it joins the words with blanks and gives them to a shell. Hydra calls `agent -x HOST …`, Open MPI `agent
+# HOST …`.
 AGENT = """\
 #!/bin/sh
 # agent [SSH OPTIONS] [USER@]HOST COMMAND...: what MPI launchers call in place of ssh

@@ -1,4 +1,4 @@
-"""What can be done to one rail of one node, and the commands that do and undo it. Pure."""
+"""Faults of one rail of one node, and the commands that make and undo them. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,14 +10,14 @@ from railyard.provision.testbed.spec import TestbedSpec, check_rate, parse_rate
 Kind = Literal["slow", "lossy", "unplugged"]
 KINDS: tuple[Kind, ...] = ("slow", "lossy", "unplugged")
 _LOSS_STEPS = 10_000  # one hundredth of a per cent
-_MOST_SEGMENTS = 65_535  # of TCP in one packet of the kernel's own, GSO_MAX_SEGS of Linux
+_MOST_SEGMENTS = 65_535  # of TCP in one packet inside the kernel: Linux's GSO_MAX_SEGS
 
 
 @dataclass(frozen=True, slots=True)
 class Degradation:
     """One fault of one rail: ``value`` is Mbit/s for slow, per cent of packets for lossy, None for unplugged.
 
-    Raises SetupError where the value is missing, superfluous or out of range.
+    Raises SetupError if the value is missing, superfluous or out of range.
     """
 
     node: str
@@ -27,7 +27,7 @@ class Degradation:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise SetupError(f'testbed: "{self.kind}" is no kind of degradation; {did_you_mean(self.kind, KINDS)}')
+            raise SetupError(f'testbed: "{self.kind}" is not a kind of degradation; {did_you_mean(self.kind, KINDS)}')
         if self.kind == "unplugged":
             if self.value is not None:
                 raise SetupError(f"testbed: unplugged takes no value, found {self.value:g}")
@@ -37,7 +37,7 @@ class Degradation:
         elif self.kind == "slow":
             check_rate(self.value)
         elif not 1 / _LOSS_STEPS * 100 <= self.value <= 100:
-            raise SetupError(f"testbed: {self.value:g} % of lost packets is not from 0.01 to 100")
+            raise SetupError(f"testbed: {self.value:g} % of lost packets is not between 0.01 and 100")
 
     def __str__(self) -> str:
         """Return the words of ``status``: ``slow (40 Mbit/s)``, ``lossy (1 %)``, ``unplugged``."""
@@ -48,7 +48,7 @@ class Degradation:
 def parse_degradation(node: str, device: str, kind: str, value: str | None) -> Degradation:
     """Return the degradation that a person typed. Raises SetupError, one sentence, for anything unusable."""
     if kind not in KINDS:
-        raise SetupError(f'testbed: "{kind}" is no kind of degradation; {did_you_mean(kind, KINDS)}')
+        raise SetupError(f'testbed: "{kind}" is not a kind of degradation; {did_you_mean(kind, KINDS)}')
     if value is None:
         return Degradation(node, device, kind)
     if kind == "unplugged":
@@ -58,13 +58,13 @@ def parse_degradation(node: str, device: str, kind: str, value: str | None) -> D
     try:
         number = float(value.strip().removesuffix("%"))
     except ValueError:
-        raise SetupError(f'testbed: "{value}" is no number of per cent: write 1 or 0.5') from None
+        raise SetupError(f'testbed: "{value}" is not a percentage: write 1 or 0.5') from None
     return Degradation(node, device, kind, number)
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Standard inputs for ``tc -batch -``, ``nft -f -`` and ``ip -batch -``, on the switch's and on the node's side."""
+    """Standard inputs for ``tc -batch -``, ``nft -f -`` and ``ip -batch -``, on the switch's and the node's side."""
 
     tool: Literal["tc", "nft", "ip"]
     switch: str
@@ -72,7 +72,7 @@ class Commands:
 
 
 def making(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
-    """Return what makes the fault on a rail that has none of its kind, in the order to run it."""
+    """Return the commands that make the fault on a rail without one of its kind, in order."""
     port, device = switch_port(spec, fault.node, fault.device), fault.device
     if fault.kind == "slow":
         assert fault.value is not None
@@ -81,24 +81,25 @@ def making(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
         return (Commands("tc", _lines([reshape(port, fault.value)]), _lines([reshape(device, fault.value)])),)
     if fault.kind == "lossy":
         assert fault.value is not None
-        # Ingress of the port is what the node sent, ingress of the node's device is what it was sent: both directions.
-        # There is no netem in many small kernels; nftables' numgen is everywhere that nft is.
+        # Ingress of the port is what the node sends, ingress of the node's device is what it receives: both directions.
+        # Many small kernels have no netem; nftables' numgen is wherever nft is.
         return (
-            # Else Linux hands over 64 KiB as one packet: a drop takes 45 segments of TCP, and a run of 16 MiB has few.
+            # Else Linux hands over 64 KiB as one packet: a drop takes 45 segments of TCP, and a run of 16 MiB has few
+            # packets.
             Commands("ip", _most_segments(port, 1), _most_segments(device, 1)),
             Commands("nft", _loss(port, fault.value), _loss(device, fault.value)),
         )
-    # The port at the switch goes down and the node sees its carrier go, as with a cable.
+    # The port at the switch goes down, and the node loses its carrier, as with a cable.
     return (Commands("ip", f"link set {port} down\n", ""),)
 
 
 def undoing(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
-    """Return what undoes the fault, in the order to run it."""
+    """Return the commands that undo the fault, in order."""
     port, device = switch_port(spec, fault.node, fault.device), fault.device
     if fault.kind == "slow":
         rate = spec.network(device).rate_mbit_s
         if rate is None:
-            # Not "del", which fails where nothing is there: undoing twice must do no harm.
+            # Not "del", which fails if nothing is there: undoing twice must do no harm.
             gone = (f"qdisc replace dev {port} root noqueue\n", f"qdisc replace dev {device} root noqueue\n")
             return (Commands("tc", *gone),)
         return (Commands("tc", _lines([reshape(port, rate)]), _lines([reshape(device, rate)])),)
@@ -119,7 +120,7 @@ def _most_segments(device: str, count: int) -> str:
 
 
 def _no_loss(device: str) -> str:
-    # "add" first, so that deleting never fails for a table that is not there.
+    # "add" first, so deleting a missing table does not fail.
     return f"add table netdev loss_{device}\ndelete table netdev loss_{device}\n"
 
 

@@ -1,4 +1,4 @@
-"""What a run needs to be there while it measures: the machine's lock, a testbed of ours, and Slurm on it."""
+"""Keeps up what a run needs while it measures: the machine's lock, one of our testbeds, and Slurm on it."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ OWNER_FILE = "owner"
 
 @contextlib.contextmanager
 def provided(home: Path, system: System, echo: Callable[[str], None]) -> Iterator[None]:
-    """Hold the machine's measurement lock, and the testbed of ours (with Slurm) that the system needs."""
+    """Hold the machine's measurement lock, and keep up the testbed (with Slurm) that the system needs."""
     if system.provider in ("nodes", "replay"):
         yield
         return
@@ -38,13 +38,13 @@ def provided(home: Path, system: System, echo: Callable[[str], None]) -> Iterato
 
 @contextlib.contextmanager
 def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
-    """Hold the guests up, as the virtual cluster is held."""
+    """Keep the guests up, like the virtual cluster."""
     note = guests.folder / OWNER_FILE
     if guests.is_up() and is_left_over(note):
         guests.down()
-        echo("the guests of a run that was killed are taken down")
+        echo("an earlier run was killed: its guests are taken down")
     started = guests.up(echo, lasting=False)
-    echo("guests up" if started else "the guests are up already: used as they are, and left up")
+    echo("guests up" if started else "the guests are already up: they are used as they are and stay up")
     try:
         if started:
             sign(note)
@@ -57,14 +57,14 @@ def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
-    """Hold the virtual cluster up; one that a killed run left is not taken for one that somebody brought up."""
+    """Keep the virtual cluster up; one that a killed run left does not count as one that somebody brought up."""
     note = bed.folder / OWNER_FILE
     if bed.is_up() and is_left_over(note):
         bed.down()
-        echo("the virtual cluster of a run that was killed is taken down")
+        echo("an earlier run was killed: its virtual cluster is taken down")
     found = bed.is_up()
     with bed:
-        echo("the virtual cluster is up already: used as it is, and left up" if found else "virtual cluster up")
+        echo("the virtual cluster is already up: it is used as it is and stays up" if found else "virtual cluster up")
         if not found:
             sign(note)
         try:
@@ -76,11 +76,11 @@ def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _slurm(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
-    """Hold Slurm up on the virtual cluster; where that was up without it, it is ended behind the run."""
+    """Keep Slurm up on the virtual cluster; if the cluster was up without it, Slurm ends after the run."""
     from railyard.provision.testbed import slurm
 
     started = slurm.start(bed)
-    echo("Slurm up" if started else "Slurm is up already: used as it is, and left up")
+    echo("Slurm up" if started else "Slurm is already up: it is used as it is and stays up")
     try:
         yield
     finally:
@@ -89,13 +89,13 @@ def _slurm(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
 
 
 def sign(note: Path) -> None:
-    """Write down that what is up belongs to this process."""
+    """Note that the running testbed belongs to this process."""
     us = process(os.getpid())
     note.write_text(f"{us.pid} {us.start}\n", encoding="ascii")
 
 
 def is_left_over(note: Path) -> bool:
-    """Return whether a run noted that the testbed is its own and lives no more."""
+    """Return whether a run noted that the testbed is its own, and that run has ended."""
     try:
         pid, start = note.read_text(encoding="ascii").split()
         return not Process(int(pid), int(start)).is_alive()
@@ -105,14 +105,14 @@ def is_left_over(note: Path) -> bool:
 
 @contextlib.contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Take SIGTERM and SIGHUP, by which runners and closed terminals end a run, as Ctrl-C: everything comes down."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so everything comes down if a runner or a closed terminal ends the run."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as nohup leaves it
+        if handler is not signal.SIG_IGN:  # nohup leaves it ignored
             signal.signal(number, interrupt)
     try:
         yield

@@ -1,6 +1,6 @@
-"""One measurement at a time on this machine: two at once would each see half of it.
+"""One measurement at a time on this machine: two at once would each get half of it.
 
-What measures nothing, and yet would disturb a measurement, shares the lock with its like.
+Commands that do not measure but would disturb a measurement share the lock with each other.
 """
 
 import contextlib
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 
-#: The same for every user and clone; a test may give another.
+#: The same for every user and clone; a test may use another.
 LOCK_FILE = Path("/tmp/railyard-measure.lock")
-#: Set while the lock is held, for child processes: they are part of the measurement and must not wait for it.
+#: Set while we hold the lock, for child processes: they are part of the measurement and must not wait for it.
 HELD_VARIABLE = "RAILYARD_MEASURE_LOCK_HELD"
 _WHY = "two measurements at once would disturb each other"
 
@@ -23,12 +23,11 @@ _WHY = "two measurements at once would disturb each other"
 def measurement_lock(
     on_wait: Callable[[str], None], home: Path | None = None, file: Path = LOCK_FILE, *, shared: bool = False
 ) -> Iterator[None]:
-    """Hold the machine-wide measurement lock inside the block, waiting for it if need be.
+    """Hold the machine-wide measurement lock inside the block; wait for it if necessary.
 
-    ``on_wait`` is called once, with a sentence that says who measures, before waiting. ``home`` is what the next
-    waiter is told about us (default: the working folder). ``shared``: others that measure nothing may hold it beside
-    us. Where a process above us holds the lock, the block simply runs. Raises SetupError where the lock file cannot
-    be used.
+    Before waiting, ``on_wait`` is called once with a sentence that says who measures. ``home`` is shown to the next
+    waiter as our folder (default: the working folder). ``shared``: others that do not measure may hold it too. If a
+    parent process holds the lock, the block simply runs. Raises SetupError if the lock file cannot be used.
     """
     if os.environ.get(HELD_VARIABLE) == str(file):
         yield
@@ -46,19 +45,19 @@ def measurement_lock(
         else:
             os.environ[HELD_VARIABLE] = before
         os.ftruncate(descriptor, 0)
-        os.close(descriptor)  # which ends the lock
+        os.close(descriptor)  # this releases the lock
 
 
 def lock_file(file: Path = LOCK_FILE) -> Path:
-    """Return the lock's file, made if need be, for ``flock`` (util-linux) in a job. Raises SetupError if unusable."""
+    """Return the lock's file, created if missing, for ``flock`` (util-linux). Raises SetupError if unusable."""
     os.close(_open(file))
     return file
 
 
 def who_measures(file: Path = LOCK_FILE) -> str | None:
-    """Return ``process 9 of /site is measuring on this machine``; None where nobody does, or we do ourselves.
+    """Return ``process 9 of /site is measuring on this machine``; None if nobody does, or we do ourselves.
 
-    Raises SetupError where the lock file cannot be used.
+    Raises SetupError if the lock file cannot be used.
     """
     if os.environ.get(HELD_VARIABLE) == str(file):
         return None
@@ -94,23 +93,23 @@ def _acquire(file: Path, on_wait: Callable[[str], None], how: int) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-        # Whoever cleans /tmp removed the file meanwhile: our lock is on something that nobody else will find.
+        # The file was removed meanwhile (something cleans /tmp): nobody else will find the file that we locked.
         os.close(descriptor)
 
 
 def _open(file: Path) -> int:
-    # Without O_CREAT first: with fs.protected_regular (proc(5)) opening another user's file in a sticky folder with
-    # O_CREAT is refused, even where its mode permits writing. O_NOFOLLOW: /tmp is everybody's.
+    # First without O_CREAT: with fs.protected_regular (proc(5)), the kernel refuses O_CREAT for another user's file in
+    # a sticky folder, even if its mode permits writing. O_NOFOLLOW: everybody may write to /tmp.
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     for _ in range(10):
         try:
             return _regular(os.open(file, flags), file)
         except FileNotFoundError:
-            with contextlib.suppress(FileExistsError):  # another made it first: open that one
+            with contextlib.suppress(FileExistsError):  # another process made it first: open that one
                 return _make(file, flags)
         except OSError as error:
             raise _unusable(file, error) from None
-    raise SetupError(f"measurement lock: {file} comes and goes: something else uses this name")
+    raise SetupError(f"measurement lock: {file} appears and disappears: another program uses this name")
 
 
 def _make(file: Path, flags: int) -> int:
@@ -120,16 +119,16 @@ def _make(file: Path, flags: int) -> int:
         raise
     except OSError as error:
         raise _unusable(file, error) from None
-    os.fchmod(descriptor, 0o666)  # whatever the umask: every user of the machine takes the same lock
+    os.fchmod(descriptor, 0o666)  # despite the umask: every user of the machine needs the same lock
     return descriptor
 
 
 def _regular(descriptor: int, file: Path) -> int:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise SetupError(f"measurement lock: {file} is no regular file: remove it")
+        raise SetupError(f"measurement lock: {file} is not a regular file: remove it")
     with contextlib.suppress(PermissionError):  # another user's
-        os.fchmod(descriptor, 0o666)  # `flock FILE` in a shell makes it with the umask, and shuts others out
+        os.fchmod(descriptor, 0o666)  # `flock FILE` in a shell creates it with the umask, which shuts others out
     return descriptor
 
 
@@ -155,7 +154,7 @@ def _who(descriptor: int) -> str:
 
 def _holder(descriptor: int) -> str:
     pid, _, home = os.pread(descriptor, 4096, 0).decode(errors="replace").strip().partition(" ")
-    # Any user can write there: only what is printable is repeated.
+    # Any user can write there: only printable text is repeated.
     home = "".join(letter for letter in home if letter.isprintable())
     if pid.isascii() and pid.isdigit() and home:
         return f"process {pid} of {home} is measuring on this machine"

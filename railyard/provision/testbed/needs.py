@@ -1,4 +1,4 @@
-"""What a testbed needs of this machine, and the sentence that says what is missing."""
+"""What a testbed needs on this machine, and the sentence that says what is missing."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 
-#: Program -> Debian package. All but nft are needed to come up; nft only for ``degrade … lossy``.
+#: Program -> Debian package. All but nft are needed to come up; nft is only needed for ``degrade … lossy``.
 PACKAGES = {
     "unshare": "util-linux",
     "nsenter": "util-linux",
@@ -22,7 +22,7 @@ PACKAGES = {
 # Debian keeps ip, tc and nft in /usr/sbin, which is not on an ordinary user's path.
 SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21  # linux/capability.h
-# One of each thing that the kernel must be able to do.
+# One example of each thing that the kernel must be able to do.
 _PROBE = """\
 ip link add br0 type bridge
 ip link add one type veth peer name two
@@ -30,7 +30,7 @@ tc qdisc add dev one root handle 1: htb
 mount -t tmpfs tmpfs /run
 mount -t sysfs sysfs /sys
 """
-# Setting -> the value with which an ordinary user may not make namespaces.
+# Setting -> the value that forbids namespaces to an ordinary user, and the value that allows them.
 _FORBIDDING = {
     "kernel/unprivileged_userns_clone": ("0", "1"),
     "user/max_user_namespaces": ("0", "10000"),
@@ -40,7 +40,7 @@ _FORBIDDING = {
 
 
 def require_programs(*names: str, packages: Mapping[str, str] = PACKAGES) -> None:
-    """Raises SetupError naming the programs that are missing and the packages that have them."""
+    """Raise SetupError if programs are missing; it names them and their packages."""
     missing = [name for name in names if shutil.which(name, path=SEARCH_PATH) is None]
     if missing:
         wanted = sorted({packages[name] for name in missing})
@@ -59,16 +59,17 @@ def needs_user_namespace() -> bool:
     return os.geteuid() != 0
 
 
-#: Where the user may, what runs on a testbed goes before what runs beside it: a rail carries bytes only as long as this
-#: host's processors do. With a busy loop on each of two cores NetPIPE's stream over two rails of 100 Mbit/s read 85 to
-#: 95 % of its limit without, and 97 to 106 % with it. A kernel that groups processes by session (sched(7), "The
-#: autogroup feature") weighs a group first, and a job is a session of its own: so the group's niceness is set, too.
+#: If the user may do so, processes of a testbed get priority over others: a rail carries bytes only while this host's
+#: processors work on it. With a busy loop on each of two cores, NetPIPE's stream over two rails of 100 Mbit/s reached
+#: 85 to 95 % of its limit without priority, and 97 to 106 % with it. A kernel that groups processes by session
+#: (sched(7), "The autogroup feature") weighs the group first, and a job is a session of its own. So the group's
+#: niceness is set too.
 _NICENESS = -15
 _FIRST = f'{{ echo {_NICENESS} >/proc/self/autogroup; }} 2>/dev/null; exec nice -n {_NICENESS} "$@"'
 
 
 def front() -> list[str]:
-    """Return the words before a command of a testbed that let it go before others; none where the user may not."""
+    """Return the words before a testbed's command that give it priority; none if the user may not do so."""
     try:
         own = os.getpriority(os.PRIO_PROCESS, 0)
         os.setpriority(os.PRIO_PROCESS, 0, own - 1)
@@ -85,7 +86,7 @@ def outer_options() -> list[str]:
 
 
 def namespaces_refused() -> str | None:
-    """Return None where a testbed can come up here, else the sentence that says why not (tried, about 0.02 s)."""
+    """Return None if a testbed can come up here, else the sentence that says why not (it tries; about 0.02 s)."""
     try:
         require_programs(*(name for name in PACKAGES if name != "nft"))
     except SetupError as error:
@@ -119,7 +120,7 @@ def _remedy(sysctl: Path) -> str:
     for name, (forbidding, allowing) in _FORBIDDING.items():
         try:
             value = (sysctl / name).read_text(encoding="ascii").strip()
-        except OSError:  # this kernel has no such setting
+        except OSError:  # this kernel does not have this setting
             continue
         if value == forbidding:
             return f"set {name.replace('/', '.')} to {allowing} with sysctl, or run as root"

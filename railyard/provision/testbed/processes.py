@@ -1,4 +1,4 @@
-"""Which processes live, by pid *and* start time, and which of them belong to a testbed: read from /proc."""
+"""Which processes live, by pid *and* start time, and which of them belong to a testbed, from /proc."""
 
 import os
 import signal
@@ -14,13 +14,13 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process for ever: its pid may be given to another, but not with the same start time (ticks since boot)."""
+    """One process, for ever: another may get its pid, but not with the same start time (ticks since boot)."""
 
     pid: int
     start: int
 
     def is_alive(self) -> bool:
-        """Return whether it still runs; a zombie does not, nor does another process that was given its pid."""
+        """Return whether it still runs; a zombie does not, and another process with its pid does not count."""
         state, start, _ = _stat(self.pid)
         return start == self.start and state not in ("", "Z", "X")
 
@@ -34,7 +34,7 @@ class Process:
 
 
 def process(pid: int) -> Process:
-    """Return the process that has this pid now. Raises ProcessLookupError where there is none."""
+    """Return the process that has this pid now. Raises ProcessLookupError if there is none."""
     _, start, _ = _stat(pid)
     if not start:
         raise ProcessLookupError(pid)
@@ -51,9 +51,9 @@ def child_of(parent: Process) -> Process | None:
 
 
 def marked(folder: Path) -> list[Process]:
-    """Return the outermost processes of the testbed that has this state folder, also where its state file is lost.
+    """Return the outermost processes of the testbed with this state folder, even if its state file is lost.
 
-    An ordinary user is given only processes of their own.
+    An ordinary user gets only their own processes.
     """
     ending = f"\0{MARK}\0{folder}\0".encode()
     return [process for process in _own() if _read(process.pid, "cmdline").endswith(ending)]
@@ -65,7 +65,7 @@ def inside(first: Process) -> dict[int, Process]:
     found = {}
     for pid in _pids():
         if namespace is not None and _namespace(pid) == namespace:
-            # NSpid lists one pid a nesting level, ours first, the innermost last (proc(5)).
+            # NSpid lists one pid per nesting level, ours first, the innermost last (proc(5)).
             for line in _read(pid, "status").decode(errors="replace").splitlines():
                 if line.startswith("NSpid:"):
                     found[int(line.split()[-1])] = Process(pid, _stat(pid)[1])
@@ -73,9 +73,10 @@ def inside(first: Process) -> dict[int, Process]:
 
 
 def wait_until_gone(processes: list[Process], timeout_s: float) -> bool:
-    """Return True as soon as none of them is alive, False where some still are after the time.
+    """Return True as soon as none of them is alive, False if some still are after the time.
 
-    SIGKILL to the first process of a pid namespace ends it only when all others are gone, so waiting for it is enough.
+    After SIGKILL, the first process of a pid namespace ends only when all others are gone, so it is enough to wait for
+    it.
     """
     deadline = time.monotonic() + timeout_s
     while any(process.is_alive() for process in processes):
@@ -115,7 +116,7 @@ def _read(pid: int, name: str) -> bytes:
 
 
 def _stat(pid: int) -> tuple[str, int, int]:
-    """Return (state, start time, parent) of a pid, ("", 0, 0) where there is none. Source: proc(5), fields 3, 22, 4."""
-    # The command's name in brackets may itself hold blanks and brackets: read behind the last one.
+    """Return (state, start time, parent) of a pid, ("", 0, 0) if there is none. Source: proc(5), fields 3, 22, 4."""
+    # The command's name in brackets may itself have blanks and brackets: read after the last one.
     fields = _read(pid, "stat").rpartition(b")")[2].split()
     return (fields[0].decode(), int(fields[19]), int(fields[1])) if len(fields) > 19 else ("", 0, 0)

@@ -1,4 +1,4 @@
-"""What one rail of one node looks like now: its carrier and counters, read from the node's own sysfs."""
+"""The present state of one rail of one node: its carrier and counters, from the node's own sysfs."""
 
 import errno
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from railyard.provision.testbed.state import Node, State
 
 @dataclass(frozen=True, slots=True)
 class RailStatus:
-    """One device of one node now: ``rate_mbit_s`` as the spec has it (None: unshaped), counters in bytes since up."""
+    """One device of one node now: ``rate_mbit_s`` from the spec (None: unshaped), counters in bytes since its start."""
 
     node: str
     device: str
@@ -25,8 +25,8 @@ class RailStatus:
 
 
 def rail_status(state: State, node: Node, device: str) -> RailStatus:
-    """Return one device of one node as it is now. Raises SetupError where its counters cannot be read."""
-    # Seen through the holder's root: the node's own sysfs, without starting a process.
+    """Return the present state of one device of one node. Raises SetupError if its counters cannot be read."""
+    # Read through the holder's root: this is the node's own sysfs, and no process has to be started.
     network = state.spec.network(device)
     entries = Path(f"/proc/{node.holder.pid}/root/sys/class/net") / device
     try:
@@ -44,6 +44,6 @@ def _has_carrier(entries: Path) -> bool:
     try:
         return int((entries / "carrier").read_text()) == 1
     except OSError as error:
-        if error.errno != errno.EINVAL:  # what the kernel says of an interface that is switched off
+        if error.errno != errno.EINVAL:  # the kernel's answer for an interface that is switched off
             raise
         return False

@@ -1,38 +1,38 @@
 """The shell texts of a testbed: what its first process runs, and how a command gets into a node. Pure.
 
-A Python start costs more than all of a node's set-up, so everything inside the namespaces is /bin/sh and batches.
+Starting Python takes longer than a node's whole set-up, so everything inside the namespaces is /bin/sh and batches.
 """
 
 import ipaddress
 
 from railyard.provision.testbed.spec import Network, TestbedSpec
 
-#: Last two arguments of a testbed's first processes: this word and the state folder. Found by ``down`` in /proc even
-#: where the state file is lost.
+#: Last two arguments of a testbed's first processes: this word and the state folder. ``down`` finds them in /proc even
+#: if the state file is lost.
 MARK = "railyard-testbed"
 #: What the first process prints before the process ids of the nodes.
 UP_LINE = "railyard-up"
-#: What the first process is told once all is ready: to stay until it is killed, or for as long as we live.
+#: What the first process reads when all is ready: stay until you are killed, or as long as we live.
 KEEP, HOLD = "keep", "hold"
 SWITCH_RUN = "/run/railyard"
 
 
 def switch_port(spec: TestbedSpec, node: str, device: str) -> str:
-    """Return the name, in the switch, of the cable end of a node's device (15 characters are all that Linux allows)."""
+    """Return the name, in the switch, of the cable end of a node's device (Linux allows 15 characters)."""
     return f"n{spec.nodes.index(node) + 1}p{spec.networks.index(spec.network(device))}"
 
 
 def shape(device: str, rate_mbit_s: float) -> list[str]:
-    """Return the lines for ``tc -batch`` that make a device, unshaped until now, send at most this rate."""
+    """Return the lines for ``tc -batch`` that make an unshaped device send at most this rate."""
     return [f"qdisc replace dev {device} root handle 1: htb default 1", reshape(device, rate_mbit_s)]
 
 
 def reshape(device: str, rate_mbit_s: float) -> str:
-    """Return the line for ``tc -batch`` that gives a shaped device a rate, its first or another.
+    """Return the line for ``tc -batch`` that gives a shaped device a first or a new rate.
 
-    The bucket bridges pauses of the processor that empties the queue: 64 KiB are 5 ms at 100 Mbit/s. A larger one lets
-    each message of a ping-pong pass too fast: 1 MiB read 135 % of the rate with 256 KiB, 107 % with 64 KiB.
-    Quantum 60000 only silences HTB's warning that the quantum derived from the rate is big.
+    The bucket bridges pauses of the processor that empties the queue: 64 KiB are 5 ms at 100 Mbit/s. A larger bucket
+    lets each message of a ping-pong pass too fast: messages of 1 MiB reached 135 % of the rate with 256 KiB, and 107 %
+    with 64 KiB. Quantum 60000 only silences HTB's warning that the quantum derived from the rate is big.
     """
     rate = f"{round(rate_mbit_s * 1e6)}bit"
     return (
@@ -42,7 +42,7 @@ def reshape(device: str, rate_mbit_s: float) -> str:
 
 
 def hosts_file(spec: TestbedSpec) -> list[str]:
-    """Return the lines of /etc/hosts: a node's own name is its management address, ``NODE-DEVICE`` each other one."""
+    """Return the lines of /etc/hosts: a node's name is its management address, ``NODE-DEVICE`` each other address."""
     lines = ["127.0.0.1 localhost"]
     for index, network in enumerate(spec.networks):
         for node in spec.nodes:
@@ -54,8 +54,8 @@ def hosts_file(spec: TestbedSpec) -> list[str]:
 def boot_script(spec: TestbedSpec) -> str:
     """Return what the first process of a testbed runs; its own network namespace is the switch.
 
-    It prints problems in the tools' own words, or one line ``railyard-up PID…`` (of its own pid namespace, in the
-    order of the nodes); then it waits for a word on its standard input (``stay_lines``).
+    It prints problems in the tools' own words, or one line ``railyard-up PID…`` (pids in its own namespace, in the
+    order of the nodes). Then it waits for a word on its standard input (``stay_lines``).
     """
     count = len(spec.nodes)
     addresses = [_node_addresses(spec, node) for node in spec.nodes]
@@ -87,26 +87,27 @@ def boot_script(spec: TestbedSpec) -> str:
 
 
 def stay_lines() -> list[str]:
-    """Return the last lines of a first process: how long it stays, by the word that it reads on its standard input.
+    """Return the last lines of a first process: the word that it reads on standard input says how long it stays.
 
-    ``KEEP``: until it is killed. ``HOLD``: until that input ends, which whoever wrote the word has open for as long as
-    they live, whatever ends them. End of file in place of a word: they went while it came up, and everything ends.
+    ``KEEP``: until it is killed. ``HOLD``: until that input ends. The process that wrote the word keeps it open as long
+    as it lives, whatever ends it. End of file in place of a word: that process ended while the testbed came up, and
+    everything ends.
     """
     return [
         "read -r word || exit 1",
         f"case $word in {KEEP} | {HOLD}) ;; *) exit 1 ;; esac",
         "exec 3<&0 </dev/null >/dev/null 2>&1",
-        # A shell gives what it starts with & /dev/null as standard input, hence descriptor 3.
+        # A shell gives /dev/null as standard input to what it starts with &, hence descriptor 3.
         f'[ "$word" = {KEEP} ] || {{ (while read -r word; do :; done) <&3 & held=$!; }}',
         "exec 3<&-",
-        # Waits for the reader, else for the nodes' holders, and meanwhile reaps the orphans that process 1 of a pid
+        # Waits for the reader, else for the nodes' holders. Meanwhile it reaps the orphans that process 1 of a pid
         # namespace inherits. When it ends, the kernel ends all others.
         "wait ${held-}",
     ]
 
 
-# No IPv6 on devices made from now on: its router and neighbour messages would count as traffic on an idle rail.
-# The loopback exists already and keeps ::1. A read-only /proc/sys is no reason to fail.
+# No IPv6 on devices that are made from now on: its router and neighbour messages would count as traffic on an idle
+# rail. The loopback already exists and keeps ::1. A read-only /proc/sys is not a reason to fail.
 _QUIET_NETWORK = f"""\
 quiet='[ ! -w /proc/sys/net/ipv6/conf/default/disable_ipv6 ] || \
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 || :'
@@ -125,8 +126,9 @@ await() {{
 
 _START_NODE = 'unshare --net --uts --mount --ipc sh -c "$hold"'
 
-# Order: what is bound from the switch's /run stays bound when the node's own /run is mounted over it. Without its own
-# sysfs a node would show, and count on, the devices of the host; slurmd wants an empty /sys/fs/cgroup (Slurm 22.05).
+# The order matters: what is bound from the switch's /run stays bound when the node's own /run is mounted over it.
+# Without its own sysfs a node would show the host's devices and read their counters. slurmd needs an empty
+# /sys/fs/cgroup (Slurm 22.05).
 _NODE_SETUP = f"""\
 set -eu
 hostname "$2"
@@ -146,7 +148,7 @@ mkdir -m 1777 /run/lock /run/tmp"""
 
 
 def _bridges(spec: TestbedSpec) -> list[str]:
-    # With multicast snooping a bridge itself sends IGMP reports (54 bytes each), which idle rails then count.
+    # With multicast snooping a bridge itself sends IGMP reports (54 bytes each), and idle rails would count them.
     options = "forward_delay 0 stp_state 0 mcast_snooping 0"
     lines = ["link set lo up"]
     for index in range(len(spec.networks)):

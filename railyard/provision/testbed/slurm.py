@@ -1,6 +1,6 @@
 """Slurm on a running testbed: munged and a slurmd in each node, slurmctld on the first, without systemd or database.
 
-Its daemons are processes of the testbed's own pid namespace: whatever ends that, ``down`` or ``kill -9``, ends them.
+Its daemons are processes in the testbed's own pid namespace: whatever ends it, ``down`` or ``kill -9``, ends them.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ from railyard.provision.testbed.slurm_texts import (
 )
 from railyard.provision.testbed.state import State
 
-#: Program -> Debian package, as ci/needs.sh has them in its part ``slurm``.
+#: Program -> Debian package, as in the part ``slurm`` of ci/needs.sh.
 PACKAGES = {
     "munged": "munge",
     "slurmctld": "slurm-wlm",
@@ -53,30 +53,30 @@ _GONE_WITHIN_S = 10.0
 
 
 def refused() -> str | None:
-    """Return None where Slurm can come up on a testbed of this machine, else the sentence that says why not."""
+    """Return None if Slurm can come up on a testbed of this machine, else the sentence that says why not."""
     try:
         require_programs(*PACKAGES, packages=PACKAGES)
     except SetupError as error:
         return str(error)
     if needs_user_namespace():
-        # slurmstepd sets the groups of each task (initgroups(3)), which a user namespace of one user may not.
-        return "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user's namespace may not"
+        # slurmstepd sets the groups of each task (initgroups(3)), which is not allowed in a user namespace of one user.
+        return "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user may not do"
     return None
 
 
 def start(bed: Testbed, layout: Layout | None = None) -> bool:
-    """Start Slurm on a testbed that is up; return False where it runs already, all of it.
+    """Start Slurm on a testbed that is up; return False if all of it already runs.
 
-    ``layout`` is what it is told of nodes and partitions, by default those of the virtual cluster.
+    ``layout`` has its nodes and partitions, by default those of the virtual cluster.
 
-    What is left of an earlier one is ended first; a start that fails or is interrupted leaves nothing running. Raises
-    SetupError, one sentence, where a program is missing, this machine does not permit it, or a node does not answer.
+    Remains of an earlier Slurm are ended first. A start that fails or is interrupted leaves nothing running. Raises
+    SetupError, one sentence, if a program is missing, this machine does not permit it, or a node does not answer.
     """
     sentence = refused()
     if sentence is not None:
         raise SetupError(sentence)
     if any(letter.isspace() for letter in str(bed.folder)):
-        raise SetupError(f"testbed: found a blank in {bed.folder}, expected none: slurm.conf takes no such path")
+        raise SetupError(f"testbed: found a blank in {bed.folder}, expected none: slurm.conf cannot have such a path")
     state = bed.state()
     with _locked(bed):
         if is_up(bed):
@@ -104,7 +104,7 @@ def stop(bed: Testbed) -> bool:
 
 
 def is_up(bed: Testbed) -> bool:
-    """Return whether slurmctld, and a slurmd and a munged for each node, run on a testbed that is up."""
+    """Return whether slurmctld runs on a testbed that is up, and a slurmd and a munged for each node."""
     state = bed.state()
     names = list(daemons(state).values())
     each = len(state.nodes)
@@ -112,33 +112,33 @@ def is_up(bed: Testbed) -> bool:
 
 
 def has_controller(bed: Testbed) -> bool:
-    """Return whether a slurmctld runs on a testbed that is up, whatever its nodes do."""
+    """Return whether a slurmctld runs on a testbed that is up, whatever the state of its nodes."""
     return "slurmctld" in daemons(bed.state()).values()
 
 
 def leaves_of(bed: Testbed) -> tuple[tuple[str, ...], ...]:
-    """Return the nodes of each leaf switch of a testbed that is up, as topology.conf has them."""
+    """Return the nodes of each leaf switch of a testbed that is up, as in topology.conf."""
     return leaves(bed.state().spec)
 
 
 def usage(bed: Testbed) -> str:
-    """Return how a person calls Slurm's clients there, in one line."""
+    """Return one line that says how to call Slurm's clients there."""
     return f"its clients: {bed.folder / FOLDER / 'bin'} (sbatch, squeue, sinfo, scontrol, salloc, scancel)"
 
 
 def node_states(bed: Testbed) -> tuple[NodeState, ...]:
-    """Return each node as slurmctld sees it now. Raises SetupError where it does not answer."""
+    """Return each node as slurmctld sees it now. Raises SetupError if it does not answer."""
     return parse_nodes(scontrol(bed, "-o", "show", "nodes"))
 
 
 def scontrol(bed: Testbed, *words: str) -> str:
-    """Return what scontrol prints on the first node. Raises SetupError where it fails, or gets no answer."""
+    """Return what scontrol prints on the first node. Raises SetupError if it fails or gets no answer."""
     first = bed.state().spec.nodes[0]
     program = shutil.which("scontrol", path=SEARCH_PATH) or "scontrol"
     try:
         done = bed.exec(first, [program, *words], env=_environment(bed), timeout_s=_STARTED_WITHIN_S)
     except subprocess.TimeoutExpired:
-        raise SetupError(f"testbed: slurmctld on {first} gave no answer within {_STARTED_WITHIN_S:g} s") from None
+        raise SetupError(f"testbed: slurmctld on {first} did not answer within {_STARTED_WITHIN_S:g} s") from None
     if done.returncode:
         raise SetupError(f"testbed: scontrol on {first} failed: {_last_line(done.stdout + done.stderr)}")
     return done.stdout
@@ -162,14 +162,14 @@ def _write(state: State, folder: Path, layout: Layout | None) -> None:
     programs = {name: _installed(name, folder) for name in CLIENTS}
     for name, text in clients(state.spec, programs).items():
         write_whole(folder / "bin" / name, text, 0o755)
-    # As `mungekey` makes it, in place of a program that wants a user munge: 1024 bits of the system's own chance.
+    # Like `mungekey`, which needs a user munge: 1024 random bits from the system.
     key = folder / KEY
     with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as out:
         out.write(os.urandom(128))
 
 
 def _installed(program: str, folder: Path) -> str:
-    """Return the path of a client as it is installed, not the script of that name that we put before it on PATH."""
+    """Return the path of an installed client, not of our script of the same name that comes first on PATH."""
     elsewhere = os.pathsep.join(part for part in SEARCH_PATH.split(os.pathsep) if part != str(folder / "bin"))
     return shutil.which(program, path=elsewhere) or program
 
@@ -179,7 +179,7 @@ def _start_daemons(bed: Testbed, state: State) -> None:
 
     def started(node: str) -> str | None:
         log = bed.folder / FOLDER / "log" / f"start.{node}.log"
-        # Into a file: a daemon that kept our pipe open would keep us waiting for its end.
+        # Into a file: if a daemon kept our pipe open, we would wait for its end.
         words = ["sh", "-c", 'exec "$1" "$2" "$3" >"$4" 2>&1', "sh", str(bed.folder / FOLDER / START)]
         try:
             done = bed.exec(node, [*words, node, first, str(log)], timeout_s=_STARTED_WITHIN_S)
@@ -197,7 +197,7 @@ def _start_daemons(bed: Testbed, state: State) -> None:
 
 
 def _await_nodes(bed: Testbed) -> None:
-    """Return when every node is idle. Raises SetupError naming those that are not."""
+    """Return when every node is idle. Raises SetupError with those that are not."""
     deadline = time.monotonic() + _READY_WITHIN_S
     while True:
         sentence = _not_ready(bed)
@@ -210,7 +210,7 @@ def _await_nodes(bed: Testbed) -> None:
 
 
 def _not_ready(bed: Testbed) -> str:
-    """Return what is not as it should be yet, empty where every node is idle."""
+    """Return what is not ready yet; empty if every node is idle."""
     try:
         nodes = node_states(bed)
     except SetupError as error:
@@ -223,7 +223,7 @@ def _not_ready(bed: Testbed) -> str:
 
 
 def _end(state: State) -> bool:
-    """End the daemons first, which would start more, then what is left of jobs; return whether there was any."""
+    """End first the daemons, which would start more, then processes of jobs; return whether there were any."""
     found = list(daemons(state))
     for process in found:
         process.kill()

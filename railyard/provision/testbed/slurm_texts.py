@@ -1,7 +1,7 @@
 """The texts of Slurm on a testbed: its configuration, what starts it in a node, and its clients' way in. Pure.
 
-Nothing needs systemd, a database or cgroups. What a daemon keeps lies in its node's own /run, which is gone with the
-testbed; shared is the configuration alone, and the logs, which a person is to read.
+Nothing needs systemd, a database or cgroups. A daemon keeps its data in its node's own /run, which ends with the
+testbed. Only the configuration and the logs, for people to read, are shared.
 """
 
 from collections.abc import Mapping
@@ -11,26 +11,26 @@ from pathlib import Path
 from railyard.provision.testbed.entry import CLUSTER, bed_folder
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE, TestbedSpec
 
-#: Below the testbed's folder: all that Slurm there needs; removed by ``down``.
+#: Below the testbed's folder: all that its Slurm needs; ``down`` removes it.
 FOLDER = "slurm"
 CONFIGURATION = "slurm.conf"
 START = "start"
 KEY = "munge.key"
-#: The command names of the daemons, as /proc/PID/comm has them; slurmstepd is a running job's,
-#: slurmscriptd a helper that slurmctld starts (since Slurm 21.08).
+#: The command names of the daemons, as in /proc/PID/comm. slurmstepd belongs to a running job; slurmscriptd is a helper
+#: that slurmctld starts (since Slurm 21.08).
 CONTROLLER = ("slurmctld", "slurmscriptd")
 DAEMONS = ("munged", *CONTROLLER, "slurmd", "slurmstepd")
-#: What a person and ReFrame call from outside. Not srun: it is called by a job, on the node where that runs.
+#: What a person and ReFrame call from outside. Not srun: a job calls it, on the node where the job runs.
 CLIENTS = ("sbatch", "salloc", "squeue", "scancel", "scontrol", "sinfo")
-#: Cores that each node claims, whatever the host has: more than any check has ranks on a node.
+#: Cores that each node claims to have, whatever the host has: more than the ranks of any check on a node.
 CORES = 16
 PARTITION = "all"
-#: Whose jobs preempt those of the other partition.
+#: Its jobs preempt those of the other partition.
 URGENT = "urgent"
-#: How long a slurmd may not answer until its node is down and its job ended, in seconds: a site has some minutes.
+#: Seconds without an answer of slurmd until Slurm marks its node down and ends its job; sites use some minutes.
 SLURMD_TIMEOUT_S = 15
 _NODES_A_LEAF = 2
-#: In a node: a file for each GPU that Slurm counts.
+#: Folder in a node with a file for each GPU that Slurm counts.
 GRES_FOLDER = "/run/gres"
 # No route leads there (RFC 5737, TEST-NET-1).
 _NOWHERE = "192.0.2.1"
@@ -50,12 +50,12 @@ class Gres:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What Slurm is told of the nodes of a testbed, all alike, and of where jobs may run: that of the virtual cluster.
+    """What Slurm's files say about a testbed's nodes, all alike, and its partitions: here the virtual cluster's.
 
-    ``memory_mb`` is in units of 2^20 B, as Slurm's. Jobs of a partition preempt those of the ones before it; the first
-    is the default. ``exclusive``: a job has its nodes for itself, asked or not. ``leaves``: the nodes of each leaf
-    switch, {} where no switches are known, None for two nodes a leaf. ``absent`` are nodes that jobs may name (to
-    exclude them) and never get. ``task_prolog`` is a program that each task calls before it starts.
+    ``memory_mb`` is in units of 2^20 B, like Slurm's. Jobs of a partition preempt those of the partitions before it;
+    the first partition is the default. ``exclusive``: a job always has its nodes for itself. ``leaves``: the nodes of
+    each leaf switch, {} if no switches are known, None for two nodes per leaf. Jobs may name the nodes in ``absent``
+    (to exclude them) but never get them. ``task_prolog`` is a program that each task calls before it starts.
     """
 
     sockets: int = 1
@@ -73,7 +73,7 @@ class Layout:
 
     @property
     def cpus(self) -> int:
-        """How many processors of Slurm's, threads of cores, a node has."""
+        """How many processors in Slurm's sense (threads of cores) a node has."""
         return self.sockets * self.cores_per_socket * self.threads_per_core
 
 
@@ -83,20 +83,20 @@ def slurm_folder(home: Path, kind: str = CLUSTER) -> Path:
 
 
 def client_variables(home: Path, kind: str = CLUSTER) -> dict[str, str]:
-    """Return the variables with which a process of the host finds the testbed's own Slurm; ``$PATH`` stays a blank."""
+    """Return variables by which a process of the host finds the testbed's Slurm; ``$PATH`` stays to be filled in."""
     folder = slurm_folder(home, kind)
     return {"PATH": f"{folder / 'bin'}:$PATH", "SLURM_CONF": str(folder / CONFIGURATION)}
 
 
 def files(spec: TestbedSpec, folder: Path, layout: Layout | None = None) -> dict[str, str]:
-    """Return the text of each configuration file and of the start script, by its name in ``folder``."""
+    """Return the texts of the configuration files and the start script, by their names in ``folder``."""
     layout = layout or Layout()
     return {
         CONFIGURATION: _slurm_conf(spec, folder, layout),
         "topology.conf": _topology_conf(leaf_switches(spec, layout)),
-        # In a network namespace's empty /sys/fs/cgroup there is nothing to find, and nothing is asked of it.
+        # A network namespace's /sys/fs/cgroup is empty, and nothing is needed from it.
         "cgroup.conf": "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n",
-        # PMIx's sockets: /tmp is shared by all nodes, /run is each node's own.
+        # PMIx's sockets: all nodes share /tmp, but each has its own /run.
         "mpi.conf": "PMIxCliTmpDirBase=/run/tmp\n",
         START: _START.replace("@GRES@\n", _gres_files(layout)),
         **({"gres.conf": _gres_conf(layout)} if layout.gres else {}),
@@ -108,23 +108,25 @@ def client(node: str, program: str) -> str:
     return f"""\
 #!/bin/sh
 # Slurm's {Path(program).name} of this testbed, run on {node}
+SLURM_CONF="${{0%/*}}/../{CONFIGURATION}"
+export SLURM_CONF
 exec "${{0%/*}}/../../enter" {node} -- {program} "$@"
 """
 
 
 def clients(spec: TestbedSpec, programs: Mapping[str, str]) -> dict[str, str]:
-    """Return the script of each client by its name; ``programs`` has the path of each as it is installed."""
+    """Return the script of each client by its name; ``programs`` has the path of each installed client."""
     return {name: client(spec.nodes[0], path) for name, path in programs.items()}
 
 
 def leaves(spec: TestbedSpec) -> tuple[tuple[str, ...], ...]:
-    """Return the nodes of each leaf switch, two a leaf: vn1 and vn2, vn3 and vn4."""
+    """Return the nodes of each leaf switch, two per leaf: vn1 and vn2, vn3 and vn4."""
     nodes = spec.nodes
     return tuple(nodes[first : first + _NODES_A_LEAF] for first in range(0, len(nodes), _NODES_A_LEAF))
 
 
 def leaf_switches(spec: TestbedSpec, layout: Layout) -> Mapping[str, tuple[str, ...]]:
-    """Return the nodes of each leaf switch by its name, {} where there are no switches."""
+    """Return the nodes of each leaf switch by its name, {} if there are no switches."""
     if layout.leaves is not None:
         return layout.leaves
     return {f"leaf{number}": nodes for number, nodes in enumerate(leaves(spec))}
@@ -139,10 +141,11 @@ def _topology_conf(switches: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _gres_conf(layout: Layout) -> str:
-    """Return what nodes say of their resources.
+    """Return what nodes say about their resources.
 
-    Of a GPU without a file slurmd 22.05 reports none, whatever CountOnly and AutoDetect=off say ("gres/gpu count
-    reported lower than configured (0 < 4)"): the start script makes a file each. Other resources are only counted.
+    Without a file for a GPU, slurmd 22.05 reports none, even with CountOnly and AutoDetect=off ("gres/gpu count
+    reported lower than configured (0 < 4)"). So the start script makes a file for each GPU. Other resources are only
+    counted.
     """
     lines = []
     for number, gres in enumerate(layout.gres):
@@ -153,13 +156,13 @@ def _gres_conf(layout: Layout) -> str:
 
 
 def _gres_files(layout: Layout) -> str:
-    """Return what makes the files in a node that gres.conf names."""
+    """Return the commands that make, in a node, the files that gres.conf names."""
     made = [f"{GRES_FOLDER}/{number}.$each" for number, gres in enumerate(layout.gres) if gres.name == "gpu"]
     most = max((gres.count for gres in layout.gres if gres.name == "gpu"), default=0)
     if not made:
         return ""
     each = " ".join(str(number) for number in range(most))
-    # Any device will do: slurmd asks for one, and opens none.
+    # Any device will do: slurmd needs one but does not open it.
     return f"""\
 rm -rf {GRES_FOLDER}
 mkdir {GRES_FOLDER}
@@ -189,7 +192,7 @@ def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout) -> str:
         "AuthType=auth/munge",
         "SlurmUser=root",
         "SlurmdUser=root",
-        # Of the node that it runs on: a path below the clone could be too long for a socket's name (108 bytes).
+        # On the node that it runs on: a path below the clone could be too long for a socket's name (108 bytes).
         "StateSaveLocation=/run/slurmctld",
         "SlurmdSpoolDir=/run/slurmd",
         "SlurmctldPidFile=/run/slurmctld/slurmctld.pid",
@@ -198,8 +201,8 @@ def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout) -> str:
         f"SlurmdLogFile={folder}/log/slurmd.%n.log",
         "ProctrackType=proctrack/linuxproc",
         "TaskPlugin=task/none",
-        # Without cgroups a job that uses more memory than it asked for is found by looking: by default never, and each
-        # second where the job says --acctg-freq=task=1.
+        # Without cgroups, Slurm must sample to find a job that uses more memory than it asked for: by default never,
+        # and each second if the job says --acctg-freq=task=1.
         "JobAcctGatherType=jobacct_gather/linux",
         "JobAcctGatherParams=OverMemoryKill",
         "JobAcctGatherFrequency=task=0",
@@ -210,22 +213,22 @@ def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout) -> str:
         f"TopologyPlugin=topology/{'tree' if leaf_switches(spec, layout) else 'none'}",
         "SchedulerType=sched/backfill",
         "SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0",
-        # A node that was down for a moment is used again; one that was drained by hand stays drained.
+        # A node that was down for a moment is used again; a node that was drained by hand stays drained.
         "ReturnToService=2",
         f"SlurmdTimeout={SLURMD_TIMEOUT_S}",
         "MessageTimeout=10",
         "KillWait=5",
         "CompleteWait=0",
         "InactiveLimit=0",
-        # How long scontrol can still be asked about a job that has ended, in seconds: the verdict reads its record.
+        # For how many seconds scontrol still knows a job that has ended: the verdict reads its record.
         "MinJobAge=600",
         "JobRequeue=0",
-        # As Slurm's own FAQ advises for MPI: locked memory is limited as slurmd is, not as the shell that submits.
+        # Slurm's own FAQ advises this for MPI: locked memory has slurmd's limit, not that of the submitting shell.
         "PropagateResourceLimitsExcept=MEMLOCK",
-        # A job of the partition urgent takes the nodes of one that runs: how preemption is shown.
+        # A job of the partition urgent takes the nodes of a running job: this shows preemption.
         "PreemptType=preempt/partition_prio",
         "PreemptMode=CANCEL",
-        # Takes CPUs and memory as they are written here: the host has fewer.
+        # Accepts CPUs and memory as written here: the host has fewer.
         "SlurmdParameters=config_overrides",
     ]
     if layout.task_prolog:
@@ -242,12 +245,12 @@ def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout) -> str:
     return "\n".join(lines) + "\n"
 
 
-# munged and Slurm run as root, without a user of their own: a user namespace or a container may have no user munge.
-# The key is copied, since munged refuses one below a folder that others may write to, and /tmp is such a folder.
-# Each daemon puts itself into the background when it is ready to be called, so the script's end means just that.
+# munged and Slurm run as root, without a user of their own: a user namespace or a container may have no user munge. The
+# key is copied, since munged refuses one below a folder that others may write to, such as /tmp. Each daemon goes into
+# the background when it is ready to be called, so the script's end means that all are ready.
 _START = """\
 #!/bin/sh
-# start NODE FIRST: munged and slurmd in this node, and slurmctld where it is the first
+# start NODE FIRST: munged and slurmd in this node, and slurmctld if it is the first
 set -eu
 here=$(cd "${0%/*}" && pwd -P)
 PATH=$PATH:/usr/sbin:/sbin:/usr/bin:/bin

@@ -1,4 +1,4 @@
-"""What a virtual cluster is made of: node names, networks, addresses, rates; checked, and without touching the host."""
+"""What a virtual cluster consists of: node names, networks, addresses, rates. Checks them; does not touch the host."""
 
 import ipaddress
 import re
@@ -11,9 +11,9 @@ from railyard.base.errors import SetupError, did_you_mean
 if TYPE_CHECKING:
     from railyard.site.systems.model import System
 
-# Names become arguments of ip, tc and nft, words of /etc/hosts and file names: nothing else may be in them.
+# Names become arguments of ip, tc and nft, words in /etc/hosts and file names: no other characters are allowed.
 _NODE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
-# IFNAMSIZ is 16 with the closing zero (linux/if.h); a dot or colon would be read as VLAN or alias by some tools.
+# IFNAMSIZ is 16 with the closing zero (linux/if.h); some tools read a dot as a VLAN or a colon as an alias.
 _DEVICE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,14}", re.ASCII)
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?bit(?:/s)?)?", re.ASCII | re.IGNORECASE)
 _UNIT_MBIT_S = {"": 1.0, "bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
@@ -38,10 +38,10 @@ class Network:
 class TestbedSpec:
     """Nodes and networks of one testbed; the first network is the management network.
 
-    Raises SetupError where a name, subnet or rate cannot be used.
+    Raises SetupError if a name, subnet or rate cannot be used.
     """
 
-    __test__ = False  # pytest would otherwise try to collect a class of this name
+    __test__ = False  # else pytest would try to collect a class of this name
 
     nodes: tuple[str, ...]
     networks: tuple[Network, ...]
@@ -51,7 +51,7 @@ class TestbedSpec:
         devices = tuple(network.device for network in self.networks)
         _check_names("device", devices, _DEVICE_NAME, "a letter, then letters, digits and _, at most 15 characters")
         if "lo" in devices:
-            raise SetupError('testbed: no network can have the device "lo": each node has its own loopback already')
+            raise SetupError('testbed: no network can have the device "lo": each node already has its own loopback')
         subnets = [_subnet(network, len(self.nodes)) for network in self.networks]
         for index, subnet in enumerate(subnets):
             for earlier in subnets[:index]:
@@ -67,7 +67,7 @@ class TestbedSpec:
         return str(subnet[self.nodes.index(self.node(node)) + 1])
 
     def network(self, device: str) -> Network:
-        """Return the network of a device. Raises SetupError, with the nearest name, where there is none."""
+        """Return the network of a device. Raises SetupError, with the nearest name, if there is none."""
         for network in self.networks:
             if network.device == device:
                 return network
@@ -76,18 +76,18 @@ class TestbedSpec:
         )
 
     def node(self, name: str) -> str:
-        """Return the name itself. Raises SetupError, with the nearest name, where no node is called so."""
+        """Return the name itself. Raises SetupError, with the nearest name, if no node has this name."""
         if name not in self.nodes:
             raise SetupError(f'testbed: no node is called "{name}"; {did_you_mean(name, self.nodes)}')
         return name
 
     def to_json(self) -> dict[str, Any]:
-        """Return what :func:`spec_from_json` reads back."""
+        """Return what :func:`spec_from_json` can read."""
         return {"nodes": list(self.nodes), "networks": [asdict(network) for network in self.networks]}
 
 
 def spec_from_json(data: Mapping[str, Any]) -> TestbedSpec:
-    """Return the spec that ``to_json`` wrote. Raises KeyError or TypeError for anything else."""
+    """Return the spec from what ``to_json`` wrote. Raises KeyError or TypeError for anything else."""
     return TestbedSpec(tuple(data["nodes"]), tuple(Network(**network) for network in data["networks"]))
 
 
@@ -98,13 +98,13 @@ def parse_rate(text: str) -> float:
     """
     match = _RATE.fullmatch(text.strip())
     if match is None:
-        raise SetupError(f'testbed: the rate "{text}" is no number of Mbit/s: write 40, 40mbit or 1.5gbit')
+        raise SetupError(f'testbed: the rate "{text}" is not a number of Mbit/s: write 40, 40mbit or 1.5gbit')
     unit = (match[2] or "").lower().removesuffix("/s")
     return check_rate(float(match[1]) * _UNIT_MBIT_S[unit])
 
 
 def check_rate(rate_mbit_s: float) -> float:
-    """Return the rate. Raises SetupError where HTB could not keep it (nan compares false and is refused too)."""
+    """Return the rate. Raises SetupError if HTB could not keep it (nan compares false, so it is refused too)."""
     if not _LOWEST_MBIT_S <= rate_mbit_s <= _HIGHEST_MBIT_S:
         raise SetupError(
             f"testbed: a rate of {rate_mbit_s:g} Mbit/s cannot be shaped: "
@@ -128,13 +128,13 @@ def _subnet(network: Network, nodes: int) -> ipaddress.IPv4Network:
     try:
         subnet = ipaddress.IPv4Network(network.subnet)
     except ValueError as error:
-        raise SetupError(f"testbed: the subnet of {network.device} is no IPv4 network: {error}") from None
-    if subnet.num_addresses - 2 < nodes:  # the first and the last address are not a node's
+        raise SetupError(f"testbed: the subnet of {network.device} is not an IPv4 network: {error}") from None
+    if subnet.num_addresses - 2 < nodes:  # the first and the last address are not for nodes
         raise SetupError(f"testbed: the subnet {subnet} of {network.device} has no room for {nodes} nodes")
     return subnet
 
 
-#: The management network carries what launchers and daemons say; a system may have a fabric on it, too.
+#: The management network carries the messages of launchers and daemons; a system may have a fabric on it too.
 MANAGEMENT_DEVICE = "eth0"
 _MANAGEMENT_MBIT_S, _RAIL_MBIT_S = 80.0, 120.0
 
@@ -150,8 +150,8 @@ def _networks(wanted: Sequence[tuple[str, str, float | None]]) -> tuple[Network,
 def spec_of(system: "System") -> TestbedSpec:
     """Return the testbed that a system file describes: its nodes, and one network for each rail of each fabric.
 
-    A rail is shaped to its link's data rate, and left unshaped where that is not known. Raises SetupError for what a
-    testbed cannot be.
+    A rail is shaped to its link's data rate; if that is unknown, it is not shaped. Raises SetupError if a testbed
+    cannot be like this.
     """
     wanted: dict[str, tuple[str, str, float | None]] = {}
     for name, fabric in system.fabrics.items():
@@ -165,14 +165,14 @@ def spec_of(system: "System") -> TestbedSpec:
 
 
 def rehearsal_spec(nodes: Sequence[str]) -> TestbedSpec:
-    """Return the testbed of a rehearsal: these nodes, on a management network that nothing shapes.
+    """Return the testbed of a rehearsal: these nodes on an unshaped management network.
 
-    Raises SetupError for a name that no node can have.
+    Raises SetupError for an impossible name of a node.
     """
     return TestbedSpec(tuple(nodes), (Network("management", MANAGEMENT_DEVICE, "10.99.0.0/24", None),))
 
 
-#: What systems/virtual.yaml says too (a test holds them equal).
+#: The same as in systems/virtual.yaml (a test compares them).
 DEFAULT_SPEC = TestbedSpec(
     ("vn1", "vn2", "vn3", "vn4"),
     _networks(

@@ -1,13 +1,13 @@
-"""How long the processes of a testbed waited for a processor while they measured, and what the hypervisor took.
+"""How long the processes of a testbed waited for a processor while they measured, and how much the hypervisor took.
 
-All nodes of a testbed share one host. What a process waits for a processor is the second number of
+All nodes of a testbed share one host. How long a process waited for a processor is the second number of
 /proc/PID/task/TID/schedstat, in ns (Linux, Documentation/scheduler/sched-stats.rst). What the hypervisor gave to other
-guests is ``steal`` in /proc/stat (proc(5)), a line for all processors and one for each. A process that is taken for
-running while the hypervisor has its processor shows no wait of its own, so the two add up. A kernel that keeps no
-numbers of tasks may tell how long anybody waited (``some`` of /proc/pressure/cpu, Documentation/accounting/psi.rst).
+guests is ``steal`` in /proc/stat (proc(5)): one line for all processors and one for each. If the hypervisor takes the
+processor from a process, the process still counts as running and shows no wait, so the two add up. A kernel without
+numbers for tasks may say how long any task waited (``some`` of /proc/pressure/cpu, Documentation/accounting/psi.rst).
 
-Values are read five times a second, since a process takes its numbers along when it ends: of its last fifth of a second
-nothing is known.
+Values are read five times a second, since the numbers of a process vanish when it ends: its last fifth of a second is
+unknown.
 """
 
 import os
@@ -20,14 +20,14 @@ _PERIOD_S = 0.2
 _TICKS = os.sysconf("SC_CLK_TCK")
 _STEAL = 7
 _QUIET_S = 0.1
-#: A processor that stood still for longer is not quiet: at 100 Mbit/s the bucket of a rail bridges 5 ms (64 KiB).
+#: A processor that paused for longer is not quiet: at 100 Mbit/s the bucket of a rail bridges 5 ms (64 KiB).
 _STILL_S = 0.005
 _PROC = Path("/proc")
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A task's wait in ns, when it was seen first and last."""
+    """A task's wait in ns, when it was first and last seen."""
 
     first_ns: int
     last_ns: int = 0
@@ -35,7 +35,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class Watch:
-    """Watches all processes in the network namespaces of a testbed's nodes from now on, until it is stopped.
+    """Watches all processes in the network namespaces of a testbed's nodes until it is stopped.
 
     ``namespaces`` are the texts of their links (``net:[4026532201]``).
     """
@@ -51,17 +51,17 @@ class Watch:
     _thread: threading.Thread | None = None
 
     def start(self) -> "Watch":
-        """Begin to read, in a thread of its own."""
+        """Begin to read, in its own thread."""
         self._began_s, self._stolen_s, self._pressed_s = time.monotonic(), stolen_s(self.proc), pressed_s(self.proc)
-        self.read()  # whoever runs already has waited before
+        self.read()  # running processes have waited before
         self._thread = threading.Thread(target=self._read_on, name="starvation", daemon=True)
         self._thread.start()
         return self
 
     def stop(self) -> float | None:
-        """Return the longest wait of one task plus what was stolen from all processors, as a share of the time.
+        """Return the longest wait of one task plus the time stolen from all processors, as a share of the time.
 
-        None where the kernel tells neither. May be above 1: two processors can be stolen from at once.
+        None if the kernel says neither. It may be above 1: time can be stolen from two processors at once.
         """
         self._ended.set()
         if self._thread is not None:
@@ -75,7 +75,7 @@ class Watch:
         return sum(known) / elapsed_s if known and elapsed_s > 0 else None
 
     def read(self) -> None:
-        """Read the waits of all tasks as they are now."""
+        """Read the present waits of all tasks."""
         for pid in (name for name in os.listdir(self.proc) if name.isdigit()):
             if pid not in self._ours:
                 self._ours[pid] = self._is_ours(pid)
@@ -104,7 +104,7 @@ class Watch:
 
 
 def stolen_s(proc: Path = _PROC) -> float | None:
-    """Return the seconds that the hypervisor took from all processors since the start; None where that is not told."""
+    """Return the seconds that the hypervisor took from all processors since the start; None if unknown."""
     try:
         return int((proc / "stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1 + _STEAL]) / _TICKS
     except (OSError, ValueError, IndexError):
@@ -112,7 +112,7 @@ def stolen_s(proc: Path = _PROC) -> float | None:
 
 
 def pressed_s(proc: Path = _PROC) -> float | None:
-    """Return the seconds in which any task of this host waited for a processor; None where that is not told."""
+    """Return the seconds in which any task of this host waited for a processor; None if unknown."""
     try:
         some = (proc / "pressure/cpu").read_text(encoding="ascii").split("\n", 1)[0]
         return int(some.rpartition("total=")[2]) / 1e6
@@ -125,7 +125,7 @@ def _since(before: float | None, now: float | None) -> float | None:
 
 
 def wait_for_quiet(at_most_s: float) -> bool:
-    """Wait until no processor of this host stands still for a moment; return whether that came in time."""
+    """Wait until every processor of this host runs for a moment without a pause; return whether this came in time."""
     end = time.monotonic() + at_most_s
     own = os.sched_getaffinity(0)
     try:

@@ -1,4 +1,4 @@
-"""What is known of a testbed that was brought up: state.json, written whole or not at all."""
+"""What is known about a running testbed: state.json, written completely or not at all."""
 
 # Format 1: first.
 
@@ -28,8 +28,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One running testbed. ``keeper`` is the outermost process, ``first`` is process 1 of the pid namespace: with
-    either, everything ends."""
+    """One running testbed; it ends with ``keeper``, its outermost process, or ``first``, process 1 of its pid
+    namespace.
+    """
 
     spec: TestbedSpec
     user_namespace: bool
@@ -43,7 +44,7 @@ class State:
         return self.first.is_alive() and all(node.holder.is_alive() for node in self.nodes)
 
     def node(self, name: str) -> Node:
-        """Return a node. Raises SetupError, with the nearest name, where none is called so."""
+        """Return a node. Raises SetupError, with the nearest name, if there is none."""
         return self.nodes[self.spec.nodes.index(self.spec.node(name))]
 
     def with_degradations(self, degradations: tuple[Degradation, ...]) -> "State":
@@ -52,15 +53,15 @@ class State:
 
 
 def save(folder: Path, state: State) -> None:
-    """Write the state file of a folder, by renaming, so that a reader never sees half of it."""
+    """Write the state file of a folder by renaming, so a reader never sees half of it."""
     data = {"format": _FORMAT, **asdict(state), "spec": state.spec.to_json()}
     write_whole(folder / STATE_FILE, json.dumps(data, indent=1) + "\n")
 
 
 def load(folder: Path) -> State | None:
-    """Return the stored state, or None where there is none or it is of no use (cut, or of another format).
+    """Return the stored state, or None if there is none or it is useless (cut, or of another format).
 
-    A state that cannot be read is no reason to fail: what still runs is found by its mark.
+    A state that cannot be read is not a reason to fail: processes that still run are found by their mark.
     """
     try:
         data = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))

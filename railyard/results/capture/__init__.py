@@ -1,1 +1,1 @@
-"""References made from stored runs: which runs serve, how far they spread, the entry, and its place in the file."""
+"""References made from stored runs: which runs are used, how far they spread, the entry, and its place in the file."""

@@ -1,4 +1,4 @@
-"""Which stored records may stand behind a reference, and whether they are enough of them."""
+"""Which stored records may support a reference, and whether there are enough of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from railyard.base.wording import counted, listing
 from railyard.results.idle_rails import idle
 from railyard.results.record.form import CurveRecord, Record
 
-#: Fewer repeats say nothing of a spread: its estimate from four would be off by a factor of two as often as not.
+#: Fewer repeats say nothing about a spread: an estimate from four would be wrong by a factor of two half of the time.
 LEAST_RUNS = 5
 #: Rules of notes on capture: one odd pair or one odd job must not be the reference.
 LEAST_PAIRS = 3
@@ -15,7 +15,7 @@ LEAST_JOBS = 2
 #: The rule of the path.
 _PATH = 4
 _UNKNOWN_HOPS = (
-    "how many switches lie between its nodes is not known (railyard fabric --keep-hops), or it ran on other than two"
+    "the number of switches between its nodes is unknown (railyard fabric --keep-hops), or it did not run on two nodes"
 )
 
 
@@ -23,7 +23,8 @@ _UNKNOWN_HOPS = (
 class Group:
     """All stored records of one test: fabric, stack, rails, policy, benchmark; the oldest first.
 
-    ``hops`` is how many switches lie between the nodes of all of them, None where records of any distance are together.
+    ``hops`` is the number of switches between the nodes, the same in all records. None: records of any distance are
+    together.
     """
 
     fabric: str
@@ -43,12 +44,12 @@ class Group:
 
     @property
     def pairs(self) -> tuple[tuple[str, ...], ...]:
-        """The sets of nodes that it ran on."""
+        """The sets of nodes on which it ran."""
         return tuple(dict.fromkeys(tuple(sorted(record.nodes)) for record in self.records))
 
     @property
     def jobs(self) -> tuple[str, ...]:
-        """The job of each record: a scheduler's job; without one a run is a job."""
+        """The job of each record: the scheduler's job. Without a scheduler each run is a job."""
         return tuple(job_of(record) for record in self.records)
 
     @property
@@ -58,7 +59,7 @@ class Group:
 
 
 def job_of(record: Record) -> str:
-    """Return what tells a job from another: two tests of one allocation share whatever was wrong with it."""
+    """Return what identifies a job: two tests in one allocation share whatever was wrong with it."""
     own = record.job_id if record.scheduler not in (None, "local") else None
     return f"{record.run} {own}" if own else record.run
 
@@ -66,10 +67,10 @@ def job_of(record: Record) -> str:
 def chosen(
     records: Sequence[Record], *, replace: bool, hops: Callable[[Record], int | None] | None = None
 ) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-    """Return the records that serve, a group a test, and a sentence for those that do not, by reason.
+    """Return the usable records, one group per test, and one sentence per reason for the others.
 
-    ``replace``: whether a record may serve that an earlier baseline failed, since that baseline is to be replaced.
-    ``hops``, where given, says how many switches lie between a record's nodes: each distance is a group of its own.
+    ``replace``: a record that failed an earlier baseline may be used, since that baseline is to be replaced. ``hops``,
+    if given, returns the number of switches between a record's nodes: each distance is a group of its own.
     """
     served: dict[tuple[tuple[str, str, int, str, str], int | None], list[Record]] = {}
     left: dict[str, list[Record]] = {}
@@ -88,9 +89,9 @@ def chosen(
 
 
 def why_not(record: Record, *, replace: bool) -> str | None:
-    """Return why a record is no measurement to hold others against, None where it is one."""
+    """Return why other runs must not be compared with this record; None if they may be."""
     if record.rehearsal is not None:
-        return "it is of a rehearsal: stand-ins ran, nothing was measured"
+        return "it is from a rehearsal: stand-ins ran, nothing was measured"
     if record.replayed is not None:
         return "a recording was played, nothing was measured"
     if record.state in ("not-tested", "xfail", "disturbed"):
@@ -105,27 +106,27 @@ def why_not(record: Record, *, replace: bool) -> str | None:
     if record.state == "fail":
         broken = [band for curve in record.curves for band in _broken(curve)]
         if any(kind != "baseline" for kind in broken):
-            return "it failed a reference that is no baseline"
+            return "it failed a reference that is not a baseline"
         if broken and not replace:
-            return "it failed the baseline that is there (--replace takes such runs)"
+            return "it failed the present baseline (--replace accepts such runs)"
     return None
 
 
 def _why_not_its_path(record: Record) -> str | None:
     proof = record.path_proof
-    # A path that rule 4 did not judge (EP moves too little) keeps nobody from its figure, and the entry says so.
+    # If rule 4 did not judge the path (EP moves too little), the figure may be used all the same. The entry says so.
     unjudged = any(rule.rule == _PATH and rule.state == "not-judged" for rule in record.verdict.rules)
     if proof is not None and proof.state == "failed":
         return "its path proof failed"
     if proof is None or (proof.state == "not-proven" and not unjudged):
         return "its path was not proven"
     if proof.state == "not-judged" and (rails := idle(record)):
-        return f"{listing(rails)} idled on every node, so that it is no reference of {record.rails} rails"
+        return f"{listing(rails)} idled on every node, so it is not a reference for {record.rails} rails"
     return None
 
 
 def _broken(curve: CurveRecord) -> Iterator[str]:
-    """Yield the kind of each band that the curve leaves."""
+    """Yield the kind of each band that the curve violates."""
     values = dict(zip(curve.sizes, curve.values, strict=True))
     for band in curve.bands:
         for size, low, high in zip(band.sizes, band.low, band.high, strict=True):
@@ -142,7 +143,7 @@ def _left_out(why: str, records: Sequence[Record]) -> str:
 
 
 def too_few(group: Group, *, quick: bool) -> str | None:
-    """Return why a group is not enough for a reference, None where it is; ``quick`` asks for the repeats alone."""
+    """Return why a group is not enough for a reference, None if it is; ``quick`` checks only the number of repeats."""
     count = len(group.records)
     if count < LEAST_RUNS:
         return f"found {counted(count, 'run')}, expected {LEAST_RUNS} or more; run it again"
@@ -151,7 +152,7 @@ def too_few(group: Group, *, quick: bool) -> str | None:
     pairs, jobs = len(group.pairs), len(set(group.jobs))
     return (
         f"found {counted(pairs, 'set')} of nodes in {counted(jobs, 'job')}, expected "
-        f"{LEAST_PAIRS} and {LEAST_JOBS}; repeat on other nodes, or take --quick, which marks what is captured so"
+        f"{LEAST_PAIRS} and {LEAST_JOBS}; repeat on other nodes, or use --quick, which marks the entry as quick"
     )
 
 

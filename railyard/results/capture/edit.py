@@ -1,4 +1,4 @@
-"""Entries put into the text of references/SYSTEM.yaml, so that every other line and comment of it stays as it is."""
+"""Puts entries into the text of references/SYSTEM.yaml; every other line and comment stays as it is."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from railyard.base.fields import show
 from railyard.base.strict_yaml import Document, parse
 from railyard.results.capture.entry import Captured
 
-#: The line of a file that has no entry yet.
+#: The line in a file that has no entry yet.
 EMPTY = "entries: []"
 HEAD = """\
 # yaml-language-server: $schema=schema.json
@@ -20,9 +20,10 @@ entries:
 
 
 def with_entries(text: str | None, path: Path, system: str, entries: Sequence[Captured]) -> str:
-    """Return the file's text with these entries: one of the same id is replaced in its place, others follow the last.
+    """Return the file's text with these entries.
 
-    ``text`` is None where there is no file yet. Raises InputError where the text is no YAML of one mapping.
+    An entry with the same id is replaced in its place, others follow the last. ``text`` is None if there is no file
+    yet. Raises InputError if the text is not one YAML mapping.
     """
     if text is None:
         return HEAD.format(system=system) + "\n".join(entry.text for entry in entries)
@@ -38,7 +39,7 @@ def with_entries(text: str | None, path: Path, system: str, entries: Sequence[Ca
         lines[at : at + 1] = ["entries:", *"\n".join(entry.text for entry in entries).rstrip("\n").split("\n")]
         return "\n".join(lines)
     if end is None:
-        raise document.error(("entries",), "no list of entries", "entries, one a line that begins with -")
+        raise document.error(("entries",), "no list of entries", "entries, each on a line that begins with -")
     indent = lines[places[next(iter(places))][0]].index("-")
     blocks = [("", *_indented(entry.text, indent)) for entry in new]
     lines[end + 1 : end + 1] = [line for block in blocks for line in block]
@@ -48,13 +49,13 @@ def with_entries(text: str | None, path: Path, system: str, entries: Sequence[Ca
 
 
 def _indented(text: str, indent: int) -> list[str]:
-    """Return an entry's lines with its dash in this column; it is written with the dash in column 2."""
+    """Return an entry's lines with its dash in this column; the given lines have it in column 2."""
     lines = text.rstrip("\n").split("\n")
     return [" " * indent + line[2:] for line in lines]
 
 
 def _places(document: Document, lines: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return of each entry, by its id, the first and the last line, counted from 0."""
+    """Return the first and the last line of each entry, counted from 0, by its id."""
     node = next((value for key, value in document.root.value if key.value == "entries"), None)
     if not isinstance(node, yaml.SequenceNode) or node.flow_style:
         return {}
@@ -66,7 +67,7 @@ def _places(document: Document, lines: Sequence[str]) -> dict[str, tuple[int, in
         first = item.start_mark.line
         if not lines[first].lstrip().startswith("-"):
             raise RailyardError(
-                f"{document.file}:{first + 1}: found an entry whose dash stands on another line, expected it before "
+                f"{document.file}:{first + 1}: found an entry whose dash is on another line, expected it before "
                 f"{show(str(name))}; put them on one line"
             )
         found[str(name)] = (first, _last_line(item, lines))
@@ -74,7 +75,7 @@ def _places(document: Document, lines: Sequence[str]) -> dict[str, tuple[int, in
 
 
 def _last_line(node: yaml.Node, lines: Sequence[str]) -> int:
-    """Return the last line of a node that has text; the mark behind a block may stand far below it."""
+    """Return the last line of a node that has text; the end mark of a block may be far below it."""
     mark = node.end_mark
     assert mark is not None
     deepest = node

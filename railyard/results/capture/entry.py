@@ -1,4 +1,4 @@
-"""One captured reference: the entry as YAML text, in the manner of the files that people write."""
+"""One captured reference: the entry as YAML text, in the style of files that people write."""
 
 import json
 import math
@@ -25,7 +25,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A reference to be: its id, what it is for, its text, and what its reader should know."""
+    """A new reference: its id, what it is for, its text, and what its reader should know."""
 
     id: str
     group: Group
@@ -35,7 +35,7 @@ class Captured:
 
 
 def captured(group: Group, metric: str, unit: str, directions: int, found: Spread, limit: Limit | None) -> Captured:
-    """Return the entry for one metric of a test; a median above the physical ``limit`` is written as the limit."""
+    """Return the entry for one metric of a test; for a median above the physical ``limit``, the limit is written."""
     name = entry_id(group, metric)
     side = "low" if metric in HIGHER_IS_BETTER else "high"
     remarks = [*_outlier_remarks(group, found), *_left_remarks(found)]
@@ -59,13 +59,13 @@ def captured(group: Group, metric: str, unit: str, directions: int, found: Sprea
 
 
 def with_below_link(text: str, stated: BelowLink) -> str:
-    """Return an entry's text with why it asks for so much less than its link gives."""
+    """Return an entry's text with the reason why it expects so much less than its link gives."""
     line = f"    below_link: {{share: {stated.share:g}, reason: {json.dumps(stated.reason, ensure_ascii=False)}}}\n"
     return text.replace("    source:\n", f"{line}    source:\n", 1)
 
 
 def entry_id(group: Group, metric: str) -> str:
-    """Return the name of the entry for a metric of a test: the same for each capture."""
+    """Return the name of the entry for a metric of a test: each capture gives the same name."""
     parts = ("baseline", group.fabric, group.stack, counted(group.rails, "rail").replace(" ", "-"))
     policy = () if group.policy in ("any", "single") else (group.policy,)
     hops = () if group.hops is None else (counted(group.hops, "hop").replace(" ", "-"),)
@@ -76,7 +76,7 @@ def _amount(found: Spread, side: str, limit: Limit | None, remarks: list[str]) -
     values = {size: _number(value) for size, value in found.curve.items()}
     for size, text in values.items():
         if limit is not None and size >= limit.from_bytes and float(text) > limit.value_mb_s:
-            remarks.append(f"{text} at {message_size(size)} is above the physical limit and written as that")
+            remarks.append(f"{text} at {message_size(size)} is above the physical limit, so the limit is written")
             values[size] = f"{math.floor(limit.value_mb_s * 1000) / 1000:.3f}"
     if set(values) == {0}:  # a single figure: a barrier, an application
         return [f"    value: {values[0]}", f"    tolerance: {{{side}: {found.tolerance[REGIMES[0]]:g}}}"]
@@ -107,7 +107,7 @@ def _source(group: Group, remarks: Sequence[str]) -> list[str]:
         **{name: " or ".join(found) for name, found in _conditions(records).items()},
         **({"lock-sha256": lock} if lock else {}),
     }
-    # Not `proven`: where the rails have no counters, nobody saw which way the bytes went.
+    # Not `proven`: if the rails have no counters, nobody saw which way the bytes went.
     if any(record.path_proof is not None and record.path_proof.state != "proven" for record in records):
         conditions["path"] = "not judged"
     lines = [f"document: median of {count} runs, by railyard capture", f"date: {days[-1]}"]
@@ -136,11 +136,11 @@ def _left_remarks(found: Spread) -> list[str]:
         names = [message_size(size) for size in sizes]
         if wanted:
             parts += names if len(names) < 3 else [f"{names[0]} to {names[-1]}"]
-    return [f"not asserted, since the repeats spread too far: {', '.join(parts)}"]
+    return [f"not asserted, because the repeats spread too far: {', '.join(parts)}"]
 
 
 def _common(values: Iterable[str | None]) -> str | None:
-    """Return what all records say, or each with its count; None where none says anything."""
+    """Return the value of all records, or each value with its count; None if no record has one."""
     counts: dict[str, int] = {}
     for value in values:
         if value:
@@ -150,7 +150,7 @@ def _common(values: Iterable[str | None]) -> str | None:
     return "; ".join(f"{value} ({count} runs)" for value, count in counts.items())
 
 
-#: Conditions that the nodes of the captured runs show, each under the name that a reference has for it.
+#: Conditions of the nodes in the captured runs, each under its name in a reference.
 _CAPTURED = (
     *("processor", "clock", "memory", "operating-system", "kernel", "bios-version", "smt", "turbo", "governor"),
     *("numa-nodes-per-socket", "c-states", "mtu"),
@@ -158,7 +158,7 @@ _CAPTURED = (
 
 
 def _conditions(records: Sequence[Record]) -> dict[str, list[str]]:
-    """Return what the nodes of all runs had of each condition; several values where they were not alike."""
+    """Return the nodes' value of each condition over all runs; several values if they were not alike."""
     found: dict[str, dict[str, None]] = {}
     for record in records:
         for seen in seen_nodes(record):
@@ -201,7 +201,7 @@ def _size(size: int) -> str:
 
 
 def _number(value: float) -> str:
-    """Return four digits or more that YAML 1.1 reads as a number: no exponent."""
+    """Return at least four digits that YAML 1.1 reads as a number: no exponent."""
     text = number(value)
     return f"{value:.10f}" if "e" in text else text
 

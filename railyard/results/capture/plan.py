@@ -1,4 +1,4 @@
-"""A capture from stored records to the text of references/SYSTEM.yaml: what is added, replaced and refused."""
+"""A capture, from stored records to the text of references/SYSTEM.yaml: what is added, replaced and refused."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -22,9 +22,9 @@ from railyard.site.test_id import TestId
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a capture was asked for: ``quick`` takes repeats of one pair, ``replace`` an entry that is there.
+    """What the user asked for: ``quick`` accepts repeats of one pair, ``replace`` replaces an existing entry.
 
-    ``hops``: an entry for each distance, by what this says of a record; None for entries of any distance.
+    ``hops`` returns a record's distance, and each distance gets an entry; None for entries of any distance.
     """
 
     quick: bool = False
@@ -34,7 +34,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would be written: the file's text before (None: no file) and after, the entries, and what to know of them.
+    """What would be written: the file's text before (None: no file) and after, the entries, and remarks on them.
 
     ``refused`` has a sentence for each record, test or entry that was not taken.
     """
@@ -47,10 +47,10 @@ class Plan:
 
 
 def plan(system: System, path: Path, references: References, records: Sequence[Record], asked: Asked) -> Plan:
-    """Return what the records of a system give for its references, held to be a file that loads.
+    """Return what the records of a system give for its references, as a file that loads.
 
-    An entry that loading would refuse is left out, such as one far below what its link gives. Raises RailyardError
-    where the file would not load all the same.
+    An entry that loading would refuse is left out, such as one far below what its link gives. Raises RailyardError if
+    the file would still not load.
     """
     groups, left = chosen(records, replace=asked.replace, hops=asked.hops)
     refused = list(left)
@@ -71,7 +71,7 @@ def plan(system: System, path: Path, references: References, records: Sequence[R
         after = with_entries(before, path, system.system, entries)
         try:
             _check(after, path, system)
-        except InputError:  # by whose fault: each alone, which takes long
+        except InputError:  # try each entry alone to find the bad one, which takes long
             entries, why_not = _loadable(entries, before, path, system, references)
             refused += why_not
             after = before or ""
@@ -86,7 +86,7 @@ def _loadable(
 ) -> tuple[list[Captured], list[str]]:
     """Return the entries with which the file loads, and a sentence for each of the others.
 
-    The reason for which an entry may be far below its link is kept from the one whose place it takes.
+    If a replaced entry has a reason why it may be far below its link, the new entry keeps that reason.
     """
     stated = {entry.id: entry.below_link for entry in references.entries if entry.below_link is not None}
     taken: list[Captured] = []
@@ -123,7 +123,7 @@ class _Refused(ValueError):
 
 
 def _not_of(group: Group, system: System) -> str | None:
-    """Return why a test is not of the system as it is now: a fabric, stack or rail that was renamed or removed."""
+    """Return why a test does not fit the present system: a fabric, stack or rail was renamed or removed."""
     if group.fabric not in system.fabrics:
         return f'found the fabric "{group.fabric}", expected one of systems/{system.system}.yaml'
     if group.stack not in system.stacks:
@@ -137,7 +137,7 @@ def _not_of(group: Group, system: System) -> str | None:
 
 
 def _metrics(group: Group) -> tuple[str, ...]:
-    """Return the metrics that are captured; a message rate is a bandwidth over again where there is one."""
+    """Return the metrics that are captured; a message rate is left out if there is a bandwidth, which says the same."""
     names = dict.fromkeys(curve.metric for record in group.records for curve in record.curves)
     if "bandwidth" in names:
         names.pop("message_rate", None)
@@ -152,7 +152,7 @@ def _captured(group: Group, metric: str, system: System, references: References,
     if not found.curve:
         far = ", ".join(f"{group.records[one.repeat].run} ({100 * one.share:+.1f} %)" for one in found.outliers[:3])
         hint = f"; far off: {far}; leave such a run out with --without RUN" if far else ""
-        raise _Refused(f"found repeats that spread too far at every size, expected some that agree{hint}")
+        raise _Refused(f"found repeats that spread too far at every size, expected a size at which they agree{hint}")
     _check_place(group, metric, references, asked)
     fabric = system.fabrics[group.fabric]
     limit = fabric.limit(group.rails, curves[0].directions, policy=group.policy) if metric == "bandwidth" else None
@@ -160,13 +160,13 @@ def _captured(group: Group, metric: str, system: System, references: References,
 
 
 def _curves(group: Group, metric: str) -> tuple[CurveRecord, ...]:
-    """Return the metric's curve of each record in its one unit."""
+    """Return the metric's curve of each record, all in one unit."""
     found: list[CurveRecord] = []
     for record in group.records:
         curve = next((one for one in record.curves if one.metric == metric), None)
         if curve is None:
             raise _Refused(
-                f"found no {metric} in run {record.run}, expected it in all; leave it out with --without RUN"
+                f"found no {metric} in run {record.run}, expected it in all runs; leave this run out with --without RUN"
             )
         try:
             found.append(in_unit(curve, UNITS[metric]))
@@ -179,18 +179,18 @@ def _curves(group: Group, metric: str) -> tuple[CurveRecord, ...]:
 
 
 def _sizes(group: Group, metric: str, curves: Sequence[CurveRecord]) -> tuple[int, ...]:
-    """Return the sizes that every repeat has; of a ping-pong small ones for its time, and large ones for its rate."""
+    """Return the sizes that every repeat has; of a ping-pong, small ones for its time and large ones for its rate."""
     common = set(curves[0].sizes).intersection(*(curve.sizes for curve in curves))
     both = {curve.metric for curve in group.records[0].curves} >= {"bandwidth", "latency"}
     if both:
         common = {size for size in common if (size <= LATENCY_UP_TO_BYTES) == (metric == "latency")}
     if not common:
-        raise _Refused("found no message size that all these runs measured, expected some; name runs that are alike")
+        raise _Refused("found no message size that all these runs measured, expected one; name runs with equal sizes")
     return tuple(sorted(common))
 
 
 def _check_place(group: Group, metric: str, references: References, asked: Asked) -> None:
-    """Raise _Refused where a reference is there that a capture must not replace, or not without being asked."""
+    """Raise _Refused if there is a reference that a capture must not replace, or only on request."""
     name = entry_id(group, metric)
     test = TestId(group.fabric, group.stack, group.rails, group.benchmark, policy=group.policy)
     for entry in references.entries:
@@ -198,7 +198,7 @@ def _check_place(group: Group, metric: str, references: References, asked: Asked
             raise _Refused(f"found {name}, a {entry.kind} entry, expected none or a baseline; no capture replaces it")
         if entry.kind != "baseline" or not entry.matches(test, metric):
             continue
-        if group.policy not in entry.policy and ANY not in entry.policy:  # of the first rail, and of this one no number
+        if group.policy not in entry.policy and ANY not in entry.policy:  # only of the first rail
             continue
         if group.hops is not None and not entry.holds_at(group.hops):
             continue
@@ -208,7 +208,7 @@ def _check_place(group: Group, metric: str, references: References, asked: Asked
                 "remove it, or edit it by hand"
             )
         if not asked.replace:
-            raise _Refused(f"found {name} already, expected none; --replace puts the new one in its place")
+            raise _Refused(f"found {name} already, expected none; use --replace to put the new one in its place")
 
 
 def _is_wider(entry: Entry) -> bool:
@@ -217,7 +217,7 @@ def _is_wider(entry: Entry) -> bool:
 
 
 def _check(text: str, path: Path, system: System) -> None:
-    """Raise InputError where the text would be refused when it is read."""
+    """Raise InputError if reading the text would refuse it."""
     with tempfile.TemporaryDirectory() as folder:
         trial = Path(folder) / path.parent.name / path.name
         trial.parent.mkdir()

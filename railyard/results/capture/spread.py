@@ -1,12 +1,12 @@
-"""How far repeats of a curve spread at each size, and the tolerance that a healthy run leaves once in a thousand.
+"""How far repeats of a curve spread at each size, and the tolerance that a healthy run exceeds once in a thousand.
 
-A tolerance must hold for a run that is yet to come, so it is a prediction interval of Student's t with the degrees of
-freedom of the repeats, MOST_DEGREES at most: t(1 - a/K) s sqrt(1 + 1/n), where a is FALSE_ALARMS for the whole test and
-K its sizes (Hahn and Meeker, Statistical Intervals, 1991, chapter 4; Bonferroni's inequality over the sizes). ``s`` is
-the standard deviation over repeats with the rounding of what is printed, never less than the middle one of its regime
-of sizes, since five repeats may agree by chance; and any size of a regime may do what one of them did once, so that
-twice the farthest repeat of the regime is allowed. Where that is more than MOST_TOLERANCE nothing is asserted. Few
-repeats give wide tolerances, and more repeats narrow ones: that is the price of not failing a healthy run.
+A tolerance must hold for a future run, so it is a prediction interval of Student's t with the degrees of freedom of the
+repeats, MOST_DEGREES at most: t(1 - a/K) s sqrt(1 + 1/n), where a is FALSE_ALARMS for the whole test and K its sizes
+(Hahn and Meeker, Statistical Intervals, 1991, chapter 4; Bonferroni's inequality over the sizes). ``s`` is the standard
+deviation over repeats, with the rounding of printed values. It is never less than the middle one of its regime of
+sizes, since five repeats may agree by chance. And what one size of a regime did once, any of its sizes may do, so twice
+the farthest repeat of the regime is allowed. If that is more than MOST_TOLERANCE, nothing is asserted. Few repeats give
+wide tolerances, more repeats give narrow ones: that is the price of not failing a healthy run.
 ``benchmarks/capture.py`` shows the rate of false alarms.
 """
 
@@ -19,35 +19,37 @@ from functools import lru_cache
 from railyard.site.references.amount import REGIMES
 from railyard.site.references.load import regime
 
-#: Of a test, all its sizes together.
+#: Per test, all its sizes together.
 FALSE_ALARMS = 0.001
 #: Bandwidths have heavier tails than the normal distribution, whatever the number of repeats. With no more degrees of
-#: freedom than this, the rate holds after 10 and 20 repeats too for runs whose logarithm has Student's t with 5
-#: (benchmarks/capture.py --made); without this cap 0.2 to 0.4 % were seen there.
+#: freedom than this, the rate also holds after 10 and 20 repeats for runs whose logarithm has Student's t with 5
+#: (benchmarks/capture.py --made). Without this cap the rate was 0.2 to 0.4 % there.
 MOST_DEGREES = 5
-#: No tolerance is smaller: what differs between pairs, days and firmware is not in any few repeats.
+#: No tolerance is smaller: a few repeats do not show how pairs, days and firmware differ.
 LEAST_TOLERANCE: Mapping[str, float] = {"bandwidth": 0.02, "latency": 0.05}
 OTHER_LEAST = 0.05
-#: A size at which more than this would have to be allowed is not asserted: it needs more repeats, or is unsteady, and
-#: what ten runs show of such a size is not all (16 to 256 KiB on the virtual cluster: nine alike, one at a third).
+#: A size that needs a larger tolerance than this is not asserted: it needs more repeats, or it is unsteady. Ten runs do
+#: not show everything about such a size (16 to 256 KiB on the virtual cluster: nine alike, one at a third).
 MOST_TOLERANCE: Mapping[str, float] = {"bandwidth": 0.08, "latency": 0.15}
 OTHER_MOST = 0.15
-#: A tolerance is at least so many times the worst repeat's distance from the median, so that what was seen once holds.
+#: A tolerance is at least this many times the worst repeat's distance from the median: what was seen once may come
+#: again.
 WORST_FACTOR = 2.0
-#: And so many times the range of the medians of jobs: two jobs show one difference of all that there may be.
+#: And at least this many times the range of the jobs' medians: two jobs show only one of the possible differences.
 JOBS_FACTOR = 2.0
-#: What tools print is rounded to this (IMB and OSU: two decimals): five times 0.01 MB/s agree by that alone.
+#: Tools round what they print to this (IMB and OSU: two decimals). Five values of 0.01 MB/s agree for that reason
+#: alone.
 PRINTED_STEP = 0.01
-#: A repeat is named as an outlier where it lies so many robust standard deviations from the median, and by more than
-#: the least tolerance. Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993: 3.5 for one sample; here there
-#: are a dozen sizes a curve.
+#: A repeat is named as an outlier if it is this many robust standard deviations from the median, and by more than the
+#: least tolerance. Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993: 3.5 for one sample; here a curve has
+#: a dozen sizes.
 OUTLIER = 5.0
 _MAD_TO_SIGMA = 1.4826
 
 
 @dataclass(frozen=True, slots=True)
 class Outlier:
-    """A repeat far from the others: its place among them, the size, and how far as a share of the median."""
+    """A repeat far from the others: its index, the size, and its distance as a share of the median."""
 
     repeat: int
     size: int
@@ -56,10 +58,10 @@ class Outlier:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What repeats of a curve give: the median a size, the tolerance a regime, and sizes that spread too far to assert.
+    """What repeats of a curve give: a median per size, a tolerance per regime, and sizes that spread too far to assert.
 
-    ``left`` maps such a size to the tolerance that it would take. ``outliers`` are those at sizes that are asserted;
-    where none is, all of them.
+    ``left`` maps such a size to the tolerance that it would need. ``outliers`` are those at asserted sizes, or all of
+    them if no size is asserted.
     """
 
     curve: Mapping[int, float]
@@ -69,7 +71,7 @@ class Spread:
 
 
 def spread(columns: Mapping[int, Sequence[float]], jobs: Sequence[str], metric: str) -> Spread:
-    """Return the spread of repeats; ``columns`` has the values of all repeats a size, ``jobs`` the job of each repeat.
+    """Return the spread of repeats; ``columns`` has all repeats' values by size, ``jobs`` each repeat's job.
 
     Sizes whose median is 0 (printed as 0.00) are left out. Raises ValueError for fewer than two repeats.
     """
@@ -95,7 +97,7 @@ def spread(columns: Mapping[int, Sequence[float]], jobs: Sequence[str], metric: 
 
 
 def _needed(shares: Sequence[float], deviation: float, sizes: int, jobs: Sequence[str]) -> float:
-    """Return what one of so many sizes needs: for chance, for the worst repeat seen, for what differed between jobs."""
+    """Return the tolerance that one of these sizes needs for chance, the worst repeat, and differences between jobs."""
     count = len(shares)
     chance = _students_t(1 - FALSE_ALARMS / sizes, min(count - 1, MOST_DEGREES)) * deviation * math.sqrt(1 + 1 / count)
     worst = WORST_FACTOR * max(map(abs, shares))
@@ -108,24 +110,24 @@ def _rounding(median: float) -> float:
 
 
 def _between_jobs(shares: Sequence[float], jobs: Sequence[str]) -> float:
-    """Return the range of the jobs' medians: with two jobs it is all that is known of how jobs differ."""
+    """Return the range of the jobs' medians: with two jobs, nothing more is known of how jobs differ."""
     medians = [
         statistics.median(share for share, own in zip(shares, jobs, strict=True) if own == job)
         for job in dict.fromkeys(jobs)
     ]
-    # A job of one repeat adds nothing to what the repeats themselves say.
+    # A job with one repeat adds nothing to what the repeats themselves say.
     return max(medians) - min(medians) if 1 < len(medians) < len(shares) else 0.0
 
 
 @lru_cache(maxsize=256)
 def _students_t(probability: float, degrees: int) -> float:
-    from scipy.stats import t  # here: a quarter of a second that only a capture pays
+    from scipy.stats import t  # here: it costs a quarter of a second, which only a capture needs
 
     return float(t.ppf(probability, degrees))
 
 
 def _outliers(shares: Mapping[int, Sequence[float]], least: float) -> tuple[Outlier, ...]:
-    """Return each repeat that is far off somewhere, with the size at which it is farthest."""
+    """Return each repeat that is far off at some size, with the size at which it is farthest."""
     worst: dict[int, Outlier] = {}
     for size, values in shares.items():
         scale = _MAD_TO_SIGMA * statistics.median(map(abs, values))
@@ -138,5 +140,5 @@ def _outliers(shares: Mapping[int, Sequence[float]], least: float) -> tuple[Outl
 
 
 def _rounded_up(tolerance: float) -> float:
-    """Return the tolerance as a person would write it: to a thousandth, upwards."""
+    """Return the tolerance as a person would write it: rounded up to a thousandth."""
     return math.ceil(round(tolerance * 1000, 6)) / 1000

@@ -1,1 +1,1 @@
-"""Two sets of results held against each other: how far they differ, where along the sizes, and what noise allows."""
+"""Compares two sets of results: how far they differ, at which sizes, and how much of it may be noise."""

@@ -1,7 +1,8 @@
-"""Where along the message sizes two sets of curves differ: stretches of neighbouring sizes, held together by one test.
+"""At which message sizes two sets of curves differ: stretches of neighbouring sizes, judged by one test together.
 
 Each size alone would be judged on a handful of repeats, and one of twenty would differ by chance. So neighbours that
-lean the same way are summed, and the sum is held against those of the curves dealt out to the sides anew.
+differ in the same direction are summed. The sum is compared with the sums after the curves were dealt out again to the
+two sides at random.
 """
 
 import itertools
@@ -12,19 +13,19 @@ from typing import Any
 
 from railyard.results.compare.shift import CONFIDENCE, interval_rank, shift
 
-#: All ways to deal the curves out are tried up to here (7 against 7 have 3,432), else this many at random.
+#: Up to this number, all ways to deal the curves out are tried (7 and 7 curves have 3,432); else this many random ones.
 _MOST = 4999
 _SEED = 20032
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Neighbouring sizes, ``first`` to ``last`` in bytes, at which B lies off A in the same direction.
+    """Neighbouring sizes, ``first`` to ``last`` in bytes, at which B differs from A in the same direction.
 
-    ``percent`` is the median over those sizes of B's shift in per cent of A, ``least`` and ``most`` the ones nearest to
-    and farthest from zero; ``sure`` the median of the nearer ends of their intervals, without its sign; ``p`` is the
-    chance of so large a stretch anywhere on the curve if the sides did not differ. Its ends are where sizes alone stop
-    to stand out; the test is of the stretch and not of each size in it.
+    ``percent`` is the median over those sizes of B's shift in per cent of A; ``least`` and ``most`` are the shifts
+    nearest to and farthest from zero. ``sure`` is the median of the nearer ends of their intervals, without sign. ``p``
+    is the chance of so large a stretch anywhere on the curve if the sides did not differ. The ends of a stretch are
+    where single sizes stop standing out; the test is about the stretch, not about each size in it.
     """
 
     first: int
@@ -38,33 +39,33 @@ class Stretch:
 
 
 def stretches(sizes: Sequence[int], a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> tuple[Stretch, ...]:
-    """Return where curves ``b`` differ from curves ``a``, by size; () where nowhere, or too few repeats could tell.
+    """Return where curves ``b`` differ from curves ``a``, by size; () if nowhere, or if repeats are too few to tell.
 
-    A curve a repeat, a value a size. Raises ValueError where a curve has another number of values.
+    There is one curve per repeat, with one value per size. Raises ValueError if a curve has another number of values.
 
     Source: E. Maris and R. Oostenveld, "Nonparametric statistical testing of EEG- and MEG-data", J. Neurosci. Methods
-    164 (2007) 177-190 (sums over neighbours under permutation); B. Phipson and G. K. Smyth, Stat. Appl. Genet. Mol.
-    Biol. 9 (2010), article 39 (p of a random part of all permutations); what its ends do not mean: J. Sassenhagen and
-    D. Draschkow, Psychophysiology 56 (2019) e13335.
+    164 (2007) 177-190 (sums over neighbours by permutation); B. Phipson and G. K. Smyth, Stat. Appl. Genet. Mol. Biol.
+    9 (2010), article 39 (p of a random part of all permutations); what the ends of a stretch do not mean: J.
+    Sassenhagen and D. Draschkow, Psychophysiology 56 (2019) e13335.
     """
     if any(len(curve) != len(sizes) for curve in (*a, *b)):
-        raise ValueError(f"a curve without a value for each of {len(sizes)} sizes")
+        raise ValueError(f"found a curve without a value for each of the {len(sizes)} sizes")
     rank = interval_rank(len(a), len(b)) if a and b else 0
     if rank == 0 or not sizes:
         return ()
-    # Imported here: scipy.stats costs a second, which only a comparison need pay.
+    # Imported here: loading scipy.stats takes a second, and only a comparison needs it.
     import numpy
     from scipy.stats import rankdata
 
     ranks = rankdata(numpy.asarray([*a, *b], dtype=float), axis=0)
     deals = _deals(len(a), len(b))
     middle = len(b) * (len(a) + len(b) + 1) / 2
-    leaning = deals @ ranks - middle  # Mann and Whitney's U of side B less its mean: a row a deal, a column a size
-    least = len(a) * len(b) / 2 - (rank - 1)  # from here on a size stands out by itself
+    leaning = deals @ ranks - middle  # Mann and Whitney's U of side B less its mean: rows are deals, columns sizes
+    least = len(a) * len(b) / 2 - (rank - 1)  # from this value on, a size stands out by itself
     largest = _largest_sums(leaning, least)
     found = []
     for first, last, total in _runs(leaning[0].tolist(), least):
-        # the true deal is one of them, so that the chance is never zero
+        # the true deal is one of them, so the chance is never zero
         chance = float((largest >= total - 1e-9).mean())
         if chance <= 1 - CONFIDENCE:
             found.append(_stretch(sizes, a, b, range(first, last + 1), chance))
@@ -72,7 +73,7 @@ def stretches(sizes: Sequence[int], a: Sequence[Sequence[float]], b: Sequence[Se
 
 
 def _deals(first: int, second: int) -> Any:
-    """Return who is on side B: a row a deal, the true one first, a column a curve."""
+    """Return who is on side B: one row per deal, the true one first, and one column per curve."""
     import numpy
 
     both = first + second
@@ -81,7 +82,7 @@ def _deals(first: int, second: int) -> Any:
         deals = numpy.zeros((len(chosen), both))
         for row, members in enumerate(chosen):
             deals[row, list(members)] = 1
-        return deals  # in falling order the last curves, which are B's own, come first
+        return deals  # in falling order B's own curves, the last ones, come first
     random = numpy.random.default_rng(_SEED)
     true = numpy.concatenate([numpy.zeros(first), numpy.ones(second)])
     return numpy.vstack([true, random.permuted(numpy.tile(true, (_MOST, 1)), axis=1)])

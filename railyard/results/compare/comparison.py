@@ -1,4 +1,4 @@
-"""Two sides test by test: each key figure's shift and what it amounts to, and where along the sizes curves differ."""
+"""Compares two sides test by test: each key figure's shift and what it means, and at which sizes curves differ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from railyard.results.record.form import CurveRecord, Record
 
 @dataclass(frozen=True, slots=True)
 class FigureResult:
-    """A key figure on both sides. ``better``: which way is good, None where neither is.
+    """A key figure on both sides. ``better``: which direction is good, None if neither is.
 
-    ``computed``: on which sides, of A and B, it was made for a replay and printed by no source.
+    ``computed``: the sides, of A and B, on which it was computed for a replay and no source printed it.
     """
 
     name: str
@@ -37,9 +37,9 @@ class FigureResult:
 
 @dataclass(frozen=True, slots=True)
 class CurveResult:
-    """A metric's curves on both sides: where they differ, with the sentence; ``sizes`` that both have, in bytes.
+    """A metric's curves on both sides: where they differ, with the sentence; the common ``sizes``, in bytes.
 
-    ``computed`` are those at which a value of either side was made for a replay and printed by no source.
+    ``computed`` are the sizes at which a value of either side was computed for a replay and no source printed it.
     """
 
     metric: str
@@ -53,7 +53,7 @@ class CurveResult:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One test on both sides; ``refused``: what is not alike and not compared; ``idle``: rails that nothing used."""
+    """One test on both sides; ``refused``: what is not alike and so not compared; ``idle``: rails that nothing used."""
 
     name: str
     repeats: tuple[int, int]
@@ -65,7 +65,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All that two sides show against each other; ``conditions``: in which nodes differ from their references'."""
+    """The whole comparison of two sides; ``conditions``: those in which nodes differ from their references."""
 
     pairing: Pairing
     tests: tuple[Compared, ...]
@@ -82,14 +82,14 @@ class Comparison:
 def compare(a: Sequence[Record], b: Sequence[Record], noise: float | None = None) -> Comparison:
     """Return how side B differs from side A.
 
-    ``noise``: the variation from run to run as a share, where it is known from elsewhere; it serves where repeats are
-    too few to show one. Raises RailyardError where nothing on the two sides is alike.
+    ``noise``: the variation from run to run as a share, if it is known from elsewhere. It is used if repeats are too
+    few to show their own. Raises RailyardError if nothing on the two sides is alike.
     """
     found = pair(a, b)
     tests = tuple(_test(matched, noise) for matched in found.matched)
     if not any(test.figures or test.curves for test in tests):
         reasons = "; ".join(f"{test.name}: {reason}" for test in tests for reason in test.refused)
-        raise RailyardError(f"found nothing that may be compared: {reasons or 'no figure that both sides have'}")
+        raise RailyardError(f"found nothing to compare: {reasons or 'the sides have no figure in common'}")
     used_a = [record for matched in found.matched for record in matched.a]
     used_b = [record for matched in found.matched for record in matched.b]
     return Comparison(
@@ -102,7 +102,7 @@ def compare(a: Sequence[Record], b: Sequence[Record], noise: float | None = None
 
 
 def better_of(benchmark: str, name: str) -> Better | None:
-    """Return which way a key figure or a metric of a benchmark is good; None where neither is, or it is not known."""
+    """Return which direction of a benchmark's key figure or metric is good; None if neither is, or if it is unknown."""
     if name == "peak":
         return "higher"
     if name.endswith("latency"):
@@ -125,7 +125,7 @@ def _test(matched: Matched, noise: float | None) -> Compared:
 
 
 def _same_sizes(matched: Matched, refused: list[str]) -> bool:
-    """Return whether all repeats have curves over the same sizes, without which a peak stands for something else."""
+    """Return whether all repeats have curves over the same sizes; else their peaks do not mean the same."""
     a, b = ({curve.sizes for record in side for curve in record.curves} for side in (matched.a, matched.b))
     if a == b and all(_sizes_of(record) == _sizes_of(matched.a[0]) for record in (*matched.a, *matched.b)):
         return True
@@ -188,7 +188,7 @@ def _curve(matched: Matched, metric: str, refused: list[str]) -> CurveResult | N
         refused.append(f"the curves of {metric} have no message size in common")
         return None
     if len(common) == 1:
-        return None  # a benchmark without sizes: its key figure says all
+        return None  # a benchmark without sizes: its key figure says everything
     values = [[_at(curve, common) for curve in side] for side in (a, b)]
     found = stretches(common, *values)
     made = tuple(sorted(set(common) & {size for curve in (*a, *b) for size in curve.computed}))
@@ -220,7 +220,7 @@ def _told(found: Sequence[Stretch], a: list[list[float]], b: list[list[float]]) 
             of = shift(one, other)
             share = of.percent(of.smallest)
             shown += [share] if share is not None else []
-        limits = f"; the smallest that a single size could have shown is {min(shown):.1f} to {max(shown):.1f} %"
+        limits = f"; the smallest visible at a single size is {min(shown):.1f} to {max(shown):.1f} %"
         return f"no difference along the sizes at this noise{limits if shown else ''}"
     return "; ".join(map(_stretch_words, found))
 

@@ -1,7 +1,7 @@
 """In which conditions two sides differ: by what a replay's sources state, and by what nodes showed.
 
-Between two measurements the facts of their nodes are compared (``surroundings``). A replay has no nodes: there the
-conditions that its sources state take their place. What is not known on a side is compared with nothing.
+Between two measurements, the facts of their nodes are compared (``surroundings``). A replay has no nodes: the
+conditions that its sources state take their place. What is unknown on one side is not compared.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from railyard.site.conditions import CONDITIONS
 
 
 def between(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
-    """Return the conditions that are known on both sides and not alike, where a side is a replay; () for any other."""
+    """Return the conditions that are known on both sides and not alike, if a side is a replay; else ()."""
     if not any(record.replayed is not None for record in (*a, *b)):
         return ()
     ours, theirs = _values(a), _values(b)
@@ -26,7 +26,7 @@ def between(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
 
 
 def from_references(a: Sequence[Record], b: Sequence[Record]) -> tuple[str, ...]:
-    """Return in which conditions the nodes of each side differ from the sources of its references, each once."""
+    """Return the conditions in which each side's nodes differ from the sources of its references, each once."""
     ours, theirs = sentences(a), sentences(b)
     both = [sentence for sentence in ours if sentence in theirs]
     return (
@@ -37,7 +37,7 @@ def from_references(a: Sequence[Record], b: Sequence[Record]) -> tuple[str, ...]
 
 
 def _values(records: Iterable[Record]) -> dict[str, list[str]]:
-    """Return what is known of each condition: stated by a replay's sources, shown by a measurement's nodes."""
+    """Return the known values of each condition: stated by a replay's sources, or shown by a measurement's nodes."""
     found: dict[str, dict[str, None]] = {}
     for record in records:
         if record.replayed is not None:
@@ -51,7 +51,7 @@ def _values(records: Iterable[Record]) -> dict[str, list[str]]:
 
 
 def _alike(name: str, a: Sequence[str], b: Sequence[str]) -> bool:
-    """Return whether each value of the one side may be one of the other; what cannot be read may be any."""
+    """Return whether each value of one side may be a value of the other; an unreadable value may be any."""
     condition = CONDITIONS[name]
     ours, theirs = ([conditions.read(name, text) or (text,) for text in side] for side in (a, b))
 

@@ -1,4 +1,4 @@
-"""What a shift amounts to, as a kind and a sentence: a difference, none at this noise, or that nothing can be told."""
+"""What a shift means, as a kind and a sentence: a difference, none at this noise, or cannot tell."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,10 +20,10 @@ _SHARE = f"{100 * CONFIDENCE:g} %"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The kind, the whole sentence, and the change of B against A in per cent (None where A's median is zero).
+    """The kind, the whole sentence, and the change from A to B in per cent (None if A's median is zero).
 
-    ``smallest``: the smallest change that would have been seen, in per cent; None where nothing can be told.
-    ``surely``: the change less its noise, in per cent without a sign; 0 where none was seen.
+    ``smallest``: the smallest change that would have been seen, in per cent; None if the repeats cannot tell.
+    ``surely``: the change less its noise, in per cent without sign; 0 if none was seen.
     """
 
     kind: Kind
@@ -36,8 +36,8 @@ class Finding:
 def finding(of: Shift, unit: str, better: Better | None = None, noise: float | None = None) -> Finding:
     """Return what a shift says.
 
-    ``better``: which way is good, None where neither is. ``noise``: the variation from run to run as a share, where it
-    is known from elsewhere: it serves where repeats are too few for a variation of their own.
+    ``better``: which direction is good, None if neither is. ``noise``: the variation from run to run as a share, if it
+    is known from elsewhere. It is used if repeats are too few to show their own.
     """
     percent = of.percent(of.value)
     if of.told:
@@ -50,7 +50,7 @@ def finding(of: Shift, unit: str, better: Better | None = None, noise: float | N
 def _from_interval(of: Shift, unit: str, better: Better | None, percent: float | None) -> Finding:
     if not of.seen:
         smallest = _amount(of, of.smallest, unit, signed=False)
-        sentence = f"no difference at this noise; the smallest that could have been seen is {smallest}"
+        sentence = f"no difference at this noise; the smallest visible difference is {smallest}"
         return Finding("none", sentence, percent, of.percent(of.smallest))
     word = "above" if of.value > 0 else "below"
     between = f"{_amount(of, of.low, unit)} to {_amount(of, of.high, unit)}"
@@ -64,7 +64,7 @@ def _from_noise(of: Shift, better: Better | None, noise: float, percent: float) 
     if abs(percent) <= 100 * noise:
         sentence = (
             f"no difference at {stated}, found {percent:+.2f} % with {counts} repeats; "
-            f"the smallest that could have been seen is {100 * noise:g} %"
+            f"the smallest visible difference is {100 * noise:g} %"
         )
         return Finding("none", sentence, percent, 100 * noise)
     word = "above" if percent > 0 else "below"
@@ -85,7 +85,7 @@ def _kind(value: float, better: Better | None) -> Kind:
 
 
 def _amount(of: Shift, value: float | None, unit: str, *, signed: bool = True) -> str:
-    """Return an amount in per cent of A, with a digit more below one; in its unit where A's median is zero."""
+    """Return an amount in per cent of A, with one more digit below one; in its unit if A's median is zero."""
     percent = of.percent(value)
     if percent is None:
         return f"{number(value or 0.0)} {unit}"

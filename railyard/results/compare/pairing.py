@@ -1,4 +1,4 @@
-"""Which tests of one side stand against which of the other: alike in all but what the sides are chosen to differ in."""
+"""Which tests of the two sides are compared: they are alike in all but what the sides are chosen to differ in."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from railyard.base.wording import listing
 from railyard.results.record.form import Record
 from railyard.site.test_id import plain_check, without_repeat
 
-#: What two sides may differ in and still be compared: all else of a test must be alike.
+#: What two sides may differ in and still be compared; everything else about a test must be alike.
 DIMENSIONS = ("system", "fabric", "stack", "rails", "policy")
 _LAST_RULE = 5
 
@@ -28,7 +28,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Matched tests; what the sides differ in by choice (name, A's value, B's); what has no partner or no figures."""
+    """Matched tests; the chosen differences of the sides (name, A's value, B's); what has no partner or no figures."""
 
     matched: tuple[Matched, ...]
     contrasts: tuple[tuple[str, str, str], ...] = ()
@@ -40,11 +40,12 @@ class Pairing:
 def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairing:
     """Return the tests that both sides have. Records of one test are its repeats.
 
-    A dimension in which no value of A is one of B's is what the comparison is of. A record that is not a measurement of
-    its path (not tested, disturbed, or failed before rule 5) is left out, and said to be. What is played again and
-    again is one repeat.
+    If no value of A in a dimension is a value of B, the comparison is about that dimension. A record that is not a
+    measurement of its path (not tested, disturbed, or failed before rule 5) is left out, and the result says so. An
+    output that is played several times is one repeat.
 
-    Raises RailyardError where nothing can be compared: other benchmarks, or several values where one is compared.
+    Raises RailyardError if nothing can be compared: the benchmarks differ, or a side has several values of a dimension
+    in which the sides differ.
     """
     usable_a, usable_b = _usable(a), _usable(b)
     left_out = (*_left_out("A", a, usable_a), *_left_out("B", b, usable_b))
@@ -79,7 +80,7 @@ def _usable(records: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def why_left_out(record: Record) -> str | None:
-    """Return why a record gives no figures that may be compared, None where it does."""
+    """Return why a record gives no figures to compare, None if it does."""
     if record.state in ("not-tested", "disturbed"):
         return record.state.replace("-", " ")
     if record.state == "fail" and (record.verdict.rule or 0) < _LAST_RULE:
@@ -107,7 +108,7 @@ def _values(records: Sequence[Record], name: str) -> set[str]:
 
 
 def _grouped(records: Sequence[Record], differing: Sequence[str]) -> dict[Key, list[Record]]:
-    """Return records by the benchmark, the check with its other parameters, its nodes, and what is no contrast."""
+    """Return records by benchmark, check with its other parameters, nodes, and what is the same on both sides."""
     groups: dict[Key, list[Record]] = {}
     for record in records:
         kept = [(name, str(getattr(record, name))) for name in DIMENSIONS if name not in differing]
@@ -125,24 +126,24 @@ def _name(key: Key) -> str:
 
 
 def _repeats(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Return the records of a test; of what was played each output once: to play one again is no new measurement."""
+    """Return the records of a test; each played output only once, since playing it again is not a new measurement."""
     measured = [record for record in records if record.no_measurement is None]
     return tuple(measured) or tuple({_output_of(record): record for record in reversed(records)}.values())[::-1]
 
 
 def _output_of(record: Record) -> str:
-    """Return what tells one played output from another; all whose recording is not known count as one."""
+    """Return what identifies a played output; all outputs of unknown recordings count as one."""
     recording = record.environment.get("recording")
     return str(recording.get("sha256", "")) if isinstance(recording, Mapping) else ""
 
 
 def _refuse_several(side: str, records: Sequence[Record], differing: Sequence[str]) -> None:
-    """Raise RailyardError where one side pools what the other side is compared in."""
+    """Raise RailyardError if one side has several values of a dimension in which the sides differ."""
     for name in differing:
         values = sorted(_values(records, name))
         if len(values) > 1:
             raise RailyardError(
-                f"side {side}: found {name} {listing(values)} for {records[0].benchmark}, expected one {name} where "
+                f"side {side}: found {name} {listing(values)} for {records[0].benchmark}, expected one {name}, since "
                 f"the sides differ in it; name one, such as :{name}={values[0]}"
             )
 
@@ -153,8 +154,8 @@ def _nothing_common(
     ours, theirs = _values(a, "benchmark"), _values(b, "benchmark")
     if not ours & theirs:
         return (
-            f"A has {listing(sorted(ours))}, B has {listing(sorted(theirs))}: found no benchmark that both have, and "
+            f"A has {listing(sorted(ours))}, B has {listing(sorted(theirs))}: found no benchmark that both have; "
             "figures of different benchmarks are not compared; name runs of the same one"
         )
     one, other = _name(next(iter(groups_a))), _name(next(iter(groups_b)))
-    return f"A has {one}, B has {other}: found no test that is alike on both sides but for what they differ in"
+    return f"A has {one}, B has {other}: found no test that is the same on both sides except for their difference"

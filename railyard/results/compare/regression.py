@@ -1,4 +1,4 @@
-"""Whether side B got worse by more than a bound, and how many figures could be compared with that bound at all."""
+"""Whether side B got worse by more than a bound, and how many figures could be compared with that bound."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from railyard.results.compare.comparison import Compared, Comparison, FigureResu
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """``regressions``: a sentence each. ``judged`` and ``unjudged``: figures that could, and could not, be held."""
+    """``regressions``: a sentence each. ``judged`` and ``unjudged``: figures that could, and could not, be compared."""
 
     percent: float
     regressions: tuple[str, ...]
@@ -17,7 +17,7 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Return whether nothing got worse and something was judged: a gate that could see nothing does not open."""
+        """Return whether nothing got worse and something was judged: if no figure could be judged, the gate fails."""
         return not self.regressions and self.judged > 0
 
     @property
@@ -30,7 +30,7 @@ class Gate:
             return f"FAIL: {counted(many, 'regression')} of {bound} or more; {held}."
         if not self.judged:
             return (
-                f"FAIL: no figure could be held against {bound}, repeats are too few or too far apart; take more runs."
+                f"FAIL: no figure could be compared with {bound}: repeats are too few or too far apart; take more runs."
             )
         return f"PASS: no regression of {bound} or more; {held}."
 
@@ -38,10 +38,10 @@ class Gate:
 def gate(comparison: Comparison, percent: float) -> Gate:
     """Return what surely got worse by ``percent`` or more: key figures, and stretches of several sizes of a curve.
 
-    Surely: the end of the interval that lies nearer to zero is beyond the bound, over a stretch in the median. The
-    estimate alone would fail every second comparison of 33 noisy tests with themselves.
+    Surely: the end of the interval that is nearer to zero is beyond the bound; over a stretch, the median of these ends
+    is. With the estimate alone, every second comparison of 33 noisy tests with themselves would fail.
 
-    A figure counts as judged where a change of that size would have been seen. One that has no better side (N½)
+    A figure counts as judged if a change of that size would have been seen. A figure without a better direction (N½)
     does not count at all.
     """
     found: list[str] = []

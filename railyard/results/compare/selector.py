@@ -1,4 +1,4 @@
-"""What stands on one side of a comparison: runs, and which of their tests; ``RUN[+RUN…][:KEY=VALUE[,KEY=VALUE…]]``."""
+"""What is on one side of a comparison: runs, and which of their tests; ``RUN[+RUN…][:KEY=VALUE[,KEY=VALUE…]]``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ GRAMMAR = "RUN[+RUN…][:KEY=VALUE[,KEY=VALUE…]]"
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """One side as it was asked for; no ``runs``: those of the other side."""
+    """One side as the user named it; no ``runs``: those of the other side."""
 
     text: str
     runs: tuple[str, ...]
@@ -22,7 +22,7 @@ class Selector:
 
 
 def selector(text: str) -> Selector:
-    """Return what a side's word asks for. Raises RailyardError naming the word that has no place in GRAMMAR."""
+    """Return what the word for a side asks for. Raises RailyardError naming the word that GRAMMAR does not allow."""
     names, colon, conditions = _parted(text)
     runs = tuple(names.split("+")) if names else ()
     if "" in runs or (colon and not conditions) or not (runs or conditions):
@@ -43,7 +43,7 @@ def selector(text: str) -> Selector:
 def chosen(asked: Selector, records: Sequence[Record]) -> tuple[Record, ...]:
     """Return the records that meet all conditions of a side.
 
-    Raises RailyardError where none does, naming the condition that no record meets, and what there is.
+    Raises RailyardError if none does, naming the condition that no record meets, and the known values.
     """
     left = tuple(records)
     for key, pattern in asked.where:
@@ -58,7 +58,7 @@ def chosen(asked: Selector, records: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def _parted(text: str) -> tuple[str, str, str]:
-    """Return runs, colon and conditions; a colon in a path is no such one, for no KEY= follows it."""
+    """Return runs, colon and conditions; a colon in a path does not count, since no KEY= follows it."""
     at = text.find(":")
     while at >= 0:
         rest = text[at + 1 :]

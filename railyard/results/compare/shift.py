@@ -1,7 +1,7 @@
-"""How far two sets of repeats lie apart: Hodges and Lehmann's shift with an interval, or that repeats are too few.
+"""How far apart two sets of repeats are: Hodges and Lehmann's shift with an interval, or that repeats are too few.
 
-Nothing is assumed of how values scatter. Below ten repeats a side the interval is exact, and holds if both sides
-scatter alike; from ten a side on it is bootstrapped, which does without that.
+Nothing is assumed about how values scatter. Below ten repeats per side, the interval is exact, and holds if both sides
+scatter alike. From ten per side on, it is bootstrapped, which does not need that.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any, Literal
 CONFIDENCE = 0.95
 BOOTSTRAP_FROM = 10
 _RESAMPLES = 4999
-#: A comparison that is made again must say the same.
+#: A repeated comparison must say the same.
 _SEED = 20031
 
 Method = Literal["exact", "bootstrap", "none"]
@@ -21,9 +21,9 @@ Method = Literal["exact", "bootstrap", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far side B lies above side A, in the unit of the values, and the interval at CONFIDENCE that it lies in.
+    """How far side B is above side A, in the unit of the values, with its interval at CONFIDENCE.
 
-    ``low`` and ``high`` are None where so few repeats have no such interval at all. ``base`` is the median of side A.
+    ``low`` and ``high`` are None if the repeats are too few for an interval. ``base`` is the median of side A.
     """
 
     repeats: tuple[int, int]
@@ -40,33 +40,32 @@ class Shift:
 
     @property
     def seen(self) -> bool:
-        """Return whether the interval leaves zero out: the sides differ by more than their noise."""
+        """Return whether zero is outside the interval: the sides differ by more than their noise."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     @property
     def surely(self) -> float:
-        """Return how far apart the sides are at least: the interval's end nearer to zero, without its sign; 0 if not
-        seen."""
+        """Return the least distance of the sides: the interval's end nearer to zero, without sign; 0 if not seen."""
         return min(abs(self.low or 0.0), abs(self.high or 0.0)) if self.seen else 0.0
 
     @property
     def smallest(self) -> float | None:
         """Return the smallest shift that these repeats would have shown: the longer half of the interval.
 
-        It is what the estimate must exceed for zero to leave the interval, so a true difference of this very size is
-        found in about every second comparison.
+        The estimate must exceed it, or else zero is in the interval. So a true difference of exactly this size is found
+        in about every second comparison.
         """
         if self.low is None or self.high is None:
             return None
         return max(self.value - self.low, self.high - self.value)
 
     def percent(self, value: float | None) -> float | None:
-        """Return an amount in per cent of side A's median; None where that is zero."""
+        """Return an amount in per cent of side A's median; None if that is zero."""
         return None if value is None or self.base == 0 else 100 * value / abs(self.base)
 
 
 def shift(a: Sequence[float], b: Sequence[float]) -> Shift:
-    """Return how far ``b`` lies above ``a``: the median of all differences between a value of each.
+    """Return how far ``b`` is above ``a``: the median of all differences between a value of each.
 
     Raises ValueError for a side without values.
 
@@ -75,7 +74,7 @@ def shift(a: Sequence[float], b: Sequence[float]) -> Shift:
     4.3 (Moses's interval).
     """
     if not a or not b:
-        raise ValueError(f"{len(a)} and {len(b)} values, expected at least one on each side")
+        raise ValueError(f"found {len(a)} and {len(b)} values, expected at least one on each side")
     differences = sorted(other - one for one in a for other in b)
     value, base, repeats = statistics.median(differences), statistics.median(a), (len(a), len(b))
     rank = interval_rank(*repeats)
@@ -89,10 +88,10 @@ def shift(a: Sequence[float], b: Sequence[float]) -> Shift:
 
 
 def interval_rank(first: int, second: int) -> int:
-    """Return which of the sorted differences, counted from either end, bounds the interval; 0 where none can.
+    """Return which of the sorted differences, counted from either end, bounds the interval; 0 if none can.
 
-    It is the largest C with P(U < C) of at most half of 1 - CONFIDENCE, U being Mann and Whitney's statistic when the
-    sides do not differ. Four repeats against four are the fewest of equal sides that have one.
+    It is the largest C with P(U < C) of at most half of 1 - CONFIDENCE, where U is Mann and Whitney's statistic if the
+    sides do not differ. On sides of equal size, an interval needs at least four repeats on each.
     """
     allowed = (1 - CONFIDENCE) / 2 * math.comb(first + second, first)
     below, rank = 0, 0
@@ -105,7 +104,7 @@ def interval_rank(first: int, second: int) -> int:
 
 
 def arrangements(first: int, second: int) -> list[int]:
-    """Return for U = 0 … first x second how many orders of the values have it: the coefficients of Gauss's binomial.
+    """Return how many orders of the values have each U = 0 … first x second: the coefficients of Gauss's binomial.
 
     Source: H. B. Mann and D. R. Whitney, "On a test of whether one of two random variables is stochastically larger
     than the other", Ann. Math. Stat. 18 (1947); as a product of (1 - q^(second + i)) / (1 - q^i), i = 1 … first.
@@ -123,7 +122,7 @@ def arrangements(first: int, second: int) -> list[int]:
 
 
 def fewest() -> int:
-    """Return how many repeats a side, equal on both, an interval takes at least."""
+    """Return how many repeats per side, equal on both, an interval needs at least."""
     repeats = 1
     while interval_rank(repeats, repeats) == 0:
         repeats += 1
@@ -131,11 +130,11 @@ def fewest() -> int:
 
 
 def _bootstrapped(a: Sequence[float], b: Sequence[float]) -> tuple[float, float] | None:
-    """Return the bias-corrected, accelerated interval of the same estimate; None where values that tie leave it open.
+    """Return the bias-corrected, accelerated interval of the same estimate; None if equal values leave it undefined.
 
     Source: B. Efron, "Better bootstrap confidence intervals", J. Am. Stat. Assoc. 82 (1987).
     """
-    # Imported here: scipy.stats costs a second, which only a comparison need pay.
+    # Imported here: loading scipy.stats takes a second, and only a comparison needs it.
     import warnings
 
     import numpy

@@ -1,4 +1,4 @@
-"""What differed around two sets of results: hosts, versions, settings; and whether the fabric alone can be blamed."""
+"""What differed around two sets of results: hosts, versions, settings; and whether the fabric alone is the cause."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,8 +8,8 @@ from railyard.base.hostlist import MOST_IN_WORDS, folded
 from railyard.base.wording import listing
 from railyard.results.record.form import NodeGroup, Record
 
-#: Facts of a node (``railyard.job.node_facts``) without which two hosts are not known to be alike but for their
-#: network.
+#: Facts of a node (``railyard.job.node_facts``). If one of them is missing, two hosts are not known to be alike except
+#: for their network.
 HOST_FACTS = (
     *("processor", "sockets", "logical_processors", "numa_nodes_per_socket", "memory"),
     *("sys_vendor", "product_name", "board_name"),
@@ -22,7 +22,7 @@ _NOT_RECORDED = "not recorded"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One property that is not the same on both sides: its name, and its values there; () where none is recorded."""
+    """One property that differs between the sides: its name, and its values on each; () if none is recorded."""
 
     name: str
     a: tuple[str, ...]
@@ -35,9 +35,10 @@ class Difference:
 
 
 def differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
-    """Return what the hosts, environments, settings and nodes of two sides do not share, by name.
+    """Return how the hosts, environments, settings and nodes of two sides differ, by name.
 
-    Of a property with several values on a side (specs, linked libraries) only those that the other lacks are named.
+    If a property has several values on a side (specs, linked libraries), only those that the other side lacks are
+    named.
     """
     ours, theirs = _properties(a), _properties(b)
     found = []
@@ -51,9 +52,9 @@ def differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, .
 
 
 def not_the_fabric_alone(a: Sequence[Record], b: Sequence[Record]) -> str | None:
-    """Return why a difference is not attributable to the fabric alone; None where the hosts are known to be alike.
+    """Return why the fabric alone may not be the cause of a difference; None if the hosts are known to be alike.
 
-    Two systems of whose processors nothing is recorded are not known to be alike.
+    Two systems whose processors are not recorded are not known to be alike.
     """
     hosts = [one for one in differences(a, b) if one.name in {f"host {name}" for name in HOST_FACTS}]
     if hosts:
@@ -62,8 +63,8 @@ def not_the_fabric_alone(a: Sequence[Record], b: Sequence[Record]) -> str | None
     known = all("host processor" in _properties(side) for side in (a, b))
     if len(systems) > 1 and not known:
         return (
-            f"not attributable to the fabric alone: {listing(systems)} are two systems, and which processors, chipsets "
-            "and memory they have is not recorded"
+            f"not attributable to the fabric alone: {listing(systems)} are two systems, and their processors, chipsets "
+            "and memory are not recorded"
         )
     return None
 
@@ -90,7 +91,7 @@ def _properties(records: Iterable[Record]) -> dict[str, frozenset[str]]:
 
 
 def _of(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield each property of a record with its value; a name may come several times."""
+    """Yield each property of a record with its value; a name may occur several times."""
     yield from _flat(record.environment)
     for name, value in {**settings(record.command), **record.variables}.items():
         yield f"setting {name}", value
@@ -117,13 +118,13 @@ def _of_group(group: NodeGroup) -> Iterator[tuple[str, str]]:
 
 
 def _memory(value: str) -> str:
-    """Return an amount of memory to the GiB: the kernel's own share of it differs from boot to boot."""
+    """Return an amount of memory, rounded to GiB: the kernel's own share differs from boot to boot."""
     known = _KIB.fullmatch(value)
     return f"{round(int(known[1]) / 2**20)} GiB" if known else value
 
 
 def _flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each scalar of nested properties under its dotted name; the items of a list under the list's."""
+    """Yield each scalar of nested properties under its dotted name; the items of a list have the list's name."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _flat(item, f"{name}.{key}" if name else str(key))

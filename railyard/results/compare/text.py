@@ -89,7 +89,7 @@ def _environment(of: Comparison, width: int) -> Iterator[str]:
     for one in of.environment:
         yield folded(one.words, width, "    ", "  ")
     if not of.environment:
-        yield "  nothing that is recorded"
+        yield "  nothing recorded"
     if of.attribution:
         yield folded(of.attribution, width, "    ", "  ")
     if of.conditions:
@@ -117,7 +117,7 @@ def _figure(figure: FigureResult, colour: bool) -> str:
     shown = f"\x1b[{_SGR[figure.finding.kind]}m{words}\x1b[0m" if colour else words
     a, b = (f" ({_COMPUTED})" if made else "" for made in figure.computed)
     values = f"{number(figure.a)}{a} on A, {number(figure.b)}{b} on B, {figure.unit}"
-    # where nothing can be told or seen, the sentence begins with these words
+    # if there is no difference, or the repeats cannot tell, the sentence begins with these words
     told = figure.finding.sentence.removeprefix(words)
     if told != figure.finding.sentence:
         return f"{figure.name}: {values}: {shown}{told}"
@@ -143,7 +143,7 @@ def _summary(of: Comparison, gate: Gate | None, width: int) -> Iterator[str]:
     if judged:
         by_chance = judged * (1 - CONFIDENCE)
         yield folded(
-            f"each is told at {100 * CONFIDENCE:g} % confidence: some {by_chance:.1f} of {judged} may differ by chance",
+            f"each has {100 * CONFIDENCE:g} % confidence: about {by_chance:.1f} of {judged} may differ by chance",
             width,
             "  ",
         )
@@ -152,7 +152,7 @@ def _summary(of: Comparison, gate: Gate | None, width: int) -> Iterator[str]:
 
 
 def _differing(of: Comparison) -> Iterator[str]:
-    """Yield what differs above the noise, once more, since a long comparison is read from its end."""
+    """Yield what differs by more than the noise again, since a long comparison is read from its end."""
     for test in of.tests:
         for figure in test.figures:
             if figure.finding.kind not in ("none", "cannot-tell"):

@@ -1,4 +1,4 @@
-"""A series judged: its changes of level, how large each is, what else changed just then, whether nodes were swapped."""
+"""Judges a series: its changes of level, how large each is, what else changed then, whether nodes were swapped."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,12 @@ from railyard.results.history.rails import rail_words
 from railyard.results.history.series import Point, Series, node_words, nodes_of
 from railyard.results.record.form import Record
 
-#: Smaller changes are counted and not told, in per cent, unless another bound is asked for.
+#: In per cent. Smaller changes are only counted, unless the user sets another bound.
 LEAST_PERCENT = 1.0
-#: What surrounds a change is that of so many runs on either side of it: its place may be a run or two off.
+#: This many runs on either side of a change show what surrounds it: its place may be wrong by a run or two.
 _NEAR = 5
-#: At most so many of the things that changed at that time are named; the first of these words come first.
+#: At most this many of the things that changed at the same time are named; those with the first of these words come
+#: first.
 _MOST_TOGETHER = 6
 _FIRST = ("firmware", "driver", "bios", "microcode", "kernel", "lock", "spack", "mpi", "version", "linked", "setting")
 
@@ -31,7 +32,7 @@ State = Literal["changed", "none", "equal", "cannot-tell"]
 
 @dataclass(frozen=True, slots=True)
 class NodesTold:
-    """Whether the nodes changed with the figure: ``swapped`` where it may be, or is, the other nodes' own level."""
+    """Whether the nodes changed with the figure: ``swapped`` if the new level is, or may be, that of other nodes."""
 
     kind: NodesKind
     sentence: str
@@ -39,12 +40,12 @@ class NodesTold:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of level between two runs that follow one another.
+    """A change of level between two consecutive runs.
 
-    ``index`` is the first run of the new level; ``shift`` lies between the level before and the one after, ``percent``
-    is it in per cent of the level before (None where that is zero); ``p`` the chance to be told it without a change.
-    ``rails``: over which rails, whose share moved, which were suspects. ``together``: what of hosts, versions and
-    settings is not the same in the runs just before and just after.
+    ``index`` is the first run of the new level. ``shift`` is the distance from the level before to the one after,
+    ``percent`` the same in per cent of the level before (None if that is zero). ``p`` is the chance to report it
+    without a change. ``rails``: over which rails, whose share moved, which were suspects. ``together``: which hosts,
+    versions and settings differ between the runs just before and just after.
     """
 
     index: int
@@ -72,9 +73,10 @@ class Judged:
 
 
 def judge(series: Series, least_percent: float = LEAST_PERCENT, whole: Whole = tuple) -> Judged:
-    """Return what a series shows, always with a sentence: changes, none, or why nothing can be told.
+    """Return what a series shows, always with a sentence: changes, none, or why it cannot tell.
 
-    ``whole`` gives records with what each of many nodes moved, where those of the series were read without.
+    ``whole`` returns complete records, with what each of many nodes moved, if the series' records were read without
+    that.
     """
     count = len(series.points)
     low, high = min(series.values), max(series.values)
@@ -83,7 +85,7 @@ def judge(series: Series, least_percent: float = LEAST_PERCENT, whole: Whole = t
     if low == high:
         return Judged(series, "equal", f"all {count} values are {number(low)} {series.unit}: no change")
     if count < LEAST_RUNS:
-        sentence = f"cannot tell: {count} runs, a change shows from {LEAST_RUNS} on ({FEWEST} of them after it)"
+        sentence = f"cannot tell: {count} runs, a change needs at least {LEAST_RUNS} ({FEWEST} of them after it)"
         return Judged(series, "cannot-tell", sentence)
     changes = _changes(series, steps(series.values), whole)
     told = tuple(change for change in changes if change.percent is None or abs(change.percent) >= least_percent)
@@ -131,30 +133,30 @@ def _change(
 def nodes_told(before: Sequence[Point], after: Sequence[Point]) -> NodesTold:
     """Return whether a change came with other nodes.
 
-    Where nodes differ in part, the runs on the nodes that both sides have decide: a change that they show is none of
-    the nodes'.
+    If some nodes differ, the runs on the nodes that both sides have decide: if they show the change too, other nodes
+    are not its cause.
     """
     ours, theirs = nodes_of(before), nodes_of(after)
     if () in ours | theirs:
-        return NodesTold("unknown", "on which nodes some of these runs were is not recorded")
+        return NodesTold("unknown", "the nodes of some of these runs are not recorded")
     if ours == theirs:
         return NodesTold("same", f"on the same nodes ({node_words(ours)})")
     common = ours & theirs
     if not common:
         return NodesTold(
             "swapped",
-            f"with other nodes ({node_words(ours)} before, {node_words(theirs)} after): a change of the nodes and one "
-            "of anything else cannot be told apart",
+            f"with other nodes ({node_words(ours)} before, {node_words(theirs)} after): "
+            "this cannot tell a change of the nodes from a change of anything else",
         )
     here = [[point.value for point in side if _nodes(point) in common] for side in (before, after)]
     of = shift(*here)
     there = f"the nodes that both sides have ({node_words(common)})"
     if not of.told:
         counts = listing([str(len(side)) for side in here])
-        return NodesTold("mixed", f"some nodes are others; on {there} {counts} runs are too few to tell")
+        return NodesTold("mixed", f"some nodes differ; on {there}, {counts} runs are too few to tell")
     if of.seen:
-        return NodesTold("same", f"some nodes are others, but it shows on {there} too")
-    return NodesTold("swapped", f"it came with other nodes: on {there} it does not show")
+        return NodesTold("same", f"some nodes differ, but {there} show the change too")
+    return NodesTold("swapped", f"it came with other nodes: {there} do not show it")
 
 
 def _nodes(point: Point) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ def _minute(point: Point) -> str:
 
 
 def _together(before: Sequence[Point], after: Sequence[Point]) -> tuple[str, ...]:
-    """Return what is recorded and was not the same, firmware and drivers first; nodes are told apart from it."""
+    """Return which recorded properties changed, firmware and drivers first; nodes are not among them."""
     found = differences([point.record for point in before], [point.record for point in after])
     named = sorted((one for one in found if one.name != "nodes"), key=lambda one: (_rank(one.name), one.name))
     words = [f"{one.name} {_values(one.a)} before, {_values(one.b)} after" for one in named]

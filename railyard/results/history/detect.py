@@ -1,8 +1,8 @@
 """Where a row of values changed its level: arcs of the row that stand out from the rest, judged by permutation.
 
-Nothing is assumed of how values scatter: figures of a network have single runs that are far off, and some have two or
-three levels between which they jump from run to run. What is assumed is that without a change any order of the runs
-would be as likely as any other. A slow drift breaks that, and is told as one or several steps.
+Nothing is assumed about how values scatter: some network figures have single runs that are far off, and some jump
+between two or three levels from run to run. The only assumption is that without a change, all orders of the runs are
+equally likely. A slow drift breaks it, and is reported as one or several steps.
 """
 
 import math
@@ -11,50 +11,50 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-#: The chance to tell a change in a row that has none, all places of the row together.
+#: The chance to report a change in a row that has none, all places of the row together.
 ALARM = 0.001
-#: The fewest runs that make a level. (Four that are far off at the end of a history are told with one from before.)
+#: The fewest runs that make a level. (Four far-off runs at the end of a history are reported with one from before.)
 FEWEST = 5
-#: The fewest runs in which a step of FEWEST can be told at a quarter of ALARM: with 18, one order of 8,568 looks as
-#: clear at its end; with 15, two of 3,003 do, since ten at the end are five at the beginning.
+#: The fewest runs in which a step of FEWEST can be found at a quarter of ALARM: with 18 runs, one order of 8,568 has as
+#: clear an end; with 15 runs, two of 3,003 have, since ten at the end leave five at the beginning.
 LEAST_RUNS = 18
-#: No more runs than this are looked at, the newest: each look costs their square.
+#: Only this many runs, the newest, are looked at: the cost of a look grows with their square.
 MOST_RUNS = 250
 
 _PERMUTATIONS = 19_999
-#: The row is dealt out anew in blocks, the first of them small: a row without a change is done after few.
+#: The row is permuted in blocks, the first of them small: a row without a change is done after a few.
 _BLOCKS = (99, 900, *(1_000,) * 19)
-#: A value this many standard deviations off its row's median counts as no farther: one run is not to be a level.
+#: A value counts as at most this many standard deviations from its row's median: a single run must not make a level.
 _FARTHEST = 3.0
-#: Nine of ten pairs of a row's values lie no farther apart than its levels do, if it has several.
+#: If a row has several levels, nine of ten pairs of its values are no farther apart than the levels.
 _APART = 0.9
-#: A step stays only where the levels beside it would differ so by chance less often than this.
-_STAYS = 0.02  # of five values beside five 2 orders of 252 are as clear as can be, 0.008
+#: A step stays only if the levels on both sides would differ as much by chance less often than this.
+_STAYS = 0.02  # with five values on each side, 2 of 252 orders are the clearest possible: 0.008
 _STAY_PERMUTATIONS = 1_999
-#: A history that is looked at again must say the same.
+#: A history that is judged again must say the same.
 _SEED = 20041
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A change of level: ``index`` is the first value of the new one; ``p`` the chance to be told it without one."""
+    """A change of level: ``index`` is its first value; ``p`` is the chance to report it without a change."""
 
     index: int
     p: float
 
 
 def steps(values: Sequence[float], alarm: float = ALARM, fewest: int = FEWEST) -> tuple[Step, ...]:
-    """Return where a row of values, the oldest first, changed its level; () where nowhere, or too few could tell.
+    """Return where a row of values, the oldest first, changed its level; () if nowhere, or if too few can tell.
 
     Positive values are compared by their ratios (as logarithms), others by their differences. Only the newest MOST_RUNS
-    are looked at; indices are those of the whole row. Raises ValueError for a value that is not finite.
+    are looked at; indices count in the whole row. Raises ValueError for a value that is not finite.
 
-    What () does not mean: that there is no change. With fewer than ``fewest`` runs after it hardly any is told.
+    () does not prove that there is no change: with fewer than ``fewest`` runs after it, a change is hardly ever found.
 
     Source: A. B. Olshen, E. S. Venkatraman, R. Lucito and M. Wigler, "Circular binary segmentation for the analysis of
     array-based DNA copy number data", Biostatistics 5 (2004) 557-572 (arcs against the rest, by permutation, and again
-    within the parts; that those at the end are looked at by themselves is ours); P. J. Huber, "Robust estimation of a
-    location parameter", Ann. Math. Stat. 35 (1964) 73-101 (values that count only up to a bound).
+    within the parts; the separate look at arcs at the end is our own); P. J. Huber, "Robust estimation of a location
+    parameter", Ann. Math. Stat. 35 (1964) 73-101 (values that count only up to a bound).
     """
     if not all(map(math.isfinite, values)):
         raise ValueError("a value that is not finite")
@@ -81,22 +81,22 @@ def _comparable(values: Sequence[float]) -> list[float]:
 
 
 def _arc(row: Sequence[float], alarm: float, fewest: int, newest: bool) -> tuple[tuple[int, ...], float]:
-    """Return where the arc that stands out most begins and ends within the row, and its chance; () where none does.
+    """Return where the clearest arc begins and ends within the row, and its chance; () if no arc stands out.
 
-    Half of the alarms are spent on all arcs, half on those that end the row where it ends with the ``newest`` run: they
-    are few, so that five runs of a new level are told although some before them were as far off. Where there are two
-    scores each has half of that.
+    Half of the alarms are spent on all arcs. The other half is spent on arcs at the end of the row, if it ends with the
+    ``newest`` run: these are few, so five runs of a new level are found even if some runs before were as far off. If
+    there are two scores, each has half of that.
     """
     both = _scores(row)
     if len(row) < 2 * fewest:
         return (), 1.0
     looks = 2 * len(both)
-    for scores in reversed(both):  # what is far off all levels has its place there at once
+    for scores in reversed(both):  # this one finds at once what is far off all levels
         best, arc = _scan(scores[None, :], fewest, False)
         tries = [(False, best, arc)]
         if newest:
             best, at_end = _scan(scores[None, :], fewest, True)
-            # few arcs cost little: they come first where the clearest of all is one of them
+            # few arcs cost little: they come first if the clearest arc of all is one of them
             tries.insert(0 if at_end == arc else 1, (True, best, at_end))
         for few, best, (first, last) in tries:
             chance = _chance(scores, float(best[0]), alarm / looks, fewest, few)
@@ -106,17 +106,17 @@ def _arc(row: Sequence[float], alarm: float, fewest: int, newest: bool) -> tuple
 
 
 def _scores(row: Sequence[float]) -> list[Any]:
-    """Return how far each value is off the row's median, bounded, less the mean; nothing for a row of equal values.
+    """Return how far each value is from the row's median, bounded, less the mean; nothing for a row of equal values.
 
-    That is once in the row's own spread, and where this bounds anything once more in the distance of levels that the
-    row may have had all along. By the first alone a fall by 40 % is as far off as the lower of two such levels, both at
-    the bound; the second tells it from them.
+    The first score is in units of the row's own spread. If this bounds anything, there is a second one, in units of the
+    distance between levels that the row may have had all along. By the first score alone, a fall by 40 % is as far off
+    as the lower of two such levels, both at the bound; the second score separates them.
 
     Source: P. J. Rousseeuw and C. Croux, "Alternatives to the median absolute deviation", J. Am. Stat. Assoc. 88 (1993)
-    1273-1283: the spread is the quarter of the distances of all pairs, so that two levels in one row are not taken for
-    noise, and 2.2219 makes it that of normal noise.
+    1273-1283: the spread is the lower quartile of the distances of all pairs, so two levels in one row are not taken
+    for noise; the factor 2.2219 gives the standard deviation of normal noise.
     """
-    # Imported here: numpy costs 0.1 s, which only a history need pay.
+    # Imported here: loading numpy takes 0.1 s, and only a history needs it.
     import numpy
 
     values = numpy.asarray(row, dtype=float)
@@ -124,7 +124,7 @@ def _scores(row: Sequence[float]) -> list[Any]:
         return []
     one, other = numpy.triu_indices(len(values), 1)
     apart = numpy.abs(values[one] - values[other])
-    # the quarter is 0 where most values are equal, being rounded
+    # the quartile is 0 if most values are equal because they are rounded
     own = 2.2219 * float(numpy.quantile(apart, 0.25)) or float(apart.mean())
     off = values - numpy.median(values)
     spreads = [own]
@@ -135,11 +135,11 @@ def _scores(row: Sequence[float]) -> list[Any]:
 
 
 def _scan(rows: Any, fewest: int, at_end: bool) -> tuple[Any, tuple[int, int]]:
-    """Return for each row how far its clearest arc stands out, and where the first row's one begins and ends.
+    """Return how far the clearest arc of each row stands out, and where that of the first row begins and ends.
 
-    Arcs, the rest of the row, and the parts of it before and after an arc have ``fewest`` values or more; one that
-    reaches the end is the rest of one that begins with the row. Rows have the mean zero. ``at_end``: only arcs that end
-    the row, of at most twice ``fewest`` values.
+    An arc, the rest of the row, and the parts before and after an arc have at least ``fewest`` values. An arc that
+    reaches the end is the rest of an arc that begins with the row. Rows have the mean zero. ``at_end``: only arcs at
+    the end of the row, with at most twice ``fewest`` values.
     """
     import numpy
 
@@ -161,10 +161,10 @@ def _scan(rows: Any, fewest: int, at_end: bool) -> tuple[Any, tuple[int, int]]:
 
 
 def _chance(scores: Any, observed: float, alarm: float, fewest: int, at_end: bool) -> float:
-    """Return how often an order of these values by chance has an arc as clear; above ``alarm`` only roughly.
+    """Return how often a random order of these values has an arc as clear; above ``alarm`` only roughly.
 
     Source: B. Phipson and G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010), article 39 (the true order is one of
-    them); J. Besag and P. Clifford, Biometrika 78 (1991) 301-304 (no need to go on once enough are as clear).
+    them); J. Besag and P. Clifford, Biometrika 78 (1991) 301-304 (stop once enough orders are as clear).
     """
     import numpy
 
@@ -182,7 +182,7 @@ def _chance(scores: Any, observed: float, alarm: float, fewest: int, at_end: boo
 
 
 def _staying(row: Sequence[float], cuts: list[int]) -> list[int]:
-    """Return the cuts whose neighbouring levels differ: an arc has two ends, of which one may be no step."""
+    """Return the cuts whose neighbouring levels differ: an arc has two ends, and one may not be a step."""
     while cuts:
         bounds = (0, *cuts, len(row))
         chances = [_beside(row[a:b], row[b:c]) for a, b, c in zip(bounds, bounds[1:], bounds[2:], strict=False)]
@@ -194,9 +194,9 @@ def _staying(row: Sequence[float], cuts: list[int]) -> list[int]:
 
 
 def _beside(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return how often two levels of these values, dealt out anew, lie as far apart, by the score that tells them best.
+    """Return how often two levels of these values in random order are as far apart, by the better score.
 
-    It only takes steps away that an arc had beside it, so that the better of two costs no alarm.
+    This only removes false ends of arcs, so taking the better of two scores costs no alarm.
     """
     import numpy
 

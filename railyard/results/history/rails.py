@@ -1,7 +1,8 @@
-"""Which rail of which node a change of level belongs to, as far as the records on either side of it say. Pure.
+"""Which rail of which node a change of level belongs to, as far as the records before and after it show. Pure.
 
-A change on one rail is that rail's. Over several, the counters of the path proof say what share each carried, and the
-probes of a failed verdict which rail was slow alone: both are read from the runs just before and just after a change.
+A change of a test over one rail belongs to that rail. Over several rails, the counters of the path proof show each
+rail's share, and the probes of a failed verdict show which rail was slow alone. Both are read from the runs just before
+and just after a change.
 """
 
 import statistics
@@ -13,22 +14,23 @@ from railyard.results.record.form import Record
 
 #: Of (node, device).
 _Rail = tuple[str, str]
-#: A share that moved by less, in points, is no sign of a rail: 4 % off one of two even rails move it by one.
+#: In points. A share that moved by less does not point to a rail: if one of two equal rails loses 4 %, its share moves
+#: by one.
 _LEAST_POINTS = 1.0
 
 
 def rail_words(before: Sequence[Record], after: Sequence[Record]) -> tuple[str, ...]:
-    """Return what is to be said of rails: over which the runs went, whose share moved, and which were suspects.
+    """Return the sentences on rails: over which the runs went, whose share moved, and which were suspects.
 
-    A share has moved where its values before and after do not overlap, and their medians lie a point or more apart.
-    Nothing is said of runs whose path is not recorded.
+    A share has moved if its values before and after do not overlap and their medians are at least a point apart. Runs
+    whose path is not recorded give no sentence.
     """
     ours, theirs = _shares(before), _shares(after)
     return (*_over(ours, theirs), *_moved(ours, theirs), *_named(before, after))
 
 
 def _shares(records: Sequence[Record]) -> dict[_Rail, list[float]]:
-    """Return what each rail that was meant carried of its node's bytes in each run, in per cent."""
+    """Return the share of its node's bytes that each intended rail carried in each run, in per cent."""
     found: dict[_Rail, list[float]] = {}
     for record in records:
         for node in record.path_proof.each_node() if record.path_proof is not None else ():
@@ -60,11 +62,11 @@ def _named(before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
     for (node, device), count in sorted(theirs.items()):
         if ours[node, device] < count:
             earlier = f"{ours[node, device]} of {len(before)}" if ours[node, device] else "none"
-            yield f"{device} of {node} was a suspect of {count} of {len(after)} runs after, {earlier} before"
+            yield f"{device} of {node} was a suspect in {count} of {len(after)} runs after, {earlier} before"
 
 
 def _suspects(records: Sequence[Record]) -> Counter[_Rail]:
-    """Return by how many runs each rail was named, which a run does once at most."""
+    """Return how many runs named each rail; each run counts at most once."""
     named = [
         {(one.node, one.rail) for one in record.verdict.suspects if one.node is not None and one.rail is not None}
         for record in records

@@ -1,4 +1,4 @@
-"""Stored records as a row of values a figure: which runs count, which are left out and why, where runs are missing."""
+"""Stored records as one row of values per figure: which runs count, which do not and why, where runs are missing."""
 
 import statistics
 from collections import Counter
@@ -18,14 +18,14 @@ from railyard.results.store.units import unit_factor
 from railyard.site.test_id import plain_check, without_repeat
 from railyard.stacks.model import SINGLE
 
-#: A gap is said where so many days, and so many times the usual distance, lie between two days with runs.
+#: A gap is reported if two days with runs are at least this many days, and this many times the usual distance, apart.
 _GAP_DAYS = 3
 _GAP_TIMES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One value in the series' unit, and the record that it stands in."""
+    """One value in the series' unit, and its record."""
 
     value: float
     record: Record
@@ -33,7 +33,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One figure of one test, the oldest run first. ``remarks``: a sentence for what was left out, and for each gap."""
+    """One figure of one test, the oldest run first. ``remarks``: sentences on what was left out, and on each gap."""
 
     system: str
     case: str
@@ -59,12 +59,12 @@ class Series:
 
 
 def series_of(records: Sequence[Record]) -> tuple[Series, ...]:
-    """Return a series a test and figure, in the order in which tests first came.
+    """Return a series per test and figure, in the order in which tests first came.
 
-    A record counts where it measured its path: replays, tests that did not run, were disturbed or failed before rule 5
-    are left out. The unit and the message sizes are those of the newest record that counts; a value in a unit like it
-    is converted, another is left out, as is what was measured over other sizes. A test of which nothing counts has
-    none. Of the repeats that one run made of a test (``--repeat``) the middle value counts, once.
+    A record counts if it measured its path. Replays and tests that did not run, were disturbed or failed before rule 5
+    are left out. The unit and the message sizes are those of the newest record that counts. A value in a convertible
+    unit is converted; values in another unit or over other sizes are left out. A test without a record that counts has
+    no series. If a run repeats a test (``--repeat``), only the middle value counts.
     """
     tests: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -103,7 +103,7 @@ def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -
             converted[figure.unit] += 1
         points.append(Point(figure.value * factor, record))
     said = [
-        f"{counted(count, 'run')} with {name} in {unit}, no {newest.unit}: left out" for unit, count in foreign.items()
+        f"{counted(count, 'run')} with {name} in {unit}, not {newest.unit}: left out" for unit, count in foreign.items()
     ]
     said += [
         f"{counted(count, 'run')} with {name} in {unit}: converted to {newest.unit}"
@@ -120,10 +120,10 @@ def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -
 
 
 def _once_a_run(points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:
-    """Return the points with one a run of those that were repeats, and how many runs had such.
+    """Return the points with only one point per run with repeats, and how many such runs there are.
 
-    Repeats of one run share its nodes and its hour, so that as points of their own they would look like a new level. Of
-    an even number the lower one of the two in the middle is kept, so that the point is a value that was measured.
+    The repeats of a run share its nodes and its hour, so as separate points they would look like a new level. If their
+    number is even, the lower of the two middle ones is kept, so the point is a measured value.
     """
     runs: dict[str, list[Point]] = {}
     for point in points:
@@ -131,7 +131,7 @@ def _once_a_run(points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:
     kept: list[Point] = []
     repeated = 0
     for of_run in runs.values():
-        if len({point.record.case for point in of_run}) == 1:  # a failure may stand beside its retry
+        if len({point.record.case for point in of_run}) == 1:  # a run may have a failure and its retry
             kept += of_run
             continue
         kept.append(sorted(of_run, key=lambda point: point.value)[(len(of_run) - 1) // 2])
@@ -154,7 +154,7 @@ def _named(record: Record, name: str) -> list[Figure]:
 
 
 def _gaps(days: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence for each stretch of days without a run that is long against what is usual here."""
+    """Yield a sentence for each stretch of days without a run that is unusually long here."""
     known = sorted({day for day in map(_day, days) if day is not None})
     distances = [(after - before).days for before, after in pairwise(known)]
     if not distances:
@@ -162,7 +162,7 @@ def _gaps(days: Sequence[str]) -> Iterator[str]:
     usual = statistics.median(distances)
     for (before, after), distance in zip(pairwise(known), distances, strict=True):
         if distance >= _GAP_DAYS and distance > _GAP_TIMES * usual:
-            yield f"no run from {before} to {after}, {distance} days: a change in between has no nearer date"
+            yield f"no run from {before} to {after}, {distance} days: a change in this time has no exact date"
 
 
 def _day(text: str) -> date | None:
@@ -173,7 +173,7 @@ def _day(text: str) -> date | None:
 
 
 def nodes_of(points: Sequence[Point]) -> frozenset[tuple[str, ...]]:
-    """Return the sets of nodes that these runs were on, each sorted; a run whose nodes are not recorded gives ()."""
+    """Return the sets of nodes on which these runs were, each sorted; () for a run whose nodes are not recorded."""
     return frozenset(tuple(sorted(point.record.nodes)) for point in points)
 
 

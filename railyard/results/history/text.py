@@ -18,8 +18,8 @@ _SGR = {"better": "32", "worse": "1;31", "different": "33"}
 _STATE_WORDS: dict[State, str] = {
     "changed": "changed",
     "none": "without a change",
-    "equal": "with equal values alone",
-    "cannot-tell": "of which nothing can be told",
+    "equal": "with equal values only",
+    "cannot-tell": "with too few runs to tell",
 }
 
 
@@ -31,7 +31,7 @@ def text(found: Sequence[Judged], *, whole: bool = False, width: int = 100, colo
 
 
 def summary(found: Sequence[Judged]) -> Iterator[str]:
-    """Yield the last lines: how many figures are in each state, how many got worse, what chance alone would tell."""
+    """Yield the last lines: how many figures are in each state, how many got worse, how many may be chance."""
     of = Counter(one.state for one in found)
     tests = len({(one.series.system, one.series.case) for one in found})
     told = ", ".join(f"{of[state]} {words}" for state, words in _STATE_WORDS.items() if of[state])
@@ -44,8 +44,8 @@ def summary(found: Sequence[Judged]) -> Iterator[str]:
     judged = of["changed"] + of["none"]
     if judged:
         yield (
-            f"a figure that did not change is told to have changed once in {1 / ALARM:,.0f}: of {judged} "
-            f"some {judged * ALARM:.2g} by chance"
+            f"one in {1 / ALARM:,.0f} figures without a change is reported as changed: of {judged}, "
+            f"about {judged * ALARM:.2g} by chance"
         )
 
 
@@ -97,7 +97,7 @@ def _json(one: Judged) -> dict[str, Any]:
 
 def _run_json(point: Point) -> dict[str, Any]:
     record = point.record
-    # A year of runs over thousands of nodes is 50 MB of names otherwise.
+    # Otherwise a year of runs over thousands of nodes has 50 MB of names.
     nodes = list(record.nodes) if len(record.nodes) <= MOST_IN_WORDS else [ranges(record.nodes)]
     return {"run": record.run, "time": record.time, "value": point.value, "nodes": nodes}
 

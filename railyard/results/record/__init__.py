@@ -1,1 +1,1 @@
-"""One line of records.jsonl: its form, its file, and what is masked in it."""
+"""One line of records.jsonl: its form, its file, and its masking."""

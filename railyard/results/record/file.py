@@ -23,18 +23,18 @@ FILE_NAME = "records.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What a file of records held: the records in their order, and a sentence for each line that gave none."""
+    """The content of a file of records: the records in their order, and a sentence for each line without one."""
 
     records: tuple[Record, ...]
     problems: tuple[str, ...] = ()
 
 
 def append_record(path: Path, record: Record) -> None:
-    """Add one line to a file of records, creating file and folder; on disk when this returns, or not there at all.
+    """Add one line to a file of records, creating file and folder; when this returns, it is on disk or not there.
 
-    What is a secret by its name or form is masked first (``railyard.results.record.masking``).
+    Secrets, known by name or form, are masked first (``railyard.results.record.masking``).
 
-    Raises FormError for NaN and infinity, SetupError where the file cannot be written (a full disk, no permission).
+    Raises FormError for NaN and infinity, SetupError if the file cannot be written (a full disk, no permission).
     """
     values = masked_json(record.to_json())
     line = json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
@@ -56,7 +56,7 @@ def append_record(path: Path, record: Record) -> None:
 
 
 def append_lines(path: Path, lines: Sequence[bytes]) -> None:
-    """Add lines that are records already, as they are: one piece, on disk when this returns. Raises OSError."""
+    """Add lines that are already records, unchanged and in one piece; on disk when this returns. Raises OSError."""
     if lines:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -66,12 +66,11 @@ def append_lines(path: Path, lines: Sequence[bytes]) -> None:
 
 
 def read_records(path: Path) -> Records:
-    """Return the records of a file, or of the ``records.jsonl`` in a run folder; blank lines are passed over.
+    """Return the records of a file, or of the ``records.jsonl`` in a run folder; blank lines are ignored.
 
-    A line that gives no record becomes a sentence in ``problems`` and the others are kept: a reader of a record file
-    must not call a run passed while there are problems. A run that was killed is one too, and a record whose rows of
-    pairs are not beside it.
-    Raises InputError where there is no such file.
+    A line without a record becomes a sentence in ``problems``, and the others are kept. A reader must not call a run
+    passed while there are problems. A killed run is a problem too, and so is a record whose rows of pairs are missing.
+    Raises InputError if there is no such file.
     """
     path = path / FILE_NAME if path.is_dir() else path
     records: list[Record] = []
@@ -91,18 +90,18 @@ def read_records(path: Path) -> Records:
 
 
 def why_rows_lost(folder: Path, record: Record) -> str | None:
-    """Return why the rows of pairs that a record names are not beside it as they were written; None where they are."""
+    """Return why the rows of pairs that a record names are missing or changed; None if they are as written."""
     rows = None if record.pairs is None else record.pairs.rows
     return None if rows is None else pair_rows.why_not(folder, rows)
 
 
 class LineError(ValueError):
-    """Why one line gave no record."""
+    """Why one line has no record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file of records that is not blank: its number from 1, where it begins, whether its end is there."""
+    """A line of a file of records that is not blank: its number from 1, where it begins, whether it has an end."""
 
     number: int
     offset: int
@@ -110,13 +109,13 @@ class Line:
     ended: bool
 
     def record(self, before: int) -> Record:
-        """Return the record of this line; ``before``: how many came before it. Raises LineError where it has none."""
+        """Return the record of this line; ``before``: how many came before it. Raises LineError if there is none."""
         try:
             data = json_of(self.content)
         except (ValueError, RecursionError) as error:
             if not self.ended:
                 raise LineError(
-                    f"the last line is cut after {len(self.content)} bytes, its writer was stopped; "
+                    f"the last line is cut after {len(self.content)} bytes, because its writer was stopped; "
                     f"that record is lost, the {before} before it are kept"
                 ) from None
             raise LineError(f"found no JSON ({error}); that record is lost, the others are kept") from None
@@ -124,9 +123,9 @@ class Line:
 
 
 def record_of(data: object) -> Record:
-    """Return the record of a line's JSON value. Raises LineError with why it is none."""
+    """Return the record of a line's JSON value. Raises LineError with the reason if it is not one."""
     if not isinstance(data, dict) or "format" not in data:
-        raise LineError('found no "format" key, so this is no record of Railyard; name another file')
+        raise LineError('found no "format" key, so this is not a record of Railyard; name another file')
     _check_format(data["format"])
     try:
         return Record.from_json(data)
@@ -135,7 +134,7 @@ def record_of(data: object) -> Record:
 
 
 def lines_of(content: bytes) -> Iterator[Line]:
-    """Yield the lines that are not blank; a line whose end is missing is cut, unless it is whole without it."""
+    """Yield the lines that are not blank; a line without an end is cut, unless it is complete without it."""
     offset = 0
     for number, line in enumerate(content.split(b"\n"), start=1):
         if line.strip():
@@ -144,9 +143,9 @@ def lines_of(content: bytes) -> Iterator[Line]:
 
 
 def content_of(path: Path) -> bytes:
-    """Return what a file of records holds now; one whose last line has no end is read again when its writer is done.
+    """Return the content of a file of records; if the last line has no end, it is read again when the writer is done.
 
-    Raises InputError where it cannot be read.
+    Raises InputError if it cannot be read.
     """
     try:
         with path.open("rb") as stream:
@@ -174,21 +173,21 @@ def _check_format(number: object) -> None:
 
 
 def json_of(content: bytes) -> object:
-    """Return the value of a line; equal texts in all lines are one object. Raises ValueError and RecursionError."""
+    """Return the value of a line; equal texts become one object. Raises ValueError and RecursionError."""
     from pydantic_core import from_json
 
-    try:  # in 0.6 of the time that Python's own takes
+    try:  # takes 0.6 of the time of Python's own
         return from_json(content, allow_inf_nan=False)
-    except ValueError:  # Python's says more of why, and takes half a pair of surrogates, which is cleaned away later
+    except ValueError:  # Python's own explains more, and accepts half a surrogate pair, which is removed later
         return json.loads(content.decode(), parse_constant=_refuse_constant)
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
-#: What a file system without locks answers (NFS without lockd, Lustre without -o flock): a run's file has one writing
-#: host, so that appending is safe there without.
+#: The errors of a file system without locks (NFS without lockd, Lustre without -o flock). Only one host writes a run's
+#: file, so appending is safe there without a lock.
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
@@ -201,7 +200,7 @@ def _lock(descriptor: int, how: int) -> None:
 
 
 def _append_line(descriptor: int, line: bytes) -> None:
-    """Write the line in one piece at the end, after ending a line that an earlier writer was stopped in."""
+    """Write the line in one piece at the end; if an earlier writer was stopped in a line, end that line first."""
     _lock(descriptor, fcntl.LOCK_EX)
     end = os.fstat(descriptor).st_size
     if end and os.pread(descriptor, 1, end - 1) != b"\n":
@@ -209,7 +208,8 @@ def _append_line(descriptor: int, line: bytes) -> None:
     try:
         written = os.write(descriptor, line)
         if written != len(line):
-            # The rest is refused with the reason (a full disk, a quota, a limit on file sizes), or fits after all.
+            # Writing the rest fails with the reason (a full disk, a quota, a limit on file sizes), or it fits after
+            # all.
             written += os.write(descriptor, line[written:])
         if written != len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -225,7 +225,7 @@ def _sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems have no such call
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems do not have this call
             raise
     finally:
         os.close(descriptor)

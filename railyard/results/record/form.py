@@ -1,4 +1,4 @@
-"""The dataclasses of one stored result, format 1: what a line of records.jsonl holds."""
+"""The dataclasses of one stored result, format 1: the content of a line of records.jsonl."""
 
 # History of the format (a change that an older reader would misread raises the number; a new key does not):
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
@@ -23,21 +23,21 @@ FORMAT = 1
 
 State = Literal["pass", "fail", "disturbed", "report-only", "xfail", "not-tested"]
 STATES: tuple[State, ...] = get_args(State)
-#: What makes a run exit 1: a test failed, or was disturbed and so nobody has judged it.
+#: What makes a run exit 1: a test failed, or was disturbed, so that nobody could judge it.
 FAILING: tuple[State, ...] = ("fail", "disturbed")
 RuleState = Literal["pass", "fail", "not-judged"]
 FaultClass = Literal["fabric", "node", "set-up", "scheduler", "disturbed", "not-proven", "reference"]
 SuspectKind = Literal["rail", "node", "pair", "switch", "stack", "gpu", "leaf", "up-link"]
-#: What a verdict says of how sure it is of a suspect; "open": something is wrong there, and nobody is named yet.
+#: How sure a verdict is of a suspect; "open": something is wrong there, and nobody is named yet.
 Confidence = Literal["shown", "likely", "open"]
 ProofState = Literal["proven", "failed", "not-proven", "not-judged"]
 
-Extra = Mapping[str, object]  # the keys that a newer Railyard wrote and this one does not know
+Extra = Mapping[str, object]  # keys of a newer Railyard that this one does not know
 
 
 @dataclass(frozen=True, slots=True)
 class RuleRecord:
-    """One of the five rules of a verdict, with the sentence that says what it found."""
+    """One of the five rules of a verdict, with a sentence on what it found."""
 
     rule: int
     name: str
@@ -50,8 +50,10 @@ class RuleRecord:
 class Suspect:
     """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``.
 
+    A rail without a node is that of one of the run's nodes, and which one is not known.
     ``part`` is the name of a GPU (or of its path) of ``node``, of a leaf switch, or of an up-link. ``nodes`` are all
-    nodes of a leaf, and of an up-link those of its leaves. ``confidence`` is None where the verdict has no word for it.
+    nodes of a leaf, or, for an up-link, all nodes of its leaves. ``confidence`` is None if the verdict has no word for
+    it.
     """
 
     kind: SuspectKind
@@ -66,10 +68,10 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRecord:
-    """The sentence, the first rule that does not hold (None where all do), its class, and what to look at next.
+    """The sentence, the first rule that does not hold (None if all do), its class, and what to look at next.
 
-    ``sentence`` is of what decided alone; ``remarks`` are sentences of what is to be said too: what was not judged,
-    likely causes, what probes found. In records without remarks the sentence may hold them.
+    ``sentence`` is only about what decided; ``remarks`` are further sentences: what was not judged, likely causes, what
+    probes found. In records without remarks, the sentence may contain them.
     """
 
     sentence: str
@@ -83,13 +85,13 @@ class VerdictRecord:
 
     @property
     def text(self) -> str:
-        """The sentence with all remarks behind it."""
+        """The sentence, followed by all remarks."""
         return "; ".join((self.sentence, *self.remarks))
 
 
 @dataclass(frozen=True, slots=True)
 class LimitRecord:
-    """The physical limit of the run in the curve's unit, the terms that it is the product of, and their source."""
+    """The physical limit of the run in the curve's unit, the terms whose product it is, and their source."""
 
     value: float
     terms: str
@@ -99,7 +101,7 @@ class LimitRecord:
 
 @dataclass(frozen=True, slots=True)
 class BandRecord:
-    """What one reference allows: a bound a size in the curve's unit, None where it bounds nothing."""
+    """What one reference allows: a bound per size in the curve's unit, None if there is no bound."""
 
     id: str
     kind: str
@@ -117,7 +119,8 @@ class BandRecord:
 class DeficitRecord:
     """The smallest deficit that a run would have found (``verdict.seen_deficit``): ``share`` of its values, 0 to 1.
 
-    The references hold ``size`` (bytes) the tightest. ``repeats``: of how many passes the spread is known; 1: of none.
+    The references bound ``size`` (bytes) the tightest. ``repeats``: the number of passes from which the spread is
+    known; 1: it is unknown.
     """
 
     share: float
@@ -129,18 +132,18 @@ class DeficitRecord:
     def words(self) -> str:
         """The deficit in a sentence."""
         at = f" at {message_size(self.size)}" if self.size else ""
-        spread = f"{self.repeats} passes" if self.repeats > 1 else "one pass, whose spread is not known"
+        spread = f"{self.repeats} passes" if self.repeats > 1 else "one pass, whose spread is unknown"
         return f"a deficit below {percent(self.share)} would not have been found ({spread}; the tightest bound{at})"
 
 
 @dataclass(frozen=True, slots=True)
 class CurveRecord:
-    """A metric over message sizes: sizes in bytes, rising, one value a size in ``unit``; directions 2 = sum of both.
+    """A metric over message sizes: sizes in bytes, rising, one value per size in ``unit``; directions 2 = sum of both.
 
     ``percent_of_reference`` is the worst ratio to the references and ``percent_of_reference_size`` where it was;
-    ``percent_of_limit`` is the largest value against the limit. ``deficit``: what was found at least; None where no
-    reference bounds it, or it is at fault. ``computed`` are the sizes whose values were made for a replay, and which no
-    source printed; none for a measurement.
+    ``percent_of_limit`` compares the largest value with the limit. ``deficit``: the smallest one that would have been
+    found; None if no reference bounds the curve, or if the curve is at fault. ``computed`` are the sizes whose values
+    were computed for a replay and not printed by a source; none for a measurement.
     """
 
     metric: str
@@ -165,8 +168,8 @@ class CurveRecord:
 class ConditionRecord:
     """One condition, such as turbo, that the sources of these references state, in their words.
 
-    ``unlike`` is what nodes had in its place, with these nodes, in the words of ``site.conditions``; nothing where they
-    had the same, and where it is not known what they had. A replay and a rehearsal have nodes of no kind.
+    ``unlike`` is what nodes had instead, with these nodes, in the words of ``site.conditions``. It is empty if they had
+    the same, or if it is unknown what they had. Replays and rehearsals have no nodes.
     """
 
     name: str
@@ -178,7 +181,7 @@ class ConditionRecord:
 
 @dataclass(frozen=True, slots=True)
 class RailTraffic:
-    """Bytes that one device moved during the run; ``share`` of its node's meant bytes, both ways, 0 to 1.
+    """Bytes that one device moved during the run; ``share`` of its node's intended bytes, both ways, 0 to 1.
 
     None = not readable.
     """
@@ -193,7 +196,7 @@ class RailTraffic:
 
 @dataclass(frozen=True, slots=True)
 class NodeTraffic:
-    """The devices of one node, and the clock of its first process's processor as the run ended."""
+    """The devices of one node, and the clock of its first process's processor at the end of the run."""
 
     node: str
     rails: tuple[RailTraffic, ...]
@@ -203,9 +206,9 @@ class NodeTraffic:
 
 @dataclass(frozen=True, slots=True)
 class NodesAlike:
-    """Nodes with the same devices: a row a device, in it a value a node (None: not readable), in the nodes' order.
+    """Nodes with the same devices: a row per device, with a value per node (None: not readable), in the nodes' order.
 
-    The shares of a node's rails follow from its bytes. ``clock_khz``: () where no node shows it.
+    The shares of a node's rails are computed from its bytes. ``clock_khz``: () if no node shows it.
     """
 
     nodes: tuple[str, ...]
@@ -220,9 +223,9 @@ class NodesAlike:
         due = [len(self.nodes)] * len(self.devices)
         for name, rows in (("tx_bytes", self.tx_bytes), ("rx_bytes", self.rx_bytes)):
             if [len(row) for row in rows] != due or len(self.meant) != len(due):
-                raise FormError(name, f"{len(rows)} rows", f"{len(due)} rows of {len(self.nodes)} values, one a device")
+                raise FormError(name, f"{len(rows)} rows", f"{len(due)} rows of {len(self.nodes)} values, 1 per device")
         if self.clock_khz and len(self.clock_khz) != len(self.nodes):
-            raise FormError("clock_khz", f"{len(self.clock_khz)} values", f"{len(self.nodes)}, one a node")
+            raise FormError("clock_khz", f"{len(self.clock_khz)} values", f"{len(self.nodes)}, one per node")
 
     def each(self) -> Iterator[NodeTraffic]:
         """Give each node's devices, as a record of few nodes has them."""
@@ -235,7 +238,7 @@ class NodesAlike:
 def rail_traffic(
     devices: Sequence[str], meant: Sequence[bool], sent: Sequence[int | None], received: Sequence[int | None]
 ) -> tuple[RailTraffic, ...]:
-    """Return the devices of one node, each meant one with its share of what all meant ones moved both ways."""
+    """Return the devices of one node, each intended one with its share of what all intended ones moved both ways."""
     both = list(zip(devices, meant, sent, received, strict=True))
     total = sum((tx or 0) + (rx or 0) for _, is_meant, tx, rx in both if is_meant)
     return tuple(
@@ -249,9 +252,10 @@ def rail_traffic(
 
 @dataclass(frozen=True, slots=True)
 class PathProofRecord:
-    """Which way the bytes went, against the bytes that the run moved.
+    """Which way the bytes went, compared with the bytes that the run moved.
 
-    The devices of each node are in ``nodes``, of a run over many nodes in ``alike``; ``each_node`` gives both.
+    The devices of each node are in ``nodes``, or, if the run was over many nodes, in ``alike``; ``each_node`` gives
+    both.
     """
 
     state: ProofState
@@ -276,10 +280,11 @@ class PathProofRecord:
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """Nodes that are alike: what each is and how it is set (names: ``job.node_facts``), and each of its devices.
+    """Nodes that are alike: their hardware and settings (names: ``job.node_facts``), and each of their devices.
 
-    Nodes that differ in anything are in groups of their own, so that an odd one shows. ``varied``: what would part
-    thousands of nodes into as many groups, a value a node; ``mlx5_0:1 firmware`` of a device, "" where a node lacks it.
+    Nodes that differ in anything are in groups of their own, so an odd node is visible. ``varied``: properties that
+    would split thousands of nodes into as many groups, with one value per node; ``mlx5_0:1 firmware`` of a device, ""
+    if a node lacks it.
     """
 
     nodes: tuple[str, ...]
@@ -291,7 +296,7 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """A measurement that was disturbed, and therefore made again in the same run: its verdict, length and start.
+    """A measurement that was disturbed and so repeated in the same run: its verdict, length and start.
 
     ``sentence`` is the verdict's whole text. ``starved`` is as in the record, ``time`` when it began (ISO 8601, UTC).
     """
@@ -308,14 +313,13 @@ class AttemptRecord:
 class Record:
     """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder.
 
-    ``replayed`` and ``rehearsal`` are None for a measurement, else the words that say what was played in its place, or
-    that stand-ins ran and what was planted. ``rehearsed_output`` says, where a rehearsal was given recordings, whether
-    this output is a genuine one of these, or why the model made it. ``started`` and
-    ``time`` are the clock before the launch and when the record was written; ``elapsed_s`` is no difference of the two,
-    since a clock may be set back. ``linked`` is what the loader said of the benchmark, ``variables`` those of an
-    allow-list. ``attempts`` are the measurements before this one that were disturbed, the oldest first. ``starved`` is
-    the share of this one's time, 0 to 1, in which the run's own processes waited for a processor. ``conditions``:
-    those that the sources of its references state.
+    ``replayed`` and ``rehearsal`` are None for a measurement; else they say what was played in its place, or that
+    stand-ins ran and what was planted. If a rehearsal was given recordings, ``rehearsed_output`` says whether this
+    output is one of them, or why the model made it. ``started`` and ``time`` are the clock before the launch and when
+    the record was written; ``elapsed_s`` is not the difference of the two, since a clock may be set back. ``linked`` is
+    what the loader said about the benchmark, ``variables`` are those on an allow-list. ``attempts`` are the disturbed
+    measurements before this one, the oldest first. ``starved`` is the share of this one's time, 0 to 1, in which the
+    run's own processes waited for a processor. ``conditions`` are those that the sources of its references state.
     """
 
     run: str
@@ -359,9 +363,9 @@ class Record:
 
     @classmethod
     def of(cls, test: TestId, state: State, verdict: VerdictRecord, *, run: str, time: str) -> "Record":
-        """Return the record of a test with what each must have; ``test.check`` is its class here, without parameters.
+        """Return the record of a test with the required fields; ``test.check`` is its class here, without parameters.
 
-        ``test`` has a name, since ``case`` is what ReFrame's listing has.
+        ``test`` has a name, since ``case`` is the name in ReFrame's listing.
         """
         return cls(
             run=run,
@@ -396,7 +400,7 @@ class Record:
 
     @classmethod
     def from_json(cls, data: object) -> "Record":
-        """Return the record that a parsed line of this format holds. Raises FormError naming the field."""
+        """Return the record in a parsed line of this format. Raises FormError naming the field."""
         if isinstance(data, dict):
             data = {key: value for key, value in data.items() if key != "format"}
         return decode(cls, data)
@@ -405,7 +409,7 @@ class Record:
 def _check_sizes(sizes: tuple[int, ...], columns: Mapping[str, tuple[float | None, ...]]) -> None:
     for name, column in columns.items():
         if len(column) != len(sizes):
-            raise FormError(name, f"{len(column)} values", f"{len(sizes)}, one a size")
+            raise FormError(name, f"{len(column)} values", f"{len(sizes)}, one per size")
     for index, (left, right) in enumerate(pairwise(sizes), start=1):
         if right <= left:
             raise FormError(f"sizes[{index}]", f"{right} after {left}", "rising sizes")

@@ -1,9 +1,9 @@
-"""What is kept of a measured test beside its output, so that a rehearsal can play it again: format 1.
+"""What is kept of a measured test beside its output, so that a rehearsal can replay it: format 1.
 
-It is ``outputs/CASE.json`` in a run's folder, and ``CHECK.json`` beside the output in a recording. It holds what the
-benchmark was told (its words and the texts of its input files), which rails it was to use, and what the counters of
-each node moved. Only devices that moved something, or were meant, are in it, so that a hundred nodes stay small. It
-holds no variable of the environment.
+It is ``outputs/CASE.json`` in a run's folder, and ``CHECK.json`` beside the output in a recording. It has what the
+benchmark was given (its command words and the texts of its input files), which rails it was to use, and by how much the
+counters of each node grew. It has only devices that moved something or were intended, so the file of a hundred nodes
+stays small. It has no environment variables.
 """
 
 import json
@@ -29,8 +29,8 @@ PathLike = TypeVar("PathLike", bound=PurePath)
 class DeviceMoved:
     """What one device's counters grew by during the run, beyond what an idle one would have moved.
 
-    ``tx_bytes`` and ``rx_bytes`` are None where they could not be known, ``trouble`` then says why. ``grown`` has the
-    driver's counters of errors and signals that grew, by their names.
+    ``tx_bytes`` and ``rx_bytes`` are None if they are unknown; ``trouble`` then says why. ``grown`` has the driver's
+    counters of errors and signals that grew, by name.
     """
 
     device: str
@@ -44,7 +44,7 @@ class DeviceMoved:
 
 @dataclass(frozen=True, slots=True)
 class NodeMoved:
-    """What the devices of one node moved; ``problem`` is why its counters cannot be relied on."""
+    """What the devices of one node moved; ``problem`` says why its counters are unreliable."""
 
     node: str
     devices: tuple[DeviceMoved, ...]
@@ -54,7 +54,7 @@ class NodeMoved:
 
 @dataclass(frozen=True, slots=True)
 class NicOfRank:
-    """Which device one rank of a node said that it was given, where each was given one of its own."""
+    """The device that one rank of a node reported, if each rank was given a device of its own."""
 
     node: str
     rank: int | None
@@ -66,8 +66,8 @@ class NicOfRank:
 class Kept:
     """What is kept of a test. ``nodes`` are in the order of the ranks, ``files`` are the input files by name.
 
-    ``time`` is when it was recorded (ISO 8601, UTC), ``policy`` its rail policy, ``hardware`` what the nodes said of
-    themselves (recordings alone: in a run the record has it).
+    ``time`` is when it was recorded (ISO 8601, UTC), ``policy`` its rail policy, ``hardware`` what the nodes reported
+    about themselves (only in recordings: in a run, the record has it).
     """
 
     time: str
@@ -81,7 +81,7 @@ class Kept:
     extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
 
     def to_text(self, said: Callable[[str], str] = str) -> str:
-        """Return the text of its file; ``said`` makes each value of text that may name a host what it is to be.
+        """Return the text of its file; ``said`` replaces each text value that may name a host.
 
         Names of devices, counters and files stay as they are. Secrets are masked.
         """
@@ -91,13 +91,13 @@ class Kept:
         texts["files"] = {name: said(masked(text)) for name, text in values["files"].items()}
         texts["nodes"] = [node | {"node": said(node["node"])} for node in values["nodes"]]
         texts["nics"] = [nic | {"node": said(nic["node"])} for nic in values["nics"]]
-        # A person may read it of a few nodes; of thousands half of it would be indentation.
+        # A person may read the file of a few nodes; with thousands of nodes, half of it would be indentation.
         indent = 1 if len(self.nodes) <= MOST_INDENTED else None
         return json.dumps({"format": FORMAT} | values | texts, ensure_ascii=False, indent=indent) + "\n"
 
 
 def read(text: str, file: str) -> Kept:
-    """Return what a file's text holds; ``file`` names it. Raises InputError for one that is not of this form."""
+    """Return the content of a file's text; ``file`` names it. Raises InputError for a text of another form."""
     action = "leave the recording out, or record the run again with `railyard record`"
     try:
         data = json.loads(text)
@@ -113,12 +113,12 @@ def read(text: str, file: str) -> Kept:
 
 
 def beside(output: PathLike) -> PathLike:
-    """Return the file of what is kept, of the file of the output."""
+    """Return the path of the kept file that belongs to an output file."""
     return output.with_suffix(".json")
 
 
 def _through(value: object, said: Callable[[str], str]) -> object:
-    """Return a JSON value with each text in it as ``said`` makes it; keys stay."""
+    """Return a JSON value with ``said`` applied to each text in it; keys stay."""
     if isinstance(value, str):
         return said(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What is kept out of records: secrets in what they hold, and every variable that is not on a list of whole names."""
+"""What is kept out of records: secrets, and every variable whose name is not on a list of complete names."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from railyard.results.record.form import Record
 
 MASK = "***"
 
-# https://user:password@host, also with a token alone
+# https://user:password@host, also with only a token
 _URL = re.compile(r"(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]*://)[^\s/@'\"]+@")
 _SECRET_NAME = (
     r"[\w.-]{0,40}(?:passw(?:or)?d|passwd|passphrase|pwd|secret|token|credential|cookie|jwt|"
@@ -22,8 +22,8 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(?P<kind>Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}")
-# Tokens that carry their maker's mark, whatever stands before them: GitHub, GitLab, AWS, Google, Slack, npm, Hugging
-# Face, OpenAI and others' sk-, JSON Web Tokens (RFC 7519), PEM keys (RFC 7468).
+# Tokens with their maker's prefix, whatever comes before them: GitHub, GitLab, AWS, Google, Slack, npm, Hugging Face,
+# OpenAI and others' sk-, JSON Web Tokens (RFC 7519), PEM keys (RFC 7468).
 _KNOWN = re.compile(
     r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{30,}|"
     r"xox[abeoprs]-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{20,}|sk-[\w-]{16,}|"
@@ -32,7 +32,7 @@ _KNOWN = re.compile(
     re.DOTALL,
 )
 _ASSIGNED = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
-#: Options of launchers that are followed by a variable and its value.
+#: Launcher options that are followed by a variable and its value.
 _NAME_THEN_VALUE = ("-genv", "-env", "--genv", "--env")
 #: Options that are followed by NAME=VALUE (Open MPI's -x, Slurm's --export with a list of them).
 _ASSIGNMENT_NEXT = ("-x", "--export", "--setenv")
@@ -40,7 +40,7 @@ _USER_NEXT = ("-u", "--user")  # curl's and others' user:password
 
 
 def masked(text: str) -> str:
-    """Return the text with each secret that can be told as one replaced by ``***``; anything else stays."""
+    """Return the text with each recognisable secret replaced by ``***``; everything else stays."""
     if not _MAY_HOLD.search(text):
         return text
     text = _KNOWN.sub(MASK, text)
@@ -49,7 +49,7 @@ def masked(text: str) -> str:
     return _BEARER.sub(rf"\g<kind> {MASK}", text)
 
 
-# All of the above have one of these; a text without is by far the most frequent.
+# All of the above contain one of these; most texts by far contain none.
 _MAY_HOLD = re.compile(
     r"://|passw|passphrase|pwd|secret|token|credential|cookie|jwt|key|auth|bearer|basic |gh[pousr]_|github_pat|glpat|"
     r"akia|asia|aiza|xox|npm_|hf_|sk-|eyj",
@@ -58,7 +58,7 @@ _MAY_HOLD = re.compile(
 
 
 def masked_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return a command's words, masked; of a variable that it sets only those of the allow-list keep their value."""
+    """Return a command's words, masked; of the variables that it sets, only allowed ones keep their value."""
     found: list[str] = []
     for index, word in enumerate(words):
         before = found[index - 1] if index else ""
@@ -87,7 +87,7 @@ def _word(word: str, before: str) -> str:
 
 
 def _assignments(text: str) -> str:
-    """Return a list of NAME=VALUE with commas between them, where each name that is not allowed has lost its value.
+    """Return a comma-separated list of NAME=VALUE in which names that are not allowed have lost their value.
 
     A part without a name belongs to the value before it (UCX_TLS=tcp,self).
     """
@@ -109,7 +109,7 @@ def masked_record(record: Record) -> Record:
 
 
 def masked_json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record's JSON values as they may be stored: every text masked, its variables those of the allow-list."""
+    """Return a record's JSON values as they may be stored: all texts masked, only variables on the allow-list."""
     found: dict[str, Any] = _masked(values)
     command, variables = values.get("command"), values.get("variables")
     if isinstance(command, list):
@@ -132,8 +132,8 @@ def _masked(value: Any) -> Any:
     return value
 
 
-#: What Railyard itself, a site's file or a user's shell sets to choose network, protocol and placement. Whole names, no
-#: beginnings: OMPI_MCA_orte_hnp_uri, PMI_… and SLURM_JWT begin as harmless ones do.
+#: Variables that Railyard itself, a site's file or a user's shell sets to choose network, protocol and placement. These
+#: are complete names, not prefixes: OMPI_MCA_orte_hnp_uri, PMI_… and SLURM_JWT begin like harmless ones.
 ALLOWED: frozenset[str] = frozenset(
     """
     UCX_TLS UCX_NET_DEVICES UCX_MAX_RNDV_RAILS UCX_MAX_EAGER_RAILS UCX_RNDV_THRESH UCX_RNDV_SCHEME UCX_ZCOPY_THRESH
@@ -170,5 +170,5 @@ ALLOWED: frozenset[str] = frozenset(
 
 
 def allowed(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the variables that a record may hold, by name."""
+    """Return the variables that a record may have, by name."""
     return {name: variables[name] for name in sorted(variables) if name in ALLOWED}

@@ -1,10 +1,10 @@
-"""The rows of pairs beside the records: ``pairs-….tsv.gz``, a row a measured pair, whole or not at all.
+"""The rows of pairs beside the records: ``pairs-….tsv.gz``, one row per measured pair, complete or not there at all.
 
 Format 1: three lines of heading (``# railyard pair rows 1``, how many nodes and rows, the names of the columns), then
-the rows with tabs, and ``# end``. Nodes are numbers: places in the record's ``pairs.nodes`` from 0, so that a file has
-no names. ``step`` is the place in ``pairs.rows.steps``. Bandwidths are MB/s (10^6 B/s) from first to second and back,
-latency us of half a round trip; an empty field is what gave no result. The file's name has the beginning of its
-SHA-256, and the record all of it: a file that is missing, cut or another is told by that.
+the rows with tabs, and ``# end``. Nodes are numbers: indices from 0 into the record's ``pairs.nodes``, so a file has no
+names. ``step`` is the index into ``pairs.rows.steps``. Bandwidths are MB/s (10^6 B/s) from first to second and back,
+latency is half a round trip, us; an empty field gave no result. The file's name has the beginning of its SHA-256, and
+the record has all of it. This shows if a file is missing, cut or different.
 """
 
 import gzip
@@ -23,18 +23,18 @@ from railyard.base.wording import counted
 from railyard.results.record.pairs import PairRows
 
 FORMAT = 1
-#: Of the files beside a run's records.
+#: The names of such files beside a run's records.
 PATTERN = "pairs-*.tsv.gz"
 COLUMNS = ("step", "round", "first", "second", "forward", "backward", "latency")
 _NAME = re.compile(r"pairs-[0-9a-f]{16}\.tsv\.gz")
 _TITLE = f"# railyard pair rows {FORMAT}"
 _COUNTS = re.compile(r"# ([0-9]{1,9}) nodes, ([0-9]{1,12}) rows\Z")
-#: Unpacked, so that a file that somebody made cannot fill the memory: 1.5 million rows of 40 B are 60 MB.
+#: Bytes after unpacking, so that a malicious file cannot fill the memory: 1.5 million rows of 40 B are 60 MB.
 _MOST_BYTES = 256 * 2**20
 
 
 class Row(NamedTuple):
-    """One measured pair: the place of its step, its round from 1, the places of its nodes, and its values."""
+    """One measured pair: the index of its step, its round from 1, the indices of its nodes, and its values."""
 
     step: int
     round: int
@@ -47,14 +47,14 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The rows as they are written: the file's content, and what the record has of it."""
+    """The rows as they are written: the file's content, and the record's entry for it."""
 
     told: PairRows
     content: bytes
 
 
 def packed(nodes: int, rows: Iterable[Row], steps: Sequence[str]) -> Packed:
-    """Return the file of these rows. The same rows make the same bytes."""
+    """Return the file of these rows. Equal rows give equal bytes."""
     lines = ["\t".join(map(_cell, row)) for row in rows]
     text = "\n".join([_TITLE, f"# {nodes} nodes, {len(lines)} rows", "\t".join(COLUMNS), *lines, "# end", ""])
     content = gzip.compress(text.encode(), compresslevel=6, mtime=0)
@@ -63,7 +63,7 @@ def packed(nodes: int, rows: Iterable[Row], steps: Sequence[str]) -> Packed:
 
 
 def write(folder: Path, file: Packed) -> None:
-    """Write the file beside a run's records. Raises SetupError where that cannot be; nothing of it is left then."""
+    """Write the file beside a run's records. Raises SetupError if that fails; then nothing of it is left."""
     path = folder / file.told.file
     try:
         write_whole(path, file.content)
@@ -75,7 +75,7 @@ def write(folder: Path, file: Packed) -> None:
 
 
 def why_not(folder: Path, told: PairRows) -> str | None:
-    """Return why the file that a record names is not the one that was written; None where it is, byte for byte."""
+    """Return why the file that a record names is not the one that was written; None if it is, byte for byte."""
     try:
         content_of(folder, told)
     except InputError as error:
@@ -84,13 +84,13 @@ def why_not(folder: Path, told: PairRows) -> str | None:
 
 
 def read(folder: Path, told: PairRows) -> tuple[Row, ...]:
-    """Return the rows of a file. Raises InputError where it is missing, cut, another, or not of this form."""
+    """Return the rows of a file. Raises InputError if it is missing, cut, different, or of another form."""
     return parse(content_of(folder, told), str(folder / told.file), told.rows)
 
 
 def content_of(folder: Path, told: PairRows) -> bytes:
-    """Return a file as it was written, byte for byte. Raises InputError where it is missing, cut or another."""
-    # A name from a record is a file beside it, and no way out of the folder.
+    """Return a file as it was written, byte for byte. Raises InputError if it is missing, cut or different."""
+    # A name in a record must be a file beside the record; it must not lead out of the folder.
     if not _NAME.fullmatch(told.file):
         raise _refusal(str(folder), f"a record that names {told.file[:60]!r}")
     path = folder / told.file
@@ -105,7 +105,7 @@ def content_of(folder: Path, told: PairRows) -> bytes:
 
 
 def put(folder: Path, told: PairRows, content: bytes | None, source: str) -> str | None:
-    """Write a file that came from elsewhere, where it is what its record says and not there yet; else return why not.
+    """Write a file from elsewhere, if it is what its record says and not there yet; else return why not.
 
     ``content`` None: ``source`` has no such file. Raises OSError.
     """
@@ -118,7 +118,7 @@ def put(folder: Path, told: PairRows, content: bytes | None, source: str) -> str
 
 
 def why_unlike(content: bytes | None, told: PairRows, source: str) -> str | None:
-    """Return why what a source has for a file is not what was written; ``content`` None: it has none."""
+    """Return why a source's file is not what was written; ``content`` None: the source has no such file."""
     if not _NAME.fullmatch(told.file):
         return str(_refusal(source, f"a record that names {told.file[:60]!r}"))
     wrong = "no such file" if content is None else _unlike(content, told)
@@ -126,12 +126,12 @@ def why_unlike(content: bytes | None, told: PairRows, source: str) -> str | None
 
 
 def parse(content: bytes, file: str, expected: int) -> tuple[Row, ...]:
-    """Return the rows of a file's bytes. Raises InputError naming ``file`` for what is not of this form."""
+    """Return the rows of a file's bytes. Raises InputError naming ``file`` for another form."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
             text = unpacked.read(_MOST_BYTES + 1).decode("ascii")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise _refusal(file, f"no whole gzip text ({error})") from None
+        raise _refusal(file, f"no complete gzip text ({error})") from None
     if len(text) > _MOST_BYTES:
         raise _refusal(file, f"more than {_MOST_BYTES:,} bytes when unpacked")
     lines = text.split("\n")
@@ -140,13 +140,13 @@ def parse(content: bytes, file: str, expected: int) -> tuple[Row, ...]:
         raise _refusal(file, "another form")
     nodes, rows = int(counts[1]), lines[3:-2]
     if not len(rows) == int(counts[2]) == expected:
-        raise _refusal(file, f"{counted(len(rows), 'row')}, where {expected} were written")
+        raise _refusal(file, f"{counted(len(rows), 'row')}, but {expected} were written")
     try:
         found = tuple(_row(line) for line in rows)
     except ValueError as error:
-        raise _refusal(file, f"a row that is none ({error})") from None
+        raise _refusal(file, f"a row of another form ({error})") from None
     if any(not 0 <= row.first < nodes or not 0 <= row.second < nodes for row in found):
-        raise _refusal(file, "a node that is none of the record's")
+        raise _refusal(file, "a node that is not in the record")
     return found
 
 
@@ -158,7 +158,7 @@ def _unlike(content: bytes, told: PairRows) -> str | None:
 
 
 def _ends(content: bytes) -> bool:
-    """Return whether gzip's end is there."""
+    """Return whether the file has gzip's end."""
     unpacker = zlib.decompressobj(wbits=31)
     try:
         unpacker.decompress(content, _MOST_BYTES)
@@ -172,7 +172,7 @@ def _refusal(where: str, found: str) -> InputError:
         where,
         found,
         "the rows of pairs that its record names",
-        action="copy the file from where the run was made; until then nothing that rests on these rows is a pass",
+        action="copy the file from where the run was made; until then nothing that depends on these rows is a pass",
     )
 
 

@@ -1,6 +1,6 @@
-"""Pairs of nodes in a record: the whole matrix of some nodes; of many, or of a sample, what the rows come to.
+"""Pairs of nodes in a record: the whole matrix for a few nodes; for many nodes or a sample, a summary of the rows.
 
-A matrix of 5,120 nodes has 26 million fields. So above ``MOST_DENSE`` nodes, and for every sample, the rows lie in a
+A matrix of 5,120 nodes has 26 million fields. So above ``MOST_DENSE`` nodes, and for every sample, the rows are in a
 file beside the records (``railyard.results.record.pair_rows``), and the record has a summary of them.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from railyard.base.json_codec import FormError
 
-#: All pairs of so many nodes stand in the record as a matrix.
+#: Up to this number of nodes, all pairs are in the record as a matrix.
 MOST_DENSE = 512
 
 
@@ -26,9 +26,9 @@ class PairAgain:
 
 @dataclass(frozen=True, slots=True)
 class PairRows:
-    """The file with a row a pair, beside the records: its name, SHA-256 and number of rows.
+    """The file with one row per pair, beside the records: its name, SHA-256 and number of rows.
 
-    ``steps`` are the names of the measurements, which rows have by their place from 0.
+    ``steps`` are the names of the measurements; rows have their index from 0.
     """
 
     file: str
@@ -40,12 +40,12 @@ class PairRows:
 
 @dataclass(frozen=True, slots=True)
 class PairsSummary:
-    """What the rows come to, by group and by node; MB/s, each pair with the better value of its steps.
+    """The summary of the rows, by group and by node; MB/s, each pair with the best value of its steps.
 
-    ``groups`` are the leaf switches, or blocks of neighbours (``are_leaves`` false) where those are not known or are
-    too many; ``group_of`` has each node's, by its place. ``worst`` and ``median`` are by the sender's group (row) and
-    the receiver's (column), None where no pair was measured. ``node_worst`` and ``node_median`` are a value a node,
-    over both directions of its ``node_pairs`` pairs. ``level`` is the median of all values; ``worst_pairs`` come worst
+    ``groups`` are the leaf switches, or blocks of neighbours (``are_leaves`` false) if those are unknown or too many;
+    ``group_of`` has the index of each node's group. ``worst`` and ``median`` are by the sender's group (row) and the
+    receiver's (column), None if no pair was measured. ``node_worst`` and ``node_median`` have one value per node, over
+    both directions of its ``node_pairs`` pairs. ``level`` is the median of all values; ``worst_pairs`` come worst
     first.
     """
 
@@ -65,19 +65,19 @@ class PairsSummary:
         nodes, groups = len(self.group_of), len(self.groups)
         for name in ("node_worst", "node_median", "node_pairs"):
             if len(getattr(self, name)) != nodes:
-                raise FormError(name, f"{len(getattr(self, name))} values", f"{nodes}, one a node")
+                raise FormError(name, f"{len(getattr(self, name))} values", f"{nodes}, one per node")
         for name in ("worst", "median"):
             if [len(row) for row in getattr(self, name)] != [groups] * groups:
                 raise FormError(name, f"{len(getattr(self, name))} rows", f"{groups} rows of {groups} columns")
         if any(not 0 <= group < groups for group in self.group_of):
-            raise FormError("group_of", "a group that is none", f"numbers from 0 to {groups - 1}")
+            raise FormError("group_of", "a group that does not exist", f"numbers from 0 to {groups - 1}")
 
 
 @dataclass(frozen=True, slots=True)
 class Exercised:
-    """How many ``of`` something were exercised: ``used`` of ``all``; ``basis`` says how that is known.
+    """How many things of a kind were exercised: ``used`` of ``all``; ``basis`` says how that is known.
 
-    ``of``: nodes, pairs, leaf_pairs, up_links or rails. ``all`` is None where nobody knows how many there are.
+    ``of`` is the kind: nodes, pairs, leaf_pairs, up_links or rails. ``all`` is None if unknown.
     """
 
     of: str
@@ -89,7 +89,7 @@ class Exercised:
 
 @dataclass(frozen=True, slots=True)
 class NodesNotMeasured:
-    """Nodes of which no value is, with one reason: drained, vanished, busy all the time …"""
+    """Nodes without a value, with one reason: drained, vanished, busy all the time …"""
 
     nodes: tuple[str, ...]
     reason: str
@@ -98,7 +98,7 @@ class NodesNotMeasured:
 
 @dataclass(frozen=True, slots=True)
 class PromiseRecord:
-    """How probable it is that these steps would have named one fault of a class, had there been one.
+    """The probability that these steps would have named one fault of a class, if there had been one.
 
     ``share`` is what the fault leaves of the healthy rate. ``probability`` None: nothing of this class was looked at.
     ``basis`` says what it is based on, or why nothing was.
@@ -113,12 +113,12 @@ class PromiseRecord:
 
 @dataclass(frozen=True, slots=True)
 class PairsSample:
-    """What a sample of all pairs covered, and what it promises. ``kind``: budget, nightly, rolling … in one word.
+    """What a sample of all pairs covered, and what it promises. ``kind`` is one word: budget, nightly, rolling …
 
-    ``covered`` are the shares exercised, ``partners`` the median number of different partners a node had.
-    ``rounds`` were run, repeats counted too, of the ``rounds_allowed`` that ``budget_s`` seconds have; ``measurements``
-    are values. ``began`` and ``ended`` are UTC, as the record's time. ``not_looked_at`` has a sentence for each thing
-    that this sample could not see, ``sentence`` is the whole verdict on the pairs.
+    ``covered`` are the shares exercised, ``partners`` the median number of different partners a node had. ``rounds`` is
+    how many ran, with repeats, of the ``rounds_allowed`` that ``budget_s`` seconds allow; ``measurements`` counts
+    values. ``began`` and ``ended`` are UTC, as the record's time. ``not_looked_at`` has a sentence for each thing that
+    this sample could not see; ``sentence`` is the whole verdict on the pairs.
     """
 
     kind: str
@@ -139,12 +139,12 @@ class PairsSample:
 
 @dataclass(frozen=True, slots=True)
 class PairsRecord:
-    """Pairs of nodes: a matrix over them, or (``rows``, ``summary``) a file of rows and what these come to.
+    """Pairs of nodes: a matrix, or (``rows``, ``summary``) a file of rows and their summary.
 
-    ``values`` are MB/s by sender (row) and receiver (column), None where nothing was measured; of pairs within nodes
-    the diagonal alone is filled. ``latency_us`` is half a round trip, the same in both places. ``expected`` is the
-    bound that a pair must keep, in MB/s, None where there is none; ``size`` is a message's, in bytes. ``leaves`` has
-    the leaf switch of each node, () where they are not known. ``sample``: what was covered, None of all pairs.
+    ``values`` are MB/s by sender (row) and receiver (column), None if nothing was measured; for pairs within nodes,
+    only the diagonal is filled. ``latency_us`` is half a round trip, the same in both places. ``expected`` is the least
+    that a pair must reach, in MB/s, None if there is none; ``size`` is the message size, in bytes. ``leaves`` has the
+    leaf switch of each node, () if unknown. ``sample``: what was covered, None for all pairs.
     """
 
     nodes: tuple[str, ...]
@@ -165,8 +165,8 @@ class PairsRecord:
         for name, rows in (("values", self.values), ("latency_us", self.latency_us)):
             is_due = bool(rows) or (name == "values" and self.summary is None)
             if is_due and [len(row) for row in rows] != [count] * count:
-                raise FormError(name, f"{len(rows)} rows", f"{count} rows of {count} columns, one a node")
+                raise FormError(name, f"{len(rows)} rows", f"{count} rows of {count} columns, one per node")
         if self.leaves and len(self.leaves) != count:
-            raise FormError("leaves", f"{len(self.leaves)} names", f"{count}, one a node")
+            raise FormError("leaves", f"{len(self.leaves)} names", f"{count}, one per node")
         if self.summary is not None and len(self.summary.group_of) != count:
-            raise FormError("summary.group_of", f"{len(self.summary.group_of)} values", f"{count}, one a node")
+            raise FormError("summary.group_of", f"{len(self.summary.group_of)} values", f"{count}, one per node")

@@ -1,4 +1,4 @@
-"""What a run promises, beside its records, from its beginning: a run that was killed says so, and what is missing."""
+"""What a run promises at its start, beside its records: so a killed run is noticed, and what is missing."""
 
 # Format 1: first.
 
@@ -15,17 +15,17 @@ from railyard.base.wording import counted
 
 FORMAT = 1
 PROMISED_FILE_NAME = "promised.json"
-#: Empty where the run ended by an error, which was said; else `WHOLE`: a record of each promised test was written.
+#: Empty if the run ended with an error, which was reported; else `WHOLE`: each promised test has a record.
 ENDED_FILE_NAME = "ended"
 WHOLE = "whole\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What a run promised: the names of its tests, when it began (UTC, as records have it), and how it is.
+    """What a run promised: the names of its tests, when it began (UTC, as in records), and its state.
 
-    ``killed``: it did not come to its end, and its process lives no more, or has no ``locks`` by which to tell.
-    ``whole``: it ended with a record of each test; a run of before does not say.
+    ``killed``: it did not reach its end, and its process has ended, or there are no ``locks`` to check that. ``whole``:
+    it ended with a record of each test; a run from before this format does not say.
     """
 
     system: str
@@ -38,10 +38,10 @@ class Promised:
 
 @contextlib.contextmanager
 def promised(folder: Path, system: str, began: str, tests: Sequence[str]) -> Iterator[None]:
-    """Write down what a run promises; while the block runs the file is locked, and behind it the run has ended.
+    """Write down what a run promises; the file is locked while the block runs, and after the block the run has ended.
 
-    A block that ends has written a record of each test. One that raises has ended too: its error was said.
-    Raises OSError where the folder cannot be written.
+    A block that ends has written a record of each test. A block that raises has ended too: its error was reported.
+    Raises OSError if the folder cannot be written.
     """
     path = folder / PROMISED_FILE_NAME
     values: dict[str, object] = {"format": FORMAT, "system": system, "began": began, "tests": list(tests)}
@@ -50,21 +50,21 @@ def promised(folder: Path, system: str, began: str, tests: Sequence[str]) -> Ite
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError:  # a file system without locks: a run that runs cannot be told from one that was killed
+        except OSError:  # a file system without locks: a running run looks like a killed one
             values["locks"] = False
         os.write(descriptor, json.dumps(values, ensure_ascii=False, indent=1).encode() + b"\n")
         try:
             yield
             how = WHOLE
         finally:
-            with contextlib.suppress(OSError):  # a full disk, which is said already
+            with contextlib.suppress(OSError):  # a full disk, which was already reported
                 (folder / ENDED_FILE_NAME).write_text(how, encoding="utf-8")
     finally:
-        os.close(descriptor)  # which ends the lock
+        os.close(descriptor)  # this ends the lock
 
 
 def read_promised(folder: Path) -> Promised | None:
-    """Return what the run of a folder promised; None of a run of before, or where its file is cut."""
+    """Return what the run of a folder promised; None for a run from before this file, or if its file is cut."""
     path = folder / PROMISED_FILE_NAME
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -80,18 +80,18 @@ def read_promised(folder: Path) -> Promised | None:
 
 
 def why_short(folder: Path, recorded: int) -> str | None:
-    """Return the sentence of a run that was killed before its end, or that has fewer records than it ended with.
+    """Return the sentence on a run that was killed before its end, or that has fewer records than it ended with.
 
-    None where it has them all, runs, ended by an error that was said, or promised nothing.
+    None if it has all records, still runs, ended with a reported error, or promised nothing.
     """
     found = read_promised(folder)
     if found is None or not (found.state == "killed" or (found.whole and recorded < len(set(found.tests)))):
         return None
     head = f"{folder}: found {counted(recorded, 'record')} of {counted(len(found.tests), 'promised test')}"
     if found.whole:
-        return f"{head}: the run ended with a record of each, so the others were removed since"
-    runs = "" if found.locks else " or still runs (its file system has no locks by which to tell)"
-    return f"{head}: the run was killed before its end{runs}; run again what is missing"
+        return f"{head}: the run ended with a record of each, so somebody removed the others"
+    runs = "" if found.locks else " or still runs (its file system has no locks, so this is unknown)"
+    return f"{head}: the run was killed before its end{runs}; run the missing tests again"
 
 
 def _is_locked(path: Path) -> bool:

@@ -1,1 +1,1 @@
-"""Reports of a run, made from its stored records alone: table, page, Markdown, JUnit XML, JSON, CSV."""
+"""Reports of a run, made only from its stored records: table, page, Markdown, JUnit XML, JSON, CSV."""

@@ -1,4 +1,4 @@
-"""Axes of a small drawing: where a size and a value stand in it, with round numbers and units at the lines."""
+"""Axes of a small drawing: the position of a size and a value, with round numbers and units at the lines."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from railyard.base.wording import message_size
 WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 42
 FLOOR = HEIGHT - BOTTOM
-# Values that grow by more than this are drawn on a logarithmic axis, or the smaller ones lie on zero.
+# Values that grow by more than this are drawn on a logarithmic axis; else the smaller ones would be at zero.
 _LOG_SPAN = 20
 
 Point = tuple[float, float]
@@ -20,7 +20,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Where an abscissa (log2) and a value (linear from 0, or log10) stand in the picture."""
+    """The positions of an abscissa (log2) and a value (linear from 0, or log10) in the picture."""
 
     first: float
     last: float
@@ -29,14 +29,14 @@ class Axes:
     log: bool
 
     def x(self, at: float) -> float:
-        """Return where an abscissa stands, from LEFT to the right edge; what is outside is put on the edge."""
+        """Return the position of an abscissa, from LEFT to the right edge; one that is outside is put on the edge."""
         start = math.log2(self.first)
         span = math.log2(self.last) - start or 1.0
         share = (math.log2(max(at, self.first)) - start) / span
         return LEFT + (WIDTH - LEFT - RIGHT) * min(1.0, max(0.0, share))
 
     def y(self, value: float) -> float:
-        """Return where a value stands, from FLOOR up to TOP."""
+        """Return the position of a value, from FLOOR up to TOP."""
         if self.log:
             share = math.log10(max(value, self.low) / self.low) / math.log10(self.high / self.low)
         else:
@@ -45,7 +45,7 @@ class Axes:
 
 
 def axes_of(at: Sequence[float], values: Sequence[float], tops: Sequence[float] = ()) -> Axes:
-    """Return axes that hold all of ``values`` (not 0 on a logarithmic one) and ``tops``, bounds that are drawn too."""
+    """Return axes for all of ``values`` (not 0 on a logarithmic one) and for ``tops``, bounds that are drawn too."""
     positive = [each for each in at if each > 0] or [1]
     shown = [abs(value) for value in values if value]
     top = max([*shown, *tops], default=1.0)
@@ -58,9 +58,9 @@ def axes_of(at: Sequence[float], values: Sequence[float], tops: Sequence[float] 
 
 
 def grid(axes: Axes, name: str, below: str = "message size", base: int = 2) -> Iterator[str]:
-    """Yield the lines and numbers of both axes and their names with units; sizes in bytes where ``below`` says so.
+    """Yield the lines and numbers of both axes and their names with units; sizes are in bytes if ``below`` says so.
 
-    ``base``: of which number the lower axis names powers.
+    ``base``: the lower axis names powers of this number.
     """
     ticks = _decades(axes) if axes.log else _linear(axes)
     lines = "".join(f"M{LEFT},{rounded(axes.y(tick))}H{WIDTH - RIGHT}" for tick in ticks)
@@ -81,7 +81,7 @@ def path(points: Sequence[Point]) -> str:
 
 
 def rounded(value: float) -> str:
-    """Return a coordinate with one decimal at most."""
+    """Return a coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -104,7 +104,7 @@ def _decades(axes: Axes) -> list[float]:
 
 
 def _powers(axes: Axes, base: int) -> Iterator[float]:
-    """Yield the powers on the lower axis that are named: at most some eight of them."""
+    """Yield the powers that the lower axis names: at most about eight."""
     bits = math.log2(axes.last / axes.first)
     factor = base if base > 2 else 16 if bits > 12 else 4 if bits > 5 else 2
     at = 1.0

@@ -1,4 +1,4 @@
-"""Relations and costs as text: a row each, the sentence below, and which fabric is worth its money."""
+"""Relations and costs as text: one row each, the sentence below, and which fabric is worth its money."""
 
 import textwrap
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from railyard.site.references.relation_state import RelationState
 
 RELATION_WORDS: dict[RelationState, str] = {"pass": "pass", "fail": "fail", "not-judged": "not judged"}
 _SGR: dict[RelationState, str] = {"pass": "32", "fail": "1;31", "not-judged": "2"}
-COST_HEADS = ("fabric", "stack", "rails", "nodes", "price a node", "MB/s", "MB/s per 1000", "us", "us x 1000")
+COST_HEADS = ("fabric", "stack", "rails", "nodes", "price per node", "MB/s", "MB/s per 1000", "us", "us x 1000")
 _NARROW_HEADS = ("fabric", "stack", "rails", "nodes", "price\na node", "MB/s", "MB/s\nper 1000", "us", "us x\n1000")
 _WORDS = (0, 1, 3, 4)
 _BOUND_WORDS = {"exact": "", "around": "about ", "at-least": "from ", "at-most": "up to "}
@@ -27,7 +27,7 @@ def relation_counts(relations: Sequence[RelationRecord]) -> str:
 
 
 def relation_lines(relations: Sequence[RelationRecord], *, width: int = 100, colour: bool = False) -> str:
-    """Return the relations, a row each with its state, and what was found below it; folded, never cut."""
+    """Return the relations, one row each with its state, and below it what was found; folded, never cut."""
     lines = ["Relations between curves"]
     names = [f"{one.id} ({one.stack})" if one.stack else one.id for one in relations]
     wide = max(map(len, names), default=0)

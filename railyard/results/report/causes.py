@@ -11,7 +11,7 @@ from railyard.base.wording import listing
 from railyard.results.record.form import FaultClass, Record, State, Suspect
 from railyard.results.report.summary import suspect_name
 
-#: What is said in place of a name where no suspect was named.
+#: Headings if no suspect was named.
 _UNNAMED: Mapping[FaultClass | None, str] = MappingProxyType(
     {
         "fabric": "The network, no part of it named",
@@ -25,7 +25,7 @@ _UNNAMED: Mapping[FaultClass | None, str] = MappingProxyType(
     }
 )
 _MOST_NAMES = 4
-# Figures and sizes differ from test to test where the cause is one: 76.6 MB/s at 4 MiB, 80.1 MB/s at 1536 KiB.
+# Figures and sizes differ from test to test although the cause is the same: 76.6 MB/s at 4 MiB, 80.1 MB/s at 1536 KiB.
 _FIGURE = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?(?: (?:B|KiB|MiB|GiB)\b)?")
 
 
@@ -33,7 +33,7 @@ _FIGURE = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?(?: (?:B|KiB|MiB|GiB)\b)?")
 class Cause:
     """What several failed (or disturbed) tests have in common.
 
-    ``indices`` are the places of its records, of which the first is told in full; ``commands`` what to type next.
+    ``indices`` are the indices of its records, the first of which is shown in full; ``commands`` what to type next.
     """
 
     anchor: str
@@ -45,10 +45,10 @@ class Cause:
 
 
 def causes(records: Sequence[Record]) -> tuple[Cause, ...]:
-    """Return the causes of all failed tests, then of all disturbed ones; those of the most tests first.
+    """Return the causes of all failed tests, then of all disturbed ones; those with the most tests first.
 
-    Tests that name the same suspects share a cause. Where none is named, those of a system and fabric do whose verdicts
-    are the same sentence but for its figures.
+    Tests that name the same suspects share a cause. Tests without suspects share one if system and fabric are the same,
+    and the sentences of their verdicts differ only in figures.
     """
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, record in enumerate(records):
@@ -61,7 +61,7 @@ def causes(records: Sequence[Record]) -> tuple[Cause, ...]:
 def commands(record: Record) -> tuple[str, ...]:
     """Return what to type next after a test that failed or was disturbed, the first thing first.
 
-    After a replay nothing that looks at nodes; after a rehearsal what one would type first on the real cluster.
+    After a replay, no command looks at nodes. After a rehearsal, they are what you would type on the real cluster.
     """
     found = _commands(record)
     return found[:1] if record.rehearsal is not None else found

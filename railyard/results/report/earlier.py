@@ -1,4 +1,4 @@
-"""The median of a test's curves over earlier runs, read from the run folders that lie beside a run's own."""
+"""The median of a test's curves over earlier runs, read from the run folders beside this run's folder."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from railyard.results.record.form import CurveRecord, Record
 from railyard.results.report.svg import Earlier
 from railyard.results.store.query import load
 
-#: As many of the newest earlier runs are read: enough for a median, little enough for a report in a second.
+#: So many of the newest earlier runs are read: enough for a median, few enough for a report within a second.
 MOST_RUNS = 10
 
 #: System, case and metric of a curve.
@@ -17,11 +17,11 @@ Key = tuple[str, str, str]
 
 
 def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, Earlier]:
-    """Return the median over the runs before the one in ``folder``, of each curve that its records have.
+    """Return the median of each curve in the records of ``folder``, over the runs before it.
 
-    Runs are the folders beside it whose names, which begin with the time, sort before its own. Only tests that passed
-    (report-only ones too) and measured over the same sizes count; a replay or a rehearsal has no earlier
-    runs. What cannot be read is passed over: it is no part of this run.
+    Those runs are the folders beside it whose names, which begin with the time, sort before its own. Only tests that
+    passed (report-only ones too) and measured over the same sizes count; a replay or a rehearsal has no earlier runs.
+    What cannot be read is ignored: it is not part of this run.
     """
     wanted = {
         (record.system, record.case, curve.metric): curve

@@ -1,4 +1,4 @@
-"""What a page says of all tests together: where references and limits come from, and what was not tested and why."""
+"""What a page says about all tests together: the sources of references and limits, and what was not tested and why."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from railyard.site.test_id import TestId
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """A reference or a limit that verdicts rest on: its name, kind and source, and how many tests it judged."""
+    """A reference or a limit that verdicts depend on: its name, kind and source, and how many tests it judged."""
 
     name: str
     kind: str
@@ -33,7 +33,7 @@ def bases(records: Iterable[Record]) -> tuple[Basis, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Untested:
-    """How much was not tested: promised ``tests`` that did not run, and ``cells`` of the matrix that cannot run."""
+    """What was not tested: how many promised ``tests`` did not run, and how many matrix ``cells`` cannot run."""
 
     tests: int
     cells: int
@@ -45,12 +45,12 @@ def untested(records: Iterable[Record], cells: Sequence[Cell]) -> Untested:
 
 
 def holes(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the cells of the matrix that do not run, by their reason: ``hsn, 1 rail, mpich: imb/PingPong``."""
+    """Return the cells of the matrix that cannot run, by reason: ``hsn, 1 rail, mpich: imb/PingPong``."""
     return _by_reason((cell.reason, cell.test) for cell in cells if cell.reason)
 
 
 def not_run(records: Iterable[Record]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the tests that did not run, by the sentence that says why, as holes does; all of them by name."""
+    """Return the tests that did not run, by the sentence that says why, in the form of ``holes``; all by name."""
     found = (
         (record.verdict.text, TestId(record.fabric, record.stack, record.rails, record.benchmark))
         for record in records
@@ -60,7 +60,7 @@ def not_run(records: Iterable[Record]) -> tuple[tuple[str, tuple[str, ...]], ...
 
 
 def _by_reason(found: Iterable[tuple[str, TestId]], named: int | None = 3) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return tests by reason, then by place; of more than ``named`` of one place their number alone."""
+    """Return tests by reason, then by place; if one place has more than ``named``, only their number."""
     reasons: dict[str, dict[tuple[str, str], dict[int, list[str]]]] = {}
     for reason, test in found:
         place = reasons.setdefault(reason, {}).setdefault((test.fabric, test.stack), {})

@@ -1,4 +1,4 @@
-"""What each fabric delivered, in one number: the widest one-way bandwidth of its tests, beside its physical limit."""
+"""What each fabric delivered, in one number: the one-way bandwidth of its test over the most rails, and its limit."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ _NOTHING = "–"
 
 @dataclass(frozen=True, slots=True)
 class FabricNumber:
-    """One fabric: its number with its unit, what that is compared with, the test that it is of, and how its tests went.
+    """One fabric: its number with its unit, what that is compared with, its test, and how all tests went.
 
-    ``value`` is marked where it was computed for a replay. ``limit`` is ``of 12.42 GB/s, 99.8 %``, empty where no
-    physical limit is known. ``test`` says where the number is from, and whether that was a replay or a rehearsal.
-    ``states`` are all states of its tests, the worst first, with how many tests are in each.
+    ``value`` has a mark if it was computed for a replay. ``limit`` is ``of 12.42 GB/s, 99.8 %``, empty if no physical
+    limit is known. ``test`` says where the number is from, and whether that was a replay or a rehearsal. ``states`` are
+    all states of its tests, the worst first, with how many tests are in each.
     """
 
     name: str
@@ -44,8 +44,8 @@ class _Candidate:
 def fabric_numbers(records: Sequence[Record]) -> tuple[FabricNumber, ...]:
     """Return a number for each fabric, in the order of the records.
 
-    It is of a test over the most rails. Where such a test failed, it is the lowest of those that did, so that no better
-    one hides it; else the highest, and one that a source printed before one that was computed.
+    The number is from a test over the most rails. If such tests failed, it is the lowest figure of these, so that no
+    better one hides it. Else it is the highest, and a printed figure counts before a computed one.
     """
     places: dict[tuple[str, str], list[tuple[int, Record]]] = {}
     for index, record in enumerate(records):
@@ -77,7 +77,7 @@ def _number(name: str, own: Sequence[tuple[int, Record]]) -> FabricNumber:
 
 
 def _bandwidths(index: int, record: Record) -> Iterable[_Candidate]:
-    """Yield a record's bandwidths that a fabric can be told by: those of its key figures that a curve stands behind."""
+    """Yield a record's bandwidths that can represent a fabric: its key figures that have a curve."""
     for curve in record.curves:
         if curve.metric == "bandwidth" and curve.unit == _MB_S:
             figure = next((one for one in record.figures if one.unit == curve.unit), None)
@@ -103,9 +103,9 @@ def _shown(value: float, unit: str) -> tuple[str, str]:
 
 
 def _limit(chosen: _Candidate) -> str:
-    """Return what the number is compared with: the limit, and the per cent of it that the record has.
+    """Return what the number is compared with: the limit, and the record's per cent of it.
 
-    A limit that is of a long stream may be below a figure in which a burst counts: then the per cent stand alone.
+    The limit of a long stream may be below the figure of a burst: then only the per cent are shown.
     """
     limit, share, unit = chosen.curve.limit, chosen.curve.percent_of_limit, chosen.curve.unit
     if limit is None or share is None:

@@ -1,4 +1,4 @@
-"""What a page is about, in a line: system, nodes, date, run, and how long its tests took."""
+"""What a page is about, in one line: system, nodes, date, run, and how long its tests took."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _CLOCK = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z")
 
 
 def facts(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
-    """Return names and values, those that are known: Nodes, Date, Run, Tests took."""
+    """Return the known names and values: Nodes, Date, Run, Tests took."""
     nodes = tuple(dict.fromkeys(node for record in records for node in record.nodes))
     times = sorted(record.time for record in records if record.time)
     runs = list(dict.fromkeys(record.run for record in records))
@@ -30,14 +30,14 @@ def facts(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
 
 
 def node_names(nodes: Sequence[str]) -> str:
-    """Return nodes by name where they are few, else some of them and how many: ``n1, n2 … n5000 (5,000 nodes)``."""
+    """Return nodes by name if they are few, else some names and the number: ``n1, n2 … n5000 (5,000 nodes)``."""
     if len(nodes) <= _MOST_NAMES:
         return one_line(", ".join(nodes))
     return one_line(f"{nodes[0]}, {nodes[1]} … {nodes[-1]} ({counted(len(nodes), 'node', ',')})")
 
 
 def shown_time(time: str) -> str:
-    """Return a record's time to the minute: ``2026-11-21 06:00 UTC``; what is of another form as it is."""
+    """Return a record's time to the minute: ``2026-11-21 06:00 UTC``; a time in another form stays as it is."""
     found = _CLOCK.fullmatch(time)
     return f"{found[1]} {found[2]} UTC" if found else one_line(time)
 

@@ -1,4 +1,4 @@
-"""The reports of a run folder: what is read from it, and what is written beside it, whole or not at all."""
+"""The reports of a run folder: reads what they need, and writes each report completely or not at all."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -39,9 +39,9 @@ FORMATS = ("terminal", "html", "md", "junit", "json", "csv")
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a run left: one record a case, what else went wrong, its matrix, relations between curves, and costs.
+    """What a run left: one record per case, what else went wrong, its matrix, relations between curves, and costs.
 
-    ``folder`` is the run's own, beside which its earlier runs lie; None for several runs.
+    ``folder`` is the run's own, with earlier runs beside it; None for several runs.
     """
 
     records: tuple[Record, ...]
@@ -53,7 +53,7 @@ class Results:
 
     @property
     def shown(self) -> tuple[Record, ...]:
-        """Return the records that a verdict is of: where tests come again in several runs, the newest of each."""
+        """Return the records that the verdict is about: if several runs repeat tests, the newest of each test."""
         if not are_repeats(self.records):
             return self.records
         return tuple(history.newest for history in histories(self.records))
@@ -65,15 +65,15 @@ class Results:
 
     @property
     def passed(self) -> bool:
-        """Return whether the whole is a pass: nothing failed, nothing lost, and something was judged."""
+        """Return whether everything is a pass: nothing failed, nothing was lost, and something was judged."""
         return overall(self.shown, self.problems, len(self.unrun), self.relations).word == "PASS"
 
 
 def read_results(path: Path) -> Results:
-    """Return the results of a run folder (or of a file of records), with what lies beside the records: the
-    cells of the matrix (``matrix.json``) and the problems of the run (``problems.json``).
+    """Return the results of a run folder (or of a file of records), with the files beside the records.
 
-    Raises InputError where there are no records to be read, or one of these files is not of its form.
+    These are the cells of the matrix (``matrix.json``) and the problems of the run (``problems.json``). Raises
+    InputError if there are no records to read, or if one of these files has another form.
     """
     read = read_records(path)
     folder = path if path.is_dir() else path.parent
@@ -85,10 +85,9 @@ def read_results(path: Path) -> Results:
 
 
 def read_many(paths: Sequence[Path]) -> Results:
-    """Return the results of several runs as one: all records and problems; of each system the newest run's matrix,
-    relations and costs.
+    """Return the results of several runs as one: all records and problems.
 
-    Raises InputError as read_results does.
+    Matrix, relations and costs are those of each system's newest run. Raises InputError like read_results.
     """
     if len(paths) == 1:
         return read_results(paths[0])
@@ -109,8 +108,9 @@ def read_many(paths: Sequence[Path]) -> Results:
 
 
 def _ordered(records: Sequence[Record], cells: Sequence[Cell]) -> tuple[Record, ...]:
-    """Return records a fabric, stack and number of rails at a time, in the order of the matrix: a report that is made
-    later is the one that the run itself made."""
+    """Return records by fabric, stack and number of rails, in the order of the matrix.
+
+    So a report that is made later equals the one that the run itself made."""
     fabrics = {name: place for place, name in enumerate(dict.fromkeys(cell.test.fabric for cell in cells))}
     stacks = {name: place for place, name in enumerate(dict.fromkeys(cell.test.stack for cell in cells))}
     if not cells:
@@ -140,8 +140,8 @@ def write_reports(
 ) -> str:
     """Write ``report.html`` and ``junit.xml`` into a run's folder, and return the text for the terminal.
 
-    The matrix is the folder's ``matrix.json`` where there is one; ``problems``, ``relations`` and ``costs`` are kept
-    beside the records, so that a report made later says them too. Raises SetupError where the folder cannot be written.
+    The matrix is the folder's ``matrix.json`` if there is one. ``problems``, ``relations`` and ``costs`` are kept
+    beside the records, so that a later report has them too. Raises SetupError if the folder cannot be written.
     """
     cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
     kept = _ordered(final(records), cells)
@@ -188,9 +188,9 @@ def written(
 
 
 def write_report(path: Path, text: str) -> None:
-    """Write a report whole or not at all: an earlier one of that name stays until the new one is complete.
+    """Write a report completely or not at all: an earlier one with that name stays until the new one is complete.
 
-    Raises SetupError where it cannot be written.
+    Raises SetupError if it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -230,6 +230,6 @@ def _as_json(results: Results) -> Mapping[str, object]:
 
 
 def _cost_json(cost: CostRecord) -> Mapping[str, object]:
-    """Return a row of costs with what the tables print of it: MB/s for 1000, us times thousands."""
+    """Return a row of costs with the figures that the tables print: MB/s for 1000, us times thousands."""
     per = {"bandwidth_mb_s_per_1000": cost.bandwidth_per_price, "latency_us_x_1000": cost.latency_price}
     return {**encode(cost), **per}

@@ -11,12 +11,12 @@ from railyard.results.record.pairs import PairsRecord
 from railyard.results.report.axes import rounded
 from railyard.results.report.text import number
 
-#: Above so many nodes neighbours share a field, which shows the worst of them.
+#: Above this number of nodes, neighbours share a field, which shows the worst of them.
 _MOST_FIELDS = 128
 _SIDE, _MARGIN = 520.0, 74.0
 _NAMED_UP_TO = 24
 _WORST = 5
-#: Shares of the bound (without one, of the median) below which a field has its class, with its words.
+#: Shares of the bound (without a bound, of the median) below which a field has this class, with its words.
 CLASSES = (
     (0.5, "h0", "below 50 %"),
     (0.8, "h1", "50 to 80 %"),
@@ -39,7 +39,7 @@ class Heatmap:
 def heatmap(pairs: PairsRecord) -> Heatmap | None:
     """Return the heat map of a record's pairs (rows send, columns receive, None was not measured); None without values.
 
-    Colours are by the share of the bound that a pair must keep, without one by the share of the median of all pairs.
+    Colours show the share of the bound that a pair must reach; without a bound, the share of the median of all pairs.
     """
     values = pairs.values
     known = [value for row in values for value in row if value is not None]
@@ -57,17 +57,17 @@ def heatmap(pairs: PairsRecord) -> Heatmap | None:
 
 def scale_of(pairs: PairsRecord, base: float) -> str:
     """Return what 100 % is, in words."""
-    of = "the bound that a pair must keep" if pairs.expected else "the median of all pairs"
+    of = "the bound that a pair must reach" if pairs.expected else "the median of all pairs"
     return f"100 % is {number(base)} {pairs.unit}, {of}"
 
 
 def class_of(share: float) -> str:
-    """Return the class of a share of the bound, 1 for all of it."""
+    """Return the class of a share of the bound; 1 is the whole bound."""
     return next(kind for top, kind, _ in CLASSES if share < top)
 
 
 def _fields(values: Sequence[Sequence[float | None]]) -> list[list[float | None]]:
-    """Return the matrix, each field the worst of a square of neighbours where there are too many nodes to draw."""
+    """Return the matrix; if there are too many nodes to draw, each field is the worst of a square of neighbours."""
     each = -(-len(values) // _MOST_FIELDS)
     if each == 1:
         return [list(row) for row in values]

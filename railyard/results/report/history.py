@@ -1,4 +1,4 @@
-"""Records of many runs as one entry a test: its newest record, all its curves and figures, and how often it failed."""
+"""Records of many runs as one entry per test: its newest record, its curves and figures, and how often it failed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,18 +20,18 @@ class History:
 
     @property
     def newest(self) -> Record:
-        """Return the newest record; of the newest run a failure, which a pass on a retry does not hide."""
+        """Return the newest record; if the newest run has a failure, that one: a pass on a retry does not hide it."""
         last = self.records[-1]
         return next((one for one in self.records if one.run == last.run and one.fails), last)
 
     @property
     def failed(self) -> tuple[Record, ...]:
-        """Return the records that failed, the newest left out."""
+        """Return the records that failed, without the newest."""
         return tuple(record for record in self.records if record.state == "fail" and record is not self.newest)
 
 
 def histories(records: Sequence[Record]) -> tuple[History, ...]:
-    """Return a history a test (system and case), in the order in which the tests first came."""
+    """Return one history per test (system and case), in the order in which the tests first came."""
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         found.setdefault((record.system, record.case), []).append(record)
@@ -39,13 +39,13 @@ def histories(records: Sequence[Record]) -> tuple[History, ...]:
 
 
 def are_repeats(records: Sequence[Record]) -> bool:
-    """Return whether records hold tests of several runs again and again, so that a page shows them by test."""
+    """Return whether several runs repeat tests in these records, so that a page shows them by test."""
     runs: dict[tuple[str, str], str] = {}
     return any(runs.setdefault((record.system, record.case), record.run) != record.run for record in records)
 
 
 def drawings(history: History, grids: Grids) -> tuple[Markup, ...]:
-    """Return the drawings of a history: each metric's curves by their spread, and the key figure from run to run."""
+    """Return the drawings of a history: the spread of each metric's curves, and the key figure from run to run."""
     newest = history.newest
     made = []
     for metric in (curve.metric for curve in newest.curves):

@@ -54,12 +54,13 @@ from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import named_policy
 
-#: A key figure that has another name on the page than its own without underscores.
+#: Key figures whose name on the page is not their own without underscores.
 _FIGURES = {"n_half": "N½"}
 _RATIO = "1"  # the unit of a figure that is a share
-#: On a page of more tests, one that passed shows curves, figures and references alone: 1,000 tests are below 5 MB.
+#: On a page with more tests than this, passed tests show only curves, figures and references: 1,000 tests are below 5
+#: MB.
 _MOST_IN_FULL = 150
-#: So many earlier failures are said one by one.
+#: At most this many earlier failures are listed.
 _MOST_EARLIER = 50
 #: A section's heading, as the templates write it.
 _HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
@@ -68,7 +69,7 @@ _NO_EARLIER: Mapping[tuple[str, str, str], Earlier] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """A curve as the page shows it: its drawing, what its references ask for, and the median of earlier runs."""
+    """A curve as the page shows it: its drawing, what its references require, and the median of earlier runs."""
 
     record: CurveRecord
     drawing: Markup
@@ -78,9 +79,9 @@ class _Curve:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A record with what the page shows of it beside its own fields; ``full``: with rules, path and command.
+    """A record with what the page shows besides its own fields; ``full``: with rules, path and command.
 
-    ``curves`` have no drawing where they are one value: its figure says all.
+    A curve of one value has no drawing: its figure says everything.
     """
 
     anchor: str
@@ -98,7 +99,7 @@ class _Test:
 
     @property
     def open(self) -> bool:
-        """Whether all that is known of it is shown without a click: it is red."""
+        """Whether everything about it is shown without a click: it is red."""
         return self.record.fails
 
     @property
@@ -116,11 +117,12 @@ def html_report(
     earlier: Mapping[tuple[str, str, str], Earlier] = _NO_EARLIER,
     over_time: Sequence[OverTime] = (),
 ) -> str:
-    """Return the page. ``cells`` are those of the run's matrix, ``problems`` what went wrong beside the tests,
-    ``earlier`` the medians of earlier runs by system, case and metric, ``over_time`` the figures that changed.
+    """Return the page.
 
-    Where tests come again and again (records of several runs), each is shown once: its newest record, and the spread of
-    all. Nothing is fetched by the page: styles and drawings are in it. Every text is escaped, without control codes.
+    ``cells`` are those of the run's matrix, ``problems`` what went wrong outside the tests, ``earlier`` the medians of
+    earlier runs by system, case and metric, ``over_time`` the figures that changed. If several runs repeat tests, each
+    test is shown once: its newest record, and the spread of all. The page fetches nothing: styles and drawings are in
+    it. Every text is escaped, without control codes.
     """
     kept = histories(records) if are_repeats(records) else ()
     shown = [history.newest for history in kept] if kept else list(records)
@@ -183,8 +185,8 @@ def html_report(
 
 
 def _environment() -> Any:
-    """Return the page's template; its parts lie in ``page/``."""
-    # jinja2 is imported here: it costs 0.05 s that only this report need pay.
+    """Return the page's template; its parts are in ``page/``."""
+    # jinja2 is imported here: loading it takes 0.05 s, and only this report needs it.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -205,19 +207,19 @@ def _environment() -> Any:
 
 
 def _finalize(value: object) -> object:
-    """Return what the template prints for a value: our own markup as it is, all else cleaned (and escaped after)."""
+    """Return what the template prints for a value: our own markup unchanged, else cleaned text (escaped later)."""
     if isinstance(value, Markup):
         return value
     return clean(str(value)) if isinstance(value, str) else value
 
 
 def _headings(body: Markup) -> list[tuple[str, Markup]]:
-    """Return the sections of the page's own markup for its contents: each one's id, and its heading up to a colon."""
+    """Return the sections of the page's markup, for its contents list: their ids, and their headings up to a colon."""
     return [(found[1], Markup(found[2].partition(":")[0])) for found in _HEADING.finditer(body)]
 
 
 def _by_source(found: Iterable[Basis]) -> list[tuple[str, list[Basis]]]:
-    """Return references and limits by their source, in order of first appearance: many rest on one."""
+    """Return references and limits by their source, in order of first appearance: many share a source."""
     groups: dict[str, list[Basis]] = {}
     for basis in found:
         groups.setdefault(basis.source, []).append(basis)
@@ -225,7 +227,7 @@ def _by_source(found: Iterable[Basis]) -> list[tuple[str, list[Basis]]]:
 
 
 def _replays(ran: Sequence[Record]) -> str:
-    """Return what was played in place of measurements, in a sentence; empty where nothing was."""
+    """Return a sentence on what was played instead of measurements; empty if nothing was."""
     told = not_measured([replace(record, rehearsal=None) for record in ran])
     return "; ".join(told) + "." if told else ""
 
@@ -268,8 +270,7 @@ def _over_time(test: _Test, history: History, grids: Grids) -> _Test:
 
 
 def _earlier_failures(kept: Sequence[History]) -> tuple[list[tuple[str, int, int, Record]], int]:
-    """Return tests that failed before their newest record (anchor, how often, of how many, the last), and how many more
-    there are."""
+    """Return tests that failed before their newest record (anchor, how often, of how many, the last); how many more."""
     found = [
         (f"test-{index + 1}", len(history.failed), len(history.records) - 1, history.failed[-1])
         for index, history in enumerate(kept)
@@ -279,7 +280,7 @@ def _earlier_failures(kept: Sequence[History]) -> tuple[list[tuple[str, int, int
 
 
 def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Heatmap | None, Markup | None]]:
-    """Return the tests of pairs of nodes: each with its map of nodes, or of many nodes with its map of leaves."""
+    """Return the tests of pairs of nodes: each with its map of nodes, or, for many nodes, its map of leaves."""
     found: list[tuple[_Test, Heatmap | None, Markup | None]] = []
     for test in tests:
         pairs = test.record.pairs
@@ -293,7 +294,7 @@ def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Heatmap | None, Marku
 
 
 def _split(record: Record) -> tuple[Markup, str] | None:
-    """Return how the most uneven node's bytes went over its rails, as a bar and in words; None for a lone rail."""
+    """Return how the most uneven node's bytes went over its rails, as a bar and in words; None for a single rail."""
     node = most_uneven(record)
     rails = (
         [rail for rail in node.rails if rail.share is not None and (rail.meant or rail.share >= 0.01)] if node else []
@@ -306,7 +307,7 @@ def _split(record: Record) -> tuple[Markup, str] | None:
 
 
 def _peak_size(curve: CurveRecord, record: Record) -> int | None:
-    """Return the size of the key figure that stands for a bandwidth: of a ping-pong not the largest value."""
+    """Return the size of the key figure for a bandwidth; in a ping-pong it is not that of the largest value."""
     sizes = [figure.size for figure in record.figures if figure.name == "peak" and figure.unit == curve.unit]
     return sizes[0] if sizes else None
 
@@ -320,7 +321,7 @@ def _figure_words(figure: Figure) -> str:
 
 
 def _band_words(band: BandRecord, curve: CurveRecord) -> str:
-    """Return what a reference asks for: ``at least 47 MB/s from 1 MiB to 4 MiB``, or its range where it varies."""
+    """Return what a reference requires: ``at least 47 MB/s from 1 MiB to 4 MiB``, or a range of values if it varies."""
     parts = []
     for words, column in (("at least", band.low), ("at most", band.high)):
         bound = [(at, value) for at, value in zip(band.sizes, column, strict=True) if value is not None]
@@ -335,7 +336,7 @@ def _band_words(band: BandRecord, curve: CurveRecord) -> str:
 
 
 def _common(environments: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Return what all environments agree on, so that it is read once."""
+    """Return what is the same in all environments, so that the page says it once."""
     if not environments:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Records as JUnit XML: every state as what it is, so that no runner counts an untested case as passed."""
+"""Records as JUnit XML: each state keeps its meaning, so that no runner counts an untested case as passed."""
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from railyard.results.report.text import STATE_WORDS
 from railyard.results.run_files import RelationRecord
 from railyard.site.matrix import Cell
 
-# A failure before the benchmark could show anything (rule 1, or no rule at all) that is laid to the set-up or the
-# scheduler is an error of the test, not a failure of the fabric.
+# If a test failed before the benchmark could show anything (rule 1, or no rule at all), and the cause is the set-up or
+# the scheduler, this is an error of the test, not a failure of the fabric.
 _ERROR_CLASSES = ("set-up", "scheduler")
-#: A runner that shows a page of lines a test stalls on thousands.
+#: At most this many: a runner that shows them for each test becomes stuck on thousands of lines.
 _MOST_SUSPECTS = 50
 
 
@@ -25,12 +25,14 @@ def junit(
     unrun: Sequence[Cell] = (),
     relations: Sequence[RelationRecord] = (),
 ) -> str:
-    """Return the XML: one suite a run; report-only, expected failures and not tested are skipped, with the reason.
+    """Return the XML: one suite per run.
 
-    What was disturbed is a failure of the type ``disturbed``: it is red, since nobody has judged it.
+    Report-only tests, expected failures and tests that did not run are skipped, with the reason.
 
-    Problems of the run and promised cells that left no record are errors in a suite ``run``; relations between curves
-    are a suite of their own, those that could not be judged skipped.
+    A disturbed test is a failure of the type ``disturbed``: it is red, since nobody could judge it.
+
+    Problems of the run, and promised cells without a record, are errors in a suite ``run``. Relations between curves
+    have a suite of their own; those that could not be judged are skipped.
     """
     root = ElementTree.Element("testsuites", name="railyard")
     for run in dict.fromkeys(record.run for record in records):
@@ -97,7 +99,7 @@ def _case(suite: ElementTree.Element, record: Record) -> None:
 
 
 def _properties(record: Record) -> dict[str, str]:
-    """Return what a reader of the XML may filter by: the dimensions, the state and the figures of the verdict table."""
+    """Return what readers of the XML can filter by: the dimensions, the state and the figures of the verdict table."""
     cells = row(record)
     figure = key_figure(record)
     found = {} if record.replayed is None else {"replayed": record.replayed}
@@ -118,7 +120,7 @@ def _properties(record: Record) -> dict[str, str]:
 
 
 def _evidence(record: Record) -> str:
-    """Return the lines under a failure: its sentence, the suspects, the next look."""
+    """Return the lines under a failure: its sentence, the suspects, and what to look at next."""
     verdict = record.verdict
     lines = [verdict.text, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects[:_MOST_SUSPECTS])]
     more = len(verdict.suspects) - _MOST_SUSPECTS

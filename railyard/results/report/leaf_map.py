@@ -1,7 +1,7 @@
-"""Pairs of thousands of nodes on a page: a map of leaf switches by leaf switches, what is worst first, nodes by leaf.
+"""Pairs of thousands of nodes on a page: a map of leaf switches by leaf switches, lists of the worst, nodes by leaf.
 
-A field of the map shows the worst pair between two leaves. It leads to the nodes of the slower leaf in one click, and
-each list to the nodes of its leaf. These lie folded on the page, without a script: an address opens them.
+A field of the map shows the worst pair between two leaves. One click on it leads to the nodes of the slower leaf, and
+one click in a list to the nodes of its leaf. These are folded on the page, without a script: their address opens them.
 """
 
 from collections.abc import Sequence
@@ -22,22 +22,22 @@ from railyard.results.report.axes import rounded
 from railyard.results.report.heatmap import CLASSES, class_of, scale_of
 from railyard.results.report.text import number, percent
 
-#: All pairs of so many nodes are drawn a node a field.
+#: Up to this number of nodes, each node of all pairs has a field of its own.
 MOST_NODES_DRAWN = 128
-#: Fields that are below this share of the scale have an address of their own; of more the worst ones.
+#: Fields below this share of the scale have an address of their own; if there are too many, only the worst ones.
 _BAD = 0.95
 _MOST_LINKS = 2000
 _WORST_GROUPS, _WORST_NODES, _WORST_PAIRS = 10, 20, 10
 _MOST_SUSPECTS = 20
 _SIDE, _MARGIN, _TOP = 640.0, 88.0, 6.0
-#: From so many groups on neighbours of one class are one shape: gaps between them could not be seen.
+#: From this number of groups on, neighbours of one class are one shape: gaps between them would be invisible.
 _WITH_GAPS = 48
 _NAMES = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A node or a group as the lists show it: its name, its group's address, its figures, and the class of these."""
+    """A node or a group in the lists: its name, its group's address, its figures, and their class."""
 
     name: str
     address: str
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is drawn: the record's summary, what 100 % is, and the addresses of its groups."""
+    """What is drawn: the record's summary, the value of 100 %, and the addresses of its groups."""
 
     pairs: PairsRecord
     of: PairsSummary
@@ -69,14 +69,14 @@ class _Seen:
 
 
 def is_drawn_by_leaf(pairs: PairsRecord) -> bool:
-    """Return whether pairs are of too many nodes for a field a node."""
+    """Return whether there are too many nodes for one field per node."""
     return pairs.summary is not None or len(pairs.nodes) > MOST_NODES_DRAWN
 
 
 def leaf_map(record: Record, prefix: str) -> Markup | None:
-    """Return the part of the page; None of a record without pairs, or in which no pair gave a value.
+    """Return the part of the page; None for a record without pairs, or if no pair gave a value.
 
-    ``prefix`` begins the addresses of its groups, so that a page may have several.
+    The addresses of its groups begin with ``prefix``, so that a page may have several maps.
     """
     pairs = record.pairs
     if pairs is None:
@@ -147,7 +147,7 @@ def _nodes(seen: _Seen) -> list[Line]:
 
 
 def _members(seen: _Seen, groups: Sequence[Line], nodes: Sequence[Line]) -> list[tuple[Line, list[Line]]]:
-    """Return each group with its nodes, worst first; those without a value behind them."""
+    """Return each group with its nodes, worst first, and then those without a value."""
     found: list[list[Line]] = [[] for _ in groups]
     for node, group in zip(nodes, seen.of.group_of, strict=True):
         found[group].append(node)
@@ -159,7 +159,7 @@ def _worst(lines: Sequence[Line]) -> list[Line]:
 
 
 def _slower_than_their_leaf(seen: _Seen, nodes: Sequence[Line], groups: Sequence[Line]) -> list[Line]:
-    """Return the slow nodes, worst first, without those that are slow as all of their leaf is."""
+    """Return the slow nodes, worst first, without those whose whole leaf is as slow."""
     leaves = (groups[group] for group in seen.of.group_of)
     slow = [node for node, leaf in zip(nodes, leaves, strict=True) if _is_below(node.median, leaf.median)]
     return _worst(slow)[:_WORST_NODES]
@@ -175,7 +175,7 @@ def _is_below(value: float | None, others: float | None) -> bool:
 
 
 def _slower_than_their_nodes(seen: _Seen, nodes: Sequence[Line]) -> list[tuple[PairAgain, float, str]]:
-    """Return the slow pairs, worst first, but those as slow as one of their nodes; each with share and address."""
+    """Return the slow pairs, worst first, except those as slow as one of their nodes; each with share and address."""
     places = {node.name: node for node in nodes}
     found = []
     for pair in seen.of.worst_pairs:
@@ -187,7 +187,7 @@ def _slower_than_their_nodes(seen: _Seen, nodes: Sequence[Line]) -> list[tuple[P
 
 
 def _suspects(record: Record, seen: _Seen) -> list[tuple[str, str | None]]:
-    """Return who the verdict names, in words, each with the address of its node's group where it has a node."""
+    """Return whom the verdict names, in words, each with the address of its node's group if it has a node."""
     from railyard.results.report.summary import suspect_words
 
     at = {label(name): seen.address(group) for name, group in zip(seen.pairs.nodes, seen.of.group_of, strict=True)}
@@ -213,7 +213,7 @@ _WORDS = {
 
 
 def _covered(sample: PairsSample | None) -> list[tuple[str, str, str, str]]:
-    """Return what a sample exercised: of what, how many of how many, the share in per cent, and how that is known."""
+    """Return what a sample exercised: the kind, how many of how many, the share in per cent, and how that is known."""
     if sample is None:
         return []
     found = []
@@ -243,14 +243,15 @@ def _drawn(seen: _Seen, groups: Sequence[Line]) -> Markup:
     parts += _names(groups, step)
     wide, high = rounded(_SIDE + _MARGIN + 4), rounded(_SIDE + _TOP + 4)
     what = "leaf switches" if seen.of.are_leaves else "blocks of neighbours"
-    # The lists beside it lead to the same places by the keyboard: two thousand stops in a drawing would bar the way.
+    # With the keyboard, the lists beside it lead to the same places: two thousand stops in a drawing would block the
+    # way.
     title = one_line(f"{counted(len(seen.pairs.nodes), 'node')} in {count} {what}; a field is the worst pair of two")
     head = f'<svg class="heat leaves" viewBox="0 0 {wide} {high}" role="group"><title>{escape(title)}</title>'
     return Markup(f"{head}{''.join(parts)}</svg>")
 
 
 def _shapes(seen: _Seen, step: float) -> list[tuple[str, str]]:
-    """Return a path a class; in a map of many groups a run of fields of one class in a row is one shape."""
+    """Return one path per class; in a map of many groups, consecutive fields of one class in a row are one shape."""
     together = len(seen.of.groups) > _WITH_GAPS
     edge = step if together else max(step - 1, step * 0.85)
     shapes: dict[str, list[str]] = {}
@@ -274,7 +275,7 @@ def _shapes(seen: _Seen, step: float) -> list[tuple[str, str]]:
 def _slowest_nodes(seen: _Seen, groups: Sequence[Line], step: float) -> list[str]:
     """Return a strip beside the map with the class of each group's slowest node, by that node's median.
 
-    Of a sample most fields are empty, and one node makes few of them slow: here it shows.
+    Most fields of a sample are empty, and one slow node makes only few of them slow. In this strip it is visible.
     """
     least: dict[int, float] = {}
     for group, value in zip(seen.of.group_of, seen.of.node_median, strict=True):
@@ -290,7 +291,7 @@ def _slowest_nodes(seen: _Seen, groups: Sequence[Line], step: float) -> list[str
 
 
 def _rows(groups: Sequence[Line], step: float) -> list[str]:
-    """Return a link over each row: to the nodes of the group that sends."""
+    """Return a link over each row, to the nodes of the group that sends."""
     return [
         f'<a href="#{line.address}" tabindex="-1">'
         f'<rect class="row" x="{rounded(_MARGIN - 16)}" y="{rounded(_TOP + place * step)}" '
@@ -300,7 +301,7 @@ def _rows(groups: Sequence[Line], step: float) -> list[str]:
 
 
 def _bad_fields(seen: _Seen, groups: Sequence[Line], step: float) -> list[str]:
-    """Return a link over each field that is low, the worst ones of many: to the nodes of the slower group."""
+    """Return a link over each low field (of many, the worst ones), to the nodes of the slower group."""
     low = sorted(
         (value, row, column)
         for row, line in enumerate(seen.of.worst)
@@ -324,14 +325,14 @@ def _bad_fields(seen: _Seen, groups: Sequence[Line], step: float) -> list[str]:
 
 
 def _names(groups: Sequence[Line], step: float) -> list[str]:
-    """Return the names beside the map: all of some groups; of many each so-manieth, and the worst ones."""
+    """Return the names beside the map: of a few groups all; of many groups every n-th one, and the worst ones."""
     each = -(-len(groups) // _NAMES)
     shown = set(range(0, len(groups), each)) if each > 1 else set(range(len(groups)))
     if each > 1:
         bad = [line for line in _worst(groups) if line.share is not None and line.share < _BAD][:6]
         places = {line.address: place for place, line in enumerate(groups)}
         worst = {places[line.address] for line in bad}
-        # A name that stands too near a worse one's could not be read.
+        # A name too near to that of a worse group would be unreadable.
         shown = {place for place in shown if all(abs(place - other) * step > 14 for other in worst)} | worst
     parts = []
     for place in sorted(shown):

@@ -1,4 +1,4 @@
-"""Several lines in one drawing, each named by colour, dash and words: network signatures, and scaling over nodes."""
+"""Several lines in one drawing, each with its own colour, dash and name: network signatures, and scaling over nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MOST_LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A named line: abscissas rising or not, one value each."""
+    """A named line: abscissas in any order, one value each."""
 
     name: str
     at: tuple[float, ...]
@@ -29,7 +29,7 @@ class Line:
 class Chart:
     """A drawing with its heading, the words below it, and the names of its lines in the order of their colours.
 
-    ``rows`` are the numbers behind it where they are few: cells under ``heads``.
+    ``rows`` are its numbers, if they are few: cells under ``heads``.
     """
 
     heading: str
@@ -57,7 +57,7 @@ def lines_svg(lines: Sequence[Line], name: str, below: str, title: str, base: in
 def signatures(records: Sequence[Record]) -> tuple[Chart, ...]:
     """Return the network signature of NetPIPE's ping-pong: bandwidth over the time that a message takes.
 
-    Where a line begins is the latency, where it ends the bandwidth; one further left and higher is the better network.
+    A line begins at the latency and ends at the bandwidth; the further left and the higher, the better the network.
 
     Source: Q. O. Snell, A. R. Mikler and J. L. Gustafson, "NetPIPE: A Network Protocol Independent Performance
     Evaluator" (1996).
@@ -77,7 +77,7 @@ def signatures(records: Sequence[Record]) -> tuple[Chart, ...]:
     drawn = lines_svg(there, "bandwidth, MB/s", "time of a message, us", title, base=10)
     words = "Bandwidth over the time that a message takes: a line begins at the latency and ends at the peak."
     if made:
-        words += f" {COMPUTED_WORDS}; which of them a source printed is marked at the test's own curve."
+        words += f" {COMPUTED_WORDS}; the test's own curve marks which of them a source printed."
     return (Chart(heading, drawn, words, tuple(line.name for line in there)),)
 
 
@@ -110,7 +110,7 @@ def _scaling(benchmark: str, name: str, found: dict[str, dict[int, float]]) -> C
             rows.append((place, str(count), number(points[count]), f"{times:.2f}", f"{share:.1f}"))
     title = f"{benchmark} over {', '.join(sorted({row[1] for row in rows}, key=int))} nodes: {name}"
     drawn = lines_svg(lines, name, "nodes", title)
-    words = "Of a figure that should grow with the nodes (a rate of the whole), the last column is the efficiency."
+    words = "For a figure that should grow with the nodes (a rate of the whole), the last column is the efficiency."
     heads = ("test", "nodes", name, "times the first", "% per node")
     return Chart(benchmark, drawn, words, tuple(line.name for line in lines), heads, tuple(rows))
 

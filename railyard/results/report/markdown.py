@@ -26,7 +26,7 @@ _HEADS = (
 )
 _RIGHT = ("peak", "% of reference", "% of limit", "split over rails, %", "rails")
 _MOST_SUSPECTS = 50
-#: What Markdown or HTML in it would read as more than a letter.
+#: Characters with a meaning in Markdown, or in HTML inside it.
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>|#~"})
 
 

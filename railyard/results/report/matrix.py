@@ -1,4 +1,4 @@
-"""The matrix fabric x stack x rails of a report: what each cell came to, and why a cell does not run."""
+"""The matrix fabric x stack x rails of a report: the state of each cell, and why a cell does not run."""
 
 import json
 from collections.abc import Sequence
@@ -22,16 +22,16 @@ _WORDS: dict[str, str] = {
     _UNRUN: "no record",
     _ABSENT: "does not run",
 }
-#: In this order a cell of several benchmarks takes its colour; its words count every state that is in it. What ran
-#: comes before what did not: a cell in which tests passed is not one in which nothing is known.
+#: A cell of several benchmarks has the colour of the first of these states that it has; its words count every state.
+#: What ran comes before what did not: if tests passed in a cell, something is known about it.
 WORST_FIRST = ("fail", _UNRUN, "disturbed", "pass", "report-only", "xfail", "not-tested")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One benchmark in a cell: its state (a record's, ``unrun`` or ``absent``), its reason where there is no verdict.
+    """One benchmark in a cell: its state (a record's, ``unrun`` or ``absent``), and its reason if there is no verdict.
 
-    ``index`` is its record's place in the records.
+    ``index`` is the index of its record.
     """
 
     benchmark: str
@@ -45,7 +45,7 @@ class Entry:
 class MatrixCell:
     """All benchmarks of one (fabric, rails, stack): those with a state, and the absent ones by their reason.
 
-    ``state`` is the one that colours it, ``words`` the counts of all.
+    ``state`` decides its colour, ``words`` are the counts of all states.
     """
 
     state: str
@@ -55,7 +55,7 @@ class MatrixCell:
 
     @property
     def why(self) -> str | None:
-        """Return the one reason why nothing of this cell runs, None where something does or the reasons differ."""
+        """Return the one reason why nothing in this cell runs; None if something does, or if the reasons differ."""
         return self.absent[0][0] if not self.entries and len(self.absent) == 1 else None
 
     @property
@@ -71,7 +71,7 @@ class MatrixCell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One fabric with a number of rails; a cell a stack, None where the product has none."""
+    """One fabric with a number of rails; one cell per stack, None if the matrix has no such cell."""
 
     fabric: str
     rails: int
@@ -82,7 +82,7 @@ class MatrixRow:
 class Matrix:
     """The table: its columns, its rows, and the cells that should have run and left no record.
 
-    ``idle`` are the rows (``eth, 2 rails``) and the stacks in which nothing runs, with all reasons: they are not drawn.
+    ``idle`` are the rows (``eth, 2 rails``) and the stacks in which nothing runs, with all reasons; they are not drawn.
     """
 
     stacks: tuple[str, ...]
@@ -94,7 +94,7 @@ class Matrix:
 def read_cells(path: Path) -> tuple[Cell, ...]:
     """Return the cells of a ``matrix.json``: a list of objects, or an object whose ``cells`` is that list.
 
-    Raises InputError naming the cell and the field where the file is not of that form.
+    Raises InputError naming the cell and the field if the file has another form.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ def read_cells(path: Path) -> tuple[Cell, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A cell as a ``matrix.json`` has it; ``policy`` is None where its test's name leaves that to the stack."""
+    """A cell as in a ``matrix.json``; ``policy`` is None if its test's name leaves that to the stack."""
 
     fabric: str
     stack: str
@@ -124,7 +124,7 @@ class _Kept:
 
 
 def cell_json(cell: Cell) -> dict[str, Any]:
-    """Return a cell as a ``matrix.json`` has it, with its rail policy where its test's name says it."""
+    """Return a cell as in a ``matrix.json``, with its rail policy if its test's name has it."""
     test, policy = cell.test, {"policy": cell.test.policy} if cell.named else {}
     kept = _Kept(test.fabric, test.stack, test.rails, test.benchmark, test.check, cell.reason)
     return {key: value for key, value in asdict(kept).items() if key not in ("policy", "system")} | policy
@@ -141,23 +141,23 @@ def _cell_of(value: object, where: str) -> Cell:
 
 
 def _key(cell: Cell) -> TestId:
-    """Return what tells a cell's entry in the table from others: its rail policy only where its test's name says it."""
+    """Return what identifies a cell's entry in the table; its rail policy only if its test's name has it."""
     test = cell.test
     return replace(test.place, benchmark=test.benchmark, policy=test.policy if cell.named else "")
 
 
 def cell_words(cell: Cell) -> str:
-    """Return what is wrong with a promised cell that left no record."""
+    """Return the sentence on a promised cell that left no record."""
     test = cell.test
     rails = "1 rail" if test.rails == 1 else f"{test.rails} rails"
-    return f"{_label(_key(cell))} on {test.fabric}, {rails}, {test.stack}: should have run, and left no record"
+    return f"{_label(_key(cell))} on {test.fabric}, {rails}, {test.stack}: should have run, but left no record"
 
 
 def matrix(records: Sequence[Record], cells: Sequence[Cell] = (), places: Sequence[int] | None = None) -> Matrix:
     """Return the matrix of the records and of the cells that a caller promised or gave a reason for.
 
-    A promised cell without a record is ``unrun``: a report that has one is no pass. A record stands above a reason.
-    ``places`` are the records' indices where these are part of others.
+    A promised cell without a record is ``unrun``: a report with such a cell is not a pass. A record counts more than a
+    reason. ``places`` are the records' indices if they are part of a longer list.
     """
     entries: dict[TestId, list[Entry]] = {_key(cell): [] for cell in cells}
     measured_by = {
@@ -179,7 +179,7 @@ def matrix(records: Sequence[Record], cells: Sequence[Cell] = (), places: Sequen
 
 
 def matrices(records: Sequence[Record], cells: Sequence[Cell] = ()) -> list[tuple[str, Matrix]]:
-    """Return the matrix of each system with its name, which is empty where there is one alone."""
+    """Return the matrix of each system with its name; the name is empty if there is only one."""
     systems = list(dict.fromkeys(record.system for record in records))
     if len(systems) < 2:
         return [("", matrix(records, cells))]

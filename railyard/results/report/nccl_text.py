@@ -1,4 +1,4 @@
-"""What nccl-tests and NCCL say beside the tables, as lines for a terminal: jobs, network, NICs, ways, fallbacks."""
+"""What nccl-tests and NCCL print besides the tables, as lines for a terminal: jobs, network, NICs, ways, fallbacks."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ _MOST = 8
 
 
 def nccl_lines(said: Spoken) -> list[str]:
-    """Return the parts of a text: one for the jobs, one for the log; none for what is not there."""
+    """Return the parts of a text: one for the jobs, one for the log; a missing one is left out."""
     return [*_jobs(said.jobs), *_log(said.log)]
 
 
@@ -48,7 +48,7 @@ def _log(log: Log | None) -> list[str]:
 
 
 def _tally(what: str, texts: Iterable[str]) -> list[str]:
-    """Return "network: IB (16 times)", the most frequent first; nothing where the log says none."""
+    """Return "network: IB (16 times)", the most frequent first; nothing if the log has none."""
     counts = Counter(map(one_line, texts)).most_common()
     words = [f"{text} ({counted(times, 'time', ',')})" for text, times in counts[:_MOST]]
     more = [f"{len(counts) - _MOST} more"] if len(counts) > _MOST else []

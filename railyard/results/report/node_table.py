@@ -1,4 +1,4 @@
-"""What each node's devices moved, as a page shows it: every node of some; of many the sums and the odd ones."""
+"""What each node's devices moved, as a page shows it: every node if they are few, else the sums and the odd ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from railyard.base.wording import counted
 from railyard.results.record.form import NodeTraffic, PathProofRecord
 from railyard.results.report.summary import unevenness
 
-#: So many nodes are shown one by one; of more the most uneven ones.
+#: Up to this number, all nodes are shown; of more, the most uneven ones.
 MOST_NODES, MOST_ODD = 64, 20
 
 
@@ -26,7 +26,7 @@ class DeviceSum:
 
 @dataclass(frozen=True, slots=True)
 class NodeTable:
-    """The nodes that are shown; of many nodes also the sum of each device, and which nodes these are, in words."""
+    """The nodes that are shown; if there are many, also the sum of each device, and which nodes are shown, in words."""
 
     nodes: tuple[NodeTraffic, ...]
     sums: tuple[DeviceSum, ...] = ()
@@ -34,7 +34,7 @@ class NodeTable:
 
 
 def node_table(proof: PathProofRecord | None) -> NodeTable:
-    """Return the table of a path proof; an empty one where it names no node."""
+    """Return the table of a path proof; an empty one if it names no node."""
     nodes = () if proof is None else tuple(proof.each_node())
     if len(nodes) <= MOST_NODES:
         return NodeTable(nodes)

@@ -9,8 +9,10 @@ from railyard.results.report.spread import timeline_svg
 
 @dataclass(frozen=True, slots=True)
 class OverTime:
-    """One figure: a value a run with whether that run failed, the oldest first; ``marks`` are the first runs of new
-    levels; ``changes`` a kind (better, worse, different) and a sentence for each; ``remarks`` what was left out."""
+    """One figure: for each run its value and whether it failed, the oldest first.
+
+    ``marks`` are the first runs of new levels, ``changes`` have a kind (better, worse, different) and a sentence each,
+    ``remarks`` say what was left out."""
 
     heading: str
     figure: str

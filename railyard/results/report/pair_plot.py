@@ -9,11 +9,11 @@ from railyard.base.clean_text import one_line
 from railyard.base.errors import InputError, SetupError
 from railyard.results.report.plots import pyplot_for
 
-#: What a picture may be, by the end of its name.
+#: The kinds of pictures, by the ending of the name.
 KINDS = (".png", ".svg", ".pdf")
 _COLUMNS = 3
 _PANEL, _DOTS_PER_INCH = 3.6, 110
-#: Names of so many nodes fit beside a table.
+#: Up to this number of nodes, the names fit beside a table.
 _NAMED = 40
 
 
@@ -30,8 +30,7 @@ class Panel:
 def write_pair_plot(panels: Sequence[Panel], nodes: Sequence[str], marked: Set[str], title: str, file: Path) -> None:
     """Write the tables of all panels into one picture, the nodes in the order given, ``marked`` ones in red.
 
-    Raises InputError for a name that ends as no picture does, SetupError where matplotlib is missing or the file
-    cannot be written.
+    Raises InputError for a name with another ending, SetupError if matplotlib is missing or the file cannot be written.
     """
     if file.suffix not in KINDS:
         raise InputError(str(file), f"the ending {file.suffix or 'none'!r}", f"one of {', '.join(KINDS)}")
@@ -51,7 +50,7 @@ def write_pair_plot(panels: Sequence[Panel], nodes: Sequence[str], marked: Set[s
             bar = figure.colorbar(drawn, ax=axes, shrink=0.5, location="right")
             bar.set_label("share of what healthy pairs give; cross: no result; grey: not measured", fontsize=8)
         figure.suptitle(title, fontsize=10)
-        # without a date and with fixed names the same logs give the same file
+        # without a date, and with fixed names, equal logs give equal files
         pyplot.rcParams["svg.hashsalt"] = "railyard"
         figure.savefig(file, dpi=_DOTS_PER_INCH, metadata={"Date": None} if file.suffix == ".svg" else {})
     except OSError as error:

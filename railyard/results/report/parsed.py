@@ -29,7 +29,7 @@ _FEWEST_PLOTTED = 4
 _WIDEST_PLOT = 72
 _NOTHING = "–"
 
-#: Figures that have another name here than their own without underscores.
+#: Figures whose name here is not their own without underscores.
 _FIGURES: Mapping[str, str] = MappingProxyType(
     {
         "small_message_latency": "latency",
@@ -37,15 +37,15 @@ _FIGURES: Mapping[str, str] = MappingProxyType(
         "n_half": "N½",
     }
 )
-#: Columns to plot against the size (else against the row's number) where metrics.py does not know the benchmark.
+#: Columns to plot over the size (else over the row's number) if metrics.py does not know the benchmark.
 _PLOTTED = ("bandwidth", "busbw", "latency", "avg", "time", "time_avg", "time_typical", "overall")
 
 
 def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) -> str:
-    """Return everything that was read, under the file's name where one is given; ends with a newline.
+    """Return everything that was read, under the file's name if one is given; ends with a newline.
 
-    Long tables lose their middle and long lists their end, and say so: the JSON form has all. What comes from the
-    output is stripped of control codes.
+    Long tables are shown without their middle, long lists without their end, and the text says so: the JSON form has
+    all. Control codes in the output are removed.
     """
     parts = [] if file is None else [f"{one_line(file)}:"]
     parts += [_table(table, width) for table in parsed.tables]
@@ -88,10 +88,10 @@ def _said(value: ContextValue) -> str:
 
 
 def _rows(table: Table, width: int) -> list[str]:
-    """Return the head of two lines (column, unit), a rule and the rows, of a long table its first and last ones.
+    """Return the head of two lines (column, unit), a rule, and the rows; of a long table, the first and last ones.
 
-    Where it is wider than the terminal, a single row stands upright instead: a column a line. Of several rows the
-    columns that do not fit follow below, behind the first column once more.
+    If the table is wider than the terminal, a single row is turned: one line per column. With several rows, the columns
+    that do not fit follow below, after a repeated first column.
     """
     columns = [_column(table.column(name)) for name in table.columns]
     heads = [(one_line(name), unit or "") for name, unit in zip(table.columns, table.units, strict=True)]
@@ -114,7 +114,7 @@ def _rows(table: Table, width: int) -> list[str]:
 
 
 def _fitting(columns: Sequence[Sequence[str]], repeated: int, width: int) -> list[list[Sequence[str]]]:
-    """Return the columns in tables that fit; each begins with the first so many columns, which say what a row is."""
+    """Return the columns in tables that fit; each begins with the first ``repeated`` columns, which name the row."""
     first, rest = columns[:repeated], columns[repeated:]
     room = width - sum(max(map(len, cells)) + 2 for cells in first) + 2
     parts = blocks([max(map(len, cells)) + 2 for cells in rest], room)
@@ -122,7 +122,7 @@ def _fitting(columns: Sequence[Sequence[str]], repeated: int, width: int) -> lis
 
 
 def _laid_out(columns: Sequence[Sequence[str]], flush_left: bool = False) -> list[str]:
-    """Return the lines of columns whose first two cells are the head; no second line of it where no column has one."""
+    """Return the lines of columns whose first two cells are the head; its second line only if a column has one."""
     widths = [max(map(len, cells)) for cells in columns]
     lines = [
         "  ".join(
@@ -135,7 +135,7 @@ def _laid_out(columns: Sequence[Sequence[str]], flush_left: bool = False) -> lis
 
 
 def _column(cells: Sequence[Cell]) -> list[str]:
-    """Return the cells with as many decimals as the column needs: three digits of its smallest value are seen."""
+    """Return the cells with as many decimals as the column needs to show three digits of its smallest value."""
     floats = [cell for cell in cells if isinstance(cell, float)]
     smallest = min((abs(cell) for cell in floats if cell), default=1.0)
     most = max(_MOST_DECIMALS, 2 - math.floor(math.log10(smallest)))
@@ -192,9 +192,9 @@ def _column_plot(table: Table, width: int) -> list[str]:
 
 
 def _ports(parsed: Parsed, width: int) -> str:
-    """Return the ports as a table of what any of them says; what is printed for none of them has no column.
+    """Return the ports as a table, with a column for everything that is printed for at least one port.
 
-    Columns that do not fit into the width follow below, behind node, device and port once more.
+    Columns that do not fit into the width follow below, after node, device and port again.
     """
     columns: list[list[str]] = []
     named = 0
@@ -223,12 +223,12 @@ def _possible(port: PortState) -> str | None:
 
 
 def _errors(port: PortState) -> str | None:
-    """Return the error counters that are not 0; one that stands at its largest value may be more."""
+    """Return the error counters that are not 0; one at its largest value may have missed errors."""
     words = (f"{name} {'≥ ' if name in port.saturated else ''}{count:,}" for name, count in port.errors.items())
     return ", ".join(words) or None
 
 
-#: Head, unit, and what stands in the column; of counters the errors alone, --json has the traffic too.
+#: Head, unit, and the content of the column; of counters only the errors, --json has the traffic too.
 _PORT_COLUMNS: tuple[tuple[str, str, Callable[[PortState], Cell | str]], ...] = (
     ("node", "", lambda port: port.node),
     ("device", "", lambda port: port.device),

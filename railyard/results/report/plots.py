@@ -1,4 +1,4 @@
-"""Curves as pictures for papers: one PNG or PDF a test, drawn by matplotlib, which is installed only for this."""
+"""Curves as pictures for papers: one PNG or PDF per test, drawn by matplotlib, which only this needs."""
 
 import re
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from railyard.results.record.form import BandRecord, CurveRecord, Record
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 KINDS = ("pdf", "png")
 _DOTS_PER_INCH = 200
-#: A column of a page of two, in inches, and the proportion of a plot in it.
+#: One column of a two-column page, in inches, and the proportion of a plot in it.
 _SIZE = (3.5, 2.5)
 
 
 def write_plots(records: Sequence[Record], folder: Path, kind: str) -> tuple[Path, ...]:
     """Write one picture for each test that has a curve, and return their paths.
 
-    Raises SetupError where matplotlib is missing, or the folder cannot be written.
+    Raises SetupError if matplotlib is missing, or if the folder cannot be written.
     """
-    pyplot = pyplot_for("--plots", "make the page (-o report.html), which needs none")
+    pyplot = pyplot_for("--plots", "make the page (-o report.html), which does not need it")
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,14 +41,14 @@ def write_plots(records: Sequence[Record], folder: Path, kind: str) -> tuple[Pat
 
 
 def pyplot_for(option: str, instead: str) -> Any:
-    """Return matplotlib's pyplot for an option that draws; raises SetupError where it is missing, with what to do."""
+    """Return matplotlib's pyplot for an option that draws; raises SetupError if it is missing, with what to do."""
     try:
         import matplotlib
     except ModuleNotFoundError as error:
         raise SetupError(
-            f"{option}: found no matplotlib, expected it beside Railyard; install railyard-hpc[plots], or {instead}"
+            f"{option}: found no matplotlib, expected it to be installed; install railyard-hpc[plots], or {instead}"
         ) from error
-    matplotlib.use("Agg")  # no display is asked for
+    matplotlib.use("Agg")  # needs no display
     from matplotlib import pyplot
 
     return pyplot
@@ -79,7 +79,7 @@ def _plot(pyplot: Any, record: Record, path: Path) -> None:
 
 
 def _line(axes: Any, record: Record, curve: CurveRecord) -> None:
-    """Draw the curve: a measured one as one line, of a replay that was computed the published points alone as dots."""
+    """Draw the curve: a measured one as one line; of a computed replay, only the published points, as dots."""
     words = "measured" if record.no_measurement is None else "not measured"
     if not curve.computed:
         axes.plot(curve.sizes, curve.values, marker="o", markersize=2.5, linewidth=1, label=words)
@@ -91,7 +91,7 @@ def _line(axes: Any, record: Record, curve: CurveRecord) -> None:
 
 
 def _band(axes: Any, curve: CurveRecord, band: BandRecord) -> None:
-    """Draw what a reference allows; up to the limit, or the largest value, where it sets no top."""
+    """Draw what a reference allows; if it has no upper bound, up to the limit or the largest value."""
     top = curve.limit.value if curve.limit else max(curve.values)
     known = [
         (at, low or 0.0, top if high is None else high)
@@ -104,5 +104,5 @@ def _band(axes: Any, curve: CurveRecord, band: BandRecord) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text without what matplotlib reads as mathematics."""
+    """Return a text without the characters that matplotlib reads as mathematics."""
     return one_line(text).replace("$", r"\$")

@@ -13,20 +13,19 @@ from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of,
 from railyard.results.report.svg import Grids, drawing
 from railyard.results.report.text import number
 
-#: Areas from the lightest to the darkest, as shares of all runs: where they lie over each other the runs are dense.
+#: Areas from the lightest to the darkest, as shares of all runs: where areas overlap, the runs are dense.
 _AREAS = ((0.0, 1.0), (0.1, 0.9), (0.25, 0.75))
-#: More runs than this are drawn as the range and the median of neighbouring ones.
+#: If there are more runs than this, the range and the median of neighbouring ones are drawn.
 _MOST_DOTS = 180
 _LOW = 96  # height of the drawing of a key figure over time
-_HALF_STEP = 3  # pixels that the line of a change stands before the first run of the new level
+_HALF_STEP = 3  # pixels from the line of a change to the first run of the new level
 
 
 def spread_svg(curves: Sequence[CurveRecord], name: str, grids: Grids | None = None) -> Markup:
-    """Return the drawing of many runs of one curve, the oldest first: areas of all, 80 % and 50 % of the runs, their
-    median, and the newest run as a line.
+    """Return the drawing of many runs of one curve, the oldest first.
 
-    Curves of other sizes or another unit than the newest are left out; the title says how many were drawn. Nothing for
-    no curve.
+    It shows areas of all, 80 % and 50 % of the runs, their median, and the newest run as a line. Curves with other
+    sizes or another unit than the newest are left out; the title says how many were drawn. Nothing for no curve.
     """
     if not curves or not curves[-1].sizes:
         return Markup("")
@@ -51,9 +50,9 @@ def spread_svg(curves: Sequence[CurveRecord], name: str, grids: Grids | None = N
 
 
 def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, marks: Sequence[int] = ()) -> Markup:
-    """Return a key figure from run to run, the oldest first, each value with whether it failed; nothing for one run.
+    """Return the drawing of a key figure from run to run, the oldest first; nothing for one run.
 
-    ``marks``: the first runs of new levels, before each of which a line is drawn.
+    Each value comes with whether its run failed. ``marks``: the first runs of new levels; a line is drawn before each.
     """
     if len(values) < 2:
         return Markup("")
@@ -89,7 +88,7 @@ def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, mar
 
 
 def _binned(values: Sequence[float], point: Callable[[int, float], tuple[float, float]]) -> list[str]:
-    """Return the range and the median of as many neighbouring runs as share a column of the drawing."""
+    """Return the range and the median of the neighbouring runs that share a column of the drawing."""
     each = -(-len(values) // _MOST_DOTS)
     ranges, medians = [], []
     for start in range(0, len(values), each):

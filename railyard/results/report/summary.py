@@ -1,4 +1,4 @@
-"""What a set of records amounts to: the counts, the overall verdict in words, and one row of figures a test."""
+"""Summarises a set of records: the counts, the overall verdict in words, and one row of figures per test."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,13 +20,13 @@ from railyard.results.run_files import RelationRecord
 from railyard.site.test_id import named_policy
 from railyard.stacks.model import SINGLE
 
-# A device that was not meant to carry traffic shows in the split from this share on: below it is launch and clocks.
+# The split names a device that was not intended to carry traffic from this share on; less is from launch and clocks.
 _SHOWN_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One test as the verdict table shows it: every cell a text; percentages without their sign."""
+    """One test as the verdict table shows it: every cell is a text; percentages have no sign."""
 
     fabric: str
     stack: str
@@ -43,9 +43,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """The verdict on the whole: ``word`` is PASS, FAIL or NOTHING JUDGED, ``sentence`` says why.
+    """The verdict on everything: ``word`` is PASS, FAIL or NOTHING JUDGED, ``sentence`` says why.
 
-    ``brief`` is the sentence without what was not measured, for a page that says that beside it.
+    ``brief`` is the sentence without what was not measured, for a page that says so elsewhere.
     """
 
     word: str
@@ -54,7 +54,7 @@ class Overall:
 
 
 def counts(records: Iterable[Record]) -> dict[State, int]:
-    """Return how many tests are in each state, all states always there."""
+    """Return how many tests are in each state; all states are there."""
     seen = Counter(record.state for record in records)
     return {state: seen[state] for state in STATE_WORDS}
 
@@ -62,7 +62,7 @@ def counts(records: Iterable[Record]) -> dict[State, int]:
 def count_line(records: Sequence[Record]) -> str:
     """Return ``36 tests: 33 pass, 0 fail, 0 disturbed, 2 report-only, 0 expected failure, 1 not tested``.
 
-    The parts add up. Tests that were measured again are behind them where there are any: ``; 2 measured again``.
+    The parts add up. If tests were measured again, their number follows: ``; 2 measured again``.
     """
     parts = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts(records).items())
     again = sum(bool(record.attempts) for record in records)
@@ -75,18 +75,18 @@ def overall(
     unrun: int = 0,
     relations: Sequence[RelationRecord] = (),
 ) -> Overall:
-    """Return the verdict on all: a pass needs a test that passed or was report-only, and no other that failed, was
-    disturbed or was lost.
+    """Return the verdict on everything.
 
-    ``problems`` are sentences of what went wrong beside the tests, ``unrun`` the promised tests that left none,
-    ``relations`` those between the curves, of which none may fail.
+    A pass needs a test that passed or was report-only, and no test that failed, was disturbed or was lost. ``problems``
+    are sentences on what went wrong outside the tests, ``unrun`` is the number of promised tests without a record, and
+    ``relations`` are those between curves: none may fail.
     """
     of = counts(records)
     faults = [_failed(of["fail"], len(records) - of["not-tested"])] if of["fail"] else []
     broken = sum(relation.state == "fail" for relation in relations)
     if of["disturbed"]:
         was = "was" if of["disturbed"] == 1 else "were"
-        faults.append(f"{counted(of['disturbed'], 'test')} {was} disturbed, so that nobody can judge what was measured")
+        faults.append(f"{counted(of['disturbed'], 'test')} {was} disturbed, so nobody can judge what was measured")
     if broken:
         many = "relation" if len(relations) == 1 else "relations"
         faults.append(f"{broken} of {len(relations)} {many} between curves failed")
@@ -106,14 +106,14 @@ def _overall(word: str, told: Sequence[str], records: Sequence[Record]) -> Overa
 
 
 def names_policies(records: Iterable[Record]) -> bool:
-    """Return whether some test names a rail policy: then every test of several rails shows its own."""
+    """Return whether a test names a rail policy: then every test over several rails shows its own."""
     return any(named_policy(record.case) for record in records)
 
 
 def row(record: Record, policies: bool = False) -> Row:
     """Return one test's row: its peak (or first key figure), its percentages, its worst split.
 
-    ``policies``: with the rail policy behind the number of rails, where there are several.
+    ``policies``: with the rail policy after the number of rails, if there are several.
     """
     figure = key_figure(record)
     return Row(
@@ -142,16 +142,16 @@ def key_figure(record: Record) -> Figure | None:
 
 
 def split(record: Record) -> str:
-    """Return how the bytes of the most uneven node went over its meant rails, in per cent: ``100``, ``50/50``.
+    """Return how the bytes of the most uneven node went over its intended rails, in per cent: ``100``, ``50/50``.
 
-    A device that carried what it was not meant to follows by name (``3/0, eth0 97``); ``–`` where nothing was read.
+    A device that carried bytes against the intention follows by name (``3/0, eth0 97``); ``–`` if nothing was read.
     """
     node = most_uneven(record)
     return number(None) if node is None else _split_of(node)
 
 
 def most_uneven(record: Record) -> NodeTraffic | None:
-    """Return the node whose traffic went most unevenly over its rails, None where nothing was read."""
+    """Return the node whose traffic was split most unevenly over its rails, None if nothing was read."""
     nodes = record.path_proof.each_node() if record.path_proof else ()
     readable = [node for node in nodes if any(rail.share is not None for rail in node.rails)]
     return max(readable, key=unevenness, default=None)
@@ -166,7 +166,7 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
 
 
 def suspect_words(suspect: Suspect) -> str:
-    """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``; with the verdict's word of how sure it is."""
+    """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``; with how sure the verdict is."""
     sure = f" ({suspect.confidence})" if suspect.confidence is not None else ""
     return one_line(f"{suspect_name(suspect)}{sure}: {suspect.reason}")
 
@@ -181,17 +181,18 @@ def suspect_name(suspect: Suspect) -> str:
         return f"{named} of {suspect.node}" if suspect.node else named
     if suspect.node is None:
         of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}
+        of_rail["rail"] = f"rail {suspect.rail} of one of these nodes"
         return of_rail.get(suspect.kind, f"the {suspect.kind}")
     return f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
 
 
 def _first(curves: Sequence[CurveRecord], name: str) -> float | None:
-    """Return a percentage of the first curve that has it: a check puts the curve that it is about first."""
+    """Return a percentage of the first curve that has it: a check puts its main curve first."""
     return next((value for curve in curves if (value := getattr(curve, name)) is not None), None)
 
 
 def unevenness(node: NodeTraffic) -> float:
-    """Return how unevenly a node's bytes went over its rails, 0 where each meant one carried as much."""
+    """Return how unevenly a node's bytes were split over its rails, 0 if each intended one carried the same."""
     meant = [rail.share or 0.0 for rail in node.rails if rail.meant]
     stray = sum(rail.share or 0.0 for rail in node.rails if not rail.meant)
     return stray + (max(meant) - min(meant) if meant else 0.0)
@@ -228,13 +229,13 @@ def _good_news(of: Mapping[State, int]) -> list[str]:
 
 
 def _again(records: Sequence[Record]) -> list[str]:
-    """Return how many tests were measured again, since they had been disturbed; nothing where none was."""
+    """Return how many tests were measured again because they had been disturbed; nothing if none was."""
     again = sum(bool(record.attempts) for record in records)
     return [f"{counted(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []
 
 
 def not_measured(records: Sequence[Record]) -> list[str]:
-    """Return what was played or rehearsed in place of a measurement, by its words; nothing for a run that measured."""
+    """Return what was played or rehearsed instead of a measurement, in words; nothing for a run that measured."""
     played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
     told = [f"{counted(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]
     if any(figure.computed for record in played for figure in record.figures):
@@ -243,7 +244,7 @@ def not_measured(records: Sequence[Record]) -> list[str]:
 
 
 def rehearsals(records: Iterable[Record]) -> tuple[str, ...]:
-    """Return a sentence for each rehearsal that records are of, with what was planted; none for measurements."""
+    """Return a sentence for each rehearsal in the records, with what was planted; none for measurements."""
     return tuple(f"This is {words}." for words in dict.fromkeys(record.rehearsal for record in records) if words)
 
 

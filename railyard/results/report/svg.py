@@ -13,7 +13,7 @@ from railyard.results.report.axes import FLOOR, HEIGHT, LEFT, RIGHT, TOP, WIDTH,
 from railyard.results.report.text import COMPUTED_MARK, number
 
 _TIMES = ("us", "ms", "s", "ns")
-#: Height of the strip below that shows each value against its nearest bound, and what it shows, in per cent.
+#: Height of the strip below, which shows each value relative to its nearest bound; and its range, in per cent.
 _STRIP = 64
 _LEAST, _MOST = 80.0, 120.0
 
@@ -27,18 +27,18 @@ class Earlier:
 
 
 class Grids:
-    """Grids that drawings of a page share: each is in the page once, and a drawing names it."""
+    """Grids that the drawings of a page share: each is in the page once, and drawings refer to it."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
     def use(self, drawn: str) -> str:
-        """Return the element that stands for a grid in a drawing."""
+        """Return the element that refers to a grid in a drawing."""
         return f'<use href="#grid-{self._names.setdefault(drawn, str(len(self._names) + 1))}"/>'
 
     @property
     def markup(self) -> Markup:
-        """Return the grids, for one place of the page; nothing is shown there."""
+        """Return the grids, for one place in the page; nothing is shown there."""
         drawn = "".join(f'<g id="grid-{name}">{one}</g>' for one, name in self._names.items())
         return Markup(f'<svg class="store" aria-hidden="true"><defs>{drawn}</defs></svg>' if drawn else "")
 
@@ -50,10 +50,10 @@ def svg(
     earlier: Earlier | None = None,
     grids: Grids | None = None,
 ) -> Markup:
-    """Return the drawing of a curve, under 4 kB for 32 sizes; a text of the same content stands in its title.
+    """Return the drawing of a curve, under 4 kB for 32 sizes; its title says the same as text.
 
-    ``marked`` is the size whose value is named (the key figure's); None marks the peak, or of a time its first value.
-    With ``grids`` the axes are put there and only named here.
+    ``marked`` is the size whose value is named (the key figure's). None marks the peak, or the first value of a time.
+    With ``grids``, the axes are put there, and the drawing only refers to them.
 
     Classes that the page styles: grid, band, edge, limit, before, line, dots, bad, computed, mark, and text.
     Nothing for no values.
@@ -91,13 +91,13 @@ def svg(
 
 
 def drawing(parts: str, title: str, height: int = HEIGHT) -> Markup:
-    """Return the SVG element around the parts of a drawing; ``title`` says the same for those who do not see it."""
+    """Return the SVG element around the parts of a drawing; ``title`` says the same for people who do not see it."""
     head = f'<svg viewBox="0 0 {WIDTH} {height}" role="img"><title>{escape(title)}</title>'
     return Markup(f"{head}{parts}</svg>")
 
 
 def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> str:
-    """Return what the drawing shows in a sentence, for those who do not see it."""
+    """Return what the drawing shows in a sentence, for people who do not see it."""
     at, value = _marked(curve, marked)
     told = f"{benchmark} {curve.metric}: {number(value)}{_made(curve, at)} {curve.unit} at {message_size(at)}"
     if curve.limit:
@@ -113,7 +113,7 @@ def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None)
 
 
 def computed_words(curve: CurveRecord) -> str:
-    """Return how much of a replay's curve was computed: dashed, and marked where a number of it is told."""
+    """Return how much of a replay's curve was computed; such values are dashed, and marked if a text names them."""
     printed = len(curve.sizes) - len(curve.computed)
     return f"* computed, not published (pale dots): the source printed {printed} of {len(curve.sizes)} values."
 
@@ -123,7 +123,7 @@ def _made(curve: CurveRecord, at: int) -> str:
 
 
 def out_of_bounds(curve: CurveRecord) -> tuple[int, ...]:
-    """Return the sizes at which a measured value is outside a band; a size that a band lacks is not judged."""
+    """Return the sizes at which a measured value is outside a band; a size without a bound is not judged."""
     found = set()
     for band in curve.bands:
         bounds = {at: (low, high) for at, low, high in zip(band.sizes, band.low, band.high, strict=True)}
@@ -140,12 +140,12 @@ def _axes(curve: CurveRecord) -> Axes:
 
 
 def _band(band: BandRecord, axes: Axes, ceiling: float) -> Iterator[str]:
-    """Yield the area that a reference allows, up to ``ceiling`` where it sets no top, and its edges."""
+    """Yield the area that a reference allows, up to ``ceiling`` if it has no upper bound, and its edges."""
     for part in _runs(band):
         points = [(axes.x(at), low, high) for at, low, high in part]
         if len(points) == 1:
             x, low, high = points[0]
-            points = [(x - 6, low, high), (x + 6, low, high)]  # a lone size would have no area
+            points = [(x - 6, low, high), (x + 6, low, high)]  # a single size would have no area
         upper = [(x, ceiling if high is None else axes.y(high)) for x, _, high in points]
         lower = [(x, FLOOR if low is None else axes.y(low)) for x, low, _ in points]
         yield f'<path class="band" d="{path([*upper, *reversed(lower)])}Z"/>'
@@ -155,7 +155,7 @@ def _band(band: BandRecord, axes: Axes, ceiling: float) -> Iterator[str]:
 
 
 def _runs(band: BandRecord) -> Iterator[list[tuple[int, float | None, float | None]]]:
-    """Yield the stretches of neighbouring sizes at which a band bounds something."""
+    """Yield the stretches of neighbouring sizes at which a band has a bound."""
     run: list[tuple[int, float | None, float | None]] = []
     for at, low, high in zip(band.sizes, band.low, band.high, strict=True):
         if low is None and high is None:
@@ -169,7 +169,7 @@ def _runs(band: BandRecord) -> Iterator[list[tuple[int, float | None, float | No
 
 
 def _marked(curve: CurveRecord, marked: int | None) -> tuple[int, float]:
-    """Return the point that is named: the one asked for, else the peak; of a time the smallest size."""
+    """Return the point to name: the requested one, else the peak; for a time, the smallest size."""
     if marked in curve.sizes:
         return marked, curve.values[curve.sizes.index(marked)]
     if curve.unit in _TIMES:
@@ -178,9 +178,9 @@ def _marked(curve: CurveRecord, marked: int | None) -> tuple[int, float]:
 
 
 def _against_bounds(curve: CurveRecord, axes: Axes) -> list[str]:
-    """Return the strip below a drawing: each value in per cent of its nearest bound, 100 % and more being good.
+    """Return the strip below a drawing: each value in per cent of its nearest bound; 100 % or more is good.
 
-    On logarithmic axes a loss of a tenth is two pixels; here it is a quarter of the height. Nothing without bounds.
+    On logarithmic axes, a loss of a tenth is two pixels; here it is a quarter of the height. Nothing without bounds.
     """
     shares = _shares(curve)
     if not shares:
@@ -203,7 +203,7 @@ def _against_bounds(curve: CurveRecord, axes: Axes) -> list[str]:
 
 
 def _shares(curve: CurveRecord) -> dict[int, float]:
-    """Return by size how a value stands to its nearest bound, in per cent: below 100 it is outside."""
+    """Return each value by size in per cent of its nearest bound: below 100 it is outside."""
     values = dict(zip(curve.sizes, curve.values, strict=True))
     shares: dict[int, float] = {}
     for band in curve.bands:
@@ -236,7 +236,7 @@ def _directions(curve: CurveRecord) -> str:
 
 
 def bars(shares: Sequence[tuple[str, float]], title: str) -> Markup:
-    """Return how traffic was split over rails as one bar, a piece a rail (0 to 1 each); its title says the numbers."""
+    """Return how traffic was split over rails as one bar, a piece per rail (0 to 1 each); its title has the numbers."""
     parts, at = [], 0.0
     for index, (_, share) in enumerate(shares):
         wide = 100 * max(0.0, min(1.0, share))

@@ -13,7 +13,7 @@ _LINEAR = "linear"
 
 
 def sweep_charts(records: Sequence[Record]) -> tuple[Chart, ...]:
-    """Return a chart a problem: its rate over the nodes for each fabric, number of rails and stack, beside linear."""
+    """Return one chart per problem: its rate over the nodes for each fabric, number of rails and stack, and linear."""
     problems: dict[tuple[str, str, str], dict[Group, Sweep]] = {}
     for group, made in sweeps(records).items():
         problems.setdefault((group.system, group.benchmark, group.unit), {})[group] = made
@@ -21,7 +21,7 @@ def sweep_charts(records: Sequence[Record]) -> tuple[Chart, ...]:
 
 
 def _chart(benchmark: str, unit: str, found: Mapping[Group, Sweep]) -> Chart:
-    shown = dict(list(found.items())[: MOST_LINES - 1])  # one colour is for linear
+    shown = dict(list(found.items())[: MOST_LINES - 1])  # linear takes one colour
     lines, rows, said = [], [], []
     for group, made in shown.items():
         nodes = tuple(float(point.nodes) for point in made.points)

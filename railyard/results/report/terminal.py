@@ -28,14 +28,14 @@ _HEADS = (
     *(("% of\nreference", "% of\nref."), "% of\nlimit", "split,\n%", "verdict"),
 )
 _RIGHT = (2, 4, 6, 7, 8)
-#: Columns of words, which fold where a row is too wide; numbers and units never do.
+#: Columns of words, which fold if a row is too wide; numbers and units never do.
 _WORDS = (0, 1, 2, 3, 9)
 _PERCENTAGES = (6, 7, 8)
 _SGR: dict[State, str] = {
     **{"pass": "32", "fail": "1;31", "disturbed": "31"},
     **{"report-only": "33", "xfail": "35", "not-tested": "2"},
 }
-# A number stays on the line of its unit.
+# A number stays on the same line as its unit.
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMG]?i?B(?:/s)?|[um]?s|[MG]bit/s)\b|%)")
 _FAILING: tuple[tuple[State, str], ...] = (
     ("fail", "Failures"),
@@ -59,15 +59,16 @@ def text_report(
     relations: Sequence[RelationRecord] = (),
     costs: Sequence[CostRecord] = (),
 ) -> str:
-    """Return the whole report: table, failures, what is neither, what was measured again, in which conditions nodes
-    differ from their references' sources, relations, costs, problems.
+    """Return the whole report.
 
-    A rehearsal is named before all. Last come the verdict and the counts.
+    Its parts are: table, failures, tests that are neither failed nor passed, what was measured again, in which
+    conditions nodes differ from their references' sources, relations, costs, problems. A rehearsal is named first. Last
+    come the verdict and the counts.
 
     ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
     """
     parts = [_folded(one_line(sentence), width, "") for sentence in rehearsals(records)]
-    # A row of dashes a test that did not run would hide the others: those stand below, by their reason.
+    # A row of dashes for each test that did not run would hide the others, so these tests are below, by reason.
     ran = [record for record in records if record.state != "not-tested"]
     parts += [verdict_table(ran, width=width, colour=colour)] if ran else []
     for state, heading in _FAILING:
@@ -96,7 +97,7 @@ def text_report(
 def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool = False) -> str:
     """Return the table of all tests under a ruled head; no trailing blanks, no last newline.
 
-    Too wide for ``width``, columns move together, then the widest columns of words fold; nothing is ever cut.
+    If the table is wider than ``width``, columns move together, then the widest columns of words fold; nothing is cut.
     """
     policies = names_policies(records)
     rows = [_cells(record, policies) for record in records]
@@ -105,7 +106,7 @@ def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool =
 
 
 def failures(records: Sequence[Record], heading: str = "Failures", *, width: int = 100) -> str:
-    """Return these tests, each with its case, rule, sentence, suspects and the next look; folded, never cut."""
+    """Return these tests, each with its case, rule, sentence, suspects and what to look at; folded, never cut."""
     lines = [heading]
     for number, record in enumerate(records, start=1):
         lines.append(_folded(f"{number}. {one_line(record.case)}", width, "", "   "))
@@ -133,17 +134,17 @@ def _cells(record: Record, policies: bool) -> tuple[str, ...]:
 
 
 def _reasons(heading: str, records: Sequence[Record], width: int) -> str:
-    """Return tests grouped by their sentence, so that a reason that many share is read once."""
+    """Return tests grouped by their sentence, so that a shared reason is shown once."""
     lines = [_folded(heading, width, "", "  ")]
     for sentence, some in by_reason(records).items():
-        # The heading says so already.
+        # The heading already says so.
         lines.append(_folded(one_line(sentence).removeprefix("not tested: "), width, "  "))
         lines.append(_folded(_which(some), width, "    "))
     return "\n".join(lines)
 
 
 def _which(some: Sequence[Record]) -> str:
-    """Return the names of a few tests; of many how many they are, and their first benchmarks."""
+    """Return the names of a few tests; of many tests, their number and their first benchmarks."""
     if len(some) <= _MOST_NAMED:
         return ", ".join(one_line(record.case) for record in some)
     names = [*dict.fromkeys(one_line(record.benchmark) for record in some)]
@@ -152,7 +153,7 @@ def _which(some: Sequence[Record]) -> str:
 
 
 def _folded(text: str, width: int, indent: str, hanging: str | None = None) -> str:
-    """Return the text folded at blanks to the width; a word longer than a line stands whole on its own line."""
+    """Return the text folded at blanks to the width; a word longer than a line has its own line, whole."""
     rest = indent if hanging is None else hanging
     return textwrap.fill(
         _BEFORE_UNIT.sub("\xa0", text),

@@ -1,4 +1,4 @@
-"""Figures, sizes and states as words: how a number is written in every report."""
+"""Figures, sizes and states as words: how every report writes a number."""
 
 from railyard.base import wording
 from railyard.benchmarks.figure import Figure
@@ -22,13 +22,13 @@ def number(value: float | None) -> str:
     return _NOTHING if value is None else wording.number(value, 3)
 
 
-#: Behind a figure that was made for a replay, and what it means.
+#: The mark after a figure that was computed for a replay, and its meaning.
 COMPUTED_MARK = "*"
-COMPUTED_WORDS = "* computed, not published: made for a replay, and printed by no source"
+COMPUTED_WORDS = "* computed, not published: made for a replay, no source printed it"
 
 
 def figure_number(figure: Figure | None) -> str:
-    """Return a key figure's number, marked where it was computed; ``–`` for None."""
+    """Return a key figure's number, with a mark if it was computed; ``–`` for None."""
     if figure is None:
         return _NOTHING
     return f"{number(figure.value)}{COMPUTED_MARK if figure.computed else ''}"
@@ -45,7 +45,7 @@ def bytes_moved(count: int | None) -> str:
 
 
 def state_words(record: Record) -> str:
-    """Return the state in words, a failure with its rule: ``fail (rule 5)``; what was not measured is called so."""
+    """Return the state in words, a failure with its rule: ``fail (rule 5)``; it says if nothing was measured."""
     words = STATE_WORDS[record.state]
     if record.state == "fail" and record.verdict.rule:
         words = f"{words} (rule {record.verdict.rule})"
@@ -53,7 +53,7 @@ def state_words(record: Record) -> str:
 
 
 def how_made(record: Record) -> str:
-    """Return ``rehearsed`` or ``replayed`` for a record that is no measurement."""
+    """Return ``rehearsed`` or ``replayed`` for a record that is not a measurement."""
     return "replayed" if record.rehearsal is None else "rehearsed"
 
 

@@ -1,4 +1,4 @@
-"""A few lines of block characters that show a metric's course in a terminal."""
+"""A few lines of block characters that show in a terminal how a metric changes."""
 
 import math
 from collections.abc import Sequence
@@ -13,10 +13,11 @@ _WIDEST_BAR = 2
 def plot(
     values: Sequence[float], ends: tuple[str, str], *, width: int = 60, height: int = 6, logarithmic: bool = False
 ) -> list[str]:
-    """Return ``height`` lines of bars, one bar a value, and a line below with the two ``ends`` of the axis.
+    """Return ``height`` lines of bars, one bar per value, and a line below with the two ``ends`` of the axis.
 
-    ``width`` is in columns, with the labels of the upright axis; of more values than fit, each bar is the largest of
-    its neighbours. The axis begins at 0, a logarithmic one at the smallest value above 0; a value below it has no bar.
+    ``width`` is in columns, with the labels of the vertical axis. If there are more values than fit, each bar is the
+    largest of its neighbours. The axis begins at 0, a logarithmic one at the smallest value above 0; a value below it
+    has no bar.
     """
     low = min((value for value in values if value > 0), default=0.0) if logarithmic else 0.0
     labels = (number(max(values)), number(low))
@@ -36,13 +37,13 @@ def plot(
 
 
 def _thinned(values: Sequence[float], most: int) -> list[float]:
-    """Return the values, or as many as ``most`` of them: the largest of each run of neighbours."""
+    """Return the values, or at most ``most`` of them: the largest of each group of neighbours."""
     each = math.ceil(len(values) / most)
     return [max(values[at : at + each]) for at in range(0, len(values), each)]
 
 
 def _share(value: float, low: float, high: float, logarithmic: bool) -> float:
-    """Return how much of the height a value takes; at least one eighth of a line for one that is on the axis."""
+    """Return which share of the height a value takes; at least one eighth of a line for a value on the axis."""
     if value < low or high <= 0:
         return 0.0
     if not logarithmic:

@@ -1,7 +1,7 @@
 """From the suspects of stored verdicts to sick parts: each once, since when, and whether it passed since. Pure.
 
-A suspect counts where its test failed (an expected failure among these). One that was disturbed blames nobody; a replay
-and a rehearsal measure nothing; a suspect of kind ``stack`` is a setting and no part.
+A suspect counts if its test failed (also as an expected failure). A disturbed test blames nobody. Replays and
+rehearsals measure nothing. A suspect of kind ``stack`` is a setting, not a part.
 """
 
 import itertools
@@ -23,7 +23,7 @@ _BLAMING: tuple[State, ...] = ("fail", "xfail")
 #: The surest first.
 _SURE: tuple[Sure, ...] = ("shown", "likely", "named", "open")
 _FIRST_PORT = ":1"
-#: The check that looks at every rail of a fabric, and sends nothing.
+#: The check that looks at every rail of a fabric but sends nothing.
 _FABRIC_STATE = "fabric/state"
 _KINDS: dict[str, Kind] = {
     "node": "node", "rail": "rail", "gpu": "gpu", "pair": "pair", "switch": "switch", "leaf": "leaf",
@@ -42,14 +42,14 @@ class _Key:
     part: str | None
 
 
-#: All tests that blame a part, the newest first, each with what it says of it.
+#: All tests that blame a part, the newest first, each with what it says about the part.
 _Seen = list[tuple[Record, Suspect]]
 
 
 def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) -> SickList:
-    """Return the sick parts that these records blame; ``run``: of these only what that run blames.
+    """Return the sick parts that these records blame; ``run``: only those that this run blames.
 
-    A record that a wrong clock dated after ``now`` is left out, since it would hide what passed later.
+    A record that a wrong clock dated after ``now`` is left out, since it would hide later passes.
     """
     left_out: Counter[str] = Counter()
     measured = sorted(_measured(records, now, left_out), key=lambda one: (one.time, one.run), reverse=True)
@@ -59,7 +59,7 @@ def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) 
             for suspect in record.verdict.suspects:
                 key = _key_of(record, suspect)
                 if key is None:
-                    left_out["a setting of a stack, which is no part: see its test's page"] += 1
+                    left_out["a setting of a stack, which is not a part: see its test's page"] += 1
                 else:
                     blamed.setdefault(key, []).append((record, suspect))
         elif record.state == "disturbed":
@@ -89,16 +89,16 @@ def _key_of(record: Record, suspect: Suspect) -> _Key | None:
     nodes = tuple(sorted(map(label, nodes_of(record, suspect))))
     part = suspect.part
     if kind == "leaf" and part is not None:
-        nodes = ()  # a leaf has a name: which of its nodes a test had does not matter
+        nodes = ()  # a leaf has a name, so it does not matter which of its nodes a test had
     # A card's first port has two names.
     rail = None if suspect.rail is None else suspect.rail.removesuffix(_FIRST_PORT)
     return _Key(record.system, kind, nodes, rail, part)
 
 
 def nodes_of(record: Record, suspect: Suspect) -> tuple[str, ...]:
-    """Return the nodes that a suspect concerns: its node, the two of a pair, those of a leaf; () of a switch.
+    """Return the nodes that a suspect concerns: its node, the two of a pair, those of a leaf; () for a switch.
 
-    A pair is stored as ``a-b``, whose names may hold a ``-`` themselves: which it is, the test's own nodes say.
+    A pair is stored as ``a-b``, and names may contain a ``-`` themselves: the test's own nodes decide where to split.
     """
     if suspect.nodes:
         return suspect.nodes
@@ -150,7 +150,8 @@ def _as_seen(record: Record) -> Seen:
     return Seen(record.run, record.case, record.time)
 
 
-#: What must be alike in two tests for the second to show that what failed in the first is well. Another stack may do.
+#: What must be the same in two tests, so that the second shows that a part which failed in the first is healthy. The
+#: stack may differ.
 _Alike = tuple[str, str, str, int, str | None]
 
 
@@ -168,7 +169,7 @@ class _Passes:
                 self._by.setdefault(_alike(record), []).append(record)
 
     def since(self, key: _Key, seen: _Seen) -> Seen | None:
-        """Return the newest test like one that blames a part, which passed over it after it was blamed last."""
+        """Return the newest test that is like one that blames the part, and passed over it after the last blame."""
         last = seen[0][0].time
         found: list[Record] = []
         for alike in dict.fromkeys(_alike(record) for record, _ in seen):
@@ -178,10 +179,10 @@ class _Passes:
 
 
 def _covers(record: Record, key: _Key) -> bool:
-    """Return whether a test that passed shows that a part is well: its nodes took part, and its rail carried bytes.
+    """Return whether a passed test shows that a part is healthy: its nodes took part, and its rail carried bytes.
 
-    A leaf, an up-link, a switch or a GPU is never shown to be well by a test that merely passed: who took which way, or
-    which GPU, no record says.
+    A passed test alone never shows this for a leaf, an up-link, a switch or a GPU: no record says which way the bytes
+    took, or which GPU was used.
     """
     if key.kind not in ("node", "rail", "pair") or not key.nodes:
         return False
@@ -193,9 +194,9 @@ def _covers(record: Record, key: _Key) -> bool:
 
 
 def _measured_in(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
-    """Return whether a run of pairs has a value of a node, or of a pair; a sample need not have measured either.
+    """Return whether a run of pairs has a value for a node or a pair; a sample may have measured neither.
 
-    Of a pair whose rows lie in a file the record knows it where both nodes met all others, and of the worst pairs.
+    If the rows are in a file, the record knows a pair if both nodes met all others, or if it is one of the worst pairs.
     """
     places = {label(node): place for place, node in enumerate(pairs.nodes)}
     if not set(nodes) <= places.keys():

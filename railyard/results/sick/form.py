@@ -12,15 +12,15 @@ from railyard.results.record.form import FaultClass
 
 FORMAT = 1
 
-#: What a part is: of a node all of it, one rail, or one GPU with its path; a path between two nodes; the switch that a
-#: rail goes to; a leaf switch; a cable between a leaf switch and a spine.
+#: The kinds of parts: a whole node; one rail of a node; one GPU of a node with its path; a path between two nodes; the
+#: switch of a rail; a leaf switch; a cable between a leaf switch and a spine.
 Kind = Literal["node", "rail", "gpu", "pair", "switch", "leaf", "up-link"]
-#: How sure the verdicts are, the surest of them; "named": they blame the part, and have no word for how sure they are.
+#: How sure the surest verdict is; "named": the verdicts blame the part, but do not say how sure they are.
 Sure = Literal["shown", "likely", "named", "open"]
 #: "passed since": the same benchmark failed because of the part, and passed over it later.
 State = Literal["sick", "passed since"]
 
-Extra = Mapping[str, object]  # the keys that a newer Railyard wrote and this one does not know
+Extra = Mapping[str, object]  # keys of a newer Railyard that this one does not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ class Seen:
 class SickPart:
     """One part, with the evidence of the newest verdict that blames it.
 
-    ``node`` is its node, None of a part that is no node's. ``nodes`` are the nodes that it concerns: the two of a pair,
-    all of a leaf as far as the verdict has them. ``rail`` and ``part`` are names: of a rail, and of a GPU, a leaf or an
-    up-link. ``sentence`` is the verdict's, its failure's class ``class``, and ``look_at`` what to look at next.
-    ``first`` and ``last`` are the oldest and the newest test that blames it; ``runs`` all runs that do, ``tests`` the
-    names of all tests, the newest first. ``passed`` is the newest test that passed over it since, like one that blamed
-    it: of the same fabric, benchmark, rails and policy.
+    ``node`` is its node, None for a part that does not belong to a node. ``nodes`` are the nodes that it concerns: the
+    two of a pair, or all nodes of a leaf that the verdict names. ``rail`` is the name of a rail, ``part`` that of a
+    GPU, a leaf or an up-link. ``sentence`` is the verdict's, its failure's class ``class``, and ``look_at`` what to
+    look at next. ``first`` and ``last`` are the oldest and the newest test that blames it; ``runs`` are all runs that
+    do, ``tests`` the names of all tests, the newest first. ``passed`` is the newest test that has passed over it since
+    and is like one that blamed it: same fabric, benchmark, rails and policy.
     """
 
     system: str
@@ -68,9 +68,9 @@ class SickPart:
 
 @dataclass(frozen=True, slots=True)
 class SickList:
-    """All sick parts that were asked for, the newest first, and in sentences what is not in the list.
+    """All requested sick parts, the newest first, and sentences on what is not in the list.
 
-    ``made`` is when the list was made (UTC), ``tests`` how many stored tests it is made from.
+    ``made`` is when the list was made (UTC), ``tests`` the number of stored tests behind it.
     """
 
     made: str

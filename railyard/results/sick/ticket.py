@@ -1,4 +1,4 @@
-"""The sick list for a person: one line a part, or a ticket a part in Markdown that reads as plain text, too."""
+"""The sick list for people: one line per part, or one ticket per part in Markdown that reads well as plain text too."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,7 +6,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.wording import counted, few
 from railyard.results.sick.form import Kind, Seen, SickList, SickPart
 
-#: What each word for how sure the verdicts are means.
+#: The meaning of each word for how sure the verdicts are.
 SURE: Mapping[str, str] = {
     "shown": "measured again against good partners, and nothing smaller explains it",
     "likely": "the figures fit and nothing contradicts them, but they are too few to show it",
@@ -29,7 +29,7 @@ NEXT: Mapping[Kind, str] = {
 
 
 def lines(found: SickList) -> list[str]:
-    """Return a line a part, the newest first, and what is not in the list."""
+    """Return one line per part, the newest first, and what is not in the list."""
     said = [
         f"{part.last.time}  {part.system}  {part.name} ({_words(part)}): {one_line(part.evidence)}"
         for part in found.sick
@@ -46,7 +46,7 @@ def _words(part: SickPart) -> str:
 
 
 def ticket(part: SickPart, page: Callable[[str], str]) -> str:
-    """Return a ticket in Markdown; ``page`` gives where the page of a run is, or how it is made."""
+    """Return a ticket in Markdown; ``page`` returns where the page of a run is, or how to make it."""
     where = f"system {part.system}"
     if part.nodes:
         where += f", {'node' if len(part.nodes) == 1 else 'nodes'} {few(part.nodes)}"
@@ -60,7 +60,7 @@ def ticket(part: SickPart, page: Callable[[str], str]) -> str:
         ("Page of the newest run", page(part.last.run)),
     ]
     if part.passed is not None:
-        told.insert(3, ("Passed since", f"{_test(part.passed)}: see whether it is still sick before anything is done"))
+        told.insert(3, ("Passed since", f"{_test(part.passed)}: check whether it is still sick before you do anything"))
     title = f"# {part.system}: {part.name}"
     return "\n".join([title, "", *(f"- **{name}**: {_plain(text)}" for name, text in told)]) + "\n"
 
@@ -82,5 +82,5 @@ def _test(seen: Seen) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text on one line, in which nothing is taken for HTML or for the end of a Markdown cell."""
+    """Return a text on one line, without anything that looks like HTML or the end of a Markdown cell."""
     return one_line(text).replace("<", "&lt;").replace("|", "\\|")

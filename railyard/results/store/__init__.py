@@ -1,1 +1,1 @@
-"""The results of all runs of a site: files of records are the truth, an index that may be thrown away answers fast."""
+"""The results of all runs of a site: the files of records are the truth, and a disposable index gives fast answers."""

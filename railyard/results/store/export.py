@@ -15,7 +15,7 @@ FILES = "files"
 
 
 def as_json(records: Sequence[Mapping[str, Any]], files: Mapping[str, bytes] | None = None) -> str:
-    """Return the records, and the files that they name, as one object, which `railyard results merge` reads again."""
+    """Return the records, and the files that they name, as one object, for `railyard results merge`."""
     values: dict[str, Any] = {"format": FORMAT, "records": list(records)}
     if files:
         values[FILES] = {name: base64.b64encode(content).decode() for name, content in files.items()}
@@ -23,9 +23,9 @@ def as_json(records: Sequence[Mapping[str, Any]], files: Mapping[str, bytes] | N
 
 
 def files_of(runs: Path, records: Iterable[Record]) -> dict[str, bytes]:
-    """Return the rows of pairs that records name, by file, from the folders of all runs. They hold no names.
+    """Return the rows of pairs that records name, by file, from the folders of all runs. They contain no names.
 
-    Raises InputError for a file that is missing, cut, or another: an export without it could not be judged again.
+    Raises InputError for a file that is missing, cut or different: an export without it could not be judged again.
     """
     found: dict[str, bytes] = {}
     for record in records:
@@ -36,7 +36,7 @@ def files_of(runs: Path, records: Iterable[Record]) -> dict[str, bytes]:
 
 
 def exported_files(data: object) -> dict[str, bytes]:
-    """Return the files in an exported object; one whose text is no base64 is left out, as if it were not there."""
+    """Return the files in an exported object; a file whose text is not base64 is left out."""
     listed = data.get(FILES) if isinstance(data, dict) else None
     found: dict[str, bytes] = {}
     for name, text in listed.items() if isinstance(listed, dict) else ():

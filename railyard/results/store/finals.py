@@ -1,4 +1,4 @@
-"""Which records of a run count: the last of each case, and a failure beside a later pass."""
+"""Which records of a run count: the last of each case, and failures before a later pass."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,13 +11,13 @@ from railyard.results.store.names import folders_named
 def final(records: Sequence[Record]) -> tuple[Record, ...]:
     """Return the last record of each case of a run, in the order in which the cases first came.
 
-    What failed or was disturbed stays beside a later pass of the same case: a pass on a retry hides nothing.
+    Records that failed or were disturbed stay beside a later pass of the same case: a pass on a retry hides nothing.
     """
     return tuple(records[index] for index in final_of([(one.run, one.case, one.state) for one in records]))
 
 
 def final_of(records: Sequence[tuple[str, str, str]]) -> tuple[int, ...]:
-    """Return the places of the records that count, of (run, case, state) of each."""
+    """Return the indices of the records that count, given (run, case, state) of each."""
     kept: dict[tuple[str, str], list[int]] = {}
     for place, (run, case, state) in enumerate(records):
         earlier = kept.setdefault((run, case), [])
@@ -27,9 +27,9 @@ def final_of(records: Sequence[tuple[str, str, str]]) -> tuple[int, ...]:
 
 
 def finals_of_runs(names: Sequence[str], stored: Callable[[], Path], say: Callable[[str], None]) -> tuple[Record, ...]:
-    """Return the records that count of every run that is named, a run once; ``stored`` gives the folder of all runs.
+    """Return the records that count of every named run, each run once; ``stored`` returns the folder of all runs.
 
-    ``say`` is given each line that held no record. Raises RailyardError where a name stands for no run.
+    ``say`` gets a sentence for each line without a record. Raises RailyardError if a name stands for no run.
     """
     records: list[Record] = []
     for folder in folders_named(names, stored):

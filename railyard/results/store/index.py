@@ -1,9 +1,9 @@
-"""The index of all stored results: a disposable SQLite table made from the record files, and mended when they change.
+"""The index of all stored results: a disposable SQLite table made from the record files, and updated when they change.
 
-The files of records are the truth; the index holds what is searched by, and where in its file each record stands. It is
-read whole into memory, brought up to date there, and written back as a new file in the old one's place. So no lock of
-SQLite's is ever needed (on NFS and Lustre they are not to be relied on), two processes at once lose nothing but one's
-time, and an index that is missing, damaged or of another version is made again.
+The files of records are the truth. The index has the searchable columns, and the position of each record in its file.
+It is read completely into memory, updated there, and written back as a new file that replaces the old one. So it never
+needs SQLite's locks, which are unreliable on NFS and Lustre. If two processes do this at once, only the work of one is
+lost. An index that is missing, damaged or of another version is made again.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from railyard.results.record.form import STATES, Record
 from railyard.results.store.finals import final_of
 
 INDEX_FILE = "index.sqlite"
-#: Raised with any change of the tables below.
+#: Raise this with any change of the tables below.
 VERSION = 3
-#: In the place of size, time and inode of a file that could not be read.
+#: In place of size, time and inode of a file that could not be read.
 _UNREAD = (-1, -1, -1)
 
-#: What a condition may name: column, and what it holds.
+#: What a condition may name: the column and its content.
 COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "run": "id of the run",
@@ -45,13 +45,13 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
         "class": "class of the failure: fabric, node, set-up …",
         "sentence": "the verdict's sentence",
         "path": "state of the path proof: proven, failed, not-proven, not-judged",
-        "replayed": "1 where a recording was played, or a stand-in rehearsed",
+        "replayed": "1 if a recording was played, or a stand-in rehearsed",
         "elapsed_s": "seconds that the test took",
-        "attempts": "how many measurements before it were disturbed, and therefore made again",
+        "attempts": "how many measurements before it were disturbed and so repeated",
         "starved": "share of the time in which its processes waited for a processor, 0 to 1",
-        "nodes": "names of its nodes, commas between",
+        "nodes": "names of its nodes, separated by commas",
         "job_id": "id of the scheduler's job",
-        "peak": "key figure: largest bandwidth, MB/s; as each key figure left out where a replay computed it",
+        "peak": "key figure: largest bandwidth, MB/s; like each key figure, empty if a replay computed it",
         "n_half": "key figure: message size at half of the peak, B",
         "small_message_latency": "key figure, us",
         "message_rate": "key figure, 1/s",
@@ -75,8 +75,8 @@ PRAGMA user_version = {VERSION};
 def opened(files: Iterable[Path], kept: Path | None) -> sqlite3.Connection:
     """Return the index of these files of records, up to date, in memory; ``kept`` is where it is kept between calls.
 
-    A file that cannot be read is a problem, and is read again at the next call. That the index itself cannot be read or
-    written is no error.
+    A file that cannot be read is a problem, and is read again at the next call. It is not an error if the index itself
+    cannot be read or written.
     """
     index = _taken_over(kept)
     if index is None:
@@ -88,12 +88,12 @@ def opened(files: Iterable[Path], kept: Path | None) -> sqlite3.Connection:
 
 
 def _taken_over(kept: Path | None) -> sqlite3.Connection | None:
-    """Return what is kept, in memory, where that is whole and of this version; else None."""
+    """Return the kept index, in memory, if it is complete and of this version; else None."""
     if kept is None or not kept.is_file():
         return None
     index = sqlite3.connect(":memory:")
     try:
-        # immutable: nobody writes to this file, it is replaced; so SQLite takes no lock, which may hang on NFS
+        # immutable: nobody writes to this file, it is only replaced; so SQLite needs no lock, which may hang on NFS
         with contextlib.closing(sqlite3.connect(f"{kept.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as disk:
             disk.backup(index)
         version = index.execute("PRAGMA user_version").fetchone()[0]
@@ -106,7 +106,7 @@ def _taken_over(kept: Path | None) -> sqlite3.Connection | None:
 
 
 def _bring_up_to_date(index: sqlite3.Connection, files: tuple[Path, ...]) -> bool:
-    """Read what is new or changed, forget what is gone; return whether anything was."""
+    """Read new and changed files, forget removed ones; return whether there were any."""
     known = {row[1]: row for row in index.execute("SELECT id, place, size, mtime_ns, inode FROM files")}
     changed = False
     for path in tracked(files, "reading runs"):
@@ -197,12 +197,12 @@ def _row(record: Record) -> tuple[object, ...]:
 
 
 def _keep(index: sqlite3.Connection, kept: Path) -> None:
-    """Put the index in its file's place, whole or not at all."""
+    """Replace the index file, completely or not at all."""
     partial = kept.with_name(f".{kept.name}.{os.getpid()}.partial")
     try:
         with contextlib.closing(sqlite3.connect(partial)) as disk:
             index.backup(disk)
         partial.replace(kept)
-    except (OSError, sqlite3.Error):  # a store that may only be read, a full disk: the next call reads the files again
+    except (OSError, sqlite3.Error):  # a read-only store, a full disk: the next call reads the files again
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)

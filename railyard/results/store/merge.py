@@ -1,4 +1,4 @@
-"""Results of another clone or site brought into this store: whole runs, or the lines of a run that are missing here."""
+"""Brings results of another clone or site into this store: whole runs, or the lines of a run that are missing here."""
 
 import json
 import os
@@ -19,13 +19,13 @@ from railyard.results.record.promised import ENDED_FILE_NAME
 from railyard.results.store.export import exported_files
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
-#: What of a run's folder is copied beside its records: no stage folders, no logs.
+#: What is copied from a run's folder besides its records: no stage folders, no logs.
 _BESIDE = ("*.json", "*.html", "*.xml", ENDED_FILE_NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """One run of a source: how many lines came, how many were here; a sentence for each that could not be taken."""
+    """One run of a source: how many lines came, how many were already here; a sentence for each rejected one."""
 
     run: str
     came: int
@@ -35,9 +35,9 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """One run as it was found: its lines as bytes, and its folder where it has one.
+    """One run as it was found: its lines as bytes, and its folder if it has one.
 
-    ``file`` is where the lines stand, ``exported`` the files that an exported object has with them.
+    ``file`` is the file of the lines, ``exported`` are the files that an exported object has with them.
     """
 
     run: str
@@ -47,7 +47,7 @@ class _Source:
     exported: Mapping[str, bytes]
 
     def content(self, name: str) -> bytes | None:
-        """Return a file beside the records, None where there is none."""
+        """Return a file beside the records, None if there is none."""
         try:
             return self.exported.get(name) or (self.file.parent / name).read_bytes()
         except OSError:
@@ -57,9 +57,9 @@ class _Source:
 def merge(home: Path, source: Path) -> tuple[Merged, ...]:
     """Bring in every run of a source: a site, its .railyard, a folder of runs, a run's folder, a .jsonl or a .json.
 
-    A line is taken byte for byte, of a newer format too, and only once; a run that is not here appears whole or not at
-    all. What is cut or no JSON stays behind and is named. Raises InputError where the source holds no records,
-    SetupError where this store cannot be written.
+    A line is copied byte for byte, also in a newer format, and only once. A new run appears completely or not at all.
+    Lines that are cut or not JSON are left out and named. Raises InputError if the source has no records, SetupError if
+    this store cannot be written.
     """
     files = _record_files(source)
     if not files:
@@ -87,18 +87,18 @@ def _record_files(source: Path) -> tuple[Path, ...]:
 
 
 def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:
-    """Return the runs in a file, in the order of their first lines, and what could not be taken."""
+    """Return the runs in a file, in the order of their first lines, and sentences on rejected lines."""
     problems: list[str] = []
     grouped: dict[str, list[bytes]] = {}
     for where, content, data in _lines(file):
         run = data.get("run") if isinstance(data, dict) and "format" in data else None
         if data is None:
-            problems.append(f"{where}: found no JSON, expected a record; that line stays behind")
+            problems.append(f"{where}: found no JSON, expected a record; that line is left out")
         elif not isinstance(run, str) or not _RUN.fullmatch(run):
             found = "no run" if run is None else f"the run {str(run)[:60]!r}"
-            problems.append(f"{where}: found {found}, expected a record with its run's id; that line stays behind")
+            problems.append(f"{where}: found {found}, expected a record with its run's id; that line is left out")
         elif data.get("rehearsal"):
-            problems.append(f"{where}: found a rehearsal, expected a measurement; that line stays behind")
+            problems.append(f"{where}: found a rehearsal, expected a measurement; that line is left out")
         else:
             grouped.setdefault(run, []).append(content)
     folder = file.parent if file.name == FILE_NAME else None
@@ -110,7 +110,7 @@ def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:
 
 
 def _lines(file: Path) -> Iterator[tuple[str, bytes, Any]]:
-    """Yield where each record stands, its bytes, and its JSON value (None where it is none)."""
+    """Yield the place of each record, its bytes, and its JSON value (None if it is not JSON)."""
     if file.suffix == ".json":
         data = _json(content_of(file))
         listed = data.get("records") if isinstance(data, dict) else None
@@ -145,7 +145,7 @@ def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged
         new = [line for line in dict.fromkeys(source.lines) if _alike(line) not in here]
         missing = [line for line in new if _moment(line) not in taken]
         changed = tuple(_changed(source.run, line) for line in new if _moment(line) in taken)
-        # Of a record that is here too the rows may have been lost since.
+        # The rows of a record that is already here may have been lost since.
         taking = [*missing, *(line for line in source.lines if _alike(line) in here)]
         lost = _bring_rows(source, taking, target)
         append_lines(file, missing)
@@ -157,12 +157,12 @@ def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged
 
 
 def _alike(line: bytes) -> str:
-    """Return the same text for two lines that hold the same JSON."""
+    """Return the same text for two lines with the same JSON."""
     return json.dumps(_json(line), sort_keys=True)
 
 
 def _moment(line: bytes) -> tuple[str, str] | None:
-    """Return the case and the time of a record, of which there is one; None where a line does not say them."""
+    """Return the case and the time of a record, which identify it; None if a line does not have them."""
     data = _json(line)
     case, time = (data.get(name) if isinstance(data, dict) else None for name in ("case", "time"))
     return (case, time) if isinstance(case, str) and isinstance(time, str) else None
@@ -170,13 +170,13 @@ def _moment(line: bytes) -> tuple[str, str] | None:
 
 def _changed(run: str, line: bytes) -> str:
     case, time = _moment(line) or ("", "")
-    return f"{run}: found another record of {case} at {time} than the one that is here; it stays behind"
+    return f"{run}: found a record of {case} at {time} that differs from the one that is here; it is left out"
 
 
 def _bring_rows(source: _Source, lines: Iterable[bytes], folder: Path) -> tuple[str, ...]:
-    """Bring the rows of pairs that records name; return a sentence for each file that is not there as it was written.
+    """Bring the rows of pairs that records name; return a sentence for each file that is missing or changed.
 
-    Its record comes without it, and is no pass wherever it is read.
+    Its record comes without it, and never counts as a pass.
     """
     lost = []
     for line in lines:
@@ -188,7 +188,7 @@ def _bring_rows(source: _Source, lines: Iterable[bytes], folder: Path) -> tuple[
 
 
 def _rows_of(line: bytes) -> PairRows | None:
-    """Return which file of rows a record names; None where it names none, or is of a form that is not known here."""
+    """Return which file of rows a record names; None if it names none, or if its form is unknown here."""
     data = _json(line)
     pairs = data.get("pairs") if isinstance(data, dict) else None
     rows = pairs.get("rows") if isinstance(pairs, dict) else None
@@ -199,7 +199,7 @@ def _rows_of(line: bytes) -> PairRows | None:
 
 
 def _place(source: _Source, target: Path) -> tuple[str, ...]:
-    """Put a run's folder in its place in one step, so that nobody reads a half of it; return what is lost of it."""
+    """Put a run's folder in its place in one step, so that nobody reads half of it; return what was lost."""
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         partial.mkdir(parents=True)

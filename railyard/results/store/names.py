@@ -14,7 +14,7 @@ _LAST = re.compile(r"last(\d*)")
 def folders_named(names: Sequence[str], stored: Callable[[], Path]) -> tuple[Path, ...]:
     """Return the folders of several names, each once; ``stored`` gives the folder of all runs.
 
-    A folder that is named needs no site around it, so that ``stored`` is asked for names alone. Raises as ``folders``.
+    A named folder needs no site around it, so ``stored`` is only called for other names. Raises like ``folders``.
     """
     found: list[Path] = []
     for name in names:
@@ -23,9 +23,9 @@ def folders_named(names: Sequence[str], stored: Callable[[], Path]) -> tuple[Pat
 
 
 def folders(name: str, stored: Path) -> tuple[Path, ...]:
-    """Return the folders (or files of records) that a name stands for, oldest first; ``stored`` holds all runs.
+    """Return the folders (or files of records) that a name stands for, oldest first; ``stored`` has all runs.
 
-    Raises RailyardError where it stands for none, or for more than it can mean.
+    Raises RailyardError if the name stands for none, or is ambiguous.
     """
     path = Path(name)
     if path.is_file() or (path / FILE_NAME).is_file():
@@ -37,17 +37,17 @@ def folders(name: str, stored: Path) -> tuple[Path, ...]:
     if any(sign in name for sign in "*?["):
         found = tuple(run for key, run in runs.items() if fnmatchcase(key, name))
         if not found:
-            raise RailyardError(f'"{name}": found no run of such a name among {len(runs)} in {stored}, expected one')
+            raise RailyardError(f'"{name}": found no run with this name among {len(runs)} in {stored}, expected one')
         return found
     begun = [key for key in runs if key.startswith(name)] if name else []
     if name in runs or len(begun) == 1:
         return (runs[name] if name in runs else runs[begun[0]],)
     if begun:
         raise RailyardError(
-            f'"{name}": found {len(begun)} runs that begin so, expected one; write {name}* for all of them'
+            f'"{name}": found {len(begun)} runs that begin like this, expected one; write {name}* for all of them'
         )
     known = did_you_mean(name, runs) if runs else f"there are no runs in {stored}"
-    raise RailyardError(f'"{name}": found no such run and no such folder, expected one; {known}')
+    raise RailyardError(f'"{name}": found no run and no folder with this name, expected one; {known}')
 
 
 def _newest(count: int, runs: Sequence[Path], stored: Path) -> tuple[Path, ...]:

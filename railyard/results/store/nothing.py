@@ -1,4 +1,4 @@
-"""Why a question to the store found nothing: an empty store, a word that no stored test has, or no such test."""
+"""Why a question to the store found nothing: an empty store, a word that no stored test has, or no matching test."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import runs_folder
 from railyard.results.store import query
 
-#: Options that name something, and what has it: each is a column of the store.
+#: Options that name something, and what it must be; each is a column of the store.
 _NAMES = {"system": "a system that ran", "fabric": "a fabric of a stored test", "stack": "a stack of a stored test",
           "benchmark": "a benchmark of a stored test"}  # fmt: skip
 EMPTY = "found no stored run, expected some; railyard run stores one"
@@ -16,7 +16,7 @@ EMPTY = "found no stored run, expected some; railyard run stores one"
 def refuse_unknown(home: Path, chosen: Mapping[str, Collection[str] | str | None]) -> None:
     """Raise RailyardError for the first system, fabric, stack or benchmark that no stored test has.
 
-    ``chosen`` is what options give, by their names. An empty store refuses nothing: it is empty.
+    ``chosen`` has the options' values, by their names. An empty store refuses nothing: it says that it is empty.
     """
     for name, expected in _NAMES.items():
         given = chosen.get(name) or ()
@@ -29,7 +29,7 @@ def refuse_unknown(home: Path, chosen: Mapping[str, Collection[str] | str | None
 
 
 def why_nothing(home: Path) -> str:
-    """Return why nothing was found where each word is known."""
+    """Return why nothing was found, if each word is known."""
     if not query.runs(home):
         return f"{runs_folder(home)}: {EMPTY}"
     return "found no stored test of this kind, expected some; leave an option out"

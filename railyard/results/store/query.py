@@ -1,4 +1,4 @@
-"""Questions to the store: which runs there are, the records that were asked for, one run by its name."""
+"""Questions to the store: which runs there are, the requested records, one run by its name."""
 
 import json
 import os
@@ -25,10 +25,10 @@ Words = str | tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which tests; what is None is not asked. A tuple is any of its words.
+    """Which tests; None allows any value. A tuple allows any of its words.
 
-    ``since`` (included) and ``until`` (not) are the beginning of a UTC time, such as 2026-11. ``where`` is a condition
-    in SQL over ``COLUMNS``, such as ``peak < 47 AND rails = 2``.
+    ``since`` (included) and ``until`` (excluded) are the beginning of a UTC time, such as 2026-11. ``where`` is a
+    condition in SQL over ``COLUMNS``, such as ``peak < 47 AND rails = 2``.
     """
 
     run: Words = None
@@ -49,8 +49,8 @@ class Wanted:
 class RunSummary:
     """A stored run: when its first and last record were written, its systems, how many tests are in each state.
 
-    ``counts`` are of the tests that were asked for; ``problems`` name lines of its file that gave no record.
-    ``promised`` is None of a run that did not say what it promises.
+    ``counts`` are of the requested tests; ``problems`` name lines of its file without a record. ``promised`` is None if
+    the run did not say what it promises.
     """
 
     run: str
@@ -65,7 +65,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Records that were asked for, the oldest first, and what could not be read on the way."""
+    """The requested records, the oldest first, and what could not be read."""
 
     records: tuple[Record, ...]
     problems: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its final records, and a sentence for each line that gave none."""
+    """One run: its final records, and a sentence for each line without one."""
 
     run: str
     folder: Path
@@ -82,7 +82,7 @@ class Run:
 
 
 def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tuple[RunSummary, ...]:
-    """Return the runs that have a test that is wanted, the oldest first; of these only the ``newest`` ones."""
+    """Return the runs with a wanted test, the oldest first; of these only the ``newest`` ones."""
     index = _index(home)
     condition, values = _condition(wanted)
     rows = _asked(
@@ -120,7 +120,7 @@ def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tu
 def _without_a_record(
     home: Path, shown: Collection[Path], problems: Mapping[str, tuple[str, ...]]
 ) -> Iterator[RunSummary]:
-    """Yield the runs of which no record was read: they promised tests, or their file or folder could not be read."""
+    """Yield the runs without a read record: they promised tests, or their file or folder could not be read."""
     told = {Path(path).parent: sentences for path, sentences in problems.items()}
     told |= {folder: (sentence,) for folder, sentence in _closed(home)}
     promised = (path.parent for path in runs_folder(home).glob(f"*/{PROMISED_FILE_NAME}"))
@@ -134,11 +134,11 @@ def _without_a_record(
 
 
 def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *, slim: bool = False) -> Found:
-    """Return the final records that are wanted, the oldest first; of these only the ``newest`` ones.
+    """Return the wanted final records, the oldest first; of these only the ``newest`` ones.
 
-    Only their lines are read, each from its place in its file. ``slim``: without pairs of nodes, and of runs over many
-    nodes without what each node moved; a year of nightly runs over thousands fits in memory then, and ``whole`` gives
-    what is left out.
+    Only their lines are read, each at its position in its file. ``slim`` leaves out pairs of nodes and, for runs over
+    many nodes, what each node moved. Then a year of nightly runs over thousands of nodes fits in memory, and ``whole``
+    returns what is left out.
     """
     index = _index(home)
     condition, values = _condition(wanted)
@@ -159,7 +159,7 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *,
 
 
 def whole(home: Path, slim: Sequence[Record]) -> tuple[Record, ...]:
-    """Return records that ``records`` gave slim as they are stored; one that is gone since stays as it is."""
+    """Return the slim records of ``records`` as they are stored; one that was removed since stays slim."""
     index = _index(home)
     question = (
         "SELECT files.place, begins, bytes FROM tests JOIN files ON files.id = tests.file "
@@ -171,7 +171,7 @@ def whole(home: Path, slim: Sequence[Record]) -> tuple[Record, ...]:
 
 
 def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    """Return rows without those that another folder has too, as of a run's folder that was copied, and say so."""
+    """Return rows without duplicates from another folder (such as a copied run folder), with sentences about these."""
     first: dict[tuple[str, ...], str] = {}
     kept, copies = [], dict[tuple[str, str], int]()
     for row in rows:
@@ -181,13 +181,13 @@ def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tupl
         else:
             copies[row[0], of] = copies.get((row[0], of), 0) + 1
     return kept, tuple(
-        f"{path}: found {counted(count, 'record')} that {of} has too, expected each once: counted once; remove the copy"
+        f"{path}: found {counted(count, 'record')} that {of} also has, expected each once; remove the copy"
         for (path, of), count in copies.items()
     )
 
 
 def values(home: Path, column: str) -> tuple[str, ...]:
-    """Return the different values that stored tests have in one of ``COLUMNS``, sorted. Raises KeyError for another."""
+    """Return the different values of stored tests in one of ``COLUMNS``, sorted. Raises KeyError for another."""
     if column not in COLUMNS:
         raise KeyError(column)
     rows = _index(home).execute(f"SELECT DISTINCT {column} FROM tests WHERE final ORDER BY {column}")
@@ -195,9 +195,9 @@ def values(home: Path, column: str) -> tuple[str, ...]:
 
 
 def load(home: Path, name: str) -> Run:
-    """Return one run by its id, the beginning of that, ``last``, its folder, its file, or an exported JSON file.
+    """Return one run by its id, the beginning of its id, ``last``, its folder, its file, or an exported JSON file.
 
-    Raises RailyardError where the name stands for no run, or for several.
+    Raises RailyardError if the name stands for no run, or for several.
     """
     if name.endswith(".json") and Path(name).is_file():
         return _exported(Path(name))
@@ -234,7 +234,7 @@ def _exported(path: Path) -> Run:
 
 def _index(home: Path) -> sqlite3.Connection:
     folder = runs_folder(home)
-    # A folder whose name begins with a dot is one that a merge has not finished.
+    # A folder whose name begins with a dot belongs to an unfinished merge.
     files = sorted(path for path in folder.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
     return opened(files, state_folder(home) / INDEX_FILE if folder.is_dir() else None)
 
@@ -260,7 +260,7 @@ def _condition(wanted: Wanted) -> tuple[str, list[object]]:
 
 
 def _asked(index: sqlite3.Connection, sql: str, values: list[object], wanted: Wanted) -> list[tuple[str, ...]]:
-    """Return the rows of a question that may only read. Raises RailyardError where the caller's condition is wrong."""
+    """Return the rows of a read-only question. Raises RailyardError if the caller's condition is wrong."""
     index.set_authorizer(_only_reading)
     try:
         return index.execute(sql, values).fetchall()
@@ -296,7 +296,7 @@ def _problems(index: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
 
 
 def _closed(home: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each run's folder that this user may not read, with a sentence: nothing else shows that it is there."""
+    """Yield each run's folder that this user may not read, with a sentence: nothing else shows that it exists."""
     folder = runs_folder(home)
     for each in sorted(folder.iterdir()) if folder.is_dir() else ():
         if each.is_dir() and not os.access(each, os.R_OK | os.X_OK):
@@ -304,7 +304,7 @@ def _closed(home: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _read(places: list[tuple[str, ...]], slim: bool = False) -> tuple[Record, ...]:
-    """Return the records at these places (path, offset, length), in this order, each file opened once."""
+    """Return the records at these places (path, offset, length), in this order; each file is opened once."""
     found: dict[tuple[str, ...], Record] = {}
     by_file: dict[str, list[tuple[str, ...]]] = {}
     for place in places:
@@ -325,7 +325,7 @@ def _read_one(content: bytes, path: str, slim: bool) -> Record:
             if isinstance(proof := data.get("path_proof"), dict):
                 proof.pop("alike", None)
         return record_of(data)
-    except ValueError as error:  # a LineError too
+    except ValueError as error:  # also a LineError
         raise RailyardError(
-            f"{path}: found other records than a moment ago ({error}), expected a file that only grows; try again"
+            f"{path}: the records changed while they were read ({error}), expected a file that only grows; try again"
         ) from error

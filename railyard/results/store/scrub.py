@@ -1,4 +1,4 @@
-"""Records to give away: no names of hosts and users, no paths, no addresses; figures and versions untouched."""
+"""Records to give away: without names of hosts and users, paths and addresses; figures and versions stay."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,8 @@ from typing import Any
 from railyard.results.record.form import Record
 from railyard.results.scrub import without_addresses, without_paths, without_users
 
-#: Keys whose value names a test, a metric or a unit: never a host, and a user called mpich must not change them.
+#: Keys whose value names a test, a metric or a unit. They never name a host, and a user called mpich must not change
+#: them.
 _KEPT = frozenset(
     (
         *(
@@ -28,7 +29,7 @@ _KEPT = frozenset(
         *("file", "sha256"),
     )
 )
-#: Keys under which four numbers with points are a version, no address.
+#: Keys under which four numbers with points are a version, not an address.
 _VERSIONED = frozenset(("environment", "facts", "devices", "benchmark_version", "linked", "conditions"))
 _HOME = re.compile(r"/(?:home|users?|Users|u)/(?:[a-z]/)?(?P<name>[A-Za-z_][\w.-]*)")
 
@@ -38,8 +39,8 @@ def scrubbed_records(
 ) -> tuple[dict[str, Any], ...]:
     """Return the records' JSON values: hosts as ``node1`` …, users as ``user``, paths as ``/path/`` and the last part.
 
-    A host has the same number in all of them. Hosts are those of the records and the ones given; users are the ones
-    given and those whose home is named.
+    A host has the same number in all of them. Hosts are those of the records and the given ones; users are the given
+    ones and those whose home is named.
     """
     values = [record.to_json() for record in records]
     named = dict.fromkeys(name for record in records for name in _hosts_of(record))
@@ -55,7 +56,7 @@ class _Scrubber:
         self._hosts = hosts
         self._users = users
         names = "|".join(re.escape(name) for name in sorted(hosts, key=len, reverse=True))
-        # A hyphen may follow or precede: vn1-vn2 is a pair, vn1-ib0 an interface.
+        # A hyphen may come before or after a name: vn1-vn2 is a pair, vn1-ib0 an interface.
         self._host = re.compile(rf"(?<![\w.])(?P<name>{names})(?:\.[A-Za-z][\w-]*)*(?!\w)") if names else None
 
     def mapping(self, values: Mapping[str, Any], *, versioned: bool) -> dict[str, Any]:
@@ -74,7 +75,7 @@ class _Scrubber:
         return value
 
     def text(self, text: str, versioned: bool) -> str:
-        if text in self._hosts:  # of thousands of nodes nearly every text is one's name
+        if text in self._hosts:  # with thousands of nodes, nearly every text is a node's name
             return self._hosts[text]
         text = without_paths(text)
         if not versioned:

@@ -1,4 +1,4 @@
-"""Stored runs and tests as text: one line a run, one line a test, or all that is known of one test."""
+"""Stored runs and tests as text: one line per run, one line per test, or everything about one test."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,17 +14,17 @@ from railyard.results.store.query import RunSummary
 _HOW: Mapping[str, str] = {
     "killed": "was killed before its end",
     "running": "has not ended yet",
-    "ended": "ended before the first",
+    "ended": "ended before the first one",
 }
 
 
 _COMPUTED = "computed, not published"
-#: Of a list with more parts than this the text has the first ones, or what they come to.
+#: If a list has more parts than this, the text has the first ones, or a summary.
 _MOST = 64
 
 
 def run_lines(found: Sequence[RunSummary]) -> list[str]:
-    """Return a line a run: id, when, systems, how many tests in each state, and what could not be read."""
+    """Return one line per run: id, when, systems, how many tests are in each state, and what could not be read."""
     width = max(len(one.run) for one in found)
     systems = max(len(", ".join(one.systems)) for one in found)
     lines = []
@@ -38,9 +38,9 @@ def run_lines(found: Sequence[RunSummary]) -> list[str]:
 
 
 def test_lines(records: Sequence[Record]) -> list[str]:
-    """Return a line a test: state, fabric, stack, rails, benchmark, key figure, and the verdict's sentence.
+    """Return one line per test: state, fabric, stack, rails, benchmark, key figure, and the verdict's sentence.
 
-    Where a figure is marked as computed, the last line says what that means.
+    If a figure is marked as computed, the last line says what that means.
     """
     heads = [
         (
@@ -64,7 +64,7 @@ def test_lines(records: Sequence[Record]) -> list[str]:
 
 
 def detail_lines(values: Mapping[str, Any]) -> list[str]:
-    """Return all that is stored of one test, a line a value; curves are a line a size."""
+    """Return everything stored about one test, one line per value; curves have one line per size."""
     lines = [str(values["case"])]
     for key, value in values.items():
         if key not in ("case", "curves"):
@@ -116,7 +116,7 @@ def _detail(key: str, value: Any, depth: int) -> Iterator[str]:
 
 
 def _summed(values: Sequence[Any]) -> str:
-    """Return what thousands of values are: nodes by their ranges, numbers from the least to the largest."""
+    """Return a summary of thousands of values: nodes as ranges, numbers from the least to the largest."""
     numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if not numbers:
         return named([str(value) for value in values])
@@ -125,7 +125,7 @@ def _summed(values: Sequence[Any]) -> str:
 
 
 def _unfinished(one: RunSummary) -> str:
-    """Return what is said of a run that did not come to its end, or runs; nothing of any other."""
+    """Return words for a run that did not reach its end, or that still runs; nothing for any other."""
     if one.promised is None or (one.promised.state == "ended" and one.counts):
         return ""
     return f"; {counted(len(one.promised.tests), 'test')} promised, the run {_HOW[one.promised.state]}"

@@ -1,4 +1,4 @@
-"""Units that records of other versions or sites may have, and the one unit of each dimension that is compared in."""
+"""Units that records of other versions or sites may have, and the unit in which each dimension is compared."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +7,7 @@ from types import MappingProxyType
 from railyard.base.errors import RailyardError
 from railyard.results.record.form import BandRecord, CurveRecord
 
-#: Of each unit: dimension, and how many of that dimension's smallest step it is (B/s, s, 1/s, flop/s, op/s, times).
+#: For each unit its dimension, and its size in the smallest unit of that dimension (B/s, s, 1/s, flop/s, op/s, times).
 UNITS: Mapping[str, tuple[str, float]] = MappingProxyType(
     {
         "B/s": ("bandwidth", 1.0),
@@ -36,7 +36,7 @@ UNITS: Mapping[str, tuple[str, float]] = MappingProxyType(
 
 
 def in_unit(curve: CurveRecord, unit: str) -> CurveRecord:
-    """Return the curve with values, limit and bands in this unit. Raises RailyardError where that cannot be."""
+    """Return the curve with values, limit and bands in this unit. Raises RailyardError if that is impossible."""
     if curve.unit == unit:
         return curve
     factor = unit_factor(curve.unit, unit, curve.metric)
@@ -55,7 +55,7 @@ def _band(band: BandRecord, factor: float) -> BandRecord:
 
 
 def unit_factor(found: str, wanted: str, metric: str) -> float:
-    """Return what makes a value in one unit one in another. Raises RailyardError where nothing does."""
+    """Return the factor that converts a value from one unit to another. Raises RailyardError if there is none."""
     for unit in (found, wanted):
         if unit not in UNITS:
             raise RailyardError(f"{metric}: found the unit {unit}, expected one of {', '.join(UNITS)}")

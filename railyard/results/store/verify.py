@@ -1,4 +1,4 @@
-"""What is wrong or odd in stored results: lines without a record, a clock that was wrong, other units, no outputs."""
+"""What is wrong or odd in stored results: lines without a record, wrong clocks, other units, missing outputs."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -21,23 +21,23 @@ _UTC = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """How many records were read, and what was found: a problem lost or may mislead something, a remark is only odd."""
+    """How many records were read, and what was found. A problem lost something or may mislead; a remark is only odd."""
 
     records: int
     findings: tuple[Finding, ...]
 
 
 def verify(folder: Path, systems: Collection[str], now: datetime) -> Verified:
-    """Return what is found in one run's folder; ``systems`` are those that have a file today, ``now`` has a time zone.
+    """Return what is found in one run's folder; ``systems`` are those with a file today, ``now`` has a time zone.
 
-    Raises InputError where the folder has no file of records.
+    Raises InputError if the folder has no file of records.
     """
     path = folder / FILE_NAME if folder.is_dir() else folder
     read = read_records(path)
     where = path.parent if path.name == FILE_NAME else None
     found = [problem(path.parent.name, sentence) for sentence in read.problems]
     if not read.records and not read.problems:
-        found.append(problem(path.parent.name, f"{path}: found no record, expected one a test"))
+        found.append(problem(path.parent.name, f"{path}: found no record, expected one per test"))
     name = path.parent.name
     if where is not None:
         found += [problem(name, sentence) for sentence in _of_another_run(read.records, name)]
@@ -54,7 +54,7 @@ def verify(folder: Path, systems: Collection[str], now: datetime) -> Verified:
 def _of_another_run(records: Sequence[Record], name: str) -> Iterator[str]:
     for run in dict.fromkeys(record.run for record in records):
         if run != name:
-            yield f"found records of run {run}, expected those of {name} alone; was a folder renamed, or a file copied?"
+            yield f"found records of run {run}, expected only those of {name}; was a folder renamed, or a file copied?"
 
 
 def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
 
 
 def _of_no_record(records: Sequence[Record], folder: Path) -> Iterator[str]:
-    """Yield what is said of rows of pairs that no record names: their writer was stopped before its record."""
+    """Yield sentences on rows of pairs that no record names: their writer was stopped before its record."""
     named = {record.pairs.rows.file for record in records if record.pairs is not None and record.pairs.rows is not None}
     for path in sorted(folder.glob(PATTERN)):
         if path.name not in named:
@@ -75,7 +75,7 @@ def _of_no_record(records: Sequence[Record], folder: Path) -> Iterator[str]:
 
 
 def _units(records: Sequence[Record], name: str) -> Iterator[Finding]:
-    """Yield each unit that is not the metric's own: one that can be converted is odd, another cannot be compared."""
+    """Yield each unit that is not the metric's own: a convertible one is only odd, another cannot be compared."""
     odd = dict.fromkeys(
         (curve.metric, curve.unit)
         for record in records
@@ -85,7 +85,7 @@ def _units(records: Sequence[Record], name: str) -> Iterator[Finding]:
     for metric, unit in odd:
         wanted = DECLARED[metric]
         can = unit in UNITS and UNITS[unit][0] == UNITS[wanted][0]
-        does = "it is converted where it is compared" if can else "it cannot be compared"
+        does = "comparisons convert it" if can else "it cannot be compared"
         yield (remark if can else problem)(name, f"{metric} is in {unit}, expected {wanted}; {does}")
 
 
@@ -95,7 +95,7 @@ def _clock(records: Sequence[Record]) -> Iterator[str]:
         if back is not None and back < 0:
             yield (
                 f"the clock went back by {-back:.0f} s between {before.case} ({before.time}) and {after.case} "
-                f"({after.time}); the order of the file holds, and elapsed times are not the clock's"
+                f"({after.time}); the order in the file counts, and elapsed times do not come from this clock"
             )
 
 
@@ -104,8 +104,8 @@ def _of_the_future(records: Sequence[Record], now: datetime) -> Iterator[str]:
     if late:
         first = late[0]
         yield (
-            f"{counted(len(late), 'record')} of the future (the first: {first.case}, {first.time}): a clock was wrong; "
-            "among runs in the order of their times it stays the newest"
+            f"{counted(len(late), 'record')} from the future (the first: {first.case}, {first.time}): a clock was "
+            "wrong; until then it stays the newest in all lists by time"
         )
 
 
@@ -113,8 +113,8 @@ def _of_another_form(records: Sequence[Record]) -> Iterator[str]:
     odd = [record for record in records if _UTC.fullmatch(record.time) is None]
     if odd:
         yield (
-            f'{counted(len(odd), "record")} with another form of time (the first: {odd[0].case}, "{odd[0].time}"), '
-            f"expected UTC such as 2026-11-21T06:00:12Z: runs are put in order, and chosen by day, by that text"
+            f'{counted(len(odd), "record")} with a time in another form (the first: {odd[0].case}, "{odd[0].time}"), '
+            f"expected UTC such as 2026-11-21T06:00:12Z: runs are sorted, and chosen by day, by that text"
         )
 
 
@@ -132,13 +132,13 @@ def _seconds(first: str, second: str) -> float | None:
 
 
 def _plain(time: str) -> str:
-    return time.removesuffix("Z") + ("+00:00" if time.endswith("Z") else "")  # Python 3.10 does not read the Z
+    return time.removesuffix("Z") + ("+00:00" if time.endswith("Z") else "")  # Python 3.10 cannot read the Z
 
 
 def _renamed(records: Sequence[Record], systems: Collection[str]) -> Iterator[str]:
     for system in dict.fromkeys(record.system for record in records):
         if system not in systems:
             yield (
-                f'its system "{system}" has no file in systems/ ({did_you_mean(system, systems)}); where it was '
+                f'its system "{system}" has no file in systems/ ({did_you_mean(system, systems)}); if it was '
                 f"renamed, `railyard capture --stored-as {system}` still finds its runs"
             )

@@ -30,10 +30,20 @@ def tags(checks: Path) -> set[str]:
     return every | ({EXTENDED} if any(need.extended for need in needs(checks)) else set())
 
 
+def names(checks: Path) -> set[str]:
+    """Return the class of each test below a folder, plain ReFrame tests too. Raises RailyardError as ``needs``."""
+    return {cls.__name__ for cls in _tests(checks)}
+
+
 def _classes(checks: Path) -> Iterator[type["InterconnectCheck"]]:
     """Yield the class of each check below a folder, in the order of file and class."""
     from railyard.rfm.checks.base import InterconnectCheck  # ReFrame takes 0.2 s to import
 
+    yield from (cls for cls in _tests(checks) if issubclass(cls, InterconnectCheck))
+
+
+def _tests(checks: Path) -> Iterator[type]:
+    """Yield the class of each ReFrame test below a folder, in the order of file and class."""
     for file in sorted(checks.rglob("*.py")):
         name = f"railyard_site_checks.{'.'.join(file.relative_to(checks).with_suffix('').parts)}"
         spec = importlib.util.spec_from_file_location(name, file)
@@ -49,9 +59,7 @@ def _classes(checks: Path) -> Iterator[type["InterconnectCheck"]]:
             ) from error
         # ReFrame's decorator keeps a module's tests there; it has no public list of classes.
         registry = getattr(module, "_rfm_test_registry", None)
-        for cls in registry._tests if registry is not None else ():
-            if issubclass(cls, InterconnectCheck):
-                yield cls
+        yield from registry._tests if registry is not None else ()
 
 
 def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:

@@ -111,6 +111,8 @@ class Declaration(rfm.RegressionTestPlugin):
     remarks: tuple[str, ...] = ()
     #: Files with more of the benchmark's output, which lines behind its launch made (``after``).
     more_outputs: tuple[str, ...] = ()
+    #: Whether its command is one process of the job, which starts the benchmark itself in steps of the job.
+    starts_steps = False
     #: Whether the tool prints how many threads it had, which is then held against what it was given.
     prints_threads = False
     #: Whether the tool prints its rows on standard error.

@@ -6,11 +6,14 @@ Each rank of the first two has the GPU that is nearest to its rail (``gpus: near
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import variable
+
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import every_node
 from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
 from railyard.benchmarks.table.osu import BUFFERS
-from railyard.job.command import ClientAndServer, Command
+from railyard.job.command import OWN_GPU, ClientAndServer, Command, OwnGpu, own_gpu_script
 from railyard.job.launch import device_name
 from railyard.rfm.checks.application import EveryNodeCheck
 from railyard.rfm.checks.base import InterconnectCheck
@@ -92,6 +95,34 @@ class DeviceOsuCheck(OsuCheck):
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         where = str(self.benchmark).partition("/")[2]
         return [*super().arguments(sizes), *osu_words(where, self.memory)]
+
+
+class EveryGpuCheck(DeviceOsuCheck):
+    """A benchmark of OSU with a rank for each GPU of a node, which sees that GPU alone."""
+
+    extended = True
+    placement = "launcher"
+    #: Whether its ranks' buffers are told one by one (D D); a collective's are all in GPUs.
+    tells_ends = variable(typ.Bool, value=True)
+
+    def shape(self) -> None:
+        gpus = self.site.system.gpus
+        self.ranks_per_node = 1 if gpus is None else gpus.per_node
+
+    @property
+    def told_ranks(self) -> Mapping[str, str]:
+        return _NUMBERS[self.memory]
+
+    @property
+    def command(self) -> Command:
+        return OwnGpu(_VISIBLE[self.memory], self.ranks_per_node)
+
+    def input_files(self) -> Mapping[str, str]:
+        return {**super().input_files(), OWN_GPU: own_gpu_script()}
+
+    def arguments(self, sizes: tuple[int, ...]) -> list[str]:
+        words = OsuCheck.arguments(self, sizes)
+        return [*words, *(osu_words("device", self.memory) if self.tells_ends else ["-d", self.memory])]
 
 
 class DevicePerftestCheck(PerftestCheck):

@@ -16,6 +16,7 @@ from railyard.hardware.limits import data_rate_mb_s
 from railyard.job import client_server, environment, launcher_identity, node_facts, output_bound, rank_nics
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
+from railyard.job.gpu_pair_steps import counters_of_nodes
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS, Launch, exported
 from railyard.job.placement import Placing
 from railyard.job.provenance import circumstances, provenance
@@ -135,9 +136,11 @@ class Measured:
         old = [f"rm -f {name}" for name in quoted(filter(None, [asked.output_file]))]
         first, last = _exit_code_lines(self.site.system.scheduler, tag)
         limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
+        # Where the job's own process starts steps, each of these has a reader.
+        own = command[1:] if asked.starts_steps else [*placing.words(launch, COUNTERS, tag), *reader, *command]
         planned = PlannedJob(
             "sh",
-            quoted((*placing.words(launch, COUNTERS, tag), *reader, *command)),
+            quoted(own),
             exported({**launch.env, **placing.variables(self.test.stack)}),
             before=(
                 *first,
@@ -149,8 +152,8 @@ class Measured:
                 *_file_limits(bed is not None),
             ),
             after=last,
-            launcher=scheduling.other_launcher,
-            launcher_options=quoted(launch.options),
+            launcher="local" if asked.starts_steps else scheduling.other_launcher,
+            launcher_options=() if asked.starts_steps else quoted(launch.options),
         )
         if bed is not None:
             # The job may wait for another measurement; `timeout` inside it bounds the run itself.
@@ -259,13 +262,14 @@ class Measured:
         stdout, stderr, facts = left.text(left.stdout), left.text(left.stderr), left.facts()
         ended, exit_code = self._ended(left.job, stderr), left.exit_code
         files = sorted((left.stage / COUNTERS).glob("*.counters"))
+        steps = left.steps() if asked.starts_steps else ()
         return Evidence(
             stdout=f"{stdout}\n{stderr}" if asked.rows_on_stderr else stdout,
             stderr=stderr,
             exit_code=exit_code,
             timed_out=exit_code == TIMEOUT_EXIT or (ended is not None and ended.kind == "time"),
             ended=ended,
-            counters=tuple(left.text(f"{COUNTERS}/{file.name}") for file in files),
+            counters=(*(left.text(f"{COUNTERS}/{file.name}") for file in files), *counters_of_nodes(steps)),
             tag=left.tag,
             linked=left.text(LINKED),
             unplaced=placing.why_not(facts, launch) or rank_nics.why_not_own(left.nics(), launch, placing),
@@ -277,6 +281,7 @@ class Measured:
             launcher=left.text(LAUNCHER),
             environment=left.environments(),
             rehearsed=rehearsal.current() is not None,
+            steps=steps,
             changed=changed_files(self.site, self.test.stack),
         )
 

@@ -1,5 +1,6 @@
 """The base class of the checks by nccl-tests and rccl-tests: one process a GPU, told sizes, iterations and groups."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from reframe.core.builtins import parameter, variable
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Amounts, Work
 from railyard.benchmarks.table.nccl import part_of
+from railyard.job import gpu_group_steps
 from railyard.rfm.checks.repeated import RepeatedCheck
 from railyard.rfm.checks.variants import of_gpus, rail_counts, rail_policies
 from railyard.site.sizes import sizes_within
@@ -84,6 +86,28 @@ class NcclCheck(RepeatedCheck):
         return {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"} if part.over_nics else {}
 
     @property
+    def more_outputs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What each rail gave behind a run in groups."""
+        return tuple(map(gpu_group_steps.output_of, range(self.ranks_per_node))) if part_of(self.key).split else ()
+
+    def before(self, program: str) -> list[str]:
+        return gpu_group_steps.before() if part_of(self.key).split else []
+
+    def after(self) -> list[str]:
+        """Return the lines that measure each rail of a run in groups, where the slowest group is below a reference."""
+        from railyard.verdict.node_pairs import least_of
+
+        largest = self.message_sizes[-1]
+        least = least_of(self.site, self.test_id, largest) if part_of(self.key).split else None
+        if least is None:
+            return []
+        words = [*self.arguments((largest,)), "-a", "0"]  # the last one counts
+        program = [self.runner.program(self.tool, self.programs), *words, *self._plan.launch.settings.words]
+        launch = str(self.job.launcher.run_command(self.job))
+        limit_s, run = self._plan.scheduling.limit_s, [shlex.quote(word) for word in program]
+        return gpu_group_steps.lines(str(self.stdout), launch, run, self.ranks_per_node, least, limit_s)
+
+    @property
     def prober(self) -> "Prober":
         """Nobody: from one GPU most rails are far, so that one of them alone would look slow on every node."""
         from railyard.rfm.checks.prober import Nobody
@@ -101,4 +125,8 @@ class NcclCheck(RepeatedCheck):
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         told = {"-b": sizes[0], "-e": sizes[-1], "-f": 2, "-t": 1, "-g": 1, "-n": self.repetitions, "-w": self.warm_up}
         told["-c"] = int(self.check_data)
+        if part_of(self.key).split:
+            # The time of the slowest rank: a mean over all groups (nccl-tests' own) hides one slow rail of eight, which
+            # at half its rate would cost 11 %.
+            told["-a"] = 3
         return [str(word) for pair in told.items() for word in pair]

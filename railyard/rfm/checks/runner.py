@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from railyard.base.bounded_file import read_bounded, too_long
 from railyard.job import environment, node_facts, output_bound, rank_nics
 from railyard.job.command import Command
+from railyard.job.gpu_pair_steps import Ended
+from railyard.parsers import gpu_pairs
+from railyard.parsers.gpu_pairs import FOLDER
+from railyard.parsers.parsed import ParseError
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 
@@ -40,6 +44,7 @@ class Asked(Protocol):
     output_file: Any
     rows_on_stderr: bool
     more_outputs: tuple[str, ...]
+    starts_steps: bool
     cleared: tuple[str, ...]
 
     @property
@@ -101,6 +106,13 @@ class Left:
     stderr: str
     tag: str
 
+    def of_nodes(self, ending: str) -> tuple[str, ...]:
+        """Return the texts of the files with this ending, one a node: of the job's launch, else of its last step."""
+        newest = sorted((self.stage / FOLDER).glob(f"*/*{ending}"), key=lambda file: file.stat().st_mtime)
+        of_steps = {file.name: file for file in newest}
+        files = [*sorted((self.stage / COUNTERS).glob(f"*{ending}")), *(of_steps[name] for name in sorted(of_steps))]
+        return tuple(text_of(file) for file in files)
+
     def text(self, name: str) -> str:
         """Return the text of a file of the folder, empty where it is not there."""
         return text_of(self.stage / name)
@@ -130,14 +142,29 @@ class Left:
 
     def facts(self) -> tuple[node_facts.NodeFacts, ...]:
         """Return what each node said of its processors and clocks in this very job."""
-        texts = (self.text(f"{COUNTERS}/{file.name}") for file in sorted((self.stage / COUNTERS).glob("*.facts")))
+        texts = self.of_nodes(".facts")
         return tuple(facts for text in texts if (facts := node_facts.parse(text, self.tag)) is not None)
 
     def environments(self) -> tuple[environment.Found, ...]:
         """Return with which variables the benchmark's process of each node ran in this very job."""
-        files = sorted((self.stage / COUNTERS).glob(f"*{environment.SUFFIX}"))
-        texts = (self.text(f"{COUNTERS}/{file.name}") for file in files)
+        texts = self.of_nodes(environment.SUFFIX)
         return tuple(found for text in texts if (found := environment.parse(text, self.tag)) is not None)
+
+    def steps(self) -> tuple[Ended, ...]:
+        """Return the steps of a job whose one process started them, in the order in which it printed them."""
+        try:
+            tables = gpu_pairs.parse(self.text(self.stdout)).tables
+        except ParseError:
+            return ()
+        return tuple(
+            Ended(
+                step,
+                self.text(step.log),
+                tuple(text_of(file) for file in sorted((self.stage / FOLDER / step.name).glob("*.counters"))),
+            )
+            for table in tables
+            for step in gpu_pairs.steps_of(table)
+        )
 
     def nics(self) -> tuple[rank_nics.RankNic, ...]:
         """Return which rail each rank said that it was given, of those that were given one each in this very job."""

@@ -19,15 +19,22 @@ SCRIPT = "rfm_job.sh"
 _STAGE = re.compile(r"^\s*stage directory:\s+'(?P<folder>.*)'\s*$")
 
 
-def dry_run(command: Sequence[str], env: Mapping[str, str], echo: Callable[[str], None]) -> int:
+def dry_run(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    echo: Callable[[str], None],
+    before: Callable[[Sequence[TestId]], object] = lambda cases: None,
+) -> int:
     """Have ReFrame write the job scripts of what it selects, say where they lie and show one; return its exit code.
 
     ``command`` is a `reframe` without an action (`-r`, `-l`, `--dry-run`). Raises RailyardError where ReFrame refuses
     it, where a `-S` or `-P` names nothing, and where nothing is selected: ReFrame calls an empty dry run passed.
+    ``before`` is given the tests before the first, and what it raises is raised.
     """
     cases, problems = promised_cases(command, dict(env))
     for problem in problems:
         echo(f"warning: {clean(problem)}")
+    before(cases)
     begun = time.time()
     stage: Path | None = None
     with subprocess.Popen(

@@ -3,8 +3,8 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from railyard.job.slurm import note_nodes
 from railyard.provision.rehearsal.form import current
 from railyard.provision.replay.form import REPLAYED
 from railyard.provision.replay.index import replayed_from
+from railyard.provision.spack.prepare import Getting
 from railyard.provision.spack.wanted import offer
 from railyard.provision.testbed.lifecycle import provided, terminated_as_interrupted
 from railyard.provision.testbed.needs import namespaces_refused
@@ -27,6 +28,7 @@ from railyard.results.record.form import Record
 from railyard.results.record.promised import promised as promises
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
+from railyard.rfm.run import preflight
 from railyard.rfm.run.allocation import Asked, ask
 from railyard.rfm.run.dry_run import dry_run, without_actions
 from railyard.rfm.run.options import (
@@ -52,6 +54,7 @@ from railyard.rfm.run.reframe import (
 )
 from railyard.site.matrix import Cell, Need, asked_for, matrix, untaken
 from railyard.site.references.load import references_of
+from railyard.site.site import Site
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
 from railyard.site.systems.module_system import FIX, unloaded
@@ -66,7 +69,7 @@ FALLBACK_SYSTEM = "local"
 class SessionOptions:
     """What the command line asks for; ``system`` may name a fabric behind a colon, None leaves the choice to us.
 
-    ``budget`` is the most that all jobs may take, in node-minutes.
+    ``budget`` is the most that all jobs may take, in node-minutes. ``getting``: of Spack, where there is none.
     """
 
     system: str | None
@@ -76,6 +79,7 @@ class SessionOptions:
     extended: bool = False
     one_allocation: bool = False
     budget: float | None = None
+    getting: Getting = field(default_factory=Getting)
 
 
 def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None]) -> int:
@@ -90,7 +94,9 @@ def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None
     if not colour():
         env[COLOURS_VARIABLE] = "n"
     if read(options.reframe).dry_run:
-        code = dry_run(reframe_command(home, system, without_actions(words)), env, echo)
+        site = Site(home, known, references_of(home / "references", known))
+        command = reframe_command(home, system, without_actions(words))
+        code = dry_run(command, env, echo, lambda cases: preflight.ask_for_scripts(site, cases))
     else:
         code = subprocess.run(reframe_command(home, system, words), env=env, check=False).returncode
     return 0 if code == 0 else 2
@@ -160,8 +166,10 @@ class Session:
             self.home, system, promised, needs=lambda: asked_for(system, self._needs()),
             one_allocation=self.options.one_allocation, budget=self.options.budget, echo=self.echo,
         )  # fmt: skip
+        site = Site(self.home, system, references_of(self.home / "references", system))
+        unfit_stacks = preflight.ask(site, promised, self.echo, self.options.getting)
         try:
-            return self._measure(system, name, words, run_id, promised, problems)
+            return self._measure(system, name, words, run_id, promised, problems, unfit_stacks)
         except BrokenPipeError:  # the reader of what is printed went away, which the command line knows how to say
             raise
         except OSError as error:
@@ -197,10 +205,12 @@ class Session:
         run_id: str,
         promised: tuple[TestId, ...],
         problems: tuple[str, ...],
+        unfit_stacks: Mapping[str, str],
     ) -> Outcome:
         folder = runs_folder(self.home) / run_id
         folder.mkdir(parents=True)
         self.folder = folder
+        preflight.note(unfit_stacks, folder)
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing)
         self._tell(f"{counted(len(promised), 'test')} on {system.system}: {system.description}")

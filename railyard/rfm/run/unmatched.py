@@ -22,9 +22,9 @@ def unknown_names(words: Words, selected: Sequence[TestId], checks: Path) -> lis
     idle = [name for name in words.name if not _fits(_class_pattern(name), {case.name.split()[0] for case in selected})]
     if not idle or _are_given(words, checks):
         return []
-    from railyard.rfm.checks.catalogue import needs  # imports ReFrame and all checks
+    from railyard.rfm.checks.catalogue import names  # imports ReFrame and all checks
 
-    known = {need.check.split()[0] for need in needs(checks)}
+    known = names(checks)
     return [
         f'-n {name}: found no check "{_class_pattern(name)}", expected the class of a check; '
         f"{_nearest(_class_pattern(name), known)}"

@@ -1,4 +1,4 @@
-"""What a reference asks for, a number or a share of what the hardware gives, and how far a value may lie from it."""
+"""What a reference demands, a number or a share of what the hardware gives, and how far a value may be from it."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,16 +7,18 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 from railyard.base.fields import Model, Number, Positive, refuse
 
 REGIMES = ("latency", "middle", "bandwidth")
-"""Of message sizes, those that may have a tolerance each."""
+"""The regimes of message sizes. Each may have its own tolerance."""
 
 
 def _fraction(value: float) -> float:
     if value < 0:
         raise refuse(
-            str(value), "a fraction from 0 to 1, without a sign", "low is what a value may fall, high what it may rise"
+            str(value),
+            "a fraction from 0 to 1, without a sign",
+            "low is how far a value may fall, high how far it may rise",
         )
     if value > 1:
-        raise refuse(str(value), "a fraction from 0 to 1", f"{value:g} per cent is {value / 100:g}")
+        raise refuse(str(value), "a fraction from 0 to 1", f"{value:g} percent is {value / 100:g}")
     return value
 
 
@@ -32,14 +34,14 @@ class Share(Model):
 
 
 class Tolerance(Model):
-    """How far a value may lie from the reference, as fractions."""
+    """How far a value may be from the reference, as fractions."""
 
     low: Fraction | None = None
     high: Fraction | None = None
 
 
 class ByRegime(Model):
-    """A tolerance for each regime of message sizes; ``switch`` holds around a protocol switch."""
+    """A tolerance for each regime of message sizes; ``switch`` is for sizes near a protocol switch."""
 
     latency: Tolerance
     middle: Tolerance

@@ -1,4 +1,4 @@
-"""What a reference may ask for below half of its link, and why."""
+"""How a reference may demand less than half of what its link gives, with the reason."""
 
 from typing import Annotated
 
@@ -10,13 +10,15 @@ from railyard.base.fields import Model, Number, Prose, refuse
 
 def _least_share(value: float) -> float:
     if not 0 < value < REFERENCE_SHARE.value:
-        expected = f"a share above 0 and below {REFERENCE_SHARE.value:g}, which holds without it"
-        raise refuse(f"{value:g}", expected, f"{value:g} per cent is {value / 100:g}" if value >= 1 else "")
+        expected = f"a share above 0 and below {REFERENCE_SHARE.value:g}, the share without below_link"
+        raise refuse(f"{value:g}", expected, f"{value:g} percent is {value / 100:g}" if value >= 1 else "")
     return value
 
 
 class BelowLink(Model):
-    """Why numbers may be less than half of what their link gives, and how far: nothing below that share is taken."""
+    """Why numbers may be less than half of what their link gives, and the lowest share that is accepted."""
 
-    share: Annotated[Number, AfterValidator(_least_share)] = Field(description="Of what the link gives, such as 0.3")
+    share: Annotated[Number, AfterValidator(_least_share)] = Field(
+        description="Lowest share of what the link gives, such as 0.3"
+    )
     reason: Prose

@@ -1,4 +1,4 @@
-"""What pydantic cannot see in a table of references: whether entries make sense, and no two are for one thing."""
+"""What pydantic cannot see in a table of references: whether entries make sense, and no two are for the same thing."""
 
 from collections.abc import Collection
 
@@ -8,6 +8,7 @@ from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import counted, listing
+from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
@@ -25,7 +26,7 @@ from railyard.site.references.model import (
 from railyard.site.systems.model import System
 from railyard.stacks.model import number_alone
 
-#: How far a value may fall, as a fraction, where falling is the fault: a wider tolerance would fail no slow run.
+#: How far a value may fall, as a fraction, if falling is the fault. A wider tolerance would fail no slow run.
 WIDEST_FALL = 1 - REFERENCE_SHARE.value
 #: The field of the model and its name in the file.
 _AMOUNTS = {
@@ -36,7 +37,7 @@ _AMOUNTS = {
 
 
 def check_entries(entries: tuple[Entry, ...], system: System, document: Document) -> None:
-    """Raise InputError at the first entry that is wrong."""
+    """Raise InputError for the first entry that is wrong."""
     seen: dict[str, int] = {}
     for index, entry in enumerate(entries):
         path: Path_ = ("entries", index)
@@ -49,19 +50,19 @@ def check_entries(entries: tuple[Entry, ...], system: System, document: Document
             _check_tolerance(entry, path, document)
         elif entry.tolerance is not None:
             expected = "none: nothing is judged by a bad case"
-            raise document.error((*path, "tolerance"), "a tolerance of a bad-case entry", expected)
+            raise document.error((*path, "tolerance"), "a tolerance in a bad-case entry", expected)
         _check_provenance(entry, system, path, document)
         _check_physics(entry, system, path, document)
         for other in range(index):
             if are_twins(entries[other], entry):
                 line = document.line(("entries", other))
-                expected = f"one entry for one thing ({entries[other].id} in line {line} is for it already)"
-                action = "remove one, or say what tells them apart (stack, rails, policy, sizes)"
+                expected = f"one entry for each thing ({entries[other].id} in line {line} is already for this one)"
+                action = "remove one, or say how they differ (stack, rails, policy, sizes)"
                 raise document.error(path, f"{show(entry.id)}, a second {entry.kind} entry", expected, action)
 
 
 def check_facts(facts: tuple[Fact, ...], system: System, document: Document) -> None:
-    """Raise InputError at the first fact that is wrong."""
+    """Raise InputError for the first fact that is wrong."""
     seen: dict[str, int] = {}
     for index, fact in enumerate(facts):
         path: Path_ = ("facts", index)
@@ -80,13 +81,13 @@ def check_facts(facts: tuple[Fact, ...], system: System, document: Document) -> 
 
 
 def check_expected_failures(failures: tuple[ExpectedFailure, ...], system: System, document: Document) -> None:
-    """Raise InputError at the first expected failure that names what the system has not."""
+    """Raise InputError for the first expected failure that names something unknown to the system."""
     for index, failure in enumerate(failures):
         _check_names(failure, system, ("expected_failures", index), document)
 
 
 def check_unbounded(stated: tuple[Unbounded, ...], system: System, document: Document) -> None:
-    """Raise InputError at the first statement of sizes without a bound that names what the system has not."""
+    """Raise InputError for the first statement about unbounded sizes that names something unknown to the system."""
     for index, one in enumerate(stated):
         path: Path_ = ("unbounded", index)
         for names, known, field in ((one.fabric, system.fabrics, "fabric"), (one.stack, system.stacks, "stack")):
@@ -112,7 +113,7 @@ def _check_names(entry: Entry | ExpectedFailure, system: System, path: Path_, do
             expected = f"a rail of {entry.fabric}, which has {counted(most, 'rail')}"
             raise document.error((*path, "policy"), show(policy), expected)
         if number is not None and entry.rails not in ((), (1,)):
-            expected = f"1 beside the policy {policy}, which is one rail alone"
+            expected = f"1 with the policy {policy}, which is one rail alone"
             raise document.error((*path, "rails"), listing([str(count) for count in entry.rails]), expected)
 
 
@@ -125,7 +126,7 @@ def _check_benchmarks(names: Collection[str], system: System, path: Path_, docum
 
 
 def check_application(benchmark: str, system: System, path: Path_, document: Document) -> None:
-    """Raise InputError for an installed application that the system's file does not state: nothing would be judged."""
+    """Raise InputError for an installed application that is not in the system's file: nothing would be judged."""
     name = installed_name(benchmark)
     if name is not None and name not in system.applications:
         expected = f"installed/ and an application of {system.system}"
@@ -150,9 +151,10 @@ def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
     if entry.directions != 1 and entry.metric != "bandwidth":
         raise document.error((*path, "directions"), "2", f"1: only a bandwidth sums directions, not {entry.metric}")
     if given[0] == "upper_limit":
-        # A message rate is nowhere the first metric of its benchmark, which needs a reference that a slow run fails.
+        # A message rate is never the first metric of its benchmark. The first metric needs a reference that a slow run
+        # fails.
         if entry.metric != "message_rate":
-            expected = f"it for message_rate only: the limit of a {entry.metric} is that of the link"
+            expected = f"it only for message_rate: the limit of a {entry.metric} is that of the link"
             raise document.error((*path, "upper_limit"), "an upper_limit", expected)
         return
     higher = entry.metric in HIGHER_IS_BETTER
@@ -165,7 +167,7 @@ def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
 def _check_sizes(entry: Entry, path: Path_, document: Document) -> None:
     if entry.curve is not None:
         if not entry.sizes.is_everywhere:
-            raise document.error((*path, "sizes"), "sizes beside a curve", "only the curve's own sizes")
+            raise document.error((*path, "sizes"), "sizes with a curve", "only the curve's own sizes")
         _check_rising(tuple(entry.curve), _written(document, (*path, "curve")), (*path, "curve"), document)
     _check_rising(entry.switches, entry.switches, (*path, "switches"), document)
 
@@ -195,16 +197,16 @@ def _check_tolerance(entry: Entry, path: Path_, document: Document) -> None:
     if bare is not None:
         if tolerance is not None:
             article = "an" if bare == "upper_limit" else "a"
-            found, expected = f"a tolerance beside {article} {bare}", f"the {bare} alone, which is the bound itself"
+            found, expected = f"a tolerance with {article} {bare}", f"only the {bare}, which is the bound itself"
             raise document.error(here, found, expected)
         _refuse_switches(entry, path, document)
         return
     if tolerance is None:
-        raise document.error(path, "no tolerance", "how far a value may lie from the reference", "add tolerance")
+        raise document.error(path, "no tolerance", "how far a value may be from the reference", "add tolerance")
     if isinstance(tolerance, ByRegime):
         if entry.curve is None:
             beside = "one value" if entry.ends is None else "a range"
-            raise document.error(here, f"a tolerance by regime beside {beside}", "one {low, high}", "or give a curve")
+            raise document.error(here, f"a tolerance by regime with {beside}", "one {low, high}", "or give a curve")
         for name in ("latency", "middle", "bandwidth", "switch"):
             part: Tolerance | None = getattr(tolerance, name)
             if part is not None:
@@ -219,13 +221,13 @@ def _check_tolerance(entry: Entry, path: Path_, document: Document) -> None:
 def _check_both_sides(entry: Entry, tolerance: Tolerance, path: Path_, document: Document) -> None:
     for side in ("low", "high") if entry.ends is not None else ():
         if getattr(tolerance, side) is None:
-            expected = f"{side}, since both ends of a range hold"
+            expected = f"{side}, since both ends of a range are bounds"
             raise document.error(path, f"no {side}", expected, f"add {side}, a fraction of that end (0: none)")
 
 
 def _refuse_switches(entry: Entry, path: Path_, document: Document) -> None:
     if entry.switches:
-        raise document.error((*path, "switches"), "switches beside a single bound", "them only beside a curve")
+        raise document.error((*path, "switches"), "switches with a single bound", "them only with a curve")
 
 
 def _check_side(entry: Entry, tolerance: Tolerance, path: Path_, document: Document) -> None:
@@ -233,7 +235,7 @@ def _check_side(entry: Entry, tolerance: Tolerance, path: Path_, document: Docum
     if getattr(tolerance, side) is None:
         verb = "falls" if side == "low" else "rises"
         raise document.error(
-            path, f"no {side}", f"{side}, since {entry.metric} is at fault when it {verb}", f"add {side}"
+            path, f"no {side}", f"{side}, since a fault shows when {entry.metric} {verb}", f"add {side}"
         )
     if tolerance.low == 1:
         raise document.error((*path, "low"), "1", "less than 1: a value may not fall to nothing")
@@ -245,15 +247,17 @@ def _check_side(entry: Entry, tolerance: Tolerance, path: Path_, document: Docum
 def _check_provenance(entry: Entry, system: System, path: Path_, document: Document) -> None:
     if entry.kind == "baseline" and not entry.source.runs:
         action = "name them, or let railyard capture write the entry"
-        raise document.error((*path, "source"), "no runs", "the ids of the runs that the baseline is from", action)
+        raise document.error(
+            (*path, "source"), "no runs", "the ids of the runs from which the baseline was captured", action
+        )
     if entry.reason is not None and entry.kind != "class":
-        raise document.error((*path, "reason"), f"a reason in a {entry.kind} entry", "it in a class entry only")
+        raise document.error((*path, "reason"), f"a reason in a {entry.kind} entry", "it only in a class entry")
     own = class_floors(system.fabrics[entry.fabric].link, entry.directions, streaming=True)
     lower = [floor for floor in own if isinstance(entry.floor, float) and entry.floor < floor.value_mb_s]
     if entry.kind == "class" and entry.metric == "bandwidth" and lower and entry.reason is None:
         expected = f"at least {lower[0].value_mb_s:g} MB/s ({lower[0].source})"
         raise document.error(
-            (*path, "floor"), f"{entry.floor:g}", expected, "or say in reason why this system has less"
+            (*path, "floor"), f"{entry.floor:g}", expected, "or say why this system has less in reason"
         )
 
 
@@ -278,12 +282,12 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
 
 
 def alone(entry: Entry) -> str:
-    """Return the policy of an entry of one rail alone, whose slot may be another; empty for any other entry."""
+    """Return the policy of an entry for one rail alone, whose slot may differ; empty for any other entry."""
     return entry.policy[0] if len(entry.policy) == 1 and number_alone(entry.policy[0]) is not None else ""
 
 
 def is_of_link(entry: Entry) -> bool:
-    """Return whether the link bounds the entry's metric, however many ranks a node has."""
+    """Return whether the link bounds the entry's metric for any number of ranks per node."""
     known = [each for name in entry.benchmark for each in BENCHMARKS[name].metrics if each.name == entry.metric]
     return UNITS[entry.metric] == UNITS["bandwidth"] and all(each.is_bounded(None) for each in known)
 
@@ -294,14 +298,18 @@ def _check_share(entry: Entry, share: Share, system: System, path: Path_, docume
         raise document.error(
             path, f"a share of the {share.of}", f"a number in {entry.unit}: only a bandwidth has such a share"
         )
+    between = [name for name in entry.benchmark if micro.tool(BENCHMARKS[name].tool).between_gpus]
+    if between:
+        expected = f"a number in {entry.unit}: the bus bandwidth of {between[0]} is no share of what a link carries"
+        raise document.error(path, f"a share of the {share.of}", expected, "take what healthy nodes show")
     if data_rate_mb_s(fabric.link) is None:
         raise document.error(
-            path, f"a share of the {share.of}", f"a number: no data rate of {fabric.link.name} is known"
+            path, f"a share of the {share.of}", f"a number: the data rate of {fabric.link.name} is unknown"
         )
 
 
 def demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path_]]:
-    """Return (size or None, demanded value, where it stands) of all that must be reached: targets and floors."""
+    """Return (size or None, demanded value, its place in the file) of all that must be reached: targets and floors."""
     if entry.curve is not None:
         return [(size, value, ("curve",)) for size, value in entry.curve.items()]
     if entry.ends is not None:
@@ -323,11 +331,11 @@ _BOUNDS = ("floor", "ceiling", "upper_limit")
 
 
 def are_twins(one: Entry, other: Entry) -> bool:
-    """Return whether both are of one kind and give the same runs a number at a same size.
+    """Return whether both are of one kind and give the same runs a number at the same size.
 
-    Of values and curves one run and one message size in common are enough: they would ask for two different numbers.
-    Bounds may be nested (a floor for all stacks and a higher one for one; from 1 MiB and from 4 MiB) and then all hold,
-    so that they are twins only where stack, rails, policy, hops and sizes are the very same.
+    For values and curves, one run and one message size in common are enough: they would demand two different numbers.
+    Bounds may be nested (a floor for all stacks and a higher one for one stack; from 1 MiB and from 4 MiB), and then
+    all hold. So bounds are twins only if stack, rails, policy, hops and sizes are exactly the same.
     """
     if (one.kind, one.fabric, one.metric, one.directions) != (other.kind, other.fabric, other.metric, other.directions):
         return False
@@ -351,7 +359,7 @@ def _named(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _meet(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Return whether two lists have something in common, where an empty one stands for all."""
+    """Return whether two lists have something in common. An empty list stands for all."""
     return not one or not other or bool(set(one) & set(other))
 
 

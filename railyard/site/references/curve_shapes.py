@@ -1,4 +1,4 @@
-"""Whether one measured curve has the shape that a relation asks for: a peak, a fall, a dip; more is better in each."""
+"""Whether one measured curve has the shape that a relation demands: a peak, a fall or a dip. More is better in each."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,7 +7,7 @@ from railyard.benchmarks.curve import Curve
 from railyard.site.references.model import Relation
 from railyard.site.references.relation_state import RelationState as State
 
-#: Of a share that is computed from two values: a value that is 10 % lower is 9.999999999999998 % lower.
+#: The error of a share computed from two values: a value that is 10 % lower comes out as 9.999999999999998 % lower.
 _ROUNDING = 1e-9
 
 
@@ -16,27 +16,27 @@ def _at(curve: Curve, size: int) -> str:
 
 
 def _best_before(curve: Curve, size: int) -> int | None:
-    """Return the size of the most below a size, the smallest of several; None where nothing is below it."""
+    """Return the size of the largest value below a size, the smallest such size; None if there is no smaller size."""
     return max((each for each in curve.sizes if each < size), key=curve.at, default=None)
 
 
 def peak(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
-    """Return whether the most that was measured is at a size within ``between``.
+    """Return whether the largest measured value is at a size within ``between``.
 
-    A curve that ends before that range, or that is measured nowhere in it, fails: its peak was not seen.
+    A curve that ends before that range, or has no value in it, fails: its peak was not seen.
     """
     assert relation.between is not None
     best = max(curve.sizes, key=curve.at)
-    asked = f"asked is a peak{relation.between.words}"
+    asked = f"expected a peak{relation.between.words}"
     return ("pass" if relation.between.covers(best) else "fail"), f"{name} has its peak, {_at(curve, best)}; {asked}"
 
 
 def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
-    """Return whether every value at ``sizes`` is below the most at smaller sizes by at least ``by``, a fraction."""
+    """Return whether every value at ``sizes`` is below the largest at smaller sizes by at least ``by``, a fraction."""
     asked = relation.by or 0.0
     depths = _depths(relation, curve)
     if not depths:
-        return "fail", f"{name} has no message size{relation.sizes.words} behind another one, where it is to fall"
+        return "fail", f"{name} has no message size{relation.sizes.words} after another one, where it should fall"
     size = min(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
     told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
@@ -46,23 +46,23 @@ def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
 
 
 def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
-    """Return whether one value at ``sizes`` is below the most before it by at least ``by``, which comes back later."""
+    """Return whether one value at ``sizes`` is below the largest before it by at least ``by``, and values recover."""
     asked = relation.by or 0.0
     depths = _depths(relation, curve)
     if not depths:
-        return "fail", f"{name} has no message size{relation.sizes.words} behind another one, where it is to dip"
+        return "fail", f"{name} has no message size{relation.sizes.words} after another one, where it should dip"
     size = max(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
     told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
     if depth < asked - _ROUNDING:
         return "fail", f"{name} does not dip{relation.sizes.words}: {told}, expected at least {asked:.1%} less"
     if all(curve.at(each) < curve.at(before) for each in curve.sizes if each > size):
-        return "fail", f"{name} falls and does not come back: {told}, and no larger message reaches that again"
+        return "fail", f"{name} falls and does not come back: {told}, and no larger message reaches that value again"
     return "pass", f"{name} dips: {told}, expected at least {asked:.1%} less"
 
 
 def _depths(relation: Relation, curve: Curve) -> dict[int, tuple[float, int]]:
-    """Return for each size within ``sizes``: how far its value is below the most before it, and where that is."""
+    """Return for each size within ``sizes``: how far its value is below the largest before it, and that one's size."""
     found = {}
     for size in filter(relation.sizes.covers, curve.sizes):
         before = _best_before(curve, size)

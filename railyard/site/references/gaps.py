@@ -1,4 +1,4 @@
-"""Message sizes that a check measures and that no reference bounds: a run may give anything there, and passes."""
+"""Finds message sizes that a check measures and no reference bounds: there, a run passes with any value."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from railyard.site.test_id import TestId
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The sizes, in bytes, that a test measures; ``bounds`` has those at which its first metric has a bound: whose."""
+    """The sizes, in bytes, that a test measures; ``bounds``: size with a bound on its first metric, and whose it is."""
 
     test: TestId
     metric: str
@@ -29,7 +29,7 @@ class Asked:
 
 
 def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[Need]) -> Iterator[Asked]:
-    """Yield what the references ask of each test by message sizes; nothing of a system that is report-only."""
+    """Yield for each test at which message sizes the references bound it; nothing for a report-only system."""
     system = references.system
     if system.report_only is not None:
         return
@@ -52,12 +52,12 @@ def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[N
 
 
 def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
-    """Yield a finding for each metric and range of sizes that have no bound in tests that have one elsewhere.
+    """Yield a finding for each metric and range of sizes without a bound, in tests that have a bound at other sizes.
 
-    Short messages may be left to latency's references: a remark, and none where the file's ``unbounded`` has these
-    sizes. A bandwidth whose large ones have no bound is not judged where it counts, so that is a problem, whatever the
-    file says. A published system, which is replayed, has the sizes that its source printed, and nobody can add any.
-    Last, what ``unbounded`` says and what is not so.
+    Short messages may be left to latency's references: that is a remark, or nothing if the file's ``unbounded`` has
+    these sizes. A bandwidth without a bound for large messages is not judged where it matters, so that is a problem,
+    whatever the file says. A replayed system has the sizes that its source printed, and nobody can add any. The last
+    findings are about wrong statements in ``unbounded``.
     """
     system = references.system
     lost: dict[tuple[str, str], list[TestId]] = {}
@@ -89,7 +89,7 @@ def _words(tests: Sequence[TestId]) -> str:
 
 
 def _untrue(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
-    """Yield a finding for each entry of ``unbounded`` whose sizes have a bound after all, or that are not measured."""
+    """Yield a finding for each entry of ``unbounded`` whose sizes have a bound, or are not measured."""
     where = references.system.system
     for index, said in enumerate(references.unbounded):
         of = f"unbounded[{index}]"

@@ -1,4 +1,4 @@
-"""What a site's references lack or contradict, beyond what loading them refuses: remarks, and problems that exit 1."""
+"""Finds what a site's references lack or contradict and loading accepts: remarks, and problems (exit code 1)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,17 +21,17 @@ from railyard.site.references.relation_forms import Measured, compare
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
-#: For how many days a failure may be expected, at most: a repair that takes longer is looked at once a year.
+#: For how many days a failure may be expected, at most. If a repair takes longer, somebody looks at it once a year.
 LONGEST_EXPECTED_DAYS = 366
 
 
 def findings(
     references: References, needs: Sequence[Need], today: date, built: System | None = None
 ) -> tuple[Finding, ...]:
-    """Return what is found in one system's references, problems first; ``needs`` are the checks of the site.
+    """Return the findings about one system's references, problems first; ``needs`` are the checks of the site.
 
-    A problem contradicts itself or physics, a remark is a gap. ``built`` is the system with what Spack builds where it
-    is asked for: references are for its tests too.
+    A problem contradicts itself or physics, a remark is a gap. ``built`` is the system with what Spack builds on
+    request: references are for its tests too.
     """
     system = references.system
     both = [references, *([replace(references, system=built)] if built not in (None, system) else [])]
@@ -62,12 +62,12 @@ def findings(
 
 
 def _unbounded_gpus(references: References) -> Iterator[str]:
-    """Yield what a system leaves out of its GPUs, so that no busbw within a node, or over one NIC, is impossible."""
+    """Yield what a system does not state about its GPUs: without it, no busbw in a node or over a NIC is impossible."""
     gpus = references.system.gpus
     if gpus is None:
         return
     if gpus.link is None and gpus.per_node > 1:
-        yield "gpus: none of nvlink, xgmi and slot is stated, so nothing bounds what GPUs of a node exchange"
+        yield "gpus: none of nvlink, xgmi and slot is stated, so nothing bounds what the GPUs of a node exchange"
     without = [gpu for gpu in range(gpus.per_node) if not any(gpu in near for near in gpus.nearest.values())]
     if gpus.nearest and without:
         names = listing([f"GPU {gpu}" for gpu in without])
@@ -75,21 +75,21 @@ def _unbounded_gpus(references: References) -> Iterator[str]:
 
 
 def _above_limit(references: References) -> Iterator[str]:
-    """Yield published figures above the limit of their link: loading lets those pass that have a note."""
+    """Yield published figures above the limit of their link. Loading accepts them if they have a note."""
     for entry in references.entries:
         within = all(BENCHMARKS[key].within_node for key in entry.benchmark)
         if entry.metric != "bandwidth" or entry.kind == BAD_CASE or within:
             continue
         fabric, rails = references.system.fabrics[entry.fabric], min(entry.rails, default=1)
         limit = fabric.limit(rails, entry.directions, policy=entry.policy[0])
-        # A limit may hold from a size on only: shorter messages pass out of a shaper's bucket.
+        # A limit may hold only from a size on: a shaper's bucket lets shorter messages pass faster.
         held = [] if limit is None else [v for size, v in (entry.curve or {}).items() if size >= limit.from_bytes]
         given = [*held, *(a for a in (entry.value, entry.floor) if isinstance(a, float)), *(entry.ends or ())]
         above = [value for value in given if limit is not None and value > limit.value_mb_s]
         if limit is not None and above:
             yield (
                 f"{entry.id}: {max(above):g} MB/s is above the physical limit, {limit.value_mb_s:.1f} MB/s "
-                f"({limit.terms}): rule 3 fails every run that holds it"
+                f"({limit.terms}): rule 3 fails every run that reaches it"
             )
 
 
@@ -99,17 +99,17 @@ def _contradicted(references: References) -> Iterator[str]:
         if relation.form == "spread":
             continue
         both = sides(relation, references.entries)
-        if relation.form == "crossover" or len(both) < 2:  # figures at one end of it say nothing of the other
+        if relation.form == "crossover" or len(both) < 2:  # figures at one end say nothing about the other end
             continue
         found = [[_of_entries(side, references.entries, relation, end) for end in (0, 1)] for side in both]
         broken = [_broken(relation, known) for known in product(*found)]
-        # Of a range any figure may be the true one: the relation is broken where it is by each of their ends.
+        # Any figure within a range may be the true one, so the relation is only broken if it is broken at each end.
         if all(broken):
             yield f"{relation.id}: the entries' own figures break it: {broken[0]}"
 
 
 def _broken(relation: Relation, known: Sequence[Measured | None]) -> str:
-    """Return how these figures break a relation; empty where they do not, or have no message size in common."""
+    """Return how these figures break a relation; empty if they do not, or if they have no message size in common."""
     measured = [each for each in known if each is not None]
     if len(measured) < 2 or not set(measured[0].curve.sizes) & set(measured[1].curve.sizes):
         return ""
@@ -118,9 +118,9 @@ def _broken(relation: Relation, known: Sequence[Measured | None]) -> str:
 
 
 def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation, end: int) -> Measured | None:
-    """Return the figures that the entries give for a side, a value at both of its sizes; None where none do.
+    """Return the figures that the entries give for a side, a value at both of its sizes; None if no entry does.
 
-    ``end``: which end of a range is taken, 0 the low one and 1 the high one.
+    ``end`` says which end of a range is taken: 0 the low one, 1 the high one.
     """
     points: dict[int, float] = {}
     for entry in entries:
@@ -149,7 +149,7 @@ def _unused(references: References, cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _is_used(entry: Entry, cells: Sequence[Cell]) -> bool:
-    """Return whether a cell is one that an entry is for, whatever its rail policy."""
+    """Return whether an entry is for one of these cells, with any rail policy."""
     any_policy = entry.model_copy(update={"policy": (ANY,)})
     return any(is_for(any_policy, cell.test) for cell in cells)
 
@@ -190,7 +190,7 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _dated_ahead(references: References, today: date) -> Iterator[str]:
-    """Yield sources that are dated after today; a day is left for time zones."""
+    """Yield sources that are dated after today. One day is allowed for time zones."""
     stated = [(each.id, each.source.date) for each in references.entries]
     stated += [(each.id, each.source.date) for each in references.relations]
     stated += [(each.id, each.source.date) for each in references.facts]
@@ -200,7 +200,7 @@ def _dated_ahead(references: References, today: date) -> Iterator[str]:
 
 
 def _unreadable(references: References) -> Iterator[str]:
-    """Yield conditions of sources that no node's facts can be compared with, each once."""
+    """Yield conditions of sources that cannot be compared with a node's facts, each once."""
     stated: dict[tuple[str, str], list[str]] = {}
     sources = [(each.id, each.source) for each in references.entries]
     sources += [(each.id, each.source) for each in references.relations]
@@ -216,18 +216,18 @@ def _unreadable(references: References) -> Iterator[str]:
 
 
 def _without_an_end(references: References, today: date) -> Iterator[str]:
-    """Yield expected failures that are expected for so long that nobody would look again."""
+    """Yield failures that are expected for so long that nobody would look at them again."""
     for failure in references.expected_failures:
         if failure.expires > today + timedelta(days=LONGEST_EXPECTED_DAYS):
             what = f"{listing(failure.benchmark)} over {failure.fabric} ({failure.reason})"
             yield (
                 f"expected failure of {what}: it expires on {failure.expires.isoformat()}, more than "
-                f"{LONGEST_EXPECTED_DAYS} days from now: choose a nearer day, and look again then"
+                f"{LONGEST_EXPECTED_DAYS} days from now: choose an earlier day, and look again on that day"
             )
 
 
 def _expired(references: References, today: date) -> Iterator[str]:
-    """Yield expected failures that are expected no longer."""
+    """Yield expected failures that have expired."""
     for failure in references.expected_failures:
         if failure.expires < today:
             what = f"{listing(failure.benchmark)} over {failure.fabric} ({failure.reason})"

@@ -1,5 +1,4 @@
-"""references/*.yaml, a cluster a file: a system's references with their sources written out, and what they demand of a
-run: bands of bounds over message sizes."""
+"""Loads references/*.yaml, one file per cluster: references with their sources in full, and their demands on a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -41,20 +40,22 @@ from railyard.site.references.strength import check_strength
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
-#: The fields of a file whose items have sources.
+#: The fields of a file whose entries have sources.
 LISTS = ("entries", "relations", "facts")
 
 LATENCY_UP_TO_BYTES = 8 << 10
-"""Up to here the cost of a message, not its bytes, sets the time.
+"""Up to this size the fixed cost of a message sets its time, not its bytes.
 
 Latency x bandwidth (Hockney's N½) of the published EDR system is 0.8 us x 12.4 GB/s = 9.9 kB: the power of two below.
 """
 BANDWIDTH_FROM_BYTES = 1 << 20
-"""From here start-up is lost in the noise: a published EDR curve has 12318 of 12371 MB/s; limits and floors hold."""
+"""From this size on, start-up is lost in the noise (a published EDR curve has 12318 of 12371 MB/s): limits and floors
+hold.
+"""
 
 
 def regime(size_bytes: int) -> str:
-    """Return "latency", "middle" or "bandwidth": the regime that a message size belongs to."""
+    """Return "latency", "middle" or "bandwidth": the regime of a message size."""
     if size_bytes <= LATENCY_UP_TO_BYTES:
         return "latency"
     return "bandwidth" if size_bytes >= BANDWIDTH_FROM_BYTES else "middle"
@@ -62,10 +63,10 @@ def regime(size_bytes: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is demanded at one size, in the band's unit; None where nothing is demanded on that side.
+    """What is demanded at one size, in the band's unit; None on a side without a demand.
 
-    ``target`` is the reference's own value, from which the bounds were made; None for a bare floor or ceiling. Of a
-    range it is the end at which a run is worse, and ``ends`` has both.
+    ``target`` is the reference's own value, from which the bounds were computed; None for a bare floor or ceiling. For
+    a range it is the end at which a run is worse, and ``ends`` has both ends.
     """
 
     low: float | None
@@ -79,9 +80,9 @@ class Band:
     """One reference as it applies to one run.
 
     Either ``points`` (a bound for each size of a curve) or ``everywhere`` from ``size_from`` to ``size_to`` bytes, both
-    included, None where open. ``required_sizes`` must have been measured; a band that holds at no measured
-    size has not been judged, which is no pass. ``is_upper_limit``: what no card exceeds, so that more is impossible;
-    nothing is expected of a run by it.
+    included, None if open. ``required_sizes`` must have been measured. A band without a measured size has not been
+    judged, and that is not a pass. ``is_upper_limit``: no card exceeds it, so more is impossible. It demands nothing of
+    a run.
     """
 
     entry_id: str
@@ -97,7 +98,7 @@ class Band:
     is_upper_limit: bool = False
 
     def bound_at(self, size: int) -> Bound | None:
-        """Return what is demanded at a size, bytes (0 for a metric without sizes), or None where nothing is."""
+        """Return what is demanded at a size in bytes (0 for a metric without sizes); None if nothing is."""
         if self.points is not None:
             return self.points.get(size)
         if self.size_from is not None and size < self.size_from:
@@ -105,13 +106,13 @@ class Band:
         return None if self.size_to is not None and size > self.size_to else self.everywhere
 
     def bounds(self, size: int) -> bool:
-        """Return whether anything is demanded at a size, bytes."""
+        """Return whether anything is demanded at a size in bytes."""
         bound = self.bound_at(size)
         return bound is not None and (bound.low is not None or bound.high is not None)
 
 
 def curve_band(entry_id: str, kind: str, metric: str, unit: str, source: str, points: Mapping[int, Bound]) -> Band:
-    """Return the band of a curve: every one of its sizes must have been measured."""
+    """Return the band of a curve. Each of its sizes must have been measured."""
     frozen = MappingProxyType(dict(points))
     return Band(entry_id, kind, metric, unit, source, frozen, None, None, None, tuple(sorted(points)))
 
@@ -125,14 +126,14 @@ def scalar_band(
     bound: Bound,
     sizes: tuple[int | None, int | None] = (None, None),
 ) -> Band:
-    """Return the band of one bound from the first size to the last, in bytes; None where that side is open."""
+    """Return the band of one bound from the first size to the last, in bytes; None means that side is open."""
     return Band(entry_id, kind, metric, unit, source, None, bound, *sizes, ())
 
 
 def shared(band: Band, by: float) -> Band:
-    """Return a band with its bounds divided by what a network is blocked by, and that in its source; by 1 as it is.
+    """Return a band with its bounds divided by a network's blocking, which its source then names; unchanged for 1.
 
-    Half a network against the other half gets so much less than its cards give.
+    Between the two halves of a network, each gets so many times less than its cards give.
     """
     if by == 1:
         return band
@@ -153,7 +154,7 @@ def _divided(bound: Bound, by: float) -> Bound:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """All that is known of what a system should give; ``file`` is None where there is no file."""
+    """All that is known about what a system should give; ``file`` is None if there is no file."""
 
     system: System
     entries: tuple[Entry, ...] = ()
@@ -166,16 +167,16 @@ class References:
     unbounded: tuple[Unbounded, ...] = ()
 
     def expected_failure(self, test: TestId) -> ExpectedFailure | None:
-        """Return the first failure that is expected of such a run; None where it is to pass."""
+        """Return the first failure that is expected of such a run; None if it should pass."""
         return next((one for one in self.expected_failures if is_for(one, test)), None)
 
     def has_number(self, test: TestId) -> bool:
-        """Return whether an entry has a number for a benchmark's first metric: a nominal upper limit is none."""
+        """Return whether an entry has a number for a benchmark's first metric. A nominal upper limit does not count."""
         first = find(test.benchmark).metrics[0].name
         return any(entry.upper_limit is None and entry.matches(test, first) for entry in self.entries)
 
     def by_hops(self, test: TestId) -> tuple[int, ...]:
-        """Return the hops that entries for such a run are bound to, rising; none where all hold for any."""
+        """Return the numbers of hops to which entries for such a run are bound, rising; empty if all hold for any."""
         names = [metric.name for metric in find(test.benchmark).metrics]
         bound = (e.hops for e in self.entries if any(e.matches(test, name) for name in names))
         return tuple(sorted({hops for each in bound for hops in each}))
@@ -189,16 +190,16 @@ class References:
         blocking: float = 1.0,
         hops: int | None = None,
     ) -> tuple[Band, ...]:
-        """Return every band that holds for one run: its entries in the file's order, then the link's class floors.
+        """Return each band for one run: its entries in the file's order, then the floors of the link's class.
 
         A ``class`` entry with a reason replaces the floors of the link's class. A floor that is a share of the link is
-        divided by ``blocking``; a number was measured or promised as it is. An entry by hops holds only where the run's
-        are known. A rail alone (``rail-2``) is held to entries of one rail, unless it has some of its own. Raises
-        RailyardError where an entry counts other directions than the metric, or takes a share of a limit that is not
-        known.
+        divided by ``blocking``. A number stays as it is: it was measured or promised so. An entry by hops holds only if
+        the run's hops are known. A rail alone (``rail-2``) is judged by the entries for one rail, unless it has its
+        own. Raises RailyardError if an entry counts other directions than the metric, or takes a share of an unknown
+        limit.
         """
         found = [entry for entry in self.entries if entry.matches(test, metric.name) and entry.holds_at(hops)]
-        if any(entry.policy == (test.policy,) for entry in found):  # a rail's own numbers, in place of the first rail's
+        if any(entry.policy == (test.policy,) for entry in found):  # a rail's own numbers replace the first rail's
             found = [entry for entry in found if test.policy in entry.policy or ANY in entry.policy]
         for entry in found:
             if metric.name == "bandwidth" and entry.directions != metric.directions:
@@ -218,13 +219,13 @@ class References:
 
 
 def floor_band(entry_id: str, floor: limits.LinkFloor) -> Band:
-    """Return the band that a floor of a link's class sets for a bandwidth."""
+    """Return the band for a bandwidth that a floor of a link's class sets."""
     head = (entry_id, "class", "bandwidth", UNITS["bandwidth"], floor.source)
     return scalar_band(*head, Bound(floor.value_mb_s, None, None), (floor.from_size_bytes, None))
 
 
 def load_references(path: Path, system: System) -> References:
-    """Return the references of one file. Raises InputError for whatever is wrong in it, or does not fit the system."""
+    """Return the references of one file. Raises InputError if anything is wrong or does not fit the system."""
     document = written_out(load(path, f"{path.parent.name}/{path.name}"))
     table = validate(ReferenceFile, document)
     _check_system(table, system, path, document)
@@ -249,9 +250,9 @@ def load_references(path: Path, system: System) -> References:
 
 
 def references_of(folder: Path, system: System) -> References:
-    """Return a system's references from ``folder``/<system>.yaml, none where there is no such file and it says why.
+    """Return a system's references from ``folder``/<system>.yaml; none if there is no file and the system says why.
 
-    A system that is like another and has no such file has the other's.
+    If a system is like another and has no such file, it has the other's references.
 
     Raises InputError as ``load_references`` and ``check_covered`` do.
     """
@@ -262,21 +263,21 @@ def references_of(folder: Path, system: System) -> References:
 
 
 def _file_of(folder: Path, system: System) -> Path:
-    """Return the file of a system's references: its own, or where it has none that of the system that it is like."""
+    """Return the file of a system's references: its own, or without one, the file of the system that it is like."""
     own = folder / f"{system.system}.yaml"
     return own if system.like is None or own.exists() else folder / f"{system.like}.yaml"
 
 
 def check_covered(system: System, references: References) -> None:
-    """Raise InputError where a system has neither references nor the word report_only, or both."""
+    """Raise InputError if a system has neither references nor report_only, or both."""
     file = f"references/{system.system}.yaml"
     if system.report_only is None and not references.entries:
-        sought = file if system.like is None else f"{file} and no references/{system.like}.yaml"
-        found = f"no {sought}" if references.file is None else f"no entry in {references.file}"
+        missing = file if system.like is None else f"{file} and no references/{system.like}.yaml"
+        found = f"no {missing}" if references.file is None else f"no entry in {references.file}"
         action = "write it, or set report_only to the sentence that says why there are none"
         raise InputError(f"systems/{system.system}.yaml", found, "references", None, "report_only", action)
     if system.report_only is not None and references.entries:
-        found = f"{len(references.entries)} references of a system that is report_only"
+        found = f"{len(references.entries)} references of a report_only system"
         action = f"set report_only to false in systems/{system.system}.yaml, or remove this file"
         raise InputError(references.file or file, found, "none: they would not be judged", None, "entries", action)
 
@@ -285,7 +286,9 @@ def _check_system(table: ReferenceFile, system: System, path: Path, document: Do
     loaded_for = system.like if path.stem == system.like else system.system
     for expected, what in ((path.stem, "the name of the file"), (loaded_for, "the system that it is loaded for")):
         if table.system != expected:
-            raise document.error(("system",), show(table.system), f'"{expected}", {what}', "these are another system's")
+            raise document.error(
+                ("system",), show(table.system), f'"{expected}", {what}', "these references belong to another system"
+            )
 
 
 def _band(entry: Entry, link: links.Link, limit_mb_s: float | None) -> Band:
@@ -316,12 +319,12 @@ def _resolve(entry: Entry, amount: float | Share, link: links.Link, limit_mb_s: 
         return amount
     base = limits.data_rate_mb_s(link) if amount.of == "data-rate" else limit_mb_s
     if base is None:
-        raise RailyardError(f"entries.{entry.id}: found a share of the {amount.of} of {link.name}, which is not known")
+        raise RailyardError(f"entries.{entry.id}: found a share of the {amount.of} of {link.name}, which is unknown")
     return amount.fraction * amount.times * base
 
 
 def tolerance_at(entry: Entry, size: int) -> Tolerance:
-    """Return the tolerance at one size: that of its regime, the wide one within a factor 2 of a declared switch."""
+    """Return the tolerance at one size: that of its regime, or the wide one within a factor 2 of a declared switch."""
     tolerance = entry.tolerance
     near = any(switch / 2 <= size <= switch * 2 for switch in entry.switches)
     if isinstance(tolerance, ByRegime):
@@ -334,7 +337,7 @@ def tolerance_at(entry: Entry, size: int) -> Tolerance:
 
 
 def _doubled(tolerance: Tolerance, metric: str) -> Tolerance:
-    """Return twice the tolerance; a low one stays so narrow that a slow run fails, and below 1 for any metric."""
+    """Return twice the tolerance. A low tolerance stays narrow enough that a slow run fails, and always below 1."""
     widest = WIDEST_FALL if metric in HIGHER_IS_BETTER else 0.95
     low = None if tolerance.low is None else min(2 * tolerance.low, widest)
     high = None if tolerance.high is None else min(2 * tolerance.high, 1.0)
@@ -348,17 +351,17 @@ def _around(target: float, tolerance: Tolerance) -> Bound:
 
 
 def _outside(ends: tuple[float, float], tolerance: Tolerance, metric: str) -> Bound:
-    """Return the bounds of a range: both ends hold, each with its tolerance."""
+    """Return the bounds of a range: both ends are bounds, each with its tolerance."""
     low, high = ends[0] * (1 - (tolerance.low or 0.0)), ends[1] * (1 + (tolerance.high or 0.0))
     return Bound(low, high, ends[0] if metric in HIGHER_IS_BETTER else ends[1], ends)
 
 
 def written_out(document: Document, lists: tuple[str, ...] = LISTS) -> Document:
-    """Return the document with each ``of`` replaced by the fields of the source that it names; own fields stand above.
+    """Return the document with each ``of`` replaced by the fields of the source that it names. Own fields win.
 
-    ``lists`` are the fields whose items have sources.
+    ``lists`` are the fields whose entries have sources.
 
-    Raises InputError where an ``of`` names no source of the file. Whatever else is wrong is left to the model.
+    Raises InputError if an ``of`` names no source of the file. The model finds all other mistakes.
     """
     named = document.data.get("sources")
     if not isinstance(named, Mapping):

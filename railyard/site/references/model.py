@@ -1,4 +1,4 @@
-"""The model of references/*.yaml: what an entry, a relation or a source may say, field by field."""
+"""The model of references/*.yaml: the fields of an entry, a relation and a source."""
 
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, Protocol
@@ -42,7 +42,7 @@ UNITS: Mapping[str, str] = {
     A_NODE: "Mflop/s",
     **{metric.name: metric.unit for entry in ENTRIES for metric in entry.metrics},
 }
-"""The one unit of each metric, as parsers give it (MB/s is 10^6 B/s)."""
+"""The unit of each metric, as parsers give it (MB/s is 10^6 B/s)."""
 HIGHER_IS_BETTER = frozenset(
     {
         *("bandwidth", "message_rate", "performance", "op_rate", A_NODE),
@@ -71,7 +71,7 @@ POLICY_SCHEMA: dict[str, Any] = {
 
 
 def _policy(value: Any) -> Any:
-    """Refuse what is neither any, a rail policy, striping with its own threshold (striping-8K), nor a rail (rail-2)."""
+    """Accept any, a rail policy, striping with its own threshold (striping-8K), or a rail (rail-2); refuse all else."""
     if value == ANY or (isinstance(value, str) and model.unknown(value) is None):
         return value
     known = (ANY, *model.POLICIES)
@@ -118,7 +118,7 @@ Hops = Annotated[
 
 
 def _or_named(schema: dict[str, Any]) -> None:
-    """Let an editor accept a source that names one of the file's in place of document and date."""
+    """Let an editor accept a source that names a source of the file instead of document and date."""
     schema["properties"]["of"]["anyOf"] = [{"type": "string", "minLength": 1}]
     schema["properties"]["of"].pop("type", None)
     schema["properties"]["of"].pop("default", None)
@@ -132,7 +132,7 @@ class Source(Model):
 
     document: Prose = Field(description="What was read or derived, or what was measured")
     date: Date
-    of: None = Field(None, description="In place of document and date: the name of one of the file's sources")
+    of: None = Field(None, description="Instead of document and date: the name of one of the file's sources")
     at: Prose | None = Field(None, description="Where in the document: a table, a figure, a page")
     hardware: Prose | None = None
     firmware: Prose | None = None
@@ -141,9 +141,9 @@ class Source(Model):
     benchmark_version: Prose | None = None
     hops: Annotated[int, Field(strict=True, ge=0)] | None = None
     conditions: dict[Name, Prose] = Field(
-        {}, description="Settings that decide it, in words of docs/reference/conditions.md"
+        {}, description="Settings on which it depends, in the words of docs/reference/conditions.md"
     )
-    runs: tuple[Name, ...] = Field((), description="Run ids that a baseline was captured from")
+    runs: tuple[Name, ...] = Field((), description="Ids of the runs from which a baseline was captured")
     note: Prose | None = None
 
     def cite(self) -> str:
@@ -161,7 +161,7 @@ LEAST_LAG = -0.5
 def _lead(value: float) -> float:
     if not LEAST_LAG <= value <= 10:
         raise refuse(
-            f"{value:g}", f"a fraction from {LEAST_LAG:g} to 10", "0.05 is 5 per cent, -0.05 lets it lag by as much"
+            f"{value:g}", f"a fraction from {LEAST_LAG:g} to 10", "0.05 is 5 percent, -0.05 lets it lag by as much"
         )
     return value
 
@@ -171,14 +171,14 @@ def _side_form(value: Any) -> str:
 
 
 class Side(Model):
-    """Which tests of a run give a curve; a stack that is left out is any one, the same on both sides."""
+    """Which tests of a run give a curve. A stack that is left out is any one, the same on both sides."""
 
     fabric: Name
     stack: Name | None = None
     rails: Count = 1
     policy: Policy = "any"
     benchmark: BenchmarkName
-    metric: Metric | None = Field(None, description="Left out: the benchmark's first")
+    metric: Metric | None = Field(None, description="If left out: the benchmark's first metric")
 
     @property
     def words(self) -> str:
@@ -193,20 +193,20 @@ AnySide = Annotated[Annotated[Name, Tag("(entry)")] | Annotated[Side, Tag("(side
 
 
 class Relation(Model):
-    """What must hold between the curve ``of`` one side and that of another (``to``), at every size that both have.
+    """What must hold between the curve of one side (``of``) and of another side (``to``), at every size that both have.
 
-    ratio: of / to lies within low … high. ahead: of is better than to, by at least ``by``, everywhere or somewhere.
-    crossover: of is better up to between.from, to is better from between.to on. difference: of - to lies within
-    low … high, in the metric's unit. same: they differ by at most ``within``. spread: (largest - smallest) / median of
-    repeats is at most ``high``, or larger than that of ``to``. Of one bandwidth alone: peak: its best lies within
-    ``between``. fall: at every one of ``sizes`` it is below its best before by at least ``by``. dip: at one of
-    ``sizes`` it is, and later reaches that best again.
+    ratio: of / to is within low … high. ahead: of is better than to, by at least ``by``, everywhere or somewhere.
+    crossover: of is better up to between.from, to is better from between.to on. difference: of - to is within low …
+    high, in the metric's unit. same: they differ by at most ``within``. spread: (largest - smallest) / median of
+    repeats is at most ``high``, or larger than that of ``to``. Three forms are about one bandwidth. peak: its best is
+    within ``between``. fall: at each of ``sizes`` it is below its best at smaller sizes by at least ``by``. dip: so it
+    is at one of ``sizes``, and it reaches that best again later.
     """
 
     id: Name
-    says: Prose = Field(description="The relation in the words of a reader")
+    says: Prose = Field(description="The relation in a reader's words")
     form: Form
-    of: AnySide = Field(description="An entry's id, or a side written out")
+    of: AnySide = Field(description="An entry's id, or a side in full")
     to: AnySide | None = None
     sizes: Sizes = Range.model_validate({})
     low: Number | None = None
@@ -215,16 +215,18 @@ class Relation(Model):
     where: Literal["everywhere", "somewhere"] | None = None
     between: Range | None = None
     within: Fraction | None = None
-    margin_reason: Prose | None = Field(None, description="Why its margin is what it is, where the source has a word")
+    margin_reason: Prose | None = Field(
+        None, description="Why its margin has this value, if the source only has a word for it"
+    )
     source: Source
 
 
-#: Outputs of a system that was not well, kept as a bad example: listed, and nothing is judged by them.
+#: Outputs of a faulty system, kept as a bad example. They are listed, and nothing is judged by them.
 BAD_CASE = "bad-case"
 
 
 class ForTests(Protocol):
-    """What is stated of some tests: those of a fabric and of some or any stacks, numbers of rails, and policies."""
+    """A statement about some tests: those of a fabric and of some or any stacks, numbers of rails, and policies."""
 
     @property
     def fabric(self) -> str: ...
@@ -239,7 +241,7 @@ class ForTests(Protocol):
 
 
 def is_for(stated: ForTests, test: TestId) -> bool:
-    """Return whether something is stated of this test: by its place, rail policy and benchmark."""
+    """Return whether a statement is about this test, by its place, rail policy and benchmark."""
     return (
         stated.fabric == test.fabric
         and (ANY in stated.stack or test.stack in stated.stack)
@@ -250,21 +252,25 @@ def is_for(stated: ForTests, test: TestId) -> bool:
 
 
 class Entry(Model):
-    """One reference: what it is for, the number, and where that comes from."""
+    """One reference: the tests it is for, the number, and its source."""
 
     id: Name
     fabric: Name
     stack: Names = (ANY,)
     rails: Rails = Field((), description="any, a number or a list of them")
     policy: Policies = ("any",)
-    hops: Hops = Field((), description="Switches between the two nodes for which it holds: any, a number or a list")
+    hops: Hops = Field(
+        (), description="Numbers of switches between the two nodes for which it holds: any, a number or a list"
+    )
     benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
     metric: Metric
     unit: Prose
     directions: Literal[1, 2] = Field(1, description="2: a bandwidth that sums both directions (Biband, osu_bibw)")
     kind: Kind
     value: Amount | None = None
-    ends: Ends | None = Field(None, alias="range", description="Low and high end of what the source prints; both hold")
+    ends: Ends | None = Field(
+        None, alias="range", description="Low and high end of what the source prints; both are bounds"
+    )
     floor: Amount | None = None
     ceiling: Amount | None = None
     upper_limit: Positive | None = Field(None, description="A message rate that no card of this kind exceeds")
@@ -272,21 +278,21 @@ class Entry(Model):
     sizes: Sizes = Range.model_validate({})
     tolerance: AnyTolerance | None = None
     switches: tuple[Size, ...] = Field((), description="Sizes at which the protocol changes")
-    reason: Prose | None = Field(None, description="Why this class entry replaces the floor that the link's class sets")
-    below_link: BelowLink | None = Field(None, description="Why it asks for less than half of what its link gives")
+    reason: Prose | None = Field(None, description="Why this class entry replaces the floor of the link's class")
+    below_link: BelowLink | None = Field(None, description="Why it demands less than half of what its link gives")
     source: Source
 
     def matches(self, test: TestId, metric: str) -> bool:
-        """Return whether this entry is for such a run, and one to judge by: a genuine bad case is not."""
+        """Return whether runs of this test are judged by this entry. No run is judged by a genuine bad case."""
         return self.kind != BAD_CASE and self.metric == metric and is_for(self, test)
 
     def holds_at(self, hops: int | None) -> bool:
-        """Return whether this entry is for two nodes with so many switches between them; None: not known."""
+        """Return whether this entry is for two nodes with so many switches between them; None means unknown."""
         return not self.hops or hops in self.hops
 
 
 class ExpectedFailure(Model):
-    """A failure that the site knows of, of its hardware: why, until when (that day included), and of which rules."""
+    """A failure of its hardware that the site knows: why, until when (including that day), and of which rules."""
 
     fabric: Name
     stack: Names = (ANY,)
@@ -299,9 +305,9 @@ class ExpectedFailure(Model):
 
 
 class Unbounded(Model):
-    """Message sizes at which nothing is asked of some tests, on purpose: a verdict says so, `railyard lint` does not.
+    """Message sizes at which some tests, on purpose, have no bound. A verdict says so, `railyard lint` does not.
 
-    None of these sizes may have a bound in any of the tests, so that no bound can be lost behind it.
+    None of these sizes may have a bound in any of the tests, so this cannot hide a lost bound.
     """
 
     fabric: Names = (ANY,)
@@ -309,10 +315,10 @@ class Unbounded(Model):
     rails: Rails = Field((), description="any, a number or a list of them")
     benchmark: Benchmarks = Field(description='"<tool>/<benchmark>[/<mode>]", one or a list')
     sizes: Sizes
-    reason: Prose = Field(description="Why nothing bounds them, such as that the source prints the peak alone")
+    reason: Prose = Field(description="Why nothing bounds them, for example: the source prints only the peak")
 
     def covers(self, test: TestId) -> bool:
-        """Return whether it is stated of this test."""
+        """Return whether it is about this test."""
         return (
             not {ANY, test.fabric}.isdisjoint(self.fabric)
             and not {ANY, test.stack}.isdisjoint(self.stack)
@@ -322,15 +328,17 @@ class Unbounded(Model):
 
 
 class Fact(Model):
-    """A number that a source states and that no check measures: it is listed, and nothing is judged by it."""
+    """A number that a source states and no check measures. It is listed, and nothing is judged by it."""
 
     id: Name
     what: Prose
     fabric: Name | None = None
     stack: Name | None = None
     value: Number | None = None
-    ends: Ends | None = Field(None, alias="range", description="In place of a value: its low and high end")
-    table: dict[Count, Stated] | None = Field(None, min_length=1, description="Several: key, number or [low, high]")
+    ends: Ends | None = Field(None, alias="range", description="Instead of a value: its low and high end")
+    table: dict[Count, Stated] | None = Field(
+        None, min_length=1, description="Several values: key, and number or [low, high]"
+    )
     by: Prose | None = Field(None, description="What the table's keys are, such as nodes")
     unit: Prose
     kind: FactKind
@@ -341,13 +349,13 @@ class ReferenceFile(Model):
     """The references of one system."""
 
     system: Name
-    sources: dict[Name, Source] = Field({}, description="Sources that several entries name by source: {of: NAME}")
-    below_link: BelowLink | None = Field(None, description="Why its entries ask for less than half of what links give")
+    sources: dict[Name, Source] = Field({}, description="Sources that several entries name with source: {of: NAME}")
+    below_link: BelowLink | None = Field(None, description="Why its entries demand less than half of what links give")
     entries: tuple[Entry, ...]
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
-    facts: tuple[Fact, ...] = Field((), description="Numbers of the source that no check measures")
+    facts: tuple[Fact, ...] = Field((), description="Numbers of the sources that no check measures")
     unbounded: tuple[Unbounded, ...] = Field((), description="Message sizes that nothing bounds, and why")
     claims: tuple[Claim, ...] = Field(
-        (), description="What the sources say, and what holds it (docs/reference/published.md)"
+        (), description="What the sources say, and what in the file holds it (docs/reference/published.md)"
     )
-    expected_failures: tuple[ExpectedFailure, ...] = Field((), description="Failures that are known, until a date")
+    expected_failures: tuple[ExpectedFailure, ...] = Field((), description="Known failures, each until a date")

@@ -1,4 +1,4 @@
-"""Relations that no run can judge, since a system cannot have one of their sides; and claims that only those hold."""
+"""Finds relations that no run can judge, since a system lacks one of their sides, and claims that only they hold."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,10 +10,10 @@ from railyard.site.references.relation_checks import sides
 
 
 def never_judged(references: References, cells: Sequence[Cell]) -> Iterator[Finding]:
-    """Yield a finding for each relation with a side that no test of the system can give; ``cells`` are all of them.
+    """Yield a finding for each relation with a side that no test of the system can give; ``cells`` are all tests.
 
-    What the site's word or a missing reference switches off never runs. A remark where no check at all measures the
-    side's benchmark, since such a check may lie elsewhere.
+    A test that the site, or a missing reference, switches off never runs. If no check at all measures the side's
+    benchmark, the finding is a remark, since the check may be in another folder.
     """
     if not references.relations and not references.claims:
         return
@@ -25,17 +25,17 @@ def never_judged(references: References, cells: Sequence[Cell]) -> Iterator[Find
             continue
         lost.add(relation.id)
         if all(cell.test.benchmark != without.benchmark for cell in cells):
-            yield remark(where, f"{relation.id}: no check that is here measures {without.benchmark}")
+            yield remark(where, f"{relation.id}: no check here measures {without.benchmark}")
             continue
         why = next((cell.reason for cell in cells if _is_of(cell, without)), "no test has such a place and policy")
         yield problem(
-            where, f"{relation.id}: it can never be judged, since nothing gives its side {without.words}: {why}"
+            where, f"{relation.id}: it can never be judged, since no test gives its side {without.words}: {why}"
         )
     yield from _claims(references, cells, lost)
 
 
 def _claims(references: References, cells: Sequence[Cell], lost: set[str]) -> Iterator[Finding]:
-    """Yield a problem for each claim that only such relations hold, and entries of which the same is true."""
+    """Yield a problem for each claim that only such relations hold, or entries for which the same is true."""
     runs = [cell.test for cell in cells if cell.reason is None]
     for entry in references.entries:
         any_policy = entry.model_copy(update={"policy": (ANY,)})
@@ -44,7 +44,9 @@ def _claims(references: References, cells: Sequence[Cell], lost: set[str]) -> It
     for claim in references.claims:
         if claim.held_by and all(name in lost for name in claim.held_by):
             held = ", ".join(claim.held_by)
-            sentence = f'the claim "{claim.says}": {held} can never be judged, so nothing holds it: say in not_held why'
+            sentence = (
+                f'the claim "{claim.says}": {held} can never be judged, so nothing holds the claim: say why in not_held'
+            )
             yield problem(references.system.system, sentence)
 
 

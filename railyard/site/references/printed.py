@@ -1,13 +1,13 @@
-"""Whether a source printed a figure: what the entries of a system hold at a message size, and nothing beside it."""
+"""Whether a source printed a figure: only what the entries of a system have at a message size counts."""
 
 from collections.abc import Iterable
 
 from railyard.site.references.model import Entry
 from railyard.site.test_id import TestId
 
-#: An output has few decimals, so that a figure is its source's where it differs by no more than this share.
+#: An output has few decimals, so a figure is its source's if it differs by no more than this share.
 ROUNDED = 0.005
-#: A floor of a link's class is nobody's figure.
+#: A floor of a link's class is nobody's measured figure.
 _OURS = "class"
 
 
@@ -16,15 +16,15 @@ def is_printed(
 ) -> bool:
     """Return whether an entry for this test has this value at a size in bytes (0 for a metric without sizes).
 
-    That is a point of its curve, its value, its floor, or anything within its range; never what lies between points.
-    ``hops`` are the switches between the two nodes, where they are known.
+    That is a point of its curve, its value, its floor, or anything within its range, but never a value between points.
+    ``hops`` are the switches between the two nodes, if they are known.
     """
     held = (_ends_at(one, size) for one in entries if one.matches(test, metric) and one.holds_at(hops))
     return any(low * (1 - ROUNDED) <= value <= high * (1 + ROUNDED) for low, high in filter(None, held))
 
 
 def _ends_at(entry: Entry, size: int) -> tuple[float, float] | None:
-    """Return both ends of what an entry holds at a size, which are one but for a range; None where it holds nothing."""
+    """Return both ends of what an entry has at a size (equal, except for a range); None if it has nothing there."""
     if entry.kind == _OURS:
         return None
     if entry.curve is not None:

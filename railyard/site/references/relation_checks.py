@@ -13,7 +13,7 @@ from railyard.site.references.claim import loose_word
 from railyard.site.references.model import ANY, HIGHER_IS_BETTER, Entry, Relation, Side
 from railyard.site.systems.model import System
 
-#: Of each form: the fields that it needs, each group one of, and those that it may have besides.
+#: For each form: groups of fields of which it needs one each, and the fields that it may also have.
 _FIELDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
     "ratio": ((("to",), ("low", "high")), ("low", "high")),
     "ahead": ((("to",),), ("by", "where")),
@@ -25,7 +25,7 @@ _FIELDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
     "fall": ((("by",), ("margin_reason",)), ()),
     "dip": ((("by",), ("margin_reason",)), ()),
 }
-#: Forms of one bandwidth alone, whose best is its most.
+#: Forms about one bandwidth, whose best value is its largest.
 _OF_ONE = ("peak", "fall", "dip")
 _MARGINS = ("low", "high", "by", "between", "within")
 _ALL = ("to", "low", "high", "by", "where", "between", "within")
@@ -45,7 +45,7 @@ def side_of(entry: Entry) -> Side:
 
 
 def sides(relation: Relation, entries: Sequence[Entry]) -> tuple[Side, ...]:
-    """Return the one or two sides of a checked relation, entries' ids replaced by what they are for."""
+    """Return the one or two sides of a checked relation. Ids of entries are replaced by the runs that they are for."""
     by_id = {entry.id: entry for entry in entries}
     given = [side for side in (relation.of, relation.to) if side is not None]
     return tuple(side_of(by_id[side]) if isinstance(side, str) else side for side in given)
@@ -54,7 +54,7 @@ def sides(relation: Relation, entries: Sequence[Entry]) -> tuple[Side, ...]:
 def check_relations(
     relations: tuple[Relation, ...], entries: tuple[Entry, ...], system: System, document: Document
 ) -> None:
-    """Raise InputError at the first relation that is wrong."""
+    """Raise InputError for the first relation that is wrong."""
     seen: dict[str, int] = {}
     by_id = {entry.id: entry for entry in entries}
     for index, relation in enumerate(relations):
@@ -76,11 +76,11 @@ def _check_fields(relation: Relation, path: Path_, document: Document) -> None:
     given = [name for name in (*_ALL, "margin_reason") if getattr(relation, name) is not None]
     for group in needed:
         if not any(name in given for name in group):
-            raise document.error(path, f"no {' or '.join(group)}", f"it in a relation of the form {relation.form}")
+            raise document.error(path, f"no {' or '.join(group)}", f"one in a relation of the form {relation.form}")
     known = {*allowed, *(name for group in needed for name in group)}
     extra = next((name for name in given if name not in known and name != "margin_reason"), None)
     if extra is not None:
-        expected = f"of {', '.join(sorted(known))} alone in the form {relation.form}"
+        expected = f"only {', '.join(sorted(known))} in the form {relation.form}"
         raise document.error((*path, extra), f"the field {extra}", expected, "leave it out")
     if relation.low is not None and relation.high is not None and relation.low > relation.high:
         raise document.error((*path, "high"), f"{relation.high:g}", f"at least {relation.low:g}, which is low")
@@ -118,16 +118,16 @@ def _check_side(
 
 def _check_ranges(relation: Relation, path: Path_, document: Document) -> None:
     if relation.form == "crossover" and relation.between and None in (relation.between.first, relation.between.last):
-        raise document.error((*path, "between"), "an open end", "both from and to: between them the curves cross")
+        raise document.error((*path, "between"), "an open end", "both from and to: the curves cross between them")
 
 
 def _check_margin(relation: Relation, path: Path_, document: Document) -> None:
-    """Refuse a relation whose words leave a margin open ("about") and which does not say which one, or not why."""
+    """Refuse a relation whose words leave a margin open ("about") if it does not state the margin and the reason."""
     word = loose_word(relation.says)
     if relation.form in ("fall", "dip"):
         by = relation.by or 0.0
         if not 0 < by < 1:
-            expected = f"a fraction above 0 and below 1: by how much a {relation.form} is below the best before it"
+            expected = f"a fraction above 0 and below 1: how far a {relation.form} is below the best value before it"
             raise document.error((*path, "by"), f"{by:g}", expected)
     if word is None:
         return
@@ -138,21 +138,23 @@ def _check_margin(relation: Relation, path: Path_, document: Document) -> None:
         raise document.error((*path, "says"), "a relation without a margin", expected, action)
     if relation.margin_reason is None:
         expected = f'a margin_reason, since it says "{word}"'
-        raise document.error((*path, "says"), "a margin without a reason", expected, "say why the margin is what it is")
+        raise document.error(
+            (*path, "says"), "a margin without a reason", expected, "say why the margin has this value"
+        )
 
 
 def _check_of_one(relation: Relation, entries: Sequence[Entry], path: Path_, document: Document) -> None:
-    """Refuse a peak, fall or dip of a metric that is better where it is less: its shape is another."""
+    """Refuse a peak, fall or dip of a metric for which less is better: its curve has another shape."""
     if relation.form not in _OF_ONE:
         return
     metric = metric_of(sides(relation, entries)[0])
     if metric not in HIGHER_IS_BETTER:
-        expected = f"a metric of which more is better in the form {relation.form}"
+        expected = f"a metric for which more is better in the form {relation.form}"
         raise document.error((*path, "of"), metric, expected)
 
 
 def metric_of(side: Side) -> str:
-    """Return the metric that a side is about: the benchmark's first where it names none."""
+    """Return the metric of a side: the benchmark's first metric if it names none."""
     return side.metric or BENCHMARKS[side.benchmark].metrics[0].name
 
 
@@ -169,7 +171,7 @@ def _check_pair(relation: Relation, entries: Sequence[Entry], path: Path_, docum
 
 
 def _check_sizes(relation: Relation, by_id: Mapping[str, Entry], path: Path_, document: Document) -> None:
-    """Refuse sides that are entries without a message size in common, or without one within ``sizes``."""
+    """Refuse two entries as sides if they have no message size in common, or none within ``sizes``."""
     named = [by_id[side] for side in (relation.of, relation.to) if isinstance(side, str)]
     common: tuple[int, int | None] = (relation.sizes.first or 0, relation.sizes.last)
     told: list[str] = []

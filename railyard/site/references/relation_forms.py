@@ -1,4 +1,4 @@
-"""The forms of a relation: whether two measured curves keep it, and the sentence with the numbers at the worst size."""
+"""The forms of a relation: whether two measured curves fulfil it, and a sentence with the worst numbers."""
 
 import statistics
 from collections.abc import Callable, Mapping
@@ -10,9 +10,9 @@ from railyard.site.references.curve_shapes import SHAPES
 from railyard.site.references.model import HIGHER_IS_BETTER, Relation
 from railyard.site.references.relation_state import RelationState as State
 
-#: Fewer repeats have no spread to speak of.
+#: With fewer repeats there is no useful spread.
 LEAST_REPEATS = 3
-#: Where the one value of a figure stands in its curve.
+#: The size at which a curve holds a single figure.
 _NO_SIZE = 0
 
 
@@ -26,7 +26,7 @@ class Measured:
 
     @property
     def sized(self) -> bool:
-        """Whether its values are at message sizes: a single figure has none."""
+        """Whether its values are at message sizes. A single figure has no size."""
         return self.curve.sizes != (_NO_SIZE,)
 
 
@@ -45,12 +45,12 @@ def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
 
 
 def _at(size: int, *sides: Measured) -> str:
-    """Return the words behind a value, such as `` at 4 MiB``; nothing where both sides are single figures."""
+    """Return the words after a value, such as `` at 4 MiB``; nothing if both sides are single figures."""
     return f" at {message_size(size)}" if any(side.sized for side in sides) else ""
 
 
 def _worst(before: str, one: Measured, other: Measured, size: int) -> str:
-    """Return the values at the worst size, behind what is said of all sizes; of two single figures the values alone."""
+    """Return the values at the worst size, after the words about all sizes; for two single figures, only the values."""
     told = _values(one, other, size)
     return f"{before}at worst {told}" if one.sized or other.sized else f": {told}"
 
@@ -73,9 +73,9 @@ def _difference(relation: Relation, one: Measured, other: Measured, sizes: list[
 
 
 def _bounded(relation: Relation, values: Mapping[str, float], unit: str, template: str, form: str) -> tuple[State, str]:
-    """Return whether every value keeps low and high, and the sentence of the worst (the first where all do).
+    """Return whether every value is within low and high, and the sentence about the worst one (the first if all are).
 
-    The values are by where they are (`` at 4 MiB``).
+    The values' keys say where they are (`` at 4 MiB``).
     """
     low, high = relation.low, relation.high
     if not values:
@@ -93,7 +93,7 @@ def _bounded(relation: Relation, values: Mapping[str, float], unit: str, templat
 
 
 def _lead(one: Measured, other: Measured, size: int) -> float:
-    """Return how far the first is ahead at a size, as a fraction: 0.05 is 5 % better, whichever way is better."""
+    """Return how far the first is ahead at a size, as a fraction: 0.05 is 5 % better (more or less, by metric)."""
     mine, theirs = one.curve.at(size), other.curve.at(size)
     if one.curve.metric not in HIGHER_IS_BETTER:
         mine, theirs = theirs, mine
@@ -107,7 +107,7 @@ def _values(one: Measured, other: Measured, size: int) -> str:
 
 
 def _ahead(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
-    """Judge who is ahead: without ``by`` a tie is no lead, with ``by: 0`` it will do."""
+    """Judge who is ahead. Without ``by`` a tie is not a lead, with ``by: 0`` it is enough."""
     least = relation.by or 0.0
     leads = {size: _lead(one, other, size) for size in sizes}
     margin = f" by at least {least:.0%}" if least > 0 else f", or behind by at most {-least:.0%}" if least < 0 else ""
@@ -133,7 +133,7 @@ def _crossover(relation: Relation, one: Measured, other: Measured, sizes: list[i
     above = [size for size in sizes if size >= last]
     if not below or not above:
         end = "up to " + message_size(first) if not below else "from " + message_size(last)
-        return "fail", f"no common size {end}, so that the crossing between {where} cannot be seen"
+        return "fail", f"no common size {end}, so the crossing between {where} cannot be seen"
     early = next((size for size in below if _lead(one, other, size) <= 0), None)
     if early is not None:
         return (
@@ -150,7 +150,7 @@ def _crossover(relation: Relation, one: Measured, other: Measured, sizes: list[i
 
 
 def _same(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
-    """No difference: said only together with the smallest difference that these repeats could have shown."""
+    """Judge whether they are the same. The sentence also gives the smallest difference that these repeats can show."""
     within = relation.within or 0.0
     apart = {size: abs(one.curve.at(size) / other.curve.at(size) - 1) for size in sizes if other.curve.at(size)}
     if not apart:
@@ -159,13 +159,13 @@ def _same(relation: Relation, one: Measured, other: Measured, sizes: list[int]) 
     told = f"{_worst(': ', one, other, worst)}, {apart[worst]:.2%} apart"
     counts = [len(each.repeats) for each in (one, other)]
     if min(counts) < LEAST_REPEATS:
-        seen = f"{counted(min(counts), 'run')} a side cannot tell smaller ones"
+        seen = f"{counted(min(counts), 'run')} per side cannot show smaller ones"
     else:
         own = max(_spread_at(each, size) for each in (one, other) for size in apart)
         if own > within:
             return (
                 "not-judged",
-                f"not judged: cannot tell {within:.2%} apart, the repeats themselves spread by {own:.2%}",
+                f"not judged: a difference of {within:.2%} cannot be seen, the repeats themselves spread by {own:.2%}",
             )
         seen = f"differences under {own:.2%}, the spread of the repeats, could not have been seen"
     state: State = "pass" if apart[worst] <= within else "fail"

@@ -1,4 +1,4 @@
-"""How a relation between curves came out; a module of its own, so that a report need not load the model of files."""
+"""The outcome of a relation between curves. A separate module, so a report does not have to load the model of files."""
 
 from typing import Literal
 

@@ -9,7 +9,7 @@ from railyard.base.wording import message_size
 
 
 class Range(Model):
-    """Message sizes, both ends included; an end that is left out is open."""
+    """Message sizes, including both ends. An end that is left out is open."""
 
     first: Size | None = Field(None, alias="from")
     last: Size | None = Field(None, alias="to")
@@ -23,7 +23,7 @@ class Range(Model):
         return last
 
     def covers(self, size: int) -> bool:
-        """Return whether a message size, in bytes, lies in it."""
+        """Return whether a message size, in bytes, is in it."""
         return size >= (self.first or 0) and (self.last is None or size <= self.last)
 
     @property
@@ -33,7 +33,7 @@ class Range(Model):
 
     @property
     def words(self) -> str:
-        """The sizes to stand behind other words, with a blank before: `` from 1 MiB``; empty where all are meant."""
+        """The sizes, to be put after other words, with a blank before: `` from 1 MiB``; empty for all sizes."""
         if self.first is None:
             return "" if self.last is None else f" up to {message_size(self.last)}"
         if self.first == self.last:
@@ -43,9 +43,9 @@ class Range(Model):
 
 def _sizes(value: Any) -> Any:
     if value == {}:
-        raise refuse("neither from nor to", "one of them, or both", "leave sizes out where it holds for all")
+        raise refuse("neither from nor to", "one of them, or both", "leave sizes out if it holds for all sizes")
     return value
 
 
 Sizes = Annotated[Range, BeforeValidator(_sizes)]
-"""A range of which at least one end is stated."""
+"""A range with at least one stated end."""

@@ -1,4 +1,4 @@
-"""A range in references/*.yaml: the two ends that a source prints, and why one is refused."""
+"""A range in references/*.yaml: the two ends that a source prints, and why a range is refused."""
 
 import math
 from typing import Annotated, Any
@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Discriminator, Tag, WithJsonSchema
 
 from railyard.base.fields import Number, refuse, show
 
-#: More than this factor between the ends of a range is two units, not two figures, such as 0.6 us and 700 ns.
+#: If the ends of a range differ by more than this factor, they have different units, such as 0.6 us and 700 ns.
 MOST_APART = 10.0
 _SHOWN = 4
 
@@ -32,7 +32,7 @@ def _ends(value: Any) -> Any:
     if low > high:
         raise refuse(shown, "the low end first", f"write [{high:g}, {low:g}]")
     if high > MOST_APART * low:
-        found = f"{shown}, ends a factor {high / low:.3g} apart"
+        found = f"{shown}, whose ends differ by a factor of {high / low:.3g}"
         raise refuse(found, f"at most {MOST_APART:g}", "write both ends in the entry's unit")
     return (float(low), float(high))
 

@@ -1,4 +1,4 @@
-"""Whether a reference asks for enough: far less than its link gives fails no sick run, unless the file says why."""
+"""Whether a reference demands enough. Far less than its link gives would fail no sick run, so the file must say why."""
 
 from dataclasses import dataclass
 
@@ -15,18 +15,18 @@ from railyard.site.references.checks import alone, demands, is_of_link
 from railyard.site.references.model import BAD_CASE, Entry, ReferenceFile
 from railyard.site.systems.model import Fabric, System
 
-#: What a message takes besides its bytes, in us, at most: over RDMA the day-one ceiling. Over TCP no document sets one;
-#: published half round trips are 12.7 to 64 us.
+#: The longest time of a message besides its bytes, in us. Over RDMA it is the day-one ceiling. Over TCP no document
+#: sets one; published half round trips are 12.7 to 64 us.
 _START_OVER_TCP_US = 100.0
-#: The largest message of a check, in bytes: what an open range of sizes is held at.
+#: The largest message of a check, in bytes: an open range of sizes is checked at this size.
 _OPEN_END_BYTES = 4 << 20
-#: What a number that is far too weak was perhaps written in, and how much of the entry's unit one of it is.
+#: Units in which a far too weak number was perhaps written, and how much of the entry's unit each is.
 _MISTAKEN_UNITS = {"bandwidth": (("Gbit/s", 125.0), ("GB/s", 1000.0)), "latency": (("ns", 0.001),)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What an entry asks for at one size; ``healthy`` is what the link gives, ``share`` how much of it is asked for."""
+    """What an entry demands at one size. ``healthy`` is what the link gives, ``share`` the demanded part of it."""
 
     value: float
     healthy: float
@@ -36,10 +36,11 @@ class _Asked:
 
 
 def check_strength(table: ReferenceFile, system: System, document: Document) -> None:
-    """Raise InputError at the first entry that asks for far less than its link gives, and does not say why.
+    """Raise InputError for the first entry that demands far less than its link gives and does not say why.
 
-    A message of n bytes needs at most its start and n / limit (Hockney); an entry that lets it take more than twice
-    that (``reference-share``) is far below. An entry, or its file for all, may state a lower share with a reason.
+    A message of n bytes needs at most its start and n / limit (Hockney). An entry that lets it take more than twice
+    that time (``reference-share``) demands far less. An entry, or its file for all, may state a lower share with a
+    reason.
     """
     for index, entry in enumerate(table.entries):
         asked = _weakest(entry, system)
@@ -47,13 +48,13 @@ def check_strength(table: ReferenceFile, system: System, document: Document) -> 
             continue
         path: Path_ = ("entries", index)
         if entry.below_link is not None and asked.share >= _least(table.below_link):
-            found = f"a share beside a number that is {percent(asked.share)} of what the link gives"
+            found = f"a share for a number that is {percent(asked.share)} of what the link gives"
             raise document.error((*path, "below_link"), found, "none: the number needs no reason", "remove it")
         least = _least(entry.below_link or table.below_link)
         if asked.share < least:
             shown = f"{number(asked.value)} {entry.unit}"
             at = f" for messages of {message_size(asked.size)}"
-            found = f"{shown}, {percent(asked.share)} of what the link gives{at}: no slow run would fail it"
+            found = f"{shown}, {percent(asked.share)} of what the link gives{at}: no slow run would fail"
             side = "at least" if entry.metric == "bandwidth" else "at most"
             bound = asked.healthy * (least if entry.metric == "bandwidth" else 1 / least)
             expected = f"{side} {number(bound)} {entry.unit} ({percent(least)}, {REFERENCE_SHARE.name})"
@@ -61,7 +62,7 @@ def check_strength(table: ReferenceFile, system: System, document: Document) -> 
 
 
 def is_too_weak(error: InputError) -> bool:
-    """Return whether ``check_strength`` raised this, for an entry that asks for too little."""
+    """Return whether ``check_strength`` raised this error, for an entry that demands too little."""
     return REFERENCE_SHARE.name in error.expected
 
 
@@ -70,7 +71,7 @@ def _least(stated: BelowLink | None) -> float:
 
 
 def _weakest(entry: Entry, system: System) -> _Asked | None:
-    """Return where an entry asks for the least share of its link; None where no link says what it should ask for."""
+    """Return where an entry demands the smallest share of its link; None if no link says what it should demand."""
     benchmarks = [BENCHMARKS[name] for name in entry.benchmark]
     if entry.kind == BAD_CASE or entry.upper_limit is not None or any(each.within_node for each in benchmarks):
         return None
@@ -89,7 +90,7 @@ def _weakest(entry: Entry, system: System) -> _Asked | None:
 
 
 def _demanded(entry: Entry, system: System) -> list[tuple[int, float, Path_]]:
-    """Return (size, what is asked for, where it is written), at the last size that the entry holds for."""
+    """Return (size, demanded value, its place in the file), at the last size for which the entry holds."""
     if entry.metric == "bandwidth" and is_of_link(entry):
         return [(size or _OPEN_END_BYTES, value, where) for size, value, where in demands(entry, system)]
     if entry.metric != "latency" or not all(BENCHMARKS[name].pingpong for name in entry.benchmark):
@@ -111,7 +112,7 @@ def _start_us(fabric: Fabric) -> float:
 
 
 def _advice(entry: Entry, asked: _Asked) -> str:
-    reason = "or say why in below_link (share and reason), of the entry or of the file"
+    reason = "or say why in below_link (share and reason), in the entry or for the whole file"
     for unit, factor in _MISTAKEN_UNITS[entry.metric]:
         meant = asked.value * factor
         if entry.metric == "bandwidth":

@@ -1,6 +1,6 @@
-"""references/classes/*.yaml: what was published for one kind of node with GPUs and its network, and who demands what.
+"""references/classes/*.yaml: published and demanded numbers for one kind of node with GPUs and its network.
 
-A class is a transport, not a number of GPUs: eight H100 with eight NDR400 cards are one class, whatever the cluster.
+A class is a transport, not a number of GPUs: eight H100 with eight NDR400 cards are one class in every cluster.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,8 @@ from railyard.hardware.gpu_nodes import GpuNode, Shape, node_of_words
 from railyard.site.references.load import written_out
 from railyard.site.references.model import Source
 
-#: ``published``: measured. ``threshold``: what somebody demands; no physics, and no measurement. ``bad-case``: measured
-#: and sick or not what it is said to be, kept as a warning; nothing is compared with it.
+#: ``published``: measured. ``threshold``: somebody demands it; it is neither physics nor a measurement. ``bad-case``:
+#: measured on a sick system, or not what its source says; kept as a warning, and nothing is compared with it.
 NumberKind = Literal["published", "threshold", "bad-case"]
 
 
@@ -67,15 +67,17 @@ class Number(Model):
     id: Name
     collective: CollectiveName
     kind: NumberKind
-    whose: Name | None = Field(None, description="Of a threshold: who demands it")
-    nodes: Count | None = Field(None, description="On how many nodes; left out: the source does not say")
+    whose: Name | None = Field(None, description="Only of a threshold: who demands it")
+    nodes: Count | None = Field(None, description="Number of nodes; left out if the source does not say")
     busbw: Curve | None = Field(None, description="Size in bytes (16G): busbw in GB/s")
-    peak: Positive | None = Field(None, description="The largest busbw over sizes that the source does not tell apart")
+    peak: Positive | None = Field(None, description="The largest busbw, if the source gives no sizes")
     mean: Positive | None = Field(
-        None, description="The mean over all sizes (Avg bus bandwidth): it hangs on which sizes, and is not compared"
+        None, description="The mean over all sizes (Avg bus bandwidth): it depends on the sizes, and is not compared"
     )
-    algorithm: AlgorithmName | None = Field(None, description="Where it was forced; left out: the library chose")
-    reason: Prose | None = Field(None, description="Of a bad-case: why it is one")
+    algorithm: AlgorithmName | None = Field(
+        None, description="The algorithm, if it was forced; left out if the library chose"
+    )
+    reason: Prose | None = Field(None, description="Only of a bad-case: why it is one")
     source: Source
 
 
@@ -85,9 +87,9 @@ class TransportClass(Model):
     transport_class: Name = Field(alias="class", description="The name of the file, such as h100-8xndr400")
     description: Prose
     node: NodeWords = Field(
-        description="What each node has, in words of --nodes-have: gpus=8,nvlink=4,nics=8,link=ib-ndr"
+        description="What each node has, in the words of --nodes-have: gpus=8,nvlink=4,nics=8,link=ib-ndr"
     )
-    sources: dict[Name, Source] = Field({}, description="Sources that several numbers name by source: {of: NAME}")
+    sources: dict[Name, Source] = Field({}, description="Sources that several numbers name with source: {of: NAME}")
     numbers: tuple[Number, ...] = Field(min_length=1)
 
     @property
@@ -100,12 +102,12 @@ class TransportClass(Model):
         return node_of_words(self.node)
 
     def of(self, collective: str) -> tuple[Number, ...]:
-        """Return all numbers of a collective, bad cases too."""
+        """Return all numbers of a collective, including bad cases."""
         return tuple(number for number in self.numbers if number.collective == collective)
 
 
 def load_class(path: Path) -> TransportClass:
-    """Return the class of one file. Raises InputError for whatever is wrong in it, a published impossibility too."""
+    """Return the class of one file. Raises InputError for any mistake in it, and for an impossible number."""
     document = written_out(load(path, f"{path.parent.parent.name}/{path.parent.name}/{path.name}"), ("numbers",))
     found = validate(TransportClass, document)
     if found.name != path.stem:
@@ -142,11 +144,11 @@ def _check(number: Number, index: int, of: TransportClass, document: Document) -
         found = " and ".join(given) or "neither busbw nor peak nor mean"
         raise document.error(path, found, "one of busbw (sizes and values), peak and mean")
     if (number.kind == "threshold") != (number.whose is not None):
-        found = "a threshold without whose" if number.whose is None else f"whose of a {number.kind} number"
-        raise document.error(path, found, "whose of each threshold, and of nothing else")
+        found = "a threshold without whose" if number.whose is None else f"whose in a {number.kind} number"
+        raise document.error(path, found, "whose in each threshold, and nowhere else")
     if (number.kind == "bad-case") != (number.reason is not None):
-        found = "a bad-case without reason" if number.reason is None else f"a reason of a {number.kind} number"
-        raise document.error(path, found, "the reason of each bad-case, and of nothing else")
+        found = "a bad-case without reason" if number.reason is None else f"a reason in a {number.kind} number"
+        raise document.error(path, found, "a reason in each bad-case, and nowhere else")
     if number.kind == "published" and number.nodes is not None:
         for key, size, value in figures(number):
             judged = judge(number.collective, Shape(of.has, number.nodes), Row(value * 1000, size), number.algorithm)
@@ -157,7 +159,7 @@ def _check(number: Number, index: int, of: TransportClass, document: Document) -
 
 
 def figures(number: Number) -> Iterator[tuple[str, int | None, float]]:
-    """Give each value of a number: the field that has it, its size in bytes where it has one, GB/s."""
+    """Yield each value of a number: its field, its size in bytes if it has one, and the value in GB/s."""
     if number.busbw is not None:
         yield from (("busbw", size, value) for size, value in number.busbw.items())
     for field in ("peak", "mean"):

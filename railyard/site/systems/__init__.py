@@ -1,1 +1,1 @@
-"""systems/*.yaml: what a cluster's file may say, and the reading of it."""
+"""systems/*.yaml: the fields of a cluster's file, and how it is read."""

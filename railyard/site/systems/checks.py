@@ -1,4 +1,4 @@
-"""What pydantic cannot see in a system's file: whether its parts make sense together, its prices too."""
+"""What pydantic cannot see in a system's file: whether its parts make sense together, including its prices."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -27,23 +27,24 @@ from railyard.stacks import ask, model, table
 _ETHERNET_MTUS = range(576, 65536)
 
 
-#: Which kinds of fabric can be told each of stacks.model.KNOBS, and why no other can.
+#: For each of stacks.model.KNOBS: the kinds of fabric that have it, and why others do not.
 _KNOB_KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "gid_index": (("ib", "roce"), "other ports have no table of GIDs"),
     "traffic_class": (
         ("roce",),
-        "it is in the IP header of RoCE v2; on InfiniBand packets of one subnet carry none, and service_level chooses "
+        "it is in the IP header of RoCE v2; InfiniBand's packets in a subnet have none, and service_level chooses "
         "the lane",
     ),
     "service_level": (("ib", "roce", "opa"), "other packets have none"),
 }
 
-#: Where a device is a card whose ports are rails of their own (mlx5_0:1); elsewhere stacks name the device alone.
+#: Kinds of fabric in which a device is a card, and each of its ports a rail (mlx5_0:1). In others, stacks name only the
+#: device.
 KINDS_WITH_PORTS = ("ib", "roce", "opa")
 
 
 def check_system(system: System, document: Document) -> None:
-    """Raise InputError at the first part that is wrong."""
+    """Raise InputError for the first part that is wrong."""
     _check_nodes(system, document)
     _check_numbers(system, document)
     _check_jobs(system, document)
@@ -77,7 +78,7 @@ def _check_nodes(system: System, document: Document) -> None:
 
 
 def _check_numbers(system: System, document: Document) -> None:
-    """Refuse more nodes for a benchmark or a sweep than there are."""
+    """Refuse a benchmark or a sweep with more nodes than there are."""
     if system.provider == "host":
         return
     asked: list[tuple[Path_, int | None]] = [(("measure", "largest_sweep"), system.measure.largest_sweep)]
@@ -89,19 +90,19 @@ def _check_numbers(system: System, document: Document) -> None:
 
 
 def _check_jobs(system: System, document: Document) -> None:
-    """Refuse what the scheduler cannot be told, and a launcher that needs the nodes of another."""
+    """Refuse settings for which the scheduler has no option, and a launcher that needs another kind of nodes."""
     refused = jobs.why_not(system.scheduler, system.jobs)
     if refused is not None:
         field, expected = refused
         found = f"{field} of the scheduler {system.scheduler}"
         raise document.error(("jobs", field), found, expected, "leave it out, or write the option into access")
     if system.provider == "testbed" and system.scheduler not in ("local", SLURM_WITHOUT_DATABASE):
-        expected = f"local, or {SLURM_WITHOUT_DATABASE} (its Slurm has no accounting database)"
+        expected = f"local or {SLURM_WITHOUT_DATABASE} (its Slurm has no accounting database)"
         raise document.error(("scheduler",), show(system.scheduler), f"a scheduler of the virtual cluster: {expected}")
 
 
 def _check_gpus(system: System, document: Document) -> None:
-    """Refuse GPUs whose connection is given twice or contradicts itself, and NICs and GPUs that are not there."""
+    """Refuse GPUs whose connection is given twice or contradicts itself, and NICs and GPUs that do not exist."""
     gpus, path = system.gpus, ("gpus",)
     for name, entry in system.stacks.items():
         other = _why_not_from(gpus, entry.device_buffers)
@@ -114,7 +115,7 @@ def _check_gpus(system: System, document: Document) -> None:
         raise document.error(path, "both nvlink and xgmi", "one of them: what connects the GPUs of a node")
     most = 0 if gpus.nvlink is None else GPU_LINKS[f"nvlink-{gpus.nvlink}"].links
     if gpus.nvlinks is not None and gpus.nvlinks > most:
-        expected = f"at most {most}, all that a GPU of NVLink {gpus.nvlink} has" if most else "nvlink, its generation"
+        expected = f"at most {most}, the number of NVLink {gpus.nvlink} per GPU" if most else "nvlink, its generation"
         raise document.error((*path, "nvlinks"), str(gpus.nvlinks), expected)
     if gpus.domain is not None and (gpus.nvlink is None or gpus.domain % gpus.per_node):
         expected = f"nvlink, and whole nodes of {gpus.per_node} GPUs"
@@ -132,11 +133,11 @@ def _check_gpus(system: System, document: Document) -> None:
 
 
 def _why_not_from(gpus: Gpus | None, memory: str | None) -> str | None:
-    """Return what is expected where messages cannot lie in such memory: no GPUs are stated, or another vendor's."""
+    """Return what is expected if messages cannot be in such memory: no GPUs are stated, or another vendor's."""
     if memory is None:
         return None
     if gpus is None:
-        return "the GPUs of the nodes too (gpus:)"
+        return "also the GPUs of the nodes (gpus:)"
     if memory == "rocm" and gpus.nvlink is not None:
         return "cuda: NVLink connects NVIDIA's GPUs"
     return "rocm: xGMI connects AMD's GPUs" if memory == "cuda" and gpus.xgmi is not None else None
@@ -154,7 +155,7 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
     _check_error_bounds(path, fabric, document)
     most = len(fabric.rails)
     if max(fabric.rail_counts, default=1) > most:
-        expected = f"numbers of rails up to {most}, as many as there are"
+        expected = f"numbers of rails up to {most}, the number of rails"
         raise document.error((*path, "rail_counts"), str(max(fabric.rail_counts)), expected)
     if fabric.each_rail and most == 1:
         raise document.error((*path, "each_rail"), "true", "a fabric with several rails", "leave it out")
@@ -166,16 +167,16 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
                 (*here, "device"), f"{show(rail.device)} for the second time", "each device and port once"
             )
         if rail.port is not None and fabric.kind not in KINDS_WITH_PORTS:
-            expected = f"no port: a device of kind {fabric.kind} is a network interface or a domain, named alone"
+            expected = f"no port: a device of kind {fabric.kind} is a network interface or a domain and has no ports"
             raise document.error((*here, "port"), str(rail.port), expected, "leave it out")
         if max(rail.rails_per_card, rail.rails_per_port) > len(fabric.rails):
             field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
-            found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, as many rails as there are"
+            found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, the number of rails"
             raise document.error((*here, field), found, expected)
 
 
 def _check_knobs(path: Path_, fabric: Fabric, document: Document) -> None:
-    """Refuse a GID index, traffic class or service level on a fabric whose packets have none of it."""
+    """Refuse a GID index, traffic class or service level on a fabric whose packets do not have it."""
     for field, (kinds, why) in _KNOB_KINDS.items():
         given = getattr(fabric, field)
         if given is not None and fabric.kind not in kinds:
@@ -184,14 +185,14 @@ def _check_knobs(path: Path_, fabric: Fabric, document: Document) -> None:
 
 
 def _check_switches(path: Path_, fabric: Fabric, system: System, document: Document) -> None:
-    """Refuse a node at two leaf switches, one that the system lacks, and one of the system's that stands at none."""
+    """Refuse a node at two leaf switches, a node that is not the system's, and a system's node at no leaf switch."""
     at: dict[str, str] = {}
     known = {label(node): node for node in system.nodes.names}
     for switch, nodes in fabric.leaf_switches.items():
         for node in nodes:
             first = at.setdefault(label(node), switch)
             if first != switch or sum(label(other) == label(node) for other in nodes) > 1:
-                where = f"it is at {first} too" if first != switch else "it is there twice"
+                where = f"it is also at {first}" if first != switch else "it is listed there twice"
                 raise document.error((*path, switch), show(node), "each node at one leaf switch, once", where)
             if known and label(node) not in known:
                 action = did_you_mean(node, system.nodes.names)
@@ -203,7 +204,7 @@ def _check_switches(path: Path_, fabric: Fabric, system: System, document: Docum
 
 
 def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
-    """Refuse a state that contradicts the fabric's own link, kind or MTU: one of the two is wrong."""
+    """Refuse a state that contradicts the fabric's link, kind or MTU: one of the two is wrong."""
     state, link = fabric.fabric_state, fabric.link
     if state is None:
         return
@@ -213,11 +214,11 @@ def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
         if given is None:
             continue
         if own is None:
-            expected = f"no {field}: {link.name} has none of its own, only its rate is compared"
+            expected = f"no {field}: {link.name} has none, only its rate is compared"
             raise document.error((*here, field), show(given), expected, "leave it out")
         if given != own:
             action = "correct link, or leave this out: limits are computed from the link"
-            raise document.error((*here, field), show(given), f"{own}, which {link.name} has", action)
+            raise document.error((*here, field), show(given), f"{own}, the {field} of {link.name}", action)
     if state.mtu is not None and fabric.mtu is not None and state.mtu != fabric.mtu:
         expected = f"{fabric.mtu}, the fabric's own mtu"
         raise document.error((*here, "mtu"), str(state.mtu), expected, "leave it out here")
@@ -227,7 +228,7 @@ def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
     if fabric.kind in ("ib", "roce", "opa"):
         _check_state_kind(here, fabric, document)
     else:
-        expected = "a fabric of kind ib, roce or opa: of others no state is read"
+        expected = "a fabric of kind ib, roce or opa: the state of others is not read"
         raise document.error(here, f"kind {fabric.kind}", expected, "leave it out")
 
 
@@ -236,13 +237,13 @@ def _check_state_kind(here: Path_, fabric: Fabric, document: Document) -> None:
     for field in ("gid_index", "roce_mode", "pfc", "ecn"):
         given = getattr(state, field)
         if given is not None and fabric.kind != "roce":
-            raise document.error((*here, field), show(given), "it in a roce fabric only", "leave it out")
+            raise document.error((*here, field), show(given), "it only in a roce fabric", "leave it out")
     if state is not None and state.subnet_manager and fabric.kind == "roce":
         raise document.error((*here, "subnet_manager"), "true", "none: Ethernet has no subnet manager", "leave it out")
 
 
 def _check_error_bounds(path: Path_, fabric: Fabric, document: Document) -> None:
-    """Refuse a counter that no rail of the fabric has: a misspelt one would bound nothing."""
+    """Refuse a counter that no rail of the fabric has: a misspelt name would bound nothing."""
     rows = [DRIVERS[rail.counters] for rail in fabric.rails if rail.counters in DRIVERS]
     known = {name.removeprefix("hw/"): None for row in rows for name in (*row.errors, *row.signals)}
     unknown = next((name for name in fabric.proof.error_bounds if name not in known), None)
@@ -268,10 +269,13 @@ def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
     built = entry.spack is not None and entry.spack.use == "always"
     if entry.prefix is None and not entry.modules and not built:
         raise document.error(
-            path, "neither prefix, modules nor spack", "one of them", "say where the stack is installed, or build it"
+            path,
+            "neither prefix, modules nor spack",
+            "one of them",
+            "say where the stack is installed, or let Spack build it",
         )
     if entry.prefix is not None and "{prefix}" in entry.prefix:
-        raise document.error((*path, "prefix"), show(entry.prefix), "a path that does not name itself")
+        raise document.error((*path, "prefix"), show(entry.prefix), "a path without {prefix}")
     both = sorted(set(entry.benchmarks) & set(entry.absent))
     if both:
         expected = "a tool in benchmarks or in absent, not in both"
@@ -284,11 +288,11 @@ def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
 
 
 def _check_starter(stack: str, entry: StackEntry, system: System, document: Document) -> None:
-    """Refuse a library whose tests no MPI of the system starts, and an MPI of what starts itself."""
+    """Refuse a library whose tests no MPI of the system starts, and an MPI for a stack that starts its own programs."""
     path, known = ("stacks", stack), [name for name in system.stacks if table.STACKS[name].is_mpi]
     by_mpi = table.STACKS[stack].by_mpi
     if by_mpi and entry.mpi is None:
-        expected = f"the MPI that its tests are built with: {listing(known) or 'no stack here is one'}"
+        expected = f"the MPI with which its tests are built: {listing(known) or 'no stack here is an MPI'}"
         raise document.error(path, "no mpi", expected, f"add mpi: {next(iter(known), 'openmpi')}")
     if not by_mpi and entry.mpi is not None:
         expected = f"none: {stack} starts its own programs"
@@ -299,7 +303,7 @@ def _check_starter(stack: str, entry: StackEntry, system: System, document: Docu
 
 
 def _check_tools(stack: str, entry: StackEntry, system: System, document: Document) -> None:
-    """Refuse a tool that no benchmark is of: nothing would ever run it, and nothing would say so."""
+    """Refuse a tool without any benchmark: nothing would ever run it, and nobody would notice."""
     known = {key.partition("/")[0] for key in BENCHMARKS} | {NPB_MZ, *system.applications}
     for part in ("benchmarks", "absent"):
         for tool in getattr(entry, part):
@@ -309,7 +313,7 @@ def _check_tools(stack: str, entry: StackEntry, system: System, document: Docume
 
 
 def _check_told_twice(stack: str, entry: StackEntry, system: System, document: Document) -> None:
-    """Refuse a variable of a stack by which a fabric tells it another GID index, traffic class or service level."""
+    """Refuse a stack's variable that contradicts the GID index, traffic class or service level of a fabric."""
     for name, fabric in system.fabrics.items():
         for variable, value in ask.knob_variables(stack, fabric.kind, fabric.knobs).items():
             own = entry.env.get(variable, value)
@@ -319,30 +323,30 @@ def _check_told_twice(stack: str, entry: StackEntry, system: System, document: D
 
 
 def _check_thresholds(stack: str, entry: StackEntry, system: System, document: Document) -> None:
-    """Refuse a threshold that this stack can be told on none of the system's fabrics of several rails."""
+    """Refuse a threshold that this stack cannot use on any of the system's fabrics with several rails."""
     kinds = [fabric.kind for fabric in system.fabrics.values() if len(fabric.rails) > 1]
     for index, size in enumerate(entry.striping_thresholds):
         path: Path_ = ("stacks", stack, "striping_thresholds", index)
         name = model.tuned(size) if size else "striping-0"
         if not kinds:
             expected = "a fabric with several rails"
-            raise document.error(path, name, expected, "leave it out: one rail has nothing to stripe")
+            raise document.error(path, name, expected, "leave it out: there is nothing to stripe over one rail")
         reasons = [ask.why_not(stack, kind, 2, name) for kind in kinds]
         if all(reasons):
             raise document.error(path, name, "a threshold that the stack can be given", reasons[0])
 
 
 def _check_applications(system: System, document: Document) -> None:
-    """Refuse an application that no stack says where to find, words that none tells it, and a case that WRF lacks."""
+    """Refuse an application that no stack states, words that no stack gives it, and a case that WRF lacks."""
     for name, stated in system.applications.items():
         having = [stack for stack, entry in system.stacks.items() if name in entry.tools]
         if not having:
-            expected = "the name of a benchmark that some stack states"
+            expected = "the name of a benchmark in one of the stacks"
             action = f"add benchmarks: {{{name}: PATH}} to a stack"
             raise document.error(("applications", name), show(name), expected, action)
         if stated.without_mpi is not None and not any(table.STACKS[stack].addressed for stack in having):
-            found = f"words without MPI, and {name} with {listing(having)} alone"
-            expected = f"it with {listing([stack for stack, entry in table.STACKS.items() if entry.addressed])} too"
+            found = f"words without MPI, and {name} only with {listing(having)}"
+            expected = f"it also with {listing([stack for stack, entry in table.STACKS.items() if entry.addressed])}"
             action = f"add benchmarks: {{{name}: PATH}} to that stack, or leave the words out"
             raise document.error(("applications", name, "without_mpi"), found, expected, action)
     for case in system.wrf_cases:
@@ -357,16 +361,16 @@ def _check_disabled(path: Path_, entry: Disabled, system: System, document: Docu
             expected = f"a {field} of {system.system}"
             raise document.error((*path, field), show(name), expected, did_you_mean(name, known))
     if entry.policy == ANY:
-        raise document.error((*path, "policy"), show(ANY), "the name of a rail policy", "leave it out: then it is any")
+        raise document.error((*path, "policy"), show(ANY), "the name of a rail policy", "leave it out: that means any")
     if entry.without_reference and system.provider != "replay":
-        expected = "it in a replayed system only: a test without a reference fails here"
+        expected = "it only in a replayed system: here, a test without a reference fails"
         raise document.error((*path, "without_reference"), "true", expected, "name benchmarks, or add references")
     if entry.without_reference:
         return
     given = (entry.fabric, entry.stack, entry.rails, entry.benchmark, entry.policy)
     if all(each is None for each in given):
         found = "neither fabric, stack, rails, policy nor benchmark"
-        raise document.error(path, found, "at least one of them", "say what is disabled")
+        raise document.error(path, found, "at least one of them", "name what is disabled")
     unknown = next((name for name in entry.benchmark or () if name not in BENCHMARKS), None)
     if unknown is not None:
         near = did_you_mean(unknown, BENCHMARKS)
@@ -380,7 +384,7 @@ def _check_disabled(path: Path_, entry: Disabled, system: System, document: Docu
 
 
 def check_prices(system: System, document: Document) -> None:
-    """Raise InputError at the first price that is wrong."""
+    """Raise InputError for the first price that is wrong."""
     for index, price in enumerate(system.prices):
         path: Path_ = ("prices", index)
         for name in price.fabric:
@@ -403,7 +407,7 @@ def _refuse_twin(one: Price, place: int, other: Price, index: int, document: Doc
         line = document.line(("prices", place))
         found = f"a second price of {shared[0]} for the same numbers of nodes and rails"
         action = "separate them by nodes or rails"
-        raise document.error(("prices", index), found, f"one price (line {line} has it)", action)
+        raise document.error(("prices", index), found, f"one price (line {line} has one already)", action)
 
 
 def _meet(one: NodeCounts, other: NodeCounts) -> bool:

@@ -1,6 +1,6 @@
-"""What a system's file may say of a fabric's own state: the part `fabric_state` of a fabric, all of it optional.
+"""The part `fabric_state` of a fabric in a system's file: the state of its ports, cards and slots. All is optional.
 
-What is left out follows from the fabric's link, slot, rails and MTU, or is only held to be the same on every node.
+A field that is left out follows from the fabric's link, slot, rails and MTU, or only has to be equal on all nodes.
 """
 
 from typing import Annotated, Literal
@@ -41,21 +41,25 @@ Bound = Annotated[int, Field(strict=True, ge=0)]
 
 
 class FabricState(Model):
-    """How ports, cards and slots of a fabric are to be, where link, slot, rails and MTU do not say it already."""
+    """What ports, cards and slots of a fabric must be, if link, slot, rails and MTU do not say it already."""
 
-    width: Literal[1, 2, 4, 8, 12] | None = Field(None, description="Lanes of every link, where not the link's own")
-    speed: SpeedName | None = Field(None, description="Lane speed of every link (EDR), where not the link's own")
+    width: Literal[1, 2, 4, 8, 12] | None = Field(
+        None, description="Lanes of every link, if they differ from the link's own"
+    )
+    speed: SpeedName | None = Field(
+        None, description="Lane speed of every link (EDR), if it differs from the link's own"
+    )
     mtu: Literal[256, 512, 1024, 2048, 4096] | None = Field(None, description="Active path MTU of every port, bytes")
-    firmware: Value | None = Field(None, description="Of every card; left out: the same on all nodes")
-    psid: Value | None = Field(None, description="Board id of every card; left out: the same on all nodes")
-    subnet_manager: bool | None = Field(None, description="Whether there is one; left out: on ib and opa")
-    gid_index: Bound | None = Field(None, description="Of RoCE: the GID that jobs use")
-    roce_mode: Literal["v1", "v2"] | None = Field(None, description="Of RoCE: left out: v2")
-    pfc: Priorities | None = Field(None, description="Of RoCE: priorities with flow control (PFC)")
-    ecn: Priorities | None = Field(None, description="Of RoCE: priorities with congestion notification (ECN)")
+    firmware: Value | None = Field(None, description="Firmware of every card; if left out: the same on all nodes")
+    psid: Value | None = Field(None, description="Board id of every card; if left out: the same on all nodes")
+    subnet_manager: bool | None = Field(None, description="Whether there is one; if left out: on ib and opa")
+    gid_index: Bound | None = Field(None, description="For RoCE: the GID that jobs use")
+    roce_mode: Literal["v1", "v2"] | None = Field(None, description="For RoCE; if left out: v2")
+    pfc: Priorities | None = Field(None, description="For RoCE: priorities with flow control (PFC)")
+    ecn: Priorities | None = Field(None, description="For RoCE: priorities with congestion notification (ECN)")
     hops: Count | None = Field(None, description="The most switches between two nodes on one rail")
-    others: tuple[HostPattern, ...] = Field((), description="Patterns of hosts on the fabric that are no nodes")
-    errors: dict[CounterName, Bound] = Field({}, description="Error counter: the most that is no fault")
+    others: tuple[HostPattern, ...] = Field((), description="Patterns of hosts on the fabric that are not nodes")
+    errors: dict[CounterName, Bound] = Field({}, description="Error counter: the highest value that is not a fault")
     max_read_request: Literal[128, 256, 512, 1024, 2048, 4096] | None = Field(None, description="PCIe, bytes")
     relaxed_ordering: bool | None = Field(None, description="PCIe: whether cards may use it")
     acs: bool | None = Field(None, description="PCIe: whether bridges above the cards redirect peer traffic")
@@ -63,9 +67,10 @@ class FabricState(Model):
 
 
 def lanes_and_speed(link: Link) -> tuple[int | None, str | None]:
-    """Return lanes and lane speed of a link of InfiniBand or Omni-Path; (None, None) of any other.
+    """Return lanes and lane speed of a link of InfiniBand or Omni-Path; (None, None) for any other link.
 
-    Of Ethernet the card decides how many lanes a rate has (100 Gbit/s are 4X EDR or 2X HDR): its rate alone is held.
+    On Ethernet the card decides how many lanes a rate has (100 Gbit/s are 4X EDR or 2X HDR), so only the rate is
+    compared.
     """
     if link.family not in ("infiniband", "omnipath") or link.signalling_gbit_s_per_lane is None:
         return None, None

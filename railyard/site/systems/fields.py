@@ -1,4 +1,4 @@
-"""The field types of systems/*.yaml alone: names that a table knows, host patterns, and lists of nodes."""
+"""The field types that only systems/*.yaml has: names from a table, host patterns, and lists of nodes."""
 
 import ipaddress
 import re
@@ -49,7 +49,7 @@ def _node_names(value: Any) -> list[Any]:
 
 
 def sentence_or_false(value: Any) -> Any:
-    """Return None for false, and a sentence as it is; refuse anything else."""
+    """Return None for false, and a sentence as it is. Refuse anything else."""
     if value is False:
         return None
     if value is True or not isinstance(value, str):
@@ -111,5 +111,5 @@ def _measured(name: str) -> str:
 MeasuredBenchmark = Annotated[str, AfterValidator(_measured)]
 HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
 NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]
-#: 2 for a network of 2 to 1; a network gives half of the nodes at most what their cards can take.
+#: 2 for a network of 2 to 1; a network gives half of the nodes no more than their cards can take.
 Blocking = Annotated[float, Field(strict=True, ge=1)]

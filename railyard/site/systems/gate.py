@@ -1,4 +1,4 @@
-"""The part `gate` of systems/*.yaml: what `railyard gate` holds each node to, and the site's commands that drain it."""
+"""The part `gate` of systems/*.yaml: demands of `railyard gate`, and the commands that drain and resume nodes."""
 
 import re
 from typing import Annotated
@@ -11,7 +11,7 @@ from railyard.hardware.counters import DRIVERS
 from railyard.site.systems.fields import NodeNames
 from railyard.site.systems.jobs import seconds
 
-#: A prolog that takes longer holds every job; Slurm's own limit of one is set by the site (PrologTimeout).
+#: A longer prolog would delay every job. The site sets Slurm's own limit for a prolog (PrologTimeout).
 LONGEST_S = 60
 SHORTEST_S = 5
 NODE, REASON = "{node}", "{reason}"
@@ -23,7 +23,7 @@ _COUNTERS = frozenset(name for driver in DRIVERS.values() for name in (*driver.e
 def _limit(text: str) -> str:
     if SHORTEST_S <= seconds(text) <= LONGEST_S:
         return text
-    raise refuse(show(text), f"a time from {SHORTEST_S}s to {LONGEST_S}s", "a prolog holds a job for no longer")
+    raise refuse(show(text), f"a time from {SHORTEST_S}s to {LONGEST_S}s", "a prolog may delay a job for no longer")
 
 
 def _command(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -34,7 +34,9 @@ def _command(words: tuple[str, ...]) -> tuple[str, ...]:
         if unknown is not None:
             raise refuse(show(word), f"no blanks but {NODE} and {REASON}", did_you_mean(unknown, (NODE, REASON)))
     if words and not any(NODE in word for word in words):
-        raise refuse("a command that names no node", f"{NODE} in one of its words", "else it would concern every node")
+        raise refuse(
+            "a command that names no node", f"{NODE} in one of its words", "otherwise it would apply to every node"
+        )
     return words
 
 
@@ -47,37 +49,39 @@ def _counter(name: str) -> str:
 
 
 Limit = Annotated[Duration, AfterValidator(_limit)]
-#: The words of a command as the kernel takes them; no shell reads them.
+#: The words of a command, as the kernel gets them. No shell reads them.
 Command = Annotated[tuple[str, ...], AfterValidator(_command)]
 CounterName = Annotated[str, AfterValidator(_counter)]
 Growth = Annotated[int, Field(strict=True, ge=0)]
 
 
 class Gate(Model):
-    """What `railyard gate` holds a node to besides its links, slots and counters; all of it may be left out."""
+    """What `railyard gate` demands of a node besides its links, slots and counters. All of it may be left out."""
 
     limit: Limit = Field(
-        "50s", description="How long a gate may take, at most 60s; a prolog's own limit must be longer"
+        "50s", description="How long a gate may take, at most 60s. The prolog's own limit must be longer"
     )
     most_bytes: Size = Field(
-        4 << 30, description="With --traffic: the most bytes that one gate sends, all its measurements together"
+        4 << 30, description="With --traffic: the most bytes that one gate sends in all its measurements together"
     )
     counters: dict[CounterName, Growth] = Field(
-        {}, description="Counter: by how much it may grow between two gates; errors not named here may not grow"
+        {},
+        description="Counter: by how much it may grow between two gates. Errors that are not named here may not grow",
     )
     loopback_mb_s: Positive | None = Field(
-        None, description="What a card's loop to itself must reach, MB/s (10^6 B/s); left out: it is not measured"
+        None, description="What a card's loop to itself must reach, MB/s (10^6 B/s); if left out, it is not measured"
     )
     memory_mb_s: Positive | None = Field(
-        None, description="What STREAM's Triad must reach, MB/s (10^6 B/s); left out: it is not measured"
+        None, description="What STREAM's Triad must reach, MB/s (10^6 B/s); if left out, it is not measured"
     )
     pair_mb_s: Positive | None = Field(
-        None, description="What a stream to a neighbour must reach, MB/s; left out: the day-one floor of the link"
+        None, description="What a stream to a neighbour must reach, MB/s; if left out: the day-one floor of the link"
     )
-    neighbours: NodeNames = Field((), description="Nodes that are known to be good: --neighbour takes one of these")
-    drain: Command = Field((), description="Command that drains {node} for {reason}; left out: nothing is drained")
+    neighbours: NodeNames = Field((), description="Nodes that are known to be good: --neighbour takes one of them")
+    drain: Command = Field((), description="Command that drains {node} for {reason}; if left out, no node is drained")
     resume: Command = Field(
-        (), description="Command that resumes {node} when a gate that drained it finds it fit; left out: nothing is"
+        (),
+        description="Command that resumes {node} if a gate that drained it finds it fit; if left out, none is resumed",
     )
 
     @property

@@ -1,4 +1,4 @@
-"""The part `gpus` of systems/*.yaml: the GPUs of every node, what connects them, and which NIC is whose."""
+"""The part `gpus` of systems/*.yaml: the GPUs of each node, what connects them, and the GPU nearest to each NIC."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -14,30 +14,32 @@ GpuNumber = Annotated[int, Field(strict=True, ge=0)]
 
 
 class Gpus(Model):
-    """What every node has; what connects its GPUs is given by one of nvlink, xgmi and slot alone (PCIe)."""
+    """The GPUs of every node. nvlink, xgmi or, without these two, slot (PCIe) says what connects them."""
 
-    per_node: Count = Field(description="GPUs of a node, as programs count them: a GCD of an MI250X is one")
-    kind: Prose = Field(description="What they are, such as NVIDIA H100 SXM5 80 GB")
+    per_node: Count = Field(description="GPUs per node, as programs count them: a GCD of an MI250X is one")
+    kind: Prose = Field(description="Their model, such as NVIDIA H100 SXM5 80 GB")
     nvlink: Literal[1, 2, 3, 4, 5] | None = Field(None, description="Generation of NVLink between the GPUs of a node")
     nvlinks: Count | None = Field(
-        None, description="NVLinks of a GPU, where they are fewer than its generation's (8 of an H800)"
+        None, description="NVLinks per GPU, if they are fewer than its generation's (8 for an H800)"
     )
     xgmi: Literal["mi250x", "mi300x"] | None = Field(
-        None, description="GPU of AMD whose Infinity Fabric connects the GPUs of a node"
+        None, description="AMD's GPU whose Infinity Fabric connects the GPUs of a node"
     )
     slot: SlotName | None = Field(
-        None, description="Slot of a GPU: what its NICs carry passes it, and without nvlink and xgmi all that it sends"
+        None,
+        description="Slot of a GPU. It carries its NICs' traffic, and without nvlink and xgmi all that the GPU sends",
     )
     domain: Count | None = Field(
-        None, description="GPUs of one NVLink domain, where it is larger than a node (72 of an NVL72)"
+        None, description="GPUs per NVLink domain, if it is larger than a node (72 for an NVL72)"
     )
     nearest: dict[Name, tuple[GpuNumber, ...]] = Field(
-        {}, description="Device of a NIC: the numbers of the GPUs that it is nearest to; left out: shared out evenly"
+        {},
+        description="Device of a NIC: the numbers of the GPUs nearest to it; if left out: GPUs are shared out evenly",
     )
 
     @property
     def link(self) -> GpuLink | None:
-        """What connects the GPUs of a node; None where the file does not say."""
+        """What connects the GPUs of a node; None if the file does not say."""
         if self.nvlink is not None:
             link = GPU_LINKS[f"nvlink-{self.nvlink}"]
             return link if self.nvlinks is None else link.with_links(self.nvlinks)
@@ -46,9 +48,9 @@ class Gpus(Model):
         return None if self.slot is None else over_slot(SLOTS[self.slot])
 
     def near(self, device: str, devices: Sequence[str]) -> int | None:
-        """Return the number of the GPU that is nearest to a NIC, the first of several; None where it has none.
+        """Return the number of the GPU that is nearest to a NIC, the first of several; None if it has none.
 
-        ``devices``: all NICs of its fabric, over which the GPUs are shared out where `nearest` is left out.
+        ``devices``: all NICs of its fabric. The GPUs are shared out over them if `nearest` is left out.
         """
         if self.nearest:
             return next(iter(self.nearest.get(device, ())), None)
@@ -56,7 +58,7 @@ class Gpus(Model):
         return cards.index(device) * self.per_node // len(cards)
 
     def nics_of_gpu(self, devices: tuple[str, ...]) -> int:
-        """Return how many of these NICs the GPU with most of them has for itself, 1 at least."""
+        """Return the largest number of these NICs that one GPU has for itself, at least 1."""
         if not self.nearest:
             return max(1, -(-len(devices) // self.per_node))
         near = [gpu for device in devices for gpu in self.nearest.get(device, ())]

@@ -1,8 +1,8 @@
-"""What a system's file says of its scheduler: its family, to whom jobs are charged, where they may run, how long.
+"""A system's scheduler in its file: its family, the account of jobs, where they may run, and for how long.
 
-The options that they become stand in one table a scheduler, `_OPTIONS`; a setting that a scheduler has no option for is
-refused with that sentence when the file is read. Sources: sbatch(1) of Slurm 22.05, qsub(1B) and pbs_resources(7B) of
-PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1, flux-batch(1) of flux-core 0.71.
+`_OPTIONS` has one table per scheduler with the options that follow from these settings. If a scheduler has no option
+for a setting, reading the file refuses the setting and says so. Sources: sbatch(1) of Slurm 22.05, qsub(1B) and
+pbs_resources(7B) of PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1, flux-batch(1) of flux-core 0.71.
 """
 
 import re
@@ -17,7 +17,8 @@ from railyard.base.fields import Count, Duration, Model, Name, refuse, shell_rea
 SLURM_WITHOUT_DATABASE = "slurm-nodb"
 #: Our own ReFrame backend: Flux by its command line (`rfm/flux`).
 FLUX_BATCH = "flux-batch"
-#: ReFrame's name of a scheduler -> the family whose options its jobs take; one that is missing takes none of them.
+#: ReFrame's name of a scheduler -> the family whose options its jobs take. A scheduler that is missing here takes none
+#: of them.
 FAMILIES: Mapping[str, str] = {
     "slurm": "slurm",
     "squeue": "slurm",
@@ -27,12 +28,12 @@ FAMILIES: Mapping[str, str] = {
     "lsf": "lsf",
     FLUX_BATCH: "flux",
 }
-#: Every scheduler that a system's file may name: those of ReFrame 4.10, and ours.
+#: All schedulers that a system's file may name: those of ReFrame 4.10, and ours.
 SCHEDULERS = (
     *("local", "slurm", "squeue", "pbs", "pbspro", "torque", "lsf", "flux", "sge", "oar", "ssh"),
     *(SLURM_WITHOUT_DATABASE, FLUX_BATCH),
 )
-#: Every launcher that it may name: those of ReFrame 4.10, and ours.
+#: All launchers that it may name: those of ReFrame 4.10, and ours.
 LAUNCHERS = (
     *("local", "srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "alps", "ibrun"),
     *("lrun", "lrun-gpu", "clush", "pdsh", "ssh", "upcrun", "upcxx-run"),
@@ -40,21 +41,21 @@ LAUNCHERS = (
 )
 #: The kinds of environment modules that ReFrame 4.10 can load; tmod4 is its old name of envmod.
 MODULES_SYSTEMS = ("nomod", "lmod", "envmod", "tmod4", "spack")
-#: Schedulers of ReFrame 4.10 that learn no exit code of a job: the job's script writes it down itself.
+#: Schedulers with which ReFrame 4.10 does not learn a job's exit code. There the job's script writes it down.
 WITHOUT_EXIT_CODE = ("squeue", "lsf", "sge")
 
 
 def is_slurm(scheduler: str) -> bool:
-    """Return whether scontrol can be asked about the jobs and nodes of a scheduler."""
+    """Return whether scontrol answers about the jobs and nodes of a scheduler."""
     return FAMILIES.get(scheduler) == "slurm"
 
 
-#: Which of a system's time limits a check is given: an application runs for longer than a micro-benchmark.
+#: Which of a system's time limits a check has: an application runs longer than a micro-benchmark.
 CheckClass = Literal["micro", "app"]
 
 
 def _words(text: str) -> str:
-    """Return a constraint or a resource as it is: it stands behind #SBATCH, where no shell reads its ampersands."""
+    """Return a constraint or a resource as it is: it follows #SBATCH, where no shell reads its ampersands."""
     if not text.isprintable() or not text or any(letter.isspace() for letter in text) or text.startswith("-"):
         raise refuse(show(text), "one word, as the scheduler's own option takes it", shell_reason(text) or "")
     if any(mark in text for mark in "$`;\"'\\<>"):
@@ -66,26 +67,26 @@ Word = Annotated[str, AfterValidator(_words)]
 
 
 class TimeLimits(Model):
-    """How long a job of each class of checks may take; the system's ``time_limit`` where one is left out."""
+    """How long a job of each class of checks may take. If one is left out, the system's ``time_limit`` holds."""
 
     micro: Duration | None = None
     app: Duration | None = None
 
 
 class SchedulerSettings(Model):
-    """How jobs are asked for. All of it may be left out."""
+    """How jobs are requested. All of it may be left out."""
 
-    account: Name | None = Field(None, description="The project that jobs are charged to")
-    partition: Name | None = Field(None, description="Slurm's partition, PBS's, LSF's and Flux's queue")
+    account: Name | None = Field(None, description="The project to which jobs are charged")
+    partition: Name | None = Field(None, description="Slurm's partition; the queue of PBS, LSF and Flux")
     qos: Name | None = Field(None, description="Slurm's quality of service")
     reservation: Name | None = None
     constraint: Word | None = Field(None, description='Features that nodes must have: "edr", "edr&haswell"')
-    exclude: tuple[Name, ...] = Field((), description="Nodes that no job may have; they are reported as not tested")
+    exclude: tuple[Name, ...] = Field((), description="Nodes that no job may use; they are reported as not tested")
     gres: Word | None = Field(None, description='Slurm: generic resources of each node, such as "gpu:4"')
-    switches: Count | None = Field(None, description="Slurm: at most so many leaf switches for a job")
-    exclusive: bool = Field(False, description="Ask for whole nodes; nodes.exclusive says whether they are that anyhow")
+    switches: Count | None = Field(None, description="Slurm: the most leaf switches of a job")
+    exclusive: bool = Field(False, description="Request whole nodes; nodes.exclusive says whether jobs get them anyway")
     max_pending: Duration | None = Field(
-        None, description="A job that has not begun after this time is cancelled, and says why; left out: no bound"
+        None, description="A job that has not begun after this time is cancelled, and says why; if left out: no limit"
     )
     time_limits: TimeLimits = Field(default_factory=lambda: TimeLimits.model_validate({}))
 
@@ -95,7 +96,7 @@ class SchedulerSettings(Model):
         return own or default
 
     def given(self) -> dict[str, str]:
-        """Return the settings that become options, those that are set, as text by their names."""
+        """Return the settings that are set and become options: name, text."""
         found = {name: getattr(self, name) for name in _ORDER if getattr(self, name)}
         return {name: _text(value) for name, value in found.items()}
 
@@ -103,18 +104,18 @@ class SchedulerSettings(Model):
 def options(scheduler: str, settings: SchedulerSettings) -> tuple[str, ...]:
     """Return the options of every job, as ReFrame's ``access`` has them: ``--account=abc``, ``-P abc``.
 
-    Raises KeyError for a setting that the scheduler has no option for; ``why_not`` says which.
+    Raises KeyError for a setting for which the scheduler has no option; ``why_not`` says which.
     """
-    if scheduler not in FAMILIES:  # a local job, of a replay say, is asked of nobody
+    if scheduler not in FAMILIES:  # a local job, such as a replay's, goes to no scheduler
         return ()
     table = _OPTIONS[FAMILIES[scheduler]]
     return tuple(table[name].format(value) for name, value in settings.given().items())
 
 
 def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | None:
-    """Return the first setting that a scheduler cannot be told and the sentence why not; None where it can be told all.
+    """Return the first setting for which a scheduler has no option, and the sentence why not; None if it has all.
 
-    A local job is asked of nobody: every setting but the time limits is refused there.
+    A local job goes to no scheduler: there, all settings except the time limits are refused.
     """
     family = FAMILIES.get(scheduler)
     table: Mapping[str, str] = {} if family is None else _OPTIONS[family]
@@ -124,12 +125,12 @@ def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | No
                 return name, f"no max_pending: jobs of the scheduler {scheduler} do not wait"
         elif name not in table:
             known = ", ".join(table) or "none"
-            return name, f"a setting that the scheduler {scheduler} has an option for: {known}"
+            return name, f"a setting for which the scheduler {scheduler} has an option: {known}"
     return None
 
 
 def document() -> str:
-    """Return the table of settings and options as Markdown, a row a setting."""
+    """Return the table of settings and options as Markdown, one row per setting."""
     head = ["setting", *_OPTIONS]
     rows = [
         [f"`{name}`", *(f"`{table[name].format(_SHOWN)}`" if name in table else "no" for table in _OPTIONS.values())]
@@ -141,7 +142,7 @@ def document() -> str:
 
 _SHOWN = "VALUE"
 _ORDER = ("account", "partition", "qos", "reservation", "constraint", "exclude", "gres", "switches", "exclusive")
-#: Scheduler family -> setting -> its option. LSF's and PBS's lists of hosts to avoid have no option of their own.
+#: Scheduler family -> setting -> its option. LSF and PBS have no option for a list of hosts to avoid.
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "slurm": {
         "account": "--account={}",
@@ -189,5 +190,5 @@ def seconds(duration: str) -> int:
     """Return a system file's duration (``1h30m``, checked when it was read) in seconds."""
     found = _DURATION.fullmatch(duration)
     if found is None:
-        raise ValueError(f"{duration!r} is no duration")
+        raise ValueError(f"{duration!r} is not a duration")
     return sum(int(count or 0) * unit for count, unit in zip(found.groups(), (86400, 3600, 60, 1), strict=True))

@@ -1,8 +1,8 @@
-"""systems/*.yaml, a cluster a file: found, read strictly, and given as models.
+"""systems/*.yaml, one file per cluster: finds the files, reads them strictly, and returns models.
 
-A system may be like another: what its file leaves out is taken from the other's, mapping by mapping. ``like: virtual``
-in systems/virtual-slurm.yaml gives it the fabrics, stacks and nodes of systems/virtual.yaml, so that the same cluster
-under a scheduler is a file of ten lines, and its references are not copied either.
+A system may be like another: fields that its file leaves out come from the other's file, mapping by mapping. ``like:
+virtual`` in systems/virtual-slurm.yaml gives it the fabrics, stacks and nodes of systems/virtual.yaml. So the same
+cluster under a scheduler is a file of ten lines, and its references are not copied either.
 """
 
 import os
@@ -23,16 +23,16 @@ from railyard.site.systems.rehearsed import rehearsed
 
 
 def load_system(path: Path) -> System:
-    """Return the system of one file. Raises InputError for whatever is wrong in it, its name included."""
+    """Return the system of one file. Raises InputError for any mistake in it, also in its name."""
     system, document = _read(path)
     _check_file_name(path, system, document)
     return system
 
 
 def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[str, System]:
-    """Return all systems of a folder by name; ``asked_for_spack`` None leaves that to RAILYARD_SPACK.
+    """Return all systems of a folder by name; if ``asked_for_spack`` is None, RAILYARD_SPACK decides.
 
-    Raises InputError for a broken file, and for two systems of one name.
+    Raises InputError for a broken file, and for two systems with one name.
     """
     if not folder.is_dir():
         raise InputError(str(folder), "no such folder", "the folder of systems/*.yaml")
@@ -45,7 +45,7 @@ def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[s
     if not paths:
         raise InputError(str(folder), "no system", "at least one *.yaml file", action='add one, or copy "local.yaml"')
     documents = {path: load(path, _shown(path)) for path in paths}
-    # What is wrong in a file is said of that file, and not of one that is like it and comes before it in the alphabet.
+    # A mistake in a file is reported for that file, not for one that is like it and comes before it in the alphabet.
     in_turn = sorted(paths, key=lambda path: "like" in documents[path].data)
     systems = {path: _read(path, asked_for_spack, documents[path]) for path in in_turn}
     read = [(path, *systems[path]) for path in paths]
@@ -54,7 +54,9 @@ def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[s
         first = files.setdefault(system.system, path)
         if first != path:
             found = f"the system {show(system.system)} for the second time"
-            raise document.error(("system",), found, f"one file a system ({_shown(first)} has that name)", "rename one")
+            raise document.error(
+                ("system",), found, f"one file per system ({_shown(first)} has that name)", "rename one"
+            )
     for path, system, document in read:
         _check_file_name(path, system, document)
     return {system.system: system for _, system, _ in read}
@@ -71,7 +73,7 @@ def find_system(folder: Path, name: str) -> System:
 
 
 def replays_all() -> bool:
-    """Return whether RAILYARD_REPLAY asks that every system's outputs are played, a single host's excepted."""
+    """Return whether RAILYARD_REPLAY tells Railyard to replay every system's outputs, except those of a single host."""
     return _asked_for(REPLAY_VARIABLE)
 
 
@@ -87,7 +89,7 @@ def _read(path: Path, asked_for_spack: bool | None = None, own: Document | None 
     if asked_for_spack is None:
         asked_for_spack = _asked_for(SPACK_VARIABLE)
     system = system.using_spack(asked_for_spack)
-    # A single host has no rails whose outputs could stand in for a run: it stays what it is.
+    # A single host has no rails whose outputs could replace a run, so it is not replayed.
     if system.provider == "replay" or (system.provider != "host" and replays_all()):
         system = system.played()
     elif (standing := rehearsed()) is not None and standing.system == system.system:
@@ -107,19 +109,19 @@ def _check_file_name(path: Path, system: System, document: Document) -> None:
         raise document.error(("system",), show(system.system), expected, f"rename the file to {system.system}.yaml")
 
 
-#: What is each system's own: two of one host name could not be told apart.
+#: Fields that are not inherited. If two systems had the same host names, nobody could tell them apart.
 _OWN = ("system", "hostnames", "like")
 
 
 def written_out(document: Document, folder: Path) -> Document:
-    """Return the document with what it leaves out taken from the system that it is like; itself where it is like none.
+    """Return the document, with missing fields from the system that it is like; unchanged if it is like none.
 
-    Of a field that both have as a mapping the entries are put together, its own above the other's; a list is its own
-    alone. Raises InputError where ``like`` names no file of the folder, itself, or a system that is like another.
-    What is wrong in the other's file is said of that file, when that is read.
+    If both have a field that is a mapping, its entries are merged, and its own win. A list is not merged: its own
+    replaces the other's. Raises InputError if ``like`` names no file of the folder, the system itself, or a system that
+    is like another. A mistake in the other's file is reported when that file is read.
     """
     name = document.data.get("like")
-    if not isinstance(name, str):  # none, or what the model refuses
+    if not isinstance(name, str):  # none, or a value that the model refuses
         return document
     known = sorted(path.stem for path in folder.glob("*.yaml") if path.stem != document.data.get("system"))
     if name not in known:
@@ -127,7 +129,7 @@ def written_out(document: Document, folder: Path) -> Document:
     other = load(folder / f"{name}.yaml", f"{folder.name}/{name}.yaml").data
     if "like" in other:
         found = f"{show(name)}, which is itself like {show(other['like'])}"
-        raise document.error(("like",), found, "a system that has all its fields itself")
+        raise document.error(("like",), found, "a system that is not like another")
     inherited = {key: value for key, value in other.items() if key not in _OWN}
     return Document(document.file, _merged(inherited, document.data), document.root)
 

@@ -1,4 +1,4 @@
-"""The model of systems/*.yaml: what a cluster's file may say, field by field."""
+"""The model of systems/*.yaml: the fields of a cluster's file."""
 
 from typing import Annotated, Any, Literal
 
@@ -43,23 +43,25 @@ from railyard.site.systems.stack_entry import SpackSite, StackEntry
 from railyard.stacks.ask import LARGEST, Knobs
 from railyard.stacks.model import holds_for, number_alone
 
-#: A shorter reading of an idle rail gives no rate (bound idle-interval); a longer one would hold every run.
+#: A shorter reading of an idle rail gives no rate (bound idle-interval). A longer one would delay every run.
 IDLE_MS = (200, 5000)
 
 Errors = Annotated[int, Field(strict=True, ge=0)]
 
 
 class ProofRules(Model):
-    """What a site says of its path proofs; nothing of it makes a path that failed pass."""
+    """A site's rules for path proofs. None of them lets a failed path pass."""
 
     accept_unproven: Prose | None = Field(
-        None, description="Why a run whose path could not be proven may pass; without it such a run fails"
+        None, description="Why a run whose path could not be proven may pass. If it is left out, such a run fails"
     )
     idle_ms: Annotated[int, Field(strict=True, ge=IDLE_MS[0], le=IDLE_MS[1])] | None = Field(
-        None, description="For how long the idle rails are read before each run, so that their traffic is subtracted"
+        None,
+        description="How long the idle rails are read before each run, so their background traffic can be subtracted",
     )
     error_bounds: dict[Name, Errors] = Field(
-        {}, description="Counter of errors: by how much it may grow in a run; hard errors not named here may not grow"
+        {},
+        description="Counter of errors: by how much it may grow in a run. Hard errors not named here may not grow",
     )
 
 
@@ -78,21 +80,21 @@ def _link_form(value: Any) -> str | None:
 
 
 class DeclaredLink(Model):
-    """A link that the table lacks: its rate, its headers, and who says so."""
+    """A link that is not in the table: its rate, its headers, and who says so."""
 
     name: Name
-    data_rate_gbit_s: Positive | None = Field(description="One rail, one way, after the line code; null: not known")
+    data_rate_gbit_s: Positive | None = Field(description="One rail, one way, after the line code; null: unknown")
     headers: HeaderModel = Field("none", description="What each packet carries besides payload")
     mtu: Count | None = Field(None, description="Path MTU (InfiniBand, RoCE) or interface MTU (TCP), bytes")
-    limit_from: Size = Field(0, description="The limit holds for messages of this size and more")
+    limit_from: Size = Field(0, description="The limit holds for messages of at least this size")
     burst: Size = Field(
-        0, description="So many bytes of each message pass at once, before the rate holds (a token bucket)"
+        0, description="How many bytes of each message pass at once, before the rate applies (a token bucket)"
     )
     source: Prose
     note: Prose | None = None
 
     def as_link(self) -> links.Link:
-        """Return it as an entry of the table would look."""
+        """Return it in the form of an entry of the table."""
         mtus = (self.mtu,) if self.mtu else ()
         return links.Link(
             *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, "declared"),
@@ -101,76 +103,79 @@ class DeclaredLink(Model):
 
 
 class Rail(Model):
-    """One device and port of every node that carries MPI traffic."""
+    """One device and port of each node that carries MPI traffic."""
 
     device: Name
     port: Count | None = None
-    slot: SlotName | None = Field(None, description="Where it differs from the fabric's")
+    slot: SlotName | None = Field(None, description="If it differs from the fabric's")
     rails_per_card: Count = Field(1, description="How many rails share this one's slot")
     rails_per_port: Count = Field(1, description="How many devices share one port (Socket Direct, multi-host)")
     bonded_ports: Count = Field(
-        1, description="How many ports are bonded to it (LAG): a stream is held to one of them, the limit is of all"
+        1,
+        description="How many ports are bonded in it (LAG): one stream is judged by one of them, the limit counts all",
     )
-    counters: Counters = Field(description="The driver whose counters prove the path; none: nothing can be proven")
+    counters: Counters = Field(description="The driver whose counters prove the path; none: the path cannot be proven")
     subnet: Subnet | None = Field(
-        None, description="The IPv4 network that it leads to on every node (10.1.0.0/16); left out: not compared"
+        None, description="The IPv4 network of this rail on every node (10.1.0.0/16); if left out, it is not compared"
     )
 
     @property
     def name(self) -> str:
-        """The rail as stacks and counters name it: ``hsn0``, ``mlx5_0:1``."""
+        """The rail's name for stacks and counters: ``hsn0``, ``mlx5_0:1``."""
         return self.device if self.port is None else f"{self.device}:{self.port}"
 
 
 class Fabric(Model):
-    """One interconnect as a job sees it."""
+    """One interconnect, as a job sees it."""
 
     description: Prose
     kind: Kind
     declared_link: Annotated[
         Annotated[LinkName, Tag("(name)")] | Annotated[DeclaredLink, Tag("(declared)")], Discriminator(_link_form)
-    ] = Field(alias="link", description="A link of the table, or one declared here")
+    ] = Field(alias="link", description="A link of the table, or a link declared here")
     slot: SlotName | None = None
     max_payload: Literal[128, 256, 512, 1024, 2048, 4096] = Field(256, description="PCIe max payload size, bytes")
-    mtu: Count | None = Field(None, description="The path's MTU, where it is not the link's largest")
+    mtu: Count | None = Field(None, description="The path's MTU, if it is not the link's largest")
     blocking: Blocking = Field(
-        1.0, description="What half of the nodes against the other half gets less than their cards give: 2 for 2 to 1"
+        1.0,
+        description="How many times less half of the nodes send to the other half than their cards give: 2 for 2 to 1",
     )
     leaf_switches: dict[Name, NodeNames] = Field(
-        {}, description="Leaf switch: the nodes at it (node[001-018]); all pairs of nodes tells a slow side by it"
+        {},
+        description="Leaf switch: its nodes (node[001-018]). So the test of all pairs of nodes can name a slow side",
     )
     up_links: Count | None = Field(
         None,
-        description="How many up-links each leaf switch has, as far as a sample of the pairs is to tell its coverage",
+        description="How many up-links each leaf switch has. A sample of the pairs needs it to state its coverage",
     )
     rails: tuple[Rail, ...] = Field(min_length=1)
     gid_index: Annotated[int, Field(strict=True, ge=0, le=LARGEST["gid_index"])] | None = Field(
-        None, description="Of ib and roce: the GID of every port that runs use; left out: the library's own choice"
+        None, description="Only for ib and roce: the GID of each port that runs use; if left out, the library chooses"
     )
     traffic_class: Annotated[int, Field(strict=True, ge=0, le=LARGEST["traffic_class"])] | None = Field(
         None,
-        description="Of roce: the byte that holds the DSCP of every packet, DSCP times 4 (26 is 104; 106 with ECN)",
+        description="Only for roce: the byte with the DSCP of each packet, DSCP times 4 (26 is 104; 106 with ECN)",
     )
     service_level: Annotated[int, Field(strict=True, ge=0, le=LARGEST["service_level"])] | None = Field(
-        None, description="Of ib, roce and opa: InfiniBand's service level, RoCE's Ethernet priority"
+        None, description="Only for ib, roce and opa: InfiniBand's service level, RoCE's Ethernet priority"
     )
     rail_counts: tuple[Count, ...] = Field(
-        (), description="Numbers of rails that tests use, besides 1; left out: 2, 4, 8 … and all"
+        (), description="Numbers of rails that tests use, besides 1; if left out: 2, 4, 8 … and all"
     )
     each_rail: bool = Field(
-        False, description="Whether micro-benchmarks of one rail are made over each other rail alone, too (rail-2 …)"
+        False, description="Whether micro-benchmarks of one rail also run over each other rail alone (rail-2 …)"
     )
     placement: Literal["near", "far"] | None = Field(
         None,
-        description="Processors that ranks of benchmarks run on: near, of the NUMA node of their rails; far, all "
-        "others; left out: where launcher and library put them. Applications use whole nodes, whatever is set here",
+        description="Processors on which ranks of benchmarks run. near: of the NUMA node of their rails; far: all "
+        "others; if left out, launcher and library choose. Applications always use whole nodes",
     )
-    fabric_state: FabricState | None = Field(None, description="What `railyard fabric` expects besides")
+    fabric_state: FabricState | None = Field(None, description="What else `railyard fabric` expects")
     proof: ProofRules = Field(default_factory=lambda: ProofRules.model_validate({}))
 
     @property
     def knobs(self) -> Knobs:
-        """What every stack is told of GIDs, traffic classes and service levels here."""
+        """The GIDs, traffic classes and service levels that every stack is given here."""
         return Knobs(self.gid_index, self.traffic_class, self.service_level)
 
     @property
@@ -181,18 +186,18 @@ class Fabric(Model):
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The numbers of rails that tests use, rising: 1 and those that are stated, else powers of two and all."""
+        """The numbers of rails that tests use, rising: 1 and the stated ones, else powers of two and all."""
         most = len(self.rails)
         return tuple(sorted({1, *(self.rail_counts or (*powers_of_two(most), most))}))
 
     def has(self, rails: int, policy: str = "") -> bool:
-        """Return whether it has so many rails, or the one that a policy names."""
+        """Return whether it has so many rails, or the rail that a policy names."""
         return 1 <= (number_alone(policy) or rails) <= len(self.rails)
 
     def used(self, rails: int, policy: str = "") -> tuple[Rail, ...]:
-        """Return the rails that a run uses: the first so many, or the one that its policy names (``rail-2``).
+        """Return the rails that a run uses: the first ones, or the one that its policy names (``rail-2``).
 
-        Raises ValueError for more rails than there are, and for one that is not there.
+        Raises ValueError for more rails than there are, and for a rail that does not exist.
         """
         number = number_alone(policy)
         if not self.has(rails, policy):
@@ -200,10 +205,11 @@ class Fabric(Model):
         return self.rails[:rails] if number is None else (self.rails[number - 1],)
 
     def limit(self, rails: int, directions: int, one_stream: bool = False, policy: str = "") -> limits.Limit | None:
-        """Return the physical bound of the rails that a run uses, or None where the link's rate is not known.
+        """Return the physical bound of the rails that a run uses, or None if the link's rate is unknown.
 
-        Rails that sit alike are bounded together, unlike ones apart. ``one_stream``: of bonded ports one counts, as
-        what must be reached. ``policy`` may name one rail alone. Raises ValueError for rails that are not there.
+        Rails in equal places are bounded together, others separately. ``one_stream``: only one of bonded ports counts,
+        since that is what a run must reach. ``policy`` may name one rail alone. Raises ValueError for rails that do not
+        exist.
         """
         groups: dict[tuple[str | None, limits.Sharing], int] = {}
         for rail in self.used(rails, policy):
@@ -221,25 +227,26 @@ class Fabric(Model):
         )
 
     def message_limit(self, rails: int, directions: int, policy: str = "") -> limits.MessageLimit | None:
-        """Return the most messages that these rails carry in a second, or None where no link bounds them.
+        """Return the most messages that these rails carry per second, or None if no link bounds them.
 
-        Rails that share a port are counted as ports of their own: the bound stays an upper one. Raises ValueError for
-        rails that are not there.
+        Rails that share a port count as separate ports, so the bound is still an upper bound. Raises ValueError for
+        rails that do not exist.
         """
         ports = sum(rail.bonded_ports for rail in self.used(rails, policy))
         return limits.message_limit(self.link, ports, directions)
 
 
 class Nodes(Model):
-    """Which nodes there are: names, or how many the scheduler can give."""
+    """The nodes: their names, or how many the scheduler can give."""
 
     names: tuple[Name, ...] = ()
     count: Count | None = None
     exclusive: bool = Field(
-        True, description="Whether a run has its nodes for itself; if not, a path proof is a lower bound"
+        True, description="Whether a run has its nodes for itself. If not, a path proof is a lower bound"
     )
     hardware: NodeHardware | None = Field(
-        None, description="What every node computes with: applications need its cores and memory, a peak its clocks"
+        None,
+        description="Processors and memory of every node: applications need its cores and memory, a peak its clocks",
     )
 
     @property
@@ -249,24 +256,25 @@ class Nodes(Model):
 
 
 class Disabled(Model):
-    """A combination that the site switches off; what is left out means all."""
+    """A combination that the site switches off. A field that is left out means all."""
 
     fabric: str | None = None
     stack: str | None = None
     rails: Count | None = None
     policy: Policy | None = None
     benchmark: Annotated[
-        Benchmarks | None, Field(description="One or a list, such as osu/osu_allreduce; left out: all")
+        Benchmarks | None, Field(description="One or a list, such as osu/osu_allreduce; if left out: all")
     ] = None
     without_reference: bool = Field(
-        default=False, description="Of a replayed system: only tests that its references have no number for"
+        default=False,
+        description="Only in a replayed system: switches off only tests for which its references have no number",
     )
     reason: Prose
 
     def covers(
         self, fabric: str, stack: str, rails: int, benchmark: str | None = None, policy: str | None = None
     ) -> bool:
-        """Return whether this entry switches the combination off; one of some benchmarks covers no others."""
+        """Return whether this entry switches the combination off. An entry for some benchmarks covers no others."""
         if self.benchmark is not None and benchmark not in self.benchmark:
             return False
         if self.policy is not None and not holds_for(self.policy, policy or ""):
@@ -275,9 +283,9 @@ class Disabled(Model):
         return all(mine is None or mine == theirs for mine, theirs in pairs)
 
 
-#: The most nodes that a single host stands in for in a sweep.
+#: On a single host, a sweep goes up to this number of nodes: its processes take their place.
 HOST_SWEEP = 64
-#: ReFrame's launcher of steps in an allocation that is there already.
+#: ReFrame's launcher for steps in an allocation that exists already.
 _OF_ALLOCATION = "srunalloc"
 
 
@@ -288,25 +296,27 @@ class System(Model):
     description: Prose
     like: Name | None = Field(
         None,
-        description="Another system: what this file leaves out is taken from its file, and from its references where "
+        description="Another system. Its file gives the fields that this one leaves out; its references are used if "
         "this one has none",
     )
     provider: Provider = Field(
         "nodes",
         description="testbed: the virtual cluster; guests: two virtual machines with Soft-RoCE; nodes: the "
-        "scheduler's; host: this one; replay: none, outputs are played from recordings/ and nothing of its scheduler, "
-        "launcher or stacks is used",
+        "scheduler's; host: this host; replay: no nodes, outputs come from recordings/, and scheduler, launcher and "
+        "stacks are not used",
     )
-    hostnames: tuple[HostPattern, ...] = Field((), description="Patterns of its hosts; none: only chosen by --system")
+    hostnames: tuple[HostPattern, ...] = Field(
+        (), description="Patterns of its hosts' names; if none: it is chosen only with --system"
+    )
     scheduler: SchedulerName = "local"
     launcher: LauncherName = "local"
-    access: tuple[Option, ...] = Field((), description="Options that every job gives the scheduler")
+    access: tuple[Option, ...] = Field((), description="Scheduler options of every job")
     jobs: SchedulerSettings = Field(
-        default_factory=lambda: SchedulerSettings.model_validate({}), description="How jobs are asked for"
+        default_factory=lambda: SchedulerSettings.model_validate({}), description="How jobs are requested"
     )
     modules_system: ModulesSystem | None = None
     nodes: Nodes
-    gpus: Gpus | None = Field(None, description="The GPUs of every node; left out: none that tests use")
+    gpus: Gpus | None = Field(None, description="The GPUs of every node; if left out: none that tests use")
     report_only: Annotated[
         Prose | None,
         BeforeValidator(sentence_or_false),
@@ -316,8 +326,8 @@ class System(Model):
     stacks: dict[StackName, StackEntry] = Field(min_length=1)
     disabled: tuple[Disabled, ...] = ()
     spack: SpackSite = Field(default_factory=lambda: SpackSite.model_validate({}))
-    prices: tuple[Price, ...] = Field((), description="What a node pays for a fabric, by the number of nodes")
-    npb_classes: tuple[NpbClass, ...] = Field(("C",), description="Problem classes that the checks of NPB run here")
+    prices: tuple[Price, ...] = Field((), description="What a fabric costs per node, by the number of nodes")
+    npb_classes: tuple[NpbClass, ...] = Field(("C",), description="Problem classes that NPB's checks run here")
     applications: dict[Name, Application] = Field(
         {}, description="Installed applications to measure, each named as in a stack's benchmarks"
     )
@@ -325,14 +335,14 @@ class System(Model):
     time_limit: Duration = "10m"
     measure: Measure = Field(
         default_factory=lambda: Measure.model_validate({}),
-        description="How it is measured, where checks have other ways",
+        description="How it is measured, if the checks' own way does not suit it",
     )
     gate: Gate = Field(
-        default_factory=lambda: Gate.model_validate({}), description="What `railyard gate` holds each node to"
+        default_factory=lambda: Gate.model_validate({}), description="What `railyard gate` demands of each node"
     )
 
     def using_spack(self, asked: bool) -> "System":
-        """Return the system as a run sees it: each stack has what is installed, or what Spack builds, never both."""
+        """Return the system as a run sees it: each stack has installed tools, or those that Spack builds, not both."""
         return self.model_copy(update={"stacks": {name: entry.chosen(asked) for name, entry in self.stacks.items()}})
 
     def played(self) -> "System":
@@ -348,40 +358,40 @@ class System(Model):
         return self.model_copy(update={"provider": "replay", "stacks": stacks, **local})
 
     def allocated(self, nodes: tuple[str, ...]) -> "System":
-        """Return the system as tests see it that are steps of one allocation of these nodes."""
+        """Return the system as tests see it if they are steps in one allocation of these nodes."""
         there = self.nodes.model_copy(update={"names": nodes, "count": None})
         return self.model_copy(update={"scheduler": "local", "launcher": _OF_ALLOCATION, "access": (), "nodes": there})
 
     @property
     def is_allocated(self) -> bool:
-        """Whether its tests are steps of one allocation, and ReFrame runs within it."""
+        """Whether its tests are steps in one allocation, and ReFrame runs inside it."""
         return self.launcher == _OF_ALLOCATION
 
     @property
     def job_options(self) -> tuple[str, ...]:
-        """The options that every job gives the scheduler: ``access``, and what ``jobs`` says."""
+        """The scheduler options of every job: ``access``, and those that follow from ``jobs``."""
         return (*self.access, *options(self.scheduler, self.jobs))
 
     @property
     def sweep(self) -> tuple[int, ...]:
-        """On how many nodes a sweep is measured, rising: powers of two up to the largest that is asked for, and that.
+        """The numbers of nodes of a sweep, rising: powers of two below the largest requested number, and that number.
 
-        A single host stands in for any number of nodes.
+        A single host can replace any number of nodes.
         """
         there = HOST_SWEEP if self.provider == "host" else self.nodes.number
         most = min(self.measure.largest_sweep or there, there)
         return tuple(sorted({*powers_of_two(most), most}))
 
     def starter(self, stack: str) -> str:
-        """Return the stack whose launcher starts another's programs: itself, or the MPI that its entry names."""
+        """Return the stack whose launcher starts a stack's programs: itself, or the MPI that its entry names."""
         return self.stacks[stack].mpi or stack
 
     def modules_of(self, stack: str) -> tuple[str, ...]:
-        """Return the modules of a stack, those of the MPI that starts it first."""
+        """Return the modules of a stack, first those of the MPI that starts it."""
         starter = self.starter(stack)
         of_mpi = self.stacks[starter].modules if starter != stack and starter in self.stacks else ()
         return tuple(dict.fromkeys((*of_mpi, *self.stacks[stack].modules)))
 
     def limit_s(self, check_class: str = "micro") -> int:
-        """Return how long a run may take, in seconds, of a class of checks (``app``, or any other)."""
+        """Return how long a run of a class of checks (``app``, or any other) may take, in seconds."""
         return seconds(self.jobs.time_limit("app" if check_class == "app" else "micro", self.time_limit))

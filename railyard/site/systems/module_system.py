@@ -1,25 +1,25 @@
-"""Environment modules of a system: the kinds that ReFrame has, and stacks whose modules nothing would load."""
+"""Environment modules of a system: the kinds that ReFrame knows, and stacks whose modules nothing would load."""
 
 from collections.abc import Iterator
 
 from railyard.base.wording import counted, listing
 from railyard.site.systems.model import System
 
-#: What loads nothing, in ReFrame's words.
+#: ReFrame's name for no modules system.
 NO_MODULES = "nomod"
 
 
 def unloaded(system: System) -> Iterator[tuple[str, str]]:
-    """Yield each stack whose modules would not be loaded, with the sentence why; a replay loads none.
+    """Yield each stack whose modules would not be loaded, with the sentence why. A replay loads none.
 
-    ReFrame passes over them without a word where a system names no modules system: another MPI of the nodes would run.
+    If a system names no modules system, ReFrame silently ignores them, and another MPI of the nodes would run.
     """
     if system.provider == "replay" or system.modules_system not in (None, NO_MODULES):
         return
     for name, entry in system.stacks.items():
         if entry.modules:
             modules = f"{counted(len(entry.modules), 'module')} ({listing(entry.modules)})"
-            yield name, f"stacks.{name}.modules: found {modules} and no modules_system, so that nothing loads them"
+            yield name, f"stacks.{name}.modules: found {modules} and no modules_system, so nothing loads them"
 
 
 #: What to do about it.

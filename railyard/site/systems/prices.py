@@ -1,4 +1,4 @@
-"""The model of prices in systems/*.yaml: what a node's share of a fabric costs, by the number of nodes."""
+"""The model of prices in systems/*.yaml: what a fabric costs per node, by the number of nodes."""
 
 from typing import Annotated, Any, Literal
 
@@ -50,7 +50,7 @@ Fabrics = Annotated[tuple[Name, ...], AS_LIST, Field(min_length=1), one_or_many(
 
 
 class NodeCounts(Model):
-    """Numbers of nodes, both ends included; an end that is left out is open."""
+    """Numbers of nodes, including both ends. An end that is left out is open."""
 
     first: Count | None = Field(None, alias="from")
     last: Count | None = Field(None, alias="to")
@@ -61,15 +61,15 @@ class NodeCounts(Model):
 
 
 class Price(Model):
-    """What one node pays for a fabric, in all its parts, in a cluster of so many nodes."""
+    """What a fabric costs per node, in all its parts, in a cluster of so many nodes."""
 
     fabric: Fabrics
     rails: Count = 1
     nodes: NodeCounts = NodeCounts.model_validate({})
     currency: Currency
     date: Date
-    parts: dict[Part, Money] = Field(min_length=1, description="A number, or the two ends of a range, each a node")
-    bound: PriceBound = Field("exact", description="What the sum is: the source's own word")
+    parts: dict[Part, Money] = Field(min_length=1, description="A number per node, or the two ends of a range")
+    bound: PriceBound = Field("exact", description="What the sum is, in the source's own word")
     source: Prose
     note: Prose | None = None
 

@@ -1,4 +1,4 @@
-"""What a rehearsal puts in place of a system's nodes and benchmarks, from the folder that $RAILYARD_REHEARSAL names."""
+"""What replaces a system's nodes and benchmarks in a rehearsal, from the folder that $RAILYARD_REHEARSAL names."""
 
 import json
 import os
@@ -23,7 +23,7 @@ NO_STAND_IN = "a rehearsal has no stand-in for it"
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """The system that is rehearsed and the nodes that stand.
+    """The rehearsed system, and its nodes that exist in the rehearsal.
 
     ``programs`` has the path of each stack's tools (stack: tool: path), ``launchers`` the folder of its mpirun, and
     ``wrf_cases`` the folder of each case's inputs.
@@ -36,9 +36,9 @@ class Rehearsed:
     launchers: Mapping[str, str]
 
     def of(self, system: System) -> System:
-        """Return the system as its rehearsal sees it: the nodes that stand, and stand-ins as its only benchmarks.
+        """Return the system as its rehearsal sees it: only nodes that exist there, and only stand-ins as benchmarks.
 
-        What jobs ask the scheduler for stays. A rehearsal has no accounting database, hence the scheduler.
+        The requests of jobs to the scheduler stay. The scheduler changes, since a rehearsal has no accounting database.
         """
         stacks = {
             name: _stack(entry, self.programs.get(name, {}), self.launchers.get(name, ""))
@@ -50,15 +50,15 @@ class Rehearsed:
         return system.model_copy(update={"nodes": nodes, "fabrics": fabrics, "stacks": stacks, **own})
 
     def _fabric(self, fabric: Fabric) -> Fabric:
-        """Return a fabric with those of its leaf switches that some of the nodes are at, and those nodes alone."""
+        """Return a fabric with only those leaf switches that have some of the nodes, and only with these nodes."""
         at = {leaf: tuple(name for name in names if name in self.nodes) for leaf, names in fabric.leaf_switches.items()}
         return fabric.model_copy(update={"leaf_switches": {leaf: names for leaf, names in at.items() if names}})
 
 
 def rehearsed() -> Rehearsed | None:
-    """Return what the rehearsal that this process belongs to puts in place; None outside of one.
+    """Return what the rehearsal of this process replaces; None outside of a rehearsal.
 
-    Raises SetupError where the folder holds no rehearsal.
+    Raises SetupError if the folder holds no rehearsal.
     """
     folder = os.environ.get(REHEARSAL_VARIABLE)
     return _read(folder) if folder else None
@@ -78,15 +78,15 @@ def _read(folder: str) -> Rehearsed:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SetupError(
-            f"{file}: found no rehearsal ({error}), though {REHEARSAL_VARIABLE} names its folder; "
+            f"{file}: found no rehearsal ({error}), although {REHEARSAL_VARIABLE} names its folder; "
             f"unset the variable, or type: railyard rehearse --system NAME"
         ) from None
 
 
 def _stack(entry: StackEntry, programs: Mapping[str, str], launchers: str) -> StackEntry:
-    """Return an entry whose benchmarks are stand-ins; its own variables stay, since the stand-ins obey them.
+    """Return an entry whose benchmarks are stand-ins. Its own variables stay, since the stand-ins obey them.
 
-    ``launchers`` is the folder of the stand-ins of its mpirun, which comes first on its PATH.
+    ``launchers`` is the folder of its mpirun's stand-in, which comes first on its PATH.
     """
     prefix = "" if entry.prefix is None else entry.prefix if entry.prefix[0] in "/{" else f"{{home}}/{entry.prefix}"
     env = {name: value.replace("{prefix}", prefix) for name, value in entry.env.items()}

@@ -1,4 +1,4 @@
-"""One stack of a system as its file states it: installed by the site, or built by Spack."""
+"""One stack in a system's file: installed by the site, or built by Spack."""
 
 from pathlib import Path
 from typing import Literal
@@ -10,14 +10,14 @@ from railyard.site.systems.fields import ToolName
 
 
 class SpackStack(Model):
-    """A stack whose benchmarks Spack builds: which of them, from which folder of spack_envs/."""
+    """A stack whose benchmarks Spack builds: which ones, and from which folder of spack_envs/."""
 
-    environment: Name | None = Field(None, description="Folder of spack_envs/; left out: the stack's own name")
+    environment: Name | None = Field(None, description="Folder of spack_envs/; if left out: the stack's own name")
     benchmarks: tuple[ToolName, ...] = Field(min_length=1)
     with_: tuple[Name, ...] = Field((), alias="with", description="Optional groups of the environment, such as wrf")
     without: tuple[Name, ...] = Field((), description="Benchmarks of the environment that are not built here")
     use: Literal["always", "asked"] = Field(
-        "always", description="asked: only with `railyard run --spack`, else what is installed is used"
+        "always", description="asked: only with `railyard run --spack`; otherwise the installed benchmarks are used"
     )
 
 
@@ -25,30 +25,32 @@ class SpackSite(Model):
     """Where a system's Spack environments are built; compilers, externals and mirrors are in systems/spack/."""
 
     root: Template = Field(
-        "{home}/.railyard/spack", description="Folder of environments and, unless the overlay names one, install tree"
+        "{home}/.railyard/spack",
+        description="Folder of the environments, and of the install tree unless the overlay names one",
     )
     build_on: Literal["login", "compute"] = "login"
 
 
 class StackEntry(Model):
-    """One stack as this system has it installed, or as Spack builds its benchmarks."""
+    """One stack, installed on this system or with benchmarks that Spack builds."""
 
     prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
     modules: tuple[Module, ...] = ()
     benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
-    absent: dict[Name, Prose] = Field({}, description="Tool: why this stack has it not")
+    absent: dict[Name, Prose] = Field({}, description="Tool: why this stack does not have it")
     env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
     striping_thresholds: tuple[Size, ...] = Field(
-        (), description="Besides the stack's own: sizes above which it is also to stripe (8K is the policy striping-8K)"
+        (),
+        description="Besides the stack's own: sizes above which it should also stripe (8K is the policy striping-8K)",
     )
-    srun_mpi: Name | None = Field(None, description="What srun --mpi is given, if it is not the stack's own: pmix_v4")
+    srun_mpi: Name | None = Field(None, description="The value of srun --mpi, if it is not the stack's own: pmix_v4")
     mpi: Name | None = Field(
-        None, description="Of nccl and rccl: the stack of this system whose MPI their tests are built with"
+        None, description="Only for nccl and rccl: the stack of this system with whose MPI their tests are built"
     )
     device_buffers: Literal["cuda", "rocm"] | None = Field(
         None,
-        description="By what its library and its benchmarks take messages from the memory of GPUs, where both are "
-        "built for it; left out: not tested",
+        description="How its library and its benchmarks take messages from the memory of GPUs, if both are "
+        "built for it; if left out: not tested",
     )
     spack: SpackStack | None = None
 
@@ -68,7 +70,7 @@ class StackEntry(Model):
         return str(home / self.resolve(text, home))
 
     def executable(self, tool: str, home: Path) -> str:
-        """Return the absolute path of a tool's executable or folder. Raises KeyError where the entry names none."""
+        """Return the absolute path of a tool's executable or folder. Raises KeyError if the entry names none."""
         return self.path(self.benchmarks[tool], home)
 
     def environment(self, home: Path) -> dict[str, str]:
@@ -76,7 +78,7 @@ class StackEntry(Model):
         return {name: self.resolve(value, home) for name, value in self.env.items()}
 
     def chosen(self, asked: bool) -> "StackEntry":
-        """Return the entry as a run sees it, with or without what Spack builds; ``asked``: Spack was asked for."""
+        """Return the entry as a run sees it, with or without what Spack builds; ``asked``: the user requested Spack."""
         if self.spack is None or (self.spack.use == "asked" and not asked):
             return self.model_copy(update={"spack": None})
         unbuilt = [tool for tool in self.benchmarks if tool not in self.spack.benchmarks]

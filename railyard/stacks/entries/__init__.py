@@ -1,1 +1,1 @@
-"""The stacks, a family a module: each module has its stacks by name in ``STACKS``, and ``table.py`` finds it there."""
+"""The stacks, one family per module. Each has its stacks by name in ``STACKS``, and ``table.py`` finds them there."""

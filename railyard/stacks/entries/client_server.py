@@ -1,6 +1,6 @@
-"""The stacks without MPI: sockets, verbs, libfabric and libcxi, measured by a client and a server, a pair a rail.
+"""The stacks without MPI: sockets, verbs, libfabric and libcxi. A client and a server measure them, one pair per rail.
 
-Over sockets an installed application may run too that starts its own processes: it is told the rail by its addresses.
+An installed application that starts its own processes may also run over sockets: its addresses tell it the rail.
 """
 
 from collections.abc import Mapping
@@ -11,21 +11,21 @@ from railyard.stacks.model import MEMORIES, Proof, Setting, Spread, Stack, ToolP
 _SINGLE = Spread("single", "one rail, one pair of processes: nothing is split")
 _PAIR_A_RAIL = Spread(
     "nic-per-rank",
-    "one pair of processes per rail, all at once: each message stays on its pair's rail, and the pairs are summed",
+    "one pair of processes per rail, all at once: each message stays on its pair's rail, and the pairs are added up",
 )
 
 
 def _spreads_and_refusals(one_connection: str) -> tuple[tuple[Spread, ...], dict[str, str]]:
-    """Return what any client and server can do over several rails, and what ``one_connection`` cannot."""
+    """Return what any client and server can do over several rails, and what a single connection cannot."""
     sentence = f"{one_connection}: one pair of processes per rail (nic-per-rank) uses several."
     return (_SINGLE, _PAIR_A_RAIL), {"striping": sentence, "round-robin": sentence}
 
 
-_TCP_SPREADS, _TCP_CANNOT = _spreads_and_refusals("A TCP connection has one address at each end and so one rail")
+_TCP_SPREADS, _TCP_CANNOT = _spreads_and_refusals("A TCP connection has one address at each end, so one rail")
 _VERBS_SPREADS, _VERBS_CANNOT = _spreads_and_refusals("A queue pair belongs to one port of one card")
 _OFI_SPREADS, _OFI_CANNOT = _spreads_and_refusals("A libfabric endpoint belongs to one domain, which is one device")
 
-_NO_NAMES = "the addresses at both ends, not the devices: only the counters prove those"
+_NO_NAMES = "the addresses at both ends, not the devices; only the counters prove which ones"
 
 
 def _without_mpi(
@@ -39,7 +39,7 @@ def _without_mpi(
     return Stack(
         title=title,
         version_pattern=r"(?!)",
-        told_apart="it is no MPI library, and has none",
+        told_apart="it is not an MPI library, and has none",
         sonames=sonames,
         spack_package="",
         local_rank_variables=(),
@@ -53,7 +53,7 @@ def _without_mpi(
 
 
 def _own_fabric(what: str) -> str:
-    return f"A socket takes an IP interface and no card: give {what} a fabric of its own, kind tcp."
+    return f"A socket takes an IP interface, not a card: give {what} its own fabric of kind tcp."
 
 
 TCP = _without_mpi(
@@ -69,7 +69,7 @@ TCP = _without_mpi(
             proof=Proof((), r'"local_host"|connected to|Now starting the main loop', f"a client prints {_NO_NAMES}"),
             knobs={
                 "gid_index": "a GID index belongs to RDMA devices, and TCP has none",
-                "traffic_class": "iperf3 takes it as a word (-S), NetPIPE not at all: it is left as it is",
+                "traffic_class": "iperf3 takes it as an option (-S), NetPIPE does not take it: it is left as it is",
                 "service_level": "a service level belongs to RDMA devices, and TCP has none",
             },
             memories=ucx.NO_MEMORY_OVER_TCP,
@@ -81,7 +81,7 @@ TCP = _without_mpi(
         "efa": _own_fabric("the instance's network interface (ens5)"),
     },
     addressed=True,
-    not_built="iperf3 and NPtcp come with every distribution, and no version of theirs decides what a socket carries",
+    not_built="iperf3 and NPtcp come with every distribution, and their version does not change what a socket carries",
 )
 
 _PERFTEST_VERSION = "in the source of 5.5 (2015) to 6.29, not tried"
@@ -100,10 +100,10 @@ _VERBS_WAY = Way(
             _PERFTEST_VERSION,
             _PERFTEST_SOURCE,
         ),
-        # Not -T: that is of connections by rdma_cm (-R), which are not made here.
+        # Not -T: that is for connections by rdma_cm (-R), which we do not use.
         "traffic_class": Words(
             ("--tclass={knob}",),
-            "the DSCP byte of RoCE v2 packets (0 without it, where UCX has 106)",
+            "the DSCP byte of RoCE v2 packets (0 without it; UCX has 106)",
             _PERFTEST_VERSION,
             _PERFTEST_SOURCE,
         ),
@@ -114,7 +114,7 @@ _VERBS_WAY = Way(
             _PERFTEST_SOURCE,
         ),
     },
-    # Its programs are told in words of their own: --use_cuda=0, --use_rocm=0.
+    # Its programs have their own options for this: --use_cuda=0, --use_rocm=0.
     memories=dict.fromkeys(MEMORIES, ()),
 )
 
@@ -123,13 +123,13 @@ VERBS = _without_mpi(
     (ToolProgram("ib_write_bw", "perftest", is_folder=True),),
     ("libibverbs.so.1",),
     {
-        "tcp": "A network interface has no verbs: where its card has (RoCE, Soft-RoCE), give it a fabric of kind roce.",
+        "tcp": "A network interface has no verbs: if its card has (RoCE, Soft-RoCE), give it a fabric of kind roce.",
         "ib": _VERBS_WAY,
         "roce": _VERBS_WAY,
         "opa": _VERBS_WAY,
         "slingshot": "Slingshot's cards have no verbs: libfabric's own tests measure them (stack libfabric).",
         "efa": (
-            "EFA has datagrams of its own (SRD) and no queue pairs that perftest's writes need: libfabric's own tests "
+            "EFA has its own datagrams (SRD), not the queue pairs that perftest's writes need: libfabric's own tests "
             "measure it (stack libfabric)."
         ),
     },
@@ -146,7 +146,7 @@ def _provider(name: str, device: str, proof: str) -> Way:
             Setting(
                 "FI_PROVIDER",
                 name,
-                f"this provider alone; {device}",
+                f"only this provider; {device}",
                 "libfabric 1.17, tried with tcp",
                 _FABTESTS_DOCS,
             ),
@@ -155,50 +155,50 @@ def _provider(name: str, device: str, proof: str) -> Way:
         cannot=_OFI_CANNOT,
         proof=Proof((), r"^bytes +#?(?:sent|iters)", proof),
         knobs={
-            "gid_index": "libfabric's tests have no word for it",
-            "traffic_class": "libfabric's tests have no word for it",
-            "service_level": "libfabric's tests have no word for it",
+            "gid_index": "libfabric's tests have no option for it",
+            "traffic_class": "libfabric's tests have no option for it",
+            "service_level": "libfabric's tests have no option for it",
         },
     )
 
 
-_SILENT = "a test prints its rows and no device: only the counters prove it"
+_SILENT = "a test prints its rows, but no device; only the counters prove it"
 LIBFABRIC = _without_mpi(
     "libfabric, by its own tests",
     (ToolProgram("fi_pingpong", "fabtests", is_folder=True),),
     ("libfabric.so.1",),
     {
-        "tcp": _provider("tcp", "FI_TCP_IFACE names the rail, for each pair its own", _SILENT),
+        "tcp": _provider("tcp", "FI_TCP_IFACE names the rail of each pair", _SILENT),
         "ib": _HAS_VERBS,
         "roce": _HAS_VERBS,
         "opa": _HAS_VERBS,
         "slingshot": _provider("cxi", "the rail is its domain (-d cxi0)", _SILENT),
         "efa": _provider("efa", "the rail is its domain (-d rdmap0s6-rdm)", _SILENT),
     },
-    not_built="fabtests must be of the very release of the libfabric that the site runs",
+    not_built="fabtests must have the same release as the site's libfabric",
 )
 
 _CXI_SPREADS, _CXI_CANNOT = _spreads_and_refusals("A write belongs to one card at each end")
-_HAS_NO_CXI = "libcxi drives Slingshot's cards alone: see the stacks verbs, libfabric and tcp."
+_HAS_NO_CXI = "libcxi drives only Slingshot's cards: see the stacks verbs, libfabric and tcp."
 
 CXI = _without_mpi(
-    "the cards of Slingshot, by libcxi's own tests",
+    "Slingshot's cards, by libcxi's own tests",
     (ToolProgram("cxi_write_bw", "cxi", is_folder=True),),
     ("libcxi.so.1",),
     {
         **dict.fromkeys(("tcp", "ib", "roce", "opa", "efa"), _HAS_NO_CXI),
         "slingshot": Way(
-            transport="writes of the rail's card",
+            transport="RDMA writes of the rail's card",
             settings=(),
             spreads=_CXI_SPREADS,
             cannot=_CXI_CANNOT,
             proof=Proof(
-                (), r"CXI RDMA Write Bandwidth Test", "a client prints the test's name: only the counters prove it"
+                (), r"CXI RDMA Write Bandwidth Test", "a client prints the test's name; only the counters prove it"
             ),
             knobs=ofi.KNOBS["cxi"],
         ),
     },
-    not_built="cxi_write_bw must be of the very release of the Slingshot host software that the site runs",
+    not_built="cxi_write_bw must have the same release as the site's Slingshot host software",
 )
 
 STACKS: Mapping[str, Stack] = {"tcp": TCP, "verbs": VERBS, "libfabric": LIBFABRIC, "cxi": CXI}

@@ -1,4 +1,4 @@
-"""HPE Cray MPICH: launcher and ways. On Slingshot 11 each rank has one NIC; UCX systems are another module."""
+"""HPE Cray MPICH: launcher and ways. On Slingshot 11 each rank has one NIC. Systems with UCX use other modules."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ _GPU_SUPPORT = (
     Setting(
         "MPICH_GPU_SUPPORT_ENABLED",
         "1",
-        "off by default: a message in a GPU's memory would then crash; the program must be linked to the GTL library",
+        "off by default, and a message in a GPU's memory would crash; the program must be linked to the GTL library",
         f"{_VERSION}, not tried",
         _MAN,
     ),
@@ -36,16 +36,16 @@ _SLINGSHOT = Way(
     transport="OFI cxi",
     settings=(ofi.CXI_DEVICES,),
     spreads=(
-        Spread("single", "one rail: nothing is split", (_nics("1", "one NIC a node"),)),
+        Spread("single", "one rail: nothing is split", (_nics("1", "one NIC per node"),)),
         Spread(
             "nic-per-rank",
             "each rank uses one NIC for all sizes, local rank i the NIC i modulo their number",
             (
-                _nics("{rails}", "so many NICs per node (all of them is the default)"),
+                _nics("{rails}", "number of NICs per node (default: all)"),
                 Setting(
                     "MPICH_OFI_NIC_POLICY",
                     "ROUND-ROBIN",
-                    "ranks are dealt to the NICs in turn; BLOCK, the default, would put two neighbours on one",
+                    "ranks get the NICs in turn; BLOCK, the default, would put two neighbours on one",
                     _VERSION,
                     _MAN,
                 ),
@@ -87,7 +87,7 @@ CRAYMPICH = Stack(
             ranks=("-n", "{ranks}"),
             ranks_per_node=("--ppn", "{ranks_per_node}"),
             agent="PALS starts ranks through its own daemons and takes no remote agent",
-            network="PALS takes its network from the site's configuration and not from the command line",
+            network="PALS takes its network from the site's configuration, not from the command line",
             share_cores=("--cpu-bind", "none"),
             cores_a_rank=("--depth", "{cores}", "--cpu-bind", "depth"),
             forward=("--env", "{name}={value}"),

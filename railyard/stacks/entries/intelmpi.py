@@ -1,4 +1,4 @@
-"""Intel MPI: launcher and ways. Its Libfabric providers differ in what they can do with several rails."""
+"""Intel MPI: launcher and ways. Its Libfabric providers differ in how they can use several rails."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ _TRIED = "2021.18.1, tried"
 _FABRICS = Setting(
     "I_MPI_FABRICS",
     "ofi",
-    "Libfabric alone: ranks of one node too go over the fabric that is measured",
+    "only Libfabric: ranks on the same node also use the fabric that is measured",
     _TRIED,
     f"{_REFERENCE}, Communication Fabrics Control",
 )
@@ -41,8 +41,8 @@ def _provider_proof(name: str) -> Proof:
     return Proof(
         (_DEBUG,),
         rf"MPI startup\(\): libfabric provider: {name}\b",
-        f"rank 0 prints `MPI startup(): libfabric provider: {name}`; it does not name the devices: only the counters "
-        "prove those",
+        f"rank 0 prints `MPI startup(): libfabric provider: {name}`; it does not name the devices; only the counters "
+        "prove which ones",
     )
 
 
@@ -58,18 +58,18 @@ _TCP = Way(
                 Setting(
                     "FI_TCP_IFACE",
                     "{devices}",
-                    "the interface; a list of two is silently cut to one",
+                    "the interface; of two in a list it silently uses one",
                     _TRIED,
                     f"{_GUIDE}, OFI Providers Support; ofiwg.github.io/libfabric fi_tcp(7)",
                 ),
             ),
         ),
         psm.psm3_round_robin("sockets", _provider("psm3")),
-        # Not by I_MPI_MULTIRAIL, which sees one NIC on tcp.
+        # Not with I_MPI_MULTIRAIL, which sees one NIC on tcp.
         psm.psm3_nic_per_rank("sockets", _provider("psm3")),
     ),
     cannot={
-        "striping": "Intel MPI over OFI tcp takes two interfaces and silently uses one; PSM3 over sockets uses both "
+        "striping": "Intel MPI over OFI tcp takes two interfaces and silently uses one. PSM3 over sockets uses both "
         "but sends whole messages in turn: use round-robin.",
     },
     proof=_provider_proof("tcp"),
@@ -83,7 +83,7 @@ _MLX = "documented for 2019 Update 6 to 2021.18 (from 2021.19 the provider is uc
 _MULTIRAIL = Setting(
     "I_MPI_MULTIRAIL",
     "1",
-    "the NICs of the list are dealt to the ranks, the nearest first",
+    "each rank gets a NIC of the list, the nearest first",
     "documented for 2021.12 to 2021.15",
     f"{_REFERENCE}, NIC Pinning",
 )
@@ -101,9 +101,9 @@ _NIC_PER_RANK = Spread(
 
 _OFFLOAD = (
     Setting("I_MPI_OFFLOAD", "1", "off by default: messages in a GPU's memory", _GPU_VERSION, _GPU_SUPPORT),
-    Setting("I_MPI_OFFLOAD_MODE", "cuda", "NVIDIA's GPUs, and not what it finds by itself", _GPU_VERSION, _GPU_SUPPORT),
+    Setting("I_MPI_OFFLOAD_MODE", "cuda", "NVIDIA's GPUs, not what it finds by itself", _GPU_VERSION, _GPU_SUPPORT),
 )
-_NO_ROCM = "Intel MPI takes messages from the memory of Intel's and NVIDIA's GPUs alone (its reference, GPU Support)"
+_NO_ROCM = "Intel MPI takes messages only from the memory of Intel's and NVIDIA's GPUs (its reference, GPU Support)"
 _MEMORIES: Memories = {"cuda": (*_OFFLOAD, *ucx.to_memory("cuda")), "rocm": _NO_ROCM}
 
 _IB = Way(
@@ -116,7 +116,7 @@ _IB = Way(
     memories=_MEMORIES,
 )
 
-# RoCE differs by its round robin: PSM3 over verbs went from 38.9 to 75.1 Mbit/s on two soft-RoCE rails of 40.
+# RoCE differs in round robin: with two soft-RoCE rails of 40 Mbit/s, PSM3 over verbs went from 38.9 to 75.1 Mbit/s.
 _MLX_LINES = (_provider("mlx", _MLX), *ucx.RDMA)
 _ROCE = Way(
     transport="OFI mlx (UCX), or PSM3 over verbs for round robin",
@@ -145,7 +145,7 @@ INTELMPI = Stack(
     version_pattern=r"^Intel\(R\) MPI Library",
     # I_MPI_DEBUG: "[0] MPI startup(): Intel(R) MPI Library, Version 2021.4  Build …", "[0] MPI startup(): libfabric …"
     startup_pattern=r"^\[[0-9]+\] MPI startup\(\): ",
-    told_apart="nothing else begins so",
+    told_apart="no other library begins like this",
     sonames=("libmpi.so.12",),
     spack_package="intel-oneapi-mpi",
     programs=(VersionProgram(("mpirun",), r"Intel\(R\) MPI Library[^\n]*Version ([0-9][\w.]*)", ("--version",)),),
@@ -162,8 +162,8 @@ INTELMPI = Stack(
             network=("-iface", "{network}"),
             # An 8 B allreduce of 4 ranks on 2 cores takes 8000 us at I_MPI_THREAD_YIELD 0 and 1, 8 at 2, 120 at 3.
             share_cores=("-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "2"),
-            # A domain a rank, of a node's logical processors by its ranks. A number there is of logical processors too:
-            # two threads a core where SMT is on; and 2021.18 gave two ranks at omp or 2 the same two of two.
+            # One domain per rank: the node's logical processors divided by its ranks. A number would count logical
+            # processors too: two per core with SMT. And with omp or 2, 2021.18 gave two ranks the same two processors.
             cores_a_rank=("-genv", "I_MPI_PIN_DOMAIN", "auto:compact"),
             forward=("-genv", "{name}", "{value}"),
             version=_TRIED,
@@ -186,7 +186,7 @@ INTELMPI = Stack(
             knobs=psm.PSM2_KNOBS,
             memories=psm.NO_MEMORIES,
         ),
-        "slingshot": "Intel MPI brings no cxi provider and its guide (OFI Providers Support) names none: use "
+        "slingshot": "Intel MPI has no cxi provider, and its guide (OFI Providers Support) names none: use "
         "craympich, openmpi or mpich.",
         "efa": Way(
             transport="OFI efa",

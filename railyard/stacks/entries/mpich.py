@@ -1,4 +1,4 @@
-"""MPICH and MVAPICH 4, which is MPICH's CH4 device with Ohio State's collectives: launcher and ways."""
+"""MPICH, and MVAPICH 4, which is MPICH's CH4 device with Ohio State's collectives: launcher and ways."""
 
 from collections.abc import Mapping
 
@@ -8,19 +8,19 @@ from railyard.stacks.model import MEMORIES, Launch, Proof, Setting, Spread, Stac
 _CVARS = "github.com/pmodels/mpich src/mpid/ch4"
 _HYDRA = "github.com/pmodels/mpich doc/wiki/how_to/Using_the_Hydra_Process_Manager.md"
 _BIND_NUMA = ("-bind-to", "numa")
-# MPICH 5.0.2: "HYDRA build details:", then "    Version:                                 5.0.2". That of MVAPICH, which
-# brings Hydra too, is the version of a Hydra.
+# MPICH 5.0.2: "HYDRA build details:", then "    Version:                                 5.0.2". MVAPICH brings Hydra
+# too, and there it is the version of Hydra.
 _HYDRA_ANSWER = r"^HYDRA build details:"
 
-# MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD's default, set aloud.
+# The default of MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD, set explicitly.
 OFI_STRIPING_FROM_BYTES = 1 << 20
 
 
-_GPU_VERSION = "documented for MPICH 4.1 to 5.0, not tried; of MVAPICH the release MVAPICH-Plus alone"
+_GPU_VERSION = "documented for MPICH 4.1 to 5.0, not tried; of MVAPICH only for the release MVAPICH-Plus"
 _GPU = Setting(
     "MPIR_CVAR_ENABLE_GPU",
     "1",
-    "the default of a build with GPUs, said aloud: messages in a GPU's memory",
+    "messages in a GPU's memory; the default of a build with GPUs, set explicitly",
     _GPU_VERSION,
     "github.com/pmodels/mpich README.vin, GPU support",
 )
@@ -37,7 +37,7 @@ def _netmod(name: str, version: str) -> Setting:
     return Setting(
         "MPIR_CVAR_CH4_NETMOD",
         name,
-        f"a library built with both netmods must take {name}",
+        f"a library that is built with both netmods must take {name}",
         version,
         f"{_CVARS}/src/ch4_init.c",
     )
@@ -71,7 +71,7 @@ def _provider(name: str) -> Setting:
     return Setting(
         "FI_PROVIDER",
         name,
-        "this provider or none: a missing one must not become tcp",
+        "this provider or none: if it is missing, tcp must not replace it",
         "documented for Libfabric 1.18 and newer",
         "ofiwg.github.io/libfabric fabric(7)",
     )
@@ -85,7 +85,7 @@ def _summary(level: str, version: str) -> Setting:
     return Setting(
         "MPIR_CVAR_DEBUG_SUMMARY",
         level,
-        "prints provider and number of NICs; at 2 also each rank's preferred NIC",
+        "prints provider and number of NICs; with 2 also each rank's preferred NIC",
         version,
         "github.com/pmodels/mpich src/mpi/init/mpi_init.h",
     )
@@ -95,17 +95,17 @@ def _rank_nic_proof(version: str) -> Proof:
     return Proof(
         (_summary("2", version),),
         r"Local_rank: \d+, NIC: {device}\s",
-        "each rank prints `Rank: 0, Local_rank: 0, NIC: cxi0`, the NIC that it prefers (and with one NIC a rank, uses)",
+        "each rank prints `Rank: 0, Local_rank: 0, NIC: cxi0`, the NIC that it prefers (uses, with one NIC per rank)",
     )
 
 
 def _ofi_way(provider: str, devices: Setting, version: str) -> Way:
-    """Return the way over a provider whose NICs are PCI devices: MPICH sees those and can use several itself."""
+    """Return the way over a provider whose NICs are PCI devices. MPICH sees them and can use several by itself."""
     return Way(
         transport=f"ch4:ofi over {provider}",
         settings=(_netmod("ofi", version), _provider(provider), devices),
         spreads=(
-            Spread("single", "one rail: nothing is split", (_nics("1", "one NIC a rank, the default", version),)),
+            Spread("single", "one rail: nothing is split", (_nics("1", "one NIC per rank, the default", version),)),
             Spread(
                 "striping",
                 "from 1 MiB one message goes over all NICs (MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD, set to its "
@@ -122,7 +122,7 @@ def _ofi_way(provider: str, devices: Setting, version: str) -> Way:
                     Setting(
                         "MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD",
                         str(OFI_STRIPING_FROM_BYTES),
-                        "the default, said aloud because the verdict counts on it",
+                        "the default, set explicitly because the verdict relies on it",
                         version,
                         f"{_CVARS}/netmod/ofi/ofi_init.c",
                     ),
@@ -140,19 +140,19 @@ def _ofi_way(provider: str, devices: Setting, version: str) -> Way:
                 proof=Proof(
                     (_summary("1", version),),
                     r"num_nics: {rails}\b",
-                    "rank 0 prints `num_nics: 2`, how many it uses; it does not name them",
+                    "rank 0 prints `num_nics: 2`, the number of NICs that it uses; it does not name them",
                 ),
             ),
             Spread(
                 "nic-per-rank",
-                "each rank uses its nearest NIC for all sizes, ranks with the same ones in turn",
-                (_nics("1", "one NIC a rank: the nearest, by local rank where several are as near", version),),
+                "each rank uses its nearest NIC for all sizes; ranks with the same nearest NICs take them in turn",
+                (_nics("1", "one NIC per rank: the nearest; by local rank if several are equally near", version),),
                 options=_BIND_NUMA,
             ),
         ),
         cannot={
             "round-robin": "ch4:ofi's multi-NIC hashing keeps the messages of one pair, communicator and tag on one "
-            "NIC, which is no round robin: use striping.",
+            "NIC, which is not round robin: use striping.",
         },
         proof=_rank_nic_proof(version),
         knobs=ofi.KNOBS[provider],
@@ -161,7 +161,7 @@ def _ofi_way(provider: str, devices: Setting, version: str) -> Way:
 
 
 _OPX_ONE = (
-    "OPX opens one card a process; it splits messages only on CN5000 and newer (FI_OPX_MULTI_HFI_STRIPING), never on "
+    "OPX opens one card per process. It splits messages only on CN5000 and newer (FI_OPX_MULTI_HFI_STRIPING), never on "
     "Omni-Path 100: use openmpi or intelmpi with PSM2."
 )
 
@@ -175,11 +175,11 @@ def _opx_way(version: str) -> Way:
             "striping": _OPX_ONE,
             "round-robin": _OPX_ONE,
             "nic-per-rank": "OPX takes a card by NUMA node or core (FI_OPX_HFI_SELECT=numa:0:0,numa:1:1), which "
-            "needs the node's topology and not a list of devices.",
+            "needs the node's topology instead of a list of devices.",
         },
         proof=ofi.PROVIDER_PROOF["opx"],
         knobs=ofi.KNOBS["opx"],
-        memories=dict.fromkeys(MEMORIES, "no document that we know says that OPX reaches the memory of GPUs"),
+        memories=dict.fromkeys(MEMORIES, "we know no document that says that OPX reaches the memory of GPUs"),
     )
 
 
@@ -202,9 +202,9 @@ def hydra(
     unbound: tuple[str, ...] = (),
     answer: str = _HYDRA_ANSWER,
 ) -> Launch:
-    """Return how Hydra's mpiexec is told; ``share_cores`` holds what this library needs where ranks share cores.
+    """Return the words for Hydra's mpiexec. ``share_cores`` has what this library needs if ranks share cores.
 
-    ``unbound`` are the words that keep a library from binding its ranks once more, against what Hydra did.
+    ``unbound`` are the words that keep a library from binding its ranks again, differently from Hydra.
     """
     return Launch(
         since=since,
@@ -215,7 +215,7 @@ def hydra(
         agent=("-launcher", "ssh", "-launcher-exec", "{agent}"),
         network=("-iface", "{network}"),
         share_cores=share_cores,
-        # 5.0.2 with a topology of eight cores: two ranks at core:4 have four cores each.
+        # 5.0.2 with a topology of eight cores: with core:4, each of two ranks has four cores.
         cores_a_rank=("-bind-to", "core:{cores}", *unbound),
         forward=("-genv", "{name}", "{value}"),
         version=version,
@@ -227,10 +227,10 @@ def hydra(
 MPICH = Stack(
     title="MPICH (CH4)",
     version_pattern=r"^MPICH Version:",
-    told_apart="Intel MPI, MVAPICH and Cray MPICH, though made from it, begin with words of their own",
+    told_apart="Intel MPI, MVAPICH and Cray MPICH derive from it, but begin with their own words",
     sonames=("libmpi.so.12", "libmpich.so.12"),
     spack_package="mpich",
-    # Debian keeps MPICH's programs beside Open MPI's under names of their own.
+    # Debian has MPICH's programs beside Open MPI's, with their own names.
     programs=(VersionProgram(("mpichversion", "mpichversion.mpich"), r"^MPICH Version:\s+(\S+)"),),
     module=r"mpich(?:-x86_64)?",
     local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),
@@ -251,7 +251,7 @@ MVAPICH = Stack(
     launches=(hydra(3, "documented for 4.0", source="mvapich-docs.readthedocs.io hydra"),),
     srun_mpi="pmi2",
     ways=_ways(
-        "documented for MVAPICH 4.0, whose variables are MPICH's (MVP_ and MPICH_ are other spellings of MPIR_CVAR_)"
+        "documented for MVAPICH 4.0, which has MPICH's variables (MVP_ and MPICH_ are other spellings of MPIR_CVAR_)"
     ),
 )
 

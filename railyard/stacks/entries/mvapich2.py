@@ -1,4 +1,4 @@
-"""MVAPICH2 (CH3, gen2): launcher and ways. The only stack here with all four rail policies."""
+"""MVAPICH2 (CH3, gen2): launcher and ways. It is the only stack here with all four rail policies."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,10 @@ _SOURCE = "github.com/kumattau/mvapich2 2.3.7 src/mpid/ch3/channels/mrail/src/ge
 _GUIDE = "mvapich.cse.ohio-state.edu userguide MVAPICH2 2.3.7"
 _VERSION = "2.3.7 source and user guide"
 
-# The library's own default is its buffer size, which differs by card; set aloud so that the verdict can count on it.
+# The library's default is its buffer size, which differs by card. It is set explicitly so the verdict can rely on it.
 STRIPING_FROM_BYTES = 16 * 1024
 _NEVER_BYTES = 1 << 30
-# Source: G. K. Lockwood, "Dual-Rail QDR as an Alternative to FDR Infiniband", 2013: the lowest that was accepted.
+# Source: G. K. Lockwood, "Dual-Rail QDR as an Alternative to FDR Infiniband", 2013: the lowest value that was accepted.
 _LEAST_BYTES = 8 * 1024
 
 
@@ -21,8 +21,8 @@ def _mv2(name: str, value: str, why: str, where: str = "ibv_param.c") -> Setting
 
 
 _DEVICES = (
-    _mv2("IBA_HCA", "{hcas}", "the cards, colons between them; all cards of the first one's kind without it"),
-    _mv2("NUM_PORTS", "1", "rails a card: the library is built for one port a card (MAX_NUM_PORTS 1 in ibv_param.h)"),
+    _mv2("IBA_HCA", "{hcas}", "the cards, colons between them; without it all cards of the first one's kind"),
+    _mv2("NUM_PORTS", "1", "rails per card: the library is built for one port (MAX_NUM_PORTS 1 in ibv_param.h)"),
     _mv2("DEFAULT_PORT", "{port}", "which port of each card"),
 )
 
@@ -37,14 +37,14 @@ _SPREADS = (
     Spread("single", "one rail: nothing is split"),
     Spread(
         "striping",
-        "from 16 KiB one message goes over all rails (MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD, set to that)",
+        "from 16 KiB one message goes over all rails (MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD is set to this)",
         (
             _threshold(
                 STRIPING_FROM_BYTES, "messages above it are split evenly; the default is the card's buffer size"
             ),
             _mv2("RAIL_SHARING_POLICY", "FIXED_MAPPING", "shorter messages stay on the rank's own rail (the default)"),
         ),
-        # "above", so the first power of two that is split is the next one.
+        # "above": so the next power of two is the first that is split.
         threshold_bytes=2 * STRIPING_FROM_BYTES,
         max_rails=10,
         tunable=_threshold("{threshold}", "the size that was asked for: messages above it are split evenly"),
@@ -59,10 +59,10 @@ _SPREADS = (
     ),
     Spread(
         "nic-per-rank",
-        "each rank uses the card of its local rank, counted round, for all sizes up to 1 GiB",
+        "each rank uses the card with its local rank's number, counted round, for all sizes up to 1 GiB",
         (
             _WHOLE,
-            _mv2("RAIL_SHARING_POLICY", "FIXED_MAPPING", "each rank keeps to its own rail", "ibv_priv.c"),
+            _mv2("RAIL_SHARING_POLICY", "FIXED_MAPPING", "each rank stays on its own rail", "ibv_priv.c"),
             _mv2("PROCESS_TO_RAIL_MAPPING", "SCATTER", "local rank modulo number of cards", "ibv_param.c"),
         ),
         max_rails=10,
@@ -72,11 +72,11 @@ _SPREADS = (
 _PROOF = Proof(
     (_mv2("SHOW_ENV_INFO", "2", "rank 0 prints all parameters as the library took them", "ibv_param.c"),),
     r"MV2_IBA_HCA +: .*\b{device}\b",
-    "rank 0 prints its table of parameters, MV2_IBA_HCA among them: what it was given; only the counters prove what it "
-    "used",
+    "rank 0 prints its table of parameters with MV2_IBA_HCA, which is what it was given; only the counters prove what "
+    "it used",
 )
 
-_NO_TRAFFIC_CLASS = "mvapich2 has no setting for it (a service level it has)"
+_NO_TRAFFIC_CLASS = "mvapich2 has no setting for it (only for a service level)"
 
 _SERVICE_LEVEL = _mv2("DEFAULT_SERVICE_LEVEL", "{knob}", "the service level of all its queue pairs")
 _GID = _mv2("DEFAULT_GID_INDEX", "{knob}", "which GID of the port: it decides RoCE v1 or v2 and the VLAN")
@@ -103,7 +103,7 @@ _IB = Way(
 
 _ROCE = Way(
     transport="ch3:mrail over RoCE",
-    settings=(_mv2("USE_RoCE", "1", "address by GID: Ethernet has no LIDs"), *_DEVICES),
+    settings=(_mv2("USE_RoCE", "1", "addresses by GID: Ethernet has no LIDs"), *_DEVICES),
     spreads=_SPREADS,
     proof=_PROOF,
     knobs={"gid_index": _GID, "traffic_class": _NO_TRAFFIC_CLASS, "service_level": _SERVICE_LEVEL},
@@ -133,13 +133,13 @@ MVAPICH2 = Stack(
     srun_mpi="pmi2",
     own_pinning={"MV2_ENABLE_AFFINITY": "0"},
     ways={
-        "tcp": "the gen2 build (verbs) has no TCP transport, and the TCP build is another one without rails: use "
+        "tcp": "the gen2 build (verbs) has no TCP transport, and the separate TCP build has no rails: use "
         "openmpi or mpich.",
         "ib": _IB,
         "roce": _ROCE,
         "opa": "Omni-Path needs mvapich2's PSM2 build, which has none of its rail settings: use openmpi or intelmpi.",
         "slingshot": "mvapich2 (CH3) speaks verbs and has no provider for Slingshot 11: use mvapich.",
-        "efa": "EFA needs a build of its own (MVAPICH2-X-AWS): use openmpi or mpich.",
+        "efa": "EFA needs a separate build (MVAPICH2-X-AWS): use openmpi or mpich.",
     },
 )
 

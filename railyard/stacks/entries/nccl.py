@@ -1,7 +1,7 @@
-"""NCCL and RCCL, the communication libraries of GPUs, by nccl-tests and rccl-tests: how each is told network and NICs.
+"""NCCL and RCCL, the communication libraries of GPUs, with nccl-tests and rccl-tests: how to set network and NICs.
 
-MPI starts the tests, and hands around a few bytes before they begin; what is measured goes by the library. RCCL is
-NCCL's code for AMD's GPUs and reads the same variables. Nothing here could be tried on GPUs.
+MPI starts the tests and exchanges a few bytes before they begin. What is measured goes over the library. RCCL is NCCL's
+code for AMD's GPUs and reads the same variables. Nothing here could be tried on GPUs.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ _LOG = (
     Setting(
         "NCCL_DEBUG",
         "INFO",
-        "the log says the network, the NICs, and the way of each connection: only the log says what was really used",
+        "the log names the network, the NICs, and the way of each connection: only the log says what was really used",
         "NCCL 2.4 to 2.30, in genuine logs",
         f"{_GUIDE}, NCCL_DEBUG",
     ),
     Setting(
         "NCCL_DEBUG_SUBSYS",
         "INIT,ENV,NET",
-        "these parts of it alone: TUNING and COLL print a line for each call of each GPU",
+        "only these parts of the log: TUNING and COLL print a line for each call of each GPU",
         "NCCL 2.4 to 2.30, documented, not tried",
         f"{_GUIDE}, NCCL_DEBUG_SUBSYS",
     ),
@@ -36,42 +36,42 @@ _LOG = (
 _NO_PLUGIN = Setting(
     "NCCL_NET_PLUGIN",
     "none",
-    "NCCL's own network: a plugin that a site has installed (HPC-X's, of SHARP) would be loaded before it and choose "
-    "its own NICs",
+    "NCCL's own network: a plugin that a site has installed (HPC-X's for SHARP) would be loaded before it and would "
+    "choose its own NICs",
     "NCCL 2.11 to 2.30, documented, not tried",
     f"{_GUIDE}, NCCL_NET_PLUGIN",
 )
 _CROSS = Setting(
     "NCCL_CROSS_NIC",
     "0",
-    "a ring stays on one rail: what crosses from rail to rail takes a longer way where each has switches of its own",
+    "a ring stays on one rail: traffic between rails takes a longer way if each rail has its own switches",
     _TESTS,
     f"{_GUIDE}, NCCL_CROSS_NIC; NVIDIA/nccl issue 2345",
 )
 _ALL_NICS = (
-    "each GPU sends by the NICs nearest to it, and a collective is cut into channels over all of them; with 0.05 of a "
-    "node's bytes per rail counts as used, since which channel takes which NIC is the library's choice"
+    "each GPU sends over the NICs nearest to it, and a collective is cut into channels over all of them; a rail with "
+    "0.05 of a node's bytes counts as used, since the library chooses which channel takes which NIC"
 )
 _SINGLE = Spread("single", "one NIC for all GPUs of a node: nothing is split")
 _STRIPING = Spread("striping", _ALL_NICS, (_CROSS,))
 _CANNOT = {
-    "round-robin": "NCCL cuts a collective into channels, each of which keeps its NIC: use striping.",
-    "nic-per-rank": "NCCL gives each GPU the NICs nearest to it by itself, which is its striping: all ranks are given "
-    "all ranks.",
+    "round-robin": "NCCL cuts a collective into channels, and each channel keeps its NIC: use striping.",
+    "nic-per-rank": "NCCL itself gives each GPU the NICs nearest to it, which is its striping: all ranks are given "
+    "all rails.",
 }
 
 _VERBS_KNOBS: dict[str, Knob] = {
     "gid_index": Setting(
         "NCCL_IB_GID_INDEX",
         "{knob}",
-        "which GID of the port; without it NCCL takes the one of RoCE v2 from 2.21 on, and the first before",
+        "which GID of the port; without it NCCL takes RoCE v2's from 2.21 on, and the first one before 2.21",
         "NCCL 2.1.4 to 2.30, documented, not tried",
         f"{_GUIDE}, NCCL_IB_GID_INDEX",
     ),
     "traffic_class": Setting(
         "NCCL_IB_TC",
         "{knob}",
-        "the DSCP byte of RoCE v2 packets; 0 without it, where UCX has 106",
+        "the DSCP byte of RoCE v2 packets; 0 without it (UCX has 106)",
         "NCCL 2.1.15 to 2.30, documented, not tried",
         f"{_GUIDE}, NCCL_IB_TC",
     ),
@@ -87,19 +87,19 @@ _VERBS_KNOBS: dict[str, Knob] = {
 _VERBS = Way(
     transport="NCCL's own verbs (NET/IB)",
     settings=(
-        _net("IB", "InfiniBand or RoCE, or none: without it NCCL falls back to sockets and says so in its log alone"),
+        _net("IB", "InfiniBand or RoCE, or none: without it NCCL falls back to sockets, and only its log says so"),
         _NO_PLUGIN,
         Setting(
             "NCCL_IB_HCA",
             "={ports}",
-            "card and port of each rail; the = asks for these names alone, since mlx5_1 is else mlx5_10 as well",
+            "card and port of each rail; = means exactly these names, since otherwise mlx5_1 is mlx5_10 as well",
             "NCCL 2.4 to 2.30, documented, not tried",
             f"{_GUIDE}, NCCL_IB_HCA",
         ),
         Setting(
             "NCCL_IB_MERGE_NICS",
             "0",
-            "two ports of a card stay two rails, as the system's file names them; NCCL joins them to one else",
+            "two ports of a card stay two rails, as in the system's file; otherwise NCCL joins them into one",
             "NCCL 2.20 to 2.30, documented, not tried",
             f"{_GUIDE}, NCCL_IB_MERGE_NICS",
         ),
@@ -122,7 +122,7 @@ _SOCKETS = Way(
         Setting(
             "NCCL_SOCKET_IFNAME",
             "={devices}",
-            "the rails' interfaces; the = asks for these names alone",
+            "the rails' interfaces; = means exactly these names",
             "NCCL 2.4 to 2.30, documented, not tried",
             f"{_GUIDE}, NCCL_SOCKET_IFNAME",
         ),
@@ -140,14 +140,14 @@ _SOCKETS = Way(
 
 
 def _plugin(provider: str, devices: Setting) -> Way:
-    """Return the way over the plugin for libfabric, which has no list of NICs of its own: its provider has."""
+    """Return the way over the plugin for libfabric. It has no list of NICs of its own, but its provider has."""
     return Way(
         transport=f"the plugin aws-ofi-nccl over libfabric's provider {provider}",
         settings=(
             Setting(
                 "NCCL_NET",
                 "AWS Libfabric",
-                "the plugin, or none: where it is not found NCCL would else fall back to sockets; releases after 1.11 "
+                "the plugin, or none: otherwise NCCL falls back to sockets if it does not find it; releases after 1.11 "
                 "call themselves Libfabric, and take this name too",
                 "aws-ofi-nccl 1.6 to 1.19, documented, not tried",
                 "github.com/aws/aws-ofi-nccl pull request 530",
@@ -155,7 +155,7 @@ def _plugin(provider: str, devices: Setting) -> Way:
             Setting(
                 "FI_PROVIDER",
                 provider,
-                "this provider alone: the plugin takes any other that is faster to it, TCP's too",
+                "only this provider: the plugin takes any other that it considers faster, even TCP's",
                 "Libfabric 1.11 to 2.4, documented, not tried",
                 "ofiwg.github.io/libfabric fabric(7)",
             ),
@@ -167,8 +167,8 @@ def _plugin(provider: str, devices: Setting) -> Way:
         proof=Proof(
             (),
             rf"NET/OFI Selected [Pp]rovider is {provider}",
-            "each process prints `NET/OFI Selected provider is …`: it does not name the devices, and only the "
-            "counters prove those",
+            "each process prints `NET/OFI Selected provider is …`; it does not name the devices; only the "
+            "counters prove which ones",
         ),
         knobs=ofi.KNOBS[provider],
     )
@@ -178,7 +178,7 @@ _WAYS: Mapping[str, Way | str] = {
     "tcp": _SOCKETS,
     "ib": _VERBS,
     "roce": _VERBS,
-    "opa": "NCCL reaches Omni-Path by its slow verbs or by a plugin for PSM2, of which nothing is known here.",
+    "opa": "NCCL reaches Omni-Path over its slow verbs, or over a plugin for PSM2 of which we know nothing.",
     "slingshot": _plugin("cxi", ofi.CXI_DEVICES),
     "efa": _plugin("efa", ofi.EFA_DEVICES),
 }
@@ -188,7 +188,7 @@ def _library(title: str, soname: str, spack_package: str, tests: str) -> Stack:
     return Stack(
         title=title,
         version_pattern=r"(?!)",
-        told_apart="it is no MPI library: an MPI that its entry names starts its tests",
+        told_apart="it is not an MPI library: an MPI that its entry names starts its tests",
         sonames=(soname,),
         spack_package=spack_package,
         local_rank_variables=(),

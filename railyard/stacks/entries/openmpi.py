@@ -10,18 +10,18 @@ _TCP_DOCS = "docs.open-mpi.org v5.0.x tuning-apps/networking/tcp"
 _OFI_DOCS = "docs.open-mpi.org v5.0.x tuning-apps/networking/ofi"
 _IB_DOCS = "docs.open-mpi.org v5.0.x tuning-apps/networking/ib-and-roce"
 
-# ob1 sends up to btl_tcp_eager_limit (64 KiB) whole, message by message over the rails in turn. Of a longer one the
-# first 64 KiB goes over one rail, and the rest is split only where it is itself longer than that limit: above 128 KiB.
+# ob1 sends messages up to btl_tcp_eager_limit (64 KiB) whole, over the rails in turn. The first 64 KiB of a longer
+# message go over one rail. The rest is split only if it is itself longer than that limit: above 128 KiB in total.
 # Two rails of 47.8 MB/s in a ping-pong (NetPIPE): 59 MB/s at 128 KiB, 93 MB/s at 256 KiB, the next power of two.
 TCP_STRIPING_FROM_BYTES = 1 << 18
 
 _BIND_NUMA = ("--map-by", "numa", "--bind-to", "numa")
-# Unasked, 4.1.4 binds each of one or two ranks to a single core, which all its threads then share.
+# By default, 4.1.4 binds each of one or two ranks to a single core, which all its threads then share.
 _CORES_A_RANK = ("--map-by", "slot:PE={cores}", "--bind-to", "core")
 
 
 def _mca(name: str, value: str, why: str, version: str, source: str) -> Setting:
-    """Return an MCA parameter as the variable that mpirun and srun both carry to the ranks."""
+    """Return an MCA parameter as the variable that both mpirun and srun pass to the ranks."""
     return Setting(f"OMPI_MCA_{name}", value, why, version, source)
 
 
@@ -31,22 +31,22 @@ _TCP = Way(
         _mca(
             "pml",
             "ob1",
-            "without it pml/ucx may win the selection and use devices of its own choice",
+            "without it pml/ucx may be selected and choose its own devices",
             "4.1.4 and 5.0.11, tried",
             "docs.open-mpi.org v5.0.x mca",
         ),
-        _mca("btl", "tcp,self", "nothing but TCP between processes", "4.1.4 and 5.0.11, tried", _TCP_DOCS),
+        _mca("btl", "tcp,self", "only TCP between processes", "4.1.4 and 5.0.11, tried", _TCP_DOCS),
         _mca(
             "osc",
             "^ucx",
-            "one-sided windows by the same way; where osc/ucx is built in it wins, and MPI_Win_allocate fails",
+            "one-sided windows take the same way; if osc/ucx is built in, it is selected and MPI_Win_allocate fails",
             "4.1.4, tried: invalid window without it",
             "docs.open-mpi.org v5.0.x mca",
         ),
         _mca(
             "btl_tcp_if_include",
             "{devices}",
-            "the rails; without it all interfaces that are up, the management network included",
+            "the rails; without it all interfaces that are up, including the management network",
             "4.1.4 and 5.0.11, tried: bytes 92.4/92.4 MB over two rails, 0.0 over management",
             _TCP_DOCS,
         ),
@@ -56,13 +56,13 @@ _TCP = Way(
         Spread(
             "striping",
             "from 256 KiB one message goes over all rails, in proportion to btl_tcp_bandwidth_DEVICE; up to 64 KiB "
-            "whole messages take a rail each, meant to be in turn: of NPB's, in 4.1.4, one rail had them all",
+            "each message goes whole over one rail, in theory in turn: with NPB, 4.1.4 sent all of them over one rail",
             threshold_bytes=TCP_STRIPING_FROM_BYTES,
         ),
     ),
     cannot={
-        "round-robin": "ob1 takes the rails in turn only for messages up to btl_tcp_eager_limit and splits longer "
-        "ones; it has no setting for that: use striping.",
+        "round-robin": "ob1 takes the rails in turn only for messages up to btl_tcp_eager_limit, and splits longer "
+        "ones. It has no setting for that: use striping.",
         "nic-per-rank": "every rank of Open MPI's btl/tcp opens all interfaces of the list: use striping.",
     },
     proof=Proof(
@@ -76,7 +76,7 @@ _TCP = Way(
             ),
         ),
         r"btl: ?tcp: Using interface: {device}\s",
-        "each process prints `btl: tcp: Using interface: hsn0` for every interface that it opens; only the counters "
+        "each process prints `btl: tcp: Using interface: hsn0` for each interface that it opens; only the counters "
         "prove that messages went there",
     ),
     knobs=ucx.TCP_KNOBS,
@@ -87,7 +87,7 @@ _TCP = Way(
 _PML_UCX = _mca(
     "pml",
     "ucx",
-    "UCX carries InfiniBand and RoCE; the openib BTL of 4.x refuses them unless allowed, and is gone from 5",
+    "UCX carries InfiniBand and RoCE; the openib BTL of 4.x refuses them unless allowed, and 5 no longer has it",
     "documented for 4.1 and 5.0",
     _IB_DOCS,
 )
@@ -110,7 +110,7 @@ def _mtl_ofi(provider: str) -> tuple[Setting, ...]:
         _mca(
             "mtl_ofi_provider_include",
             provider,
-            "this provider or none: a missing one must not become tcp",
+            "this provider or none: if it is missing, tcp must not replace it",
             "documented for 4.1 and 5.0",
             _OFI_DOCS,
         ),
@@ -118,13 +118,13 @@ def _mtl_ofi(provider: str) -> tuple[Setting, ...]:
 
 
 _SELECTS_NEAREST = (
-    "each rank opens one domain, the one that it is given; of a whole list the nearest, ranks with the same distance "
-    "in turn"
+    "each rank opens one domain: the one that it is given, or the nearest of a whole list; ranks that are equally near "
+    "take them in turn"
 )
-_ONE_DOMAIN = "mtl/ofi opens one Libfabric domain a process and never splits a message: use nic-per-rank."
+_ONE_DOMAIN = "mtl/ofi opens one Libfabric domain per process and never splits a message: use nic-per-rank."
 
 
-# A build with CUDA finds by itself whose memory a message lies in, and Libfabric registers it (FI_HMEM).
+# A build with CUDA finds out by itself in whose memory a message is, and Libfabric registers it (FI_HMEM).
 _ROCM_OVER_OFI = (
     "Open MPI takes messages from the memory of AMD's GPUs over Libfabric from 6.0 on "
     "(docs.open-mpi.org v6.0.x tuning-apps/accelerators/rocm): use craympich or mpich"
@@ -149,8 +149,8 @@ def _ofi_way(provider: str, transport: str, devices: Setting) -> Way:
 # "mpirun (Open MPI) 4.1.4"; Debian's 4.1.4 says "mpirun.openmpi (OpenRTE) 4.1.4".
 _ANSWER = r"^\S*mpi(?:run|exec)\S* \((?:Open MPI|OpenRTE)\) (?P<version>\S+)"
 
-# Inside a scheduler's job the hosts of one -H are taken in the order of the job (4.1.4 under Slurm's variables, as
-# --display-map shows), those of "-H b:1 -np 1 … : -H a:1 -np 1 …" in the order of the command.
+# Inside a scheduler's job the hosts of one -H are used in the order of the job (4.1.4 under Slurm's variables, as
+# --display-map shows), but those of "-H b:1 -np 1 … : -H a:1 -np 1 …" in the order of the command.
 _BETWEEN = ":"
 
 OPENMPI_LAUNCHES = (
@@ -159,7 +159,7 @@ OPENMPI_LAUNCHES = (
         program="mpirun",
         hosts=("-H", "{host_slots}"),
         ranks=("-np", "{ranks}"),
-        # The slots of each host say it: a second --map-by would be refused beside the one that binds to NUMA nodes.
+        # The slots of each host say it. A second --map-by beside the one that binds to NUMA nodes would be refused.
         ranks_per_node=(),
         agent=("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "{agent}"),
         network=("--mca", "oob_tcp_if_include", "{network}"),
@@ -177,7 +177,7 @@ OPENMPI_LAUNCHES = (
         hosts=("-H", "{host_slots}"),
         ranks=("-np", "{ranks}"),
         ranks_per_node=(),
-        # PRRTE calls the component ssh, and knows no plm_rsh_agent.
+        # PRRTE calls the component ssh, and has no plm_rsh_agent.
         agent=("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", "{agent}"),
         network=("--prtemca", "oob_tcp_if_include", "{network}"),
         share_cores=("--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"),
@@ -195,7 +195,7 @@ ROOT_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 OPENMPI = Stack(
     title="Open MPI",
     version_pattern=r"^Open MPI v",
-    told_apart="HPC-X prints the same first words: its prefix holds HPC-X (HPCX_MPI_DIR), this one's does not",
+    told_apart="HPC-X prints the same first words, but its prefix contains HPC-X (HPCX_MPI_DIR), and this one does not",
     sonames=("libmpi.so.40",),
     spack_package="openmpi",
     programs=(VersionProgram(("ompi_info",), r"^Open MPI v(\S+)", ("--version",)),),
@@ -229,16 +229,16 @@ _HPCX_DOCS = "docs.nvidia.com networking display hpcxv223"
 _NO_HCOLL = _mca(
     "coll_hcoll_enable",
     "0",
-    "HCOLL picks a device of its own (HCOLL_MAIN_IB), which the path proof would see as a rail that was not meant",
+    "HCOLL chooses its own device (HCOLL_MAIN_IB), and the path proof would see it as a rail that was not intended",
     "documented for HPC-X 2.13 to 2.21",
     "docs.nvidia.com networking display hpcxv2212lts/HCOLL; github.com/open-mpi/ompi v5.0.9 ompi/mca/coll/hcoll",
 )
-_NOT_NVIDIA = "HPC-X carries messages by UCX alone, which has no transport for this fabric: use openmpi."
+_NOT_NVIDIA = "HPC-X carries messages only over UCX, which has no transport for this fabric: use openmpi."
 
 HPCX = Stack(
     title="NVIDIA HPC-X (Open MPI with UCX and HCOLL)",
     version_pattern=r"^Open MPI v",
-    told_apart="it prints Open MPI's own words: told apart by its prefix, which holds HPC-X (HPCX_MPI_DIR)",
+    told_apart="it prints Open MPI's own words, but its prefix contains HPC-X (HPCX_MPI_DIR)",
     sonames=("libmpi.so.40",),
     spack_package="hpcx-mpi",
     programs=(VersionProgram(("ompi_info",), r"^Open MPI v(\S+)", ("--version",), within="hpcx"),),
@@ -255,7 +255,7 @@ HPCX = Stack(
                 _mca(
                     "pml_ucx_tls",
                     "any",
-                    "pml/ucx steps back where UCX finds no RDMA transport, unless told that any will do",
+                    "pml/ucx steps back if UCX finds no RDMA transport, unless any transport is allowed",
                     "4.1.4 and 5.0.11, tried",
                     "github.com/open-mpi/ompi opal/mca/common/ucx/common_ucx.c",
                 ),

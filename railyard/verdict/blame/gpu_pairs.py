@@ -7,7 +7,7 @@ share is not seen. A log that could not be read, or gave no result, never counts
 
 import re
 import statistics
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.parsers.nccl import parse
@@ -108,10 +108,15 @@ class Sufficient:
     same_pairs: bool
 
 
-def recorded(texts: Iterable[tuple[str, str]], name_pattern: re.Pattern[str] | None = None) -> Recorded:
+def recorded(
+    texts: Iterable[tuple[str, str]],
+    name_pattern: re.Pattern[str] | None = None,
+    parse: Callable[[str], Parsed] = parse,
+) -> Recorded:
     """Return the tests of logs, each given as its name and its text.
 
     ``name_pattern`` has the groups ``a`` and ``b``: which nodes a log is of, by its name, where it does not say so.
+    ``parse`` raises ParseError for a text that is no log of nccl-tests.
     """
     tests: list[tuple[Test, tuple[Rank, ...]]] = []
     left_out: list[NotUsed] = []
@@ -169,20 +174,23 @@ def classified(
     """Return the level of each layer, and of each test its state and its share of the level.
 
     Slow is what lies 10 % below healthy pairs: without leaf switches a healthy pair may have more of them between its
-    nodes than another. With them it is 5 %. Where healthy pairs scatter more, slow is three standard deviations below;
-    what lies between is not judged.
+    nodes than another. With them it is 5 %, unless too few pairs are at one leaf, or at two: then all are compared as
+    if the leaves were not known. Where healthy pairs scatter more, slow is three standard deviations below; what lies
+    between is not judged.
     """
     levels: list[LayerLevel] = []
     states: dict[Test, State] = {}
     shares: dict[Test, float] = {}
     kinds: dict[tuple[Layer, bool | None], list[Test]] = {}
+    thin = _too_few_apart(tests, leaf_of)
     for test in tests:
-        kinds.setdefault((test.layer, _across(test, leaf_of)), []).append(test)
+        across = None if test.layer in thin else _across(test, leaf_of)
+        kinds.setdefault((test.layer, across), []).append(test)
     for (layer, across), own in sorted(kinds.items(), key=lambda each: (each[0][0].benchmark, -each[0][0].gpus)):
         values = [test.value for test in own if test.value is not None and not test.wrong]
         pairs = len({test.pair for test in own if test.value is not None})
         level, scatter = healthy(values) if pairs >= LEAST_PAIRS else (0.0, 0.0)
-        least = settings.slow if leaf_of else settings.side_slow
+        least = settings.slow if leaf_of and layer not in thin else settings.side_slow
         margin = max(least, min(WIDEST, PAIR_SIGMAS * scatter))
         levels.append(LayerLevel(layer, across, level or None, 1 - margin, len(own), pairs))
         for test in own:
@@ -196,6 +204,16 @@ def classified(
                 if shares[test] >= 1 - least:
                     states[test] = "good"
     return tuple(levels), states, shares
+
+
+def _too_few_apart(tests: Sequence[Test], leaf_of: Leaves) -> frozenset[Layer]:
+    """Return the layers in which the pairs at one leaf switch, or those at two, are too few to be compared."""
+    apart: dict[tuple[Layer, bool | None], set[tuple[str, str]]] = {}
+    for test in tests if leaf_of else ():
+        pairs = apart.setdefault((test.layer, _across(test, leaf_of)), set())
+        if test.value is not None and not test.wrong:
+            pairs.add(test.pair)
+    return frozenset(layer for (layer, _), pairs in apart.items() if len(pairs) < LEAST_PAIRS)
 
 
 def _across(test: Test, leaf_of: Leaves) -> bool | None:

@@ -13,14 +13,15 @@ from railyard.benchmarks.gpu.carried import carried, least_carried
 from railyard.benchmarks.gpu.possible import Most, most
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.hardware.gpu_nodes import Shape
-from railyard.job.case import Case
+from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.nccl_said import Spoken
 from railyard.parsers.parsed import Table
 from railyard.site.gpu_shape import shape_of_part
-from railyard.verdict.gpu import meant_way
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.gpu import meant_way, rails
 from railyard.verdict.path import counted, proof, traffic, within_node
-from railyard.verdict.rules.model import OutputLine
+from railyard.verdict.rules.model import OtherWay, OutputLine
 from railyard.verdict.sizes import Sizes
 
 #: Each size is made out of place and in place; nccl-tests makes both, whatever it prints of the second.
@@ -37,7 +38,9 @@ def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
     if not nodes and tables:
         named = tables[0].context.get("nodes"), tables[0].context.get("ranks_per_node")
         nodes, used = (each if isinstance(each, int) else 0 for each in named)
-    found = shape_of_part(case.site.system, case.fabric, case.rails, part_of(case.benchmark), nodes, used)
+    part = part_of(case.benchmark)
+    nodes = 2 if part.pairs else nodes
+    found = shape_of_part(case.site.system, case.fabric, case.rails, part, nodes, used)
     # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on. What a
     # replayed run was told is not known.
     if found is None or not case.launch.nodes or case.launch.settings.env.get("NCCL_NET_PLUGIN") != "none":
@@ -49,6 +52,17 @@ class GpuCollectives(Sizes):
     """Answers for a collective between GPUs."""
 
     has_shape = False
+
+    def __init__(self, again: Sequence[str] = ()) -> None:
+        self.again = tuple(again)
+
+    def of(self, evidence: Evidence) -> "GpuCollectives":
+        """Return what answers for a run by what was measured behind it: each rail, where it is in groups."""
+        return GpuCollectives(evidence.again)
+
+    def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
+        """Return which rail is slow, of a run in groups whose rails were measured one after the other."""
+        return rails.findings(case, rails.of_each(self.again)) if part_of(case.benchmark).split else None
 
     def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
         """Return what busbw is possible at most by any algorithm, over these NICs, links and slots of GPUs."""
@@ -77,12 +91,12 @@ class GpuCollectives(Sizes):
             if table.context.get(name) != number
         )
 
-    def not_meant(self, case: Case, spoken: Spoken | None) -> str | None:
+    def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
         """Return what the library's own log contradicts: the network, the way within a node, and each GPU's NIC."""
         if spoken is None:
             return None
         other = meant_way.why_other_groups(spoken.jobs) if part_of(case.benchmark).split else None
-        return other or (None if spoken.log is None else meant_way.why_other(spoken.log, _meant(case)))
+        return other or (None if spoken.log is None else meant_way.why_other(spoken.log, meant(case)))
 
     def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
         """Return that there is no log, or what it says that a reader should know."""
@@ -91,7 +105,7 @@ class GpuCollectives(Sizes):
             return ()  # of published figures nobody has a log
         if log is None:
             return ("the library's own log is not in the output: by which NIC each GPU sent is not known from it",)
-        return meant_way.remarks(log, _meant(case))
+        return meant_way.remarks(log, meant(case))
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
@@ -102,7 +116,7 @@ class GpuCollectives(Sizes):
         NIC carries how much is the library's choice, and each must have been used.
         """
         nodes, shape, part = case.launch.nodes, shape_of_run(case), part_of(case.benchmark)
-        collective, moved = collective_of(case.benchmark), _moved(case, tables)
+        collective, moved = collective_of(case.benchmark), moved_by(tables)
         if part.within_node or (shape is not None and shape.domains == 1):
             link = None if shape is None else shape.node.gpu_link
             inside = dict.fromkeys(nodes, moved or 0)
@@ -113,11 +127,9 @@ class GpuCollectives(Sizes):
         if why is not None or shape is None or collective is None or moved is None:
             return counted.judge(case, readings, plan, (), f"how much each node must move is not known: {why}")
         groups = case.ranks_per_node if part.split else 1
-        of_nodes = _of_nodes(collective, shape, groups, moved, _moved_at_most(case, moved))
+        each = of_nodes(collective, shape, groups, moved, moved_at_most(case, moved))
         even = part.split and _has_own_nics(case)
-        return proof.judge(
-            readings, replace(plan, collective=not even, traffic=dict(zip(nodes, of_nodes, strict=True)))
-        )
+        return proof.judge(readings, replace(plan, collective=not even, traffic=dict(zip(nodes, each, strict=True))))
 
 
 def _has_own_nics(case: Case) -> bool:
@@ -135,7 +147,8 @@ def _has_own_nics(case: Case) -> bool:
     return alone and even and set(each) == set(range(case.ranks_per_node))
 
 
-def _meant(case: Case) -> meant_way.MeantWay:
+def meant(case: Case) -> meant_way.MeantWay:
+    """Return the way that the bytes of a run were meant to take."""
     gpus, part = case.site.system.gpus, part_of(case.benchmark)
     link = None if gpus is None else gpus.link
     return meant_way.MeantWay(
@@ -166,7 +179,7 @@ def _why_unknown(case: Case, shape: Shape | None, collective: str | None, moved:
     return None
 
 
-def _of_nodes(
+def of_nodes(
     collective: str, shape: Shape, groups: int, moved: int, at_most: int | None
 ) -> list[traffic.NodeTraffic]:  # fmt: skip
     """Return what each node sends and receives at least and at most, of all groups together.
@@ -192,7 +205,7 @@ def _of_nodes(
     return found
 
 
-def _moved_at_most(case: Case, moved: int) -> int | None:
+def moved_at_most(case: Case, moved: int) -> int | None:
     """Return ``moved`` with warm-ups, the run that each half begins with and the one that is checked; None if unknown.
 
     Source: common.cu of NVIDIA/nccl-tests, TimeTest and BenchTime.
@@ -211,7 +224,7 @@ def _times(table: Table) -> int | None:
     return None
 
 
-def _moved(case: Case, tables: Sequence[Table]) -> int | None:
+def moved_by(tables: Sequence[Table]) -> int | None:
     """Return the sizes of all rows, each as often as it was made at least, in bytes; warm-ups and checks are left out.
 
     None where the output does not say how often.

@@ -13,7 +13,8 @@ from railyard.base.wording import counted, listing
 from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Link, Log, Nic, Rank, Said, Speaker
+from railyard.parsers.nccl_said import Link, Log, Nic, Rank, Speaker
+from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult, failed, not_judged
 
@@ -81,9 +82,8 @@ def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank
             nics.setdefault(nic.by.host, {}).setdefault((nic.name, nic.port), nic)
             heard.setdefault(nic.by.host, set()).add(nic.by)
     used: dict[str, set[int]] = {}
-    for link in log.links:
-        if link.nic is not None:
-            used.setdefault(link.by.host, set()).add(link.nic)
+    for link in log_reading.over_nics(log):
+        used.setdefault(link.by.host, set()).add(link.nic or 0)
     listed: dict[str, set[int | None]] = {}
     for rank in ranks:
         listed.setdefault(rank.host, set()).add(rank.pid)
@@ -91,7 +91,7 @@ def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank
         log,
         target,
         shape,
-        tuple(link for link in log.links if link.nic is not None),
+        log_reading.over_nics(log),
         {host: tuple(found.values()) for host, found in nics.items()},
         used,
         heard,
@@ -149,31 +149,22 @@ def _what_is_named(seen: _Seen) -> str:
     if not named and not seen.net_links and not seen.hosts:
         return "the log of NCCL names no network and no NIC (NCCL_DEBUG=INFO does)"
     networks = listing(list(dict.fromkeys(said.text for said in named))) or "a network"
-    each = [f"{host}: {', '.join(_name(nic) for nic in seen.nics[host])}" for host in seen.hosts[:2]]
+    each = [f"{host}: {', '.join(log_reading.name(nic) for nic in seen.nics[host])}" for host in seen.hosts[:2]]
     nics = f" with {'; '.join(each)}" if each else ", whose NICs it does not name"
     more = f" and {counted(len(seen.hosts) - 2, 'more node')}" if len(seen.hosts) > 2 else ""
     return f"{_WORD}, NCCL used {networks}{nics}{more}"
 
 
-def _name(nic: Nic) -> str:
-    return nic.name if nic.port is None else f"{nic.name}:{nic.port}"
-
-
 def _sockets(seen: _Seen) -> tuple[str, str] | None:
     if not (seen.over_network and seen.is_rdma):
         return None
-    said = next((each for each in seen.log.networks if each.text.lower().startswith("socket")), None)
-    link = next((each for each in seen.net_links if each.transport == "NET/Socket"), None)
-    if said is None and link is None:
+    used = next((each for each in log_reading.networks(seen.log) if each.name == log_reading.SOCKET), None)
+    if used is None or seen.target.node.link is None:
         return None
-    where = said or link
-    assert where is not None and seen.target.node.link is not None
-    host = where.by.host if where.by is not None else "a node"
-    why = next((each for each in seen.log.fallbacks if each.text.startswith(("NET/IB", "Failed to"))), None)
-    because = "" if why is None else f', since "{why.text}" (line {why.line})'
+    host = used.by.host if used.by is not None else "a node"
     sentence = (
-        f"{host} used sockets (TCP) in place of {seen.target.node.link.name} (line {where.line}){because}: a silent "
-        "fallback"
+        f"{host} used sockets (TCP) in place of {seen.target.node.link.name} (line {used.line})"
+        f"{log_reading.because(seen.log)}: a silent fallback"
     )
     look = (
         f"the cards and drivers of {host} (ibv_devinfo), /dev/infiniband in its container, NCCL_IB_HCA, NCCL_NET, and "
@@ -218,7 +209,7 @@ def _fewer_nics(seen: _Seen) -> tuple[str, str] | None:
         if 0 < count < due and not seen.target.rails and seen.hears_all(host):
             sentence = (
                 f"{host} has {counted(count, 'NIC')} for it (line {found[0].line}: "
-                f"{', '.join(_name(nic) for nic in found)}), and {due} are stated"
+                f"{', '.join(log_reading.name(nic) for nic in found)}), and {due} are stated"
             )
             return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and what its container is given"
     return None
@@ -271,7 +262,7 @@ def _more_nics(seen: _Seen) -> tuple[str, str] | None:
 
 def _no_domain(seen: _Seen) -> tuple[str, str] | None:
     domain = seen.target.node.domain
-    off = _first(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled")
+    off = log_reading.said_with(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled")
     if domain is None or domain <= seen.target.node.gpus or off is None:
         return None
     sentence = f'no NVLink leads from node to node: "{off.text}" (line {off.line}), and a domain of {domain} is stated'
@@ -292,23 +283,19 @@ _CONTRADICTIONS: tuple[Callable[[_Seen], tuple[str, str] | None], ...] = (
 def _no_gpu_direct(seen: _Seen) -> Iterator[str]:
     if not (seen.over_network and seen.is_rdma):
         return
-    off = _first(seen.log.fallbacks, "GPU Direct RDMA Disabled")
-    without = [link for link in seen.net_links if not link.gdr and not link.transport.startswith("NET/Socket")]
+    off = log_reading.said_with(seen.log.fallbacks, "GPU Direct RDMA Disabled")
+    without = log_reading.without_gpu_direct(seen.log)
     if off is not None:
         yield f'GPUDirect RDMA is off (line {off.line}: "{off.text}"): the bytes go through the hosts\' memory'
-    elif without:
-        first = without[0]
-        yield (
-            f"{len(without)} of {counted(len(seen.net_links), 'connection')} over NICs are without GPUDirect RDMA "
-            f"(line {first.line}): their bytes go through the hosts' memory"
-        )
+    elif without is not None:
+        yield without
 
 
 def _not_over_links(seen: _Seen) -> Iterator[str]:
     link = seen.target.node.gpu_link
     if link is None or link.is_slot or seen.target.node.within_over_nics:
         return
-    shared = [each for each in seen.log.links if each.transport.startswith("SHM")]
+    shared = log_reading.through_memory(seen.log)
     if shared:
         first = shared[0]
         yield (
@@ -338,8 +325,8 @@ def _crossed_rails(seen: _Seen) -> Iterator[str]:
 
 
 def _nic(seen: _Seen, link: Link) -> str:
-    named = next((_name(nic) for nic in seen.nics.get(link.by.host, ()) if nic.number == link.nic), None)
-    return f"{link.nic}" if named is None else f"{link.nic} ({named})"
+    nic = log_reading.nic_of(link, seen.log)
+    return f"{link.nic}" if nic is None else f"{link.nic} ({log_reading.name(nic)})"
 
 
 def _idle_nics(seen: _Seen) -> Iterator[str]:
@@ -348,26 +335,18 @@ def _idle_nics(seen: _Seen) -> Iterator[str]:
         used = seen.used.get(host, frozenset())
         idle = [nic for nic in seen.nics[host] if nic.number not in used]
         if used and idle and len(used) < seen.target.node.nics:
-            yield f"no connection of {host} uses {listing([_name(nic) for nic in idle])}"
+            yield f"no connection of {host} uses {listing([log_reading.name(nic) for nic in idle])}"
             return
 
 
 def _far_nics(seen: _Seen) -> Iterator[str]:
-    """Yield that a GPU sends by a NIC that is nearest to others, by the system's file.
-
-    A process that is given one GPU alone calls it 0, whichever it is.
-    """
-    near = seen.target.nearest
-    if not near:
-        return
-    for link in seen.net_links:
-        name = next((nic.name for nic in seen.nics.get(link.by.host, ()) if nic.number == link.nic), "")
-        if name in near and link.by.gpu > 0 and link.by.gpu not in near[name]:
-            yield (
-                f"GPU {link.by.gpu} of {link.by.host} uses {name} (line {link.line}), and "
-                f"systems/{seen.target.system}.yaml has it nearest to {listing([f'GPU {gpu}' for gpu in near[name]])}"
-            )
-            return
+    """Yield that a GPU sends by a NIC that is nearest to others, by the system's file."""
+    far = next(log_reading.far_nics(seen.log, seen.target.nearest or {}), None)
+    if far is not None:
+        yield (
+            f"GPU {far.gpu} of {far.link.by.host} uses {far.nic.name} (line {far.link.line}), and "
+            f"systems/{seen.target.system}.yaml has {listing(far.near)} nearest to it"
+        )
 
 
 _REMARKS: Sequence[Callable[[_Seen], Iterable[str]]] = (
@@ -378,7 +357,3 @@ _REMARKS: Sequence[Callable[[_Seen], Iterable[str]]] = (
     _idle_nics,
     _far_nics,
 )
-
-
-def _first(said: Iterable[Said], *words: str) -> Said | None:
-    return next((each for each in said if all(word in each.text for word in words)), None)

@@ -7,10 +7,12 @@ network was not used.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.base.wording import counted, listing
-from railyard.parsers.nccl_said import Job, Link, Log, Nic, Rank, Speaker
+from railyard.base.wording import listing
+from railyard.parsers.nccl_said import Job, Link, Log, Rank, Speaker
+from railyard.verdict.gpu import log_reading
+from railyard.verdict.rules.model import OtherWay
 
-_NETWORK, _SHARED_MEMORY, _PEER = "NET/", "SHM", "P2P"
+_SHARED_MEMORY, _PEER = "SHM", "P2P"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +34,37 @@ class MeantWay:
     rails: Sequence[str] = ()
 
 
-def why_other(log: Log, meant: MeantWay) -> str | None:
+_LOOK_AT_NETWORK = (
+    "the cards and their drivers (ibv_devinfo), /dev/infiniband in a container, and what sets NCCL_NET, NCCL_IB_HCA or "
+    "NCCL_SOCKET_IFNAME besides"
+)
+_LOOK_AT_LINKS = (
+    "nvidia-smi topo -m, and what sets NCCL_P2P_DISABLE or NCCL_SHM_DISABLE besides (NCCL's log has ENV lines)"
+)
+_LOOK_AT_NIC = (
+    "why NCCL left that rail out: its port (ibstat), its driver, GPUDirect RDMA, NCCL_IB_HCA; and nvidia-smi topo -m, "
+    "by which gpus: nearest of the system's file must be right"
+)
+_LOOK_AT_GROUPS = (
+    "how the launcher lays out the ranks (node after node), and whether NCCL_TESTS_SPLIT reaches them: nccl-tests has "
+    "it since January 2025"
+)
+
+
+def why_other(log: Log, meant: MeantWay) -> OtherWay | None:
     """Return the first sentence of the log that contradicts the meant way; None where none does."""
-    return next((why for why in (*_network(log, meant), *_within(log, meant)) if why is not None), None) or (
-        next(_far(log, meant), None) if meant.own_nics else None
-    )
+    far = _far(log, meant) if meant.own_nics else ()
+    asked = ((_network(log, meant), _LOOK_AT_NETWORK), (_within(log, meant), _LOOK_AT_LINKS), (far, _LOOK_AT_NIC))
+    return next((OtherWay(why, look) for whys, look in asked for why in whys), None)
 
 
-def why_other_groups(jobs: Sequence[Job]) -> str | None:
+def why_other_groups(jobs: Sequence[Job]) -> OtherWay | None:
+    """Return that a run's ranks are not one GPU of each node in each group; None where they are, or nobody says it."""
+    why = _other_groups(jobs)
+    return None if why is None else OtherWay(why, _LOOK_AT_GROUPS)
+
+
+def _other_groups(jobs: Sequence[Job]) -> str | None:
     """Return which group of a run has two GPUs of one node, where each was to have one of every node; None if none."""
     for job in jobs:
         if len(job.ranks) > 1 and not any(rank.group for rank in job.ranks):
@@ -61,42 +86,32 @@ def why_other_groups(jobs: Sequence[Job]) -> str | None:
 
 def remarks(log: Log, meant: MeantWay) -> tuple[str, ...]:
     """Return what the log says that decides nothing: copies through the host's memory, GPUs with a farther NIC."""
-    found = []
-    over = [link for link in log.links if link.transport.lower() == f"{_NETWORK}{meant.network}".lower()]
-    slow = [link for link in over if not link.gdr]
-    if slow and meant.network.lower() != "socket":
-        found.append(
-            f"{len(slow)} of {counted(len(over), 'connection')} over NICs are without GPUDirect RDMA (line "
-            f"{slow[0].line}): their bytes go through the host's memory"
-        )
     far = None if meant.own_nics else next(_far(log, meant), None)
-    return (*found, *([far] if far is not None else []))
+    return tuple(said for said in (log_reading.without_gpu_direct(log), far) if said is not None)
 
 
-def _network(log: Log, meant: MeantWay) -> Iterator[str | None]:
+def _network(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where another network than the meant one was used, with the reason that the log gives."""
     if not meant.network:
         return
-    why = next((said for said in log.fallbacks if "No device found" in said.text or "libibverbs" in said.text), None)
-    because = f', since "{why.text}" (line {why.line})' if why is not None else ""
-    for said in log.networks:
-        # A plugin has a name of its own, which differs by release: it is none of NCCL's own networks.
-        if said.text.lower() in ("socket", "ib") and said.text.lower() != meant.network.lower():
+    because = log_reading.because(log)
+    for seen in log_reading.networks(log):
+        if seen.name == meant.network.lower():
+            continue
+        if seen.link is not None:
+            yield f"{_connection(seen.link)} went over {seen.link.transport}, expected NET/{meant.network}{because}"
+        else:
+            named = "Socket" if seen.name == log_reading.SOCKET else "IB"
             yield (
-                f"{_who(said.by)} used the network {said.text} (line {said.line} of the output), expected "
+                f"{_who(seen.by)} used the network {named} (line {seen.line} of the output), expected "
                 f"{meant.network}{because}"
             )
-    for link in log.links:
-        name = link.transport.removeprefix(_NETWORK)
-        if link.transport.startswith(_NETWORK) and name.lower() in ("socket", "ib"):
-            if name.lower() != meant.network.lower():
-                yield f"{_connection(link)} went over {link.transport}, expected {_NETWORK}{meant.network}{because}"
 
 
-def _within(log: Log, meant: MeantWay) -> Iterator[str | None]:
+def _within(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where GPUs of a node reached each other in another way than they were meant to."""
     for link in log.links:
-        if meant.within and link.transport.startswith(_NETWORK):
+        if meant.within and log_reading.is_over_network(link):
             yield f"{_connection(link)} went over {link.transport}, expected the links within the node"
         if meant.within and meant.has_links and link.transport.startswith(_SHARED_MEMORY):
             yield f"{_connection(link)} went through the host's memory ({link.transport}), expected the GPUs' own links"
@@ -105,39 +120,12 @@ def _within(log: Log, meant: MeantWay) -> Iterator[str | None]:
 
 
 def _far(log: Log, meant: MeantWay) -> Iterator[str]:
-    """Yield where a GPU sent by a NIC that is not nearest to it, though one that is was among the run's rails.
-
-    By the numbers of GPUs that the log has, which are CUDA's: a process that sees one GPU alone calls it 0.
-    """
-    nearest = meant.nearest or {}
-    used = {name.partition(":")[0] for name in meant.rails}
-    own: dict[int, list[str]] = {}
-    for device, gpus in nearest.items():
-        for gpu in gpus:
-            if device in used:
-                own.setdefault(gpu, []).append(device)
-    nics = {(nic.by.host, nic.by.pid, nic.number): nic for nic in log.nics}
-    for link in log.links:
-        nic = None if link.nic is None else nics.get((link.by.host, link.by.pid, link.nic))
-        sender = _gpu_of(link, log)
-        if nic is None or sender is None or sender not in own or _is_one_of(nic, own[sender]):
-            continue
+    """Yield where a GPU sent by a NIC that is not nearest to it, though one that is was among the run's rails."""
+    for far in log_reading.far_nics(log, meant.nearest or {}, meant.rails):
         yield (
-            f"GPU {sender} of {link.by.host} sends by {nic.name} (line {link.line} of the output), and the system's "
-            f"file has it nearest to {listing(own[sender])}"
+            f"GPU {far.gpu} of {far.link.by.host} sends by {far.nic.name} (line {far.link.line} of the output), and "
+            f"the system's file has it nearest to {listing(far.near)}"
         )
-
-
-def _gpu_of(link: Link, log: Log) -> int | None:
-    """Return the number of the GPU whose process wrote a line; None where its processes see one GPU each, as 0."""
-    seen = {other.by.gpu for other in log.links if other.by.host == link.by.host}
-    processes = {other.by.pid for other in log.links if other.by.host == link.by.host}
-    return None if len(processes) > len(seen) or link.by.gpu < 0 else link.by.gpu
-
-
-def _is_one_of(nic: Nic, devices: Sequence[str]) -> bool:
-    """Return whether a NIC is one of these; ports that NCCL has joined are written ``mlx5_0+mlx5_1``."""
-    return not set(nic.name.split("+")).isdisjoint(devices)
 
 
 def _connection(link: Link) -> str:

@@ -63,6 +63,23 @@ class NodeTraffic:
         return self.sent_split_bytes if way == "sent" else self.received_split_bytes
 
 
+def added(parts: Sequence[NodeTraffic]) -> NodeTraffic:
+    """Return the sum; the most of a way is not known where that of one part is not."""
+    return NodeTraffic(
+        sum(part.sent_bytes for part in parts),
+        sum(part.received_bytes for part in parts),
+        sum(part.sent_split_bytes for part in parts),
+        sum(part.received_split_bytes for part in parts),
+        _all_of([part.most_sent_bytes for part in parts]),
+        _all_of([part.most_received_bytes for part in parts]),
+    )
+
+
+def _all_of(parts: Sequence[int | None]) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if parts and len(known) == len(parts) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a run should do.

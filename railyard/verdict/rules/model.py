@@ -119,6 +119,14 @@ class OutputLine:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherWay:
+    """The library's own log contradicts what a run was meant to use: the sentence, and what to look at next."""
+
+    sentence: str
+    look_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class RefusedRail:
     """A rail on which the counter reader refused to start: no such device, or no carrier.
 
@@ -142,10 +150,11 @@ class Job:
     only a part of the output was read, ``cut`` why the job was ended because its output was too long.
     ``scheduler_error`` is the sentence of the scheduler or launcher if the job never ran; ``unread`` is the parser's
     sentence if the output is not the tool's. ``not_meant`` says which of launcher, library and environment was not the
-    intended one, ``rails_unlike`` which rail is not set or wired as the file says. ``unplayed`` is why the recording of
-    a replayed run cannot be judged. ``computes``: it is an application, and its own check is of what it computed.
-    ``ended`` is what the scheduler says about a job that did not run to its end: killed, preempted, requeued, its node
-    died. ``unplaced`` is why its processes did not run where they should.
+    intended one, ``look_at_way`` what to look at if the library's own log says so; ``rails_unlike`` which rail is not
+    set or wired as the file says. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``:
+    it is an application, and its own check is of what it computed. ``ended`` is what the scheduler says about a job
+    that did not run to its end: killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not
+    run where they should.
     """
 
     exit_code: int | None
@@ -163,6 +172,7 @@ class Job:
     scheduler_error: str | None = None
     unread: str | None = None
     not_meant: str | None = None
+    look_at_way: str = ""
     rails_unlike: str | None = None
     unplayed: str | None = None
     computes: bool = False
@@ -260,7 +270,7 @@ class Inputs:
     could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show. ``today``
     is only compared with the date of the expected failure. ``suspects`` are findings of probes made after the run.
     ``replayed`` says what was played in place of a measurement. ``contradictions``: figures of one row that cannot all
-    be true.
+    be true. ``beside``: why rule 5 fails although the references hold, because parts of the run differ.
     """
 
     system: str
@@ -280,6 +290,7 @@ class Inputs:
     suspects: tuple[Suspect, ...] = ()
     replayed: str | None = None
     contradictions: tuple[str, ...] = ()
+    beside: "RuleResult | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ def _not_meant(inputs: Inputs) -> RuleResult | None:
         "the launcher first on PATH (srun: --mpi), LD_LIBRARY_PATH and RPATH of the executable, modules, profiles and "
         "wrappers that set variables: the run measured another MPI, or another path, than the stack's name says"
     )
-    return failed(1, other, "set-up", look)
+    return failed(1, other, "set-up", inputs.job.look_at_way or look)
 
 
 def _refused(inputs: Inputs) -> RuleResult | None:

@@ -1,4 +1,4 @@
-"""What the tests of applications share with those of the parsers: genuine outputs, where they are there."""
+"""What the tests of applications share with those of the parsers: genuine outputs, if they are there."""
 
 from tests.parsers.conftest import corpus
 

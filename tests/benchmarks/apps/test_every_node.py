@@ -1,4 +1,4 @@
-"""Outputs of single nodes: parts told apart, slow nodes named, and the script that writes them."""
+"""Outputs of single nodes: how parts are separated, which slow nodes are named, and the script that writes them."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def part(node: str, body: str, end: str = "# railyard: end 0\n") -> str:
 
 
 def stream(triad: float, valid: bool = True) -> str:
-    """Return what STREAM 5.10 prints: made."""
+    """Return a synthetic output of STREAM 5.10."""
     said = "Validates: avg error less than 1.000000e-13 on all three arrays" if valid else "Does not validate"
     return (
         "STREAM version $Revision: 5.10 $\n"
@@ -64,7 +64,7 @@ def test_nvbandwidth_of_each_node_is_its_slowest_and_fastest_copy() -> None:
     )
     parsed = nvbandwidth_of_nodes(part("vn1", text) + part("vn2", text.replace("388.97", "cut")))
     (table,) = parsed.tables
-    assert (table.benchmark, table.rows[0]) == ("device_to_device_memcpy_read_ce", (388970.0, 389450.0, 2))
+    assert (table.benchmark, table.rows[0]) == ("device_to_device_memcpy_read_ce", (388970.0, 389450.0, 2, None))
     assert table.rows[1][0] is None
     assert [failure.text.partition(":")[0] for failure in parsed.failures] == ["nvbandwidth on vn2 gave no result"]
 
@@ -146,7 +146,7 @@ def used(processors_s: float, passed_s: float, threads: int = 56) -> str:
         (used(1.3 * 56 + 0.5, 1.8), []),
         (used(1.3 * 30 + 0.5, 1.8), []),
         (used(1.3 * 27 + 0.5, 1.8), [("vn1", 27.0, 56)]),
-        # One thread at all times; a long check must not pass for work of the others.
+        # Always one thread; a long check must not count as work of the others.
         (used(1.8, 1.8), [("vn1", 1.0, 56)]),
         (used(101.3, 101.3), [("vn1", 1.0, 56)]),
         (used(1.8, 1.8, threads=1), []),
@@ -173,7 +173,7 @@ def test_what_a_program_did_not_print_is_none_of_its_text() -> None:
 
 @pytest.mark.parametrize("shell", ["dash", "bash"])
 def test_the_script_says_how_long_processors_worked(tmp_path: Path, shell: str) -> None:
-    """A program that sleeps uses no processor, one that counts uses one; the threads are those that it was told."""
+    """A sleeping program uses no processor, a counting one uses one; the threads are those that it was given."""
     script = tmp_path / "each.sh"
     script.write_text(each_script(), encoding="utf-8")
     found: list[tuple[int, int, int]] = []

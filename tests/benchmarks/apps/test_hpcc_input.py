@@ -1,4 +1,4 @@
-"""hpccinf.txt: small where a part only computes, a transposition that HPC Challenge takes, and its five lines more."""
+"""hpccinf.txt: small for parts that only compute, an accepted transposition, and its five extra lines."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_every_number_of_ranks_has_a_transposition_that_is_taken(ranks: int) -> 
     computed, transposed = orders(ranks)
     assert (computed % BLOCK, transposed % BLOCK) == (0, 0)
     assert 0 < 8 * computed**2 <= (128 << 10) * ranks
-    # io.c of HPC Challenge 1.5.0 passes over every other
+    # io.c of HPC Challenge 1.5.0 skips every other line
     assert transposed >= 0.9486 * computed * 0.5
 
 

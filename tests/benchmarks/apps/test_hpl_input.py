@@ -6,7 +6,7 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps.hpl_input import Machine, Problem, grid, order_by_memory, order_by_time, problem, text
 
 GIB = 1 << 30
-#: Two nodes of 32 ranks, 192 GiB each, from which 2 Tflop/s are expected.
+#: Two nodes of 32 ranks and 192 GiB each, with 2 Tflop/s expected.
 TWO = Machine(2, 32, 192 * GIB, 2000.0)
 
 

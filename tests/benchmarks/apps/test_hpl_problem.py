@@ -1,4 +1,4 @@
-"""HPL's problem as a system's file gives it, and the sentences where it does not."""
+"""HPL's problem from a system's file, and the sentences if the file does not have it."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def share_of_limit(system: System) -> float:
-    """Return the seconds that a check of HPL takes where it is told none."""
+    """Return the seconds that a check of HPL takes if none are given."""
     return SHARE_OF_LIMIT * system.limit_s("app")
 
 
@@ -49,8 +49,8 @@ def test_without_memory_there_is_no_problem() -> None:
     with pytest.raises(RailyardError) as caught:
         stated(None, "virtual")
     assert str(caught.value) == (
-        "systems/virtual.yaml: nodes.hardware: found none, expected cores and memory of a node, of which HPL's problem "
-        "is made"
+        "systems/virtual.yaml: nodes.hardware: found none, expected cores and memory of a node, which decide HPL's "
+        "problem"
     )
 
 

@@ -1,4 +1,4 @@
-"""Outputs of installed applications by stated patterns: a time, an end, a licence that was refused."""
+"""Outputs of installed applications, read by stated patterns: a time, an end, a refused licence."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_licence_that_was_refused_is_said_first_and_alone() -> None:
     parsed = parse(text, "solver", SOLVER)
     assert parsed.tables == ()
     assert [(failure.line, failure.text) for failure in parsed.failures] == [
-        (2, "solver got no licence, which is no fault of the network: Error: cannot connect to license server 2@lm1")
+        (2, "solver got no licence, which is not a fault of the network: Error: cannot connect to license server 2@lm1")
     ]
 
 
@@ -87,7 +87,7 @@ def test_what_starts_its_own_processes_may_have_words_of_its_own() -> None:
     [
         (
             *("arguments", "-h={hosts}"),
-            'found "-h={hosts}", expected {hosts} among the words of without_mpi alone',
+            'found "-h={hosts}", expected {hosts} only among the words of without_mpi',
         ),
         ("arguments", "{rank}", 'found "{rank}", expected no blanks but {ranks} and {nodes}'),
         (

@@ -1,4 +1,4 @@
-"""The least bytes of a node: by hand for small grids, and none where an algorithm says nothing."""
+"""The least bytes of a node: computed by hand for small grids, and none for an algorithm that says nothing."""
 
 from types import MappingProxyType
 
@@ -38,7 +38,7 @@ def test_is_sends_its_keys() -> None:
 
 
 def test_hpl_on_a_square_of_nodes_sends_half_of_what_is_its_own() -> None:
-    """2 x 2 processes on four nodes: half of a row's panels and half of a column's blocks come from elsewhere."""
+    """2 x 2 processes on four nodes: half of a row's panels and half of a column's blocks come from other nodes."""
     panels = 8 * 1000**2 / 2 / 2 / 2
     found = least("hpl/hpl", [hpl((1000, 100, 2, 2))], 4, 1, 0)
     assert found == (Least(int(CERTAIN * 2 * panels), int(CERTAIN * 2 * panels), int(CERTAIN * panels)),) * 4
@@ -71,7 +71,7 @@ def gpcnet(nodes: int, version: str = "1.3") -> Table:
 
 
 def test_a_ring_of_all_ranks_crosses_a_nodes_border_twice_whatever_ranks_it_has() -> None:
-    """11 rings x 3 measurements x 2 ways x 3 repetitions, two messages of 2 MB a repetition."""
+    """11 rings x 3 measurements x 2 directions x 3 repetitions, two messages of 2 MB per repetition."""
     moved = 11 * 3 * 2 * 3 * 2 * 2_000_000
     for ranks in (1, 16):
         assert least("hpcc/Summary", [hpcc(4 * ranks)], 4, ranks, 2_000_000) == (Least(moved, moved, moved),) * 4
@@ -98,10 +98,10 @@ def test_several_tests_of_hpl_add_up() -> None:
         ("npb/FT/S/1-nodes", npb("FT", "S", 6), 1, 4),
         ("npb/FT/S", npb("FT", "S", None), 4, 1),
         ("npb/FT/F", npb("FT", "F", 6), 4, 1),
-        ("hpl/hpl", hpl((1000, 100, 2, 2)), 4, 2),  # the grid is not of these ranks
+        ("hpl/hpl", hpl((1000, 100, 2, 2)), 4, 2),  # the grid does not fit these ranks
         ("wrf/wrf", hpl((1000, 100, 2, 2)), 4, 1),
         ("hpcc/Summary", hpcc(8), 4, 1),  # it ran on other ranks
-        ("hpcc/Summary", hpcc(4, "1.4.3"), 4, 1),  # a release whose repetitions are not known
+        ("hpcc/Summary", hpcc(4, "1.4.3"), 4, 1),  # a release with unknown repetitions
         ("hpcc/Summary", hpcc(4, None), 4, 1),
         ("gpcnet/network_test", gpcnet(1), 4, 1),
         ("gpcnet/network_test", gpcnet(4, "1.2"), 4, 1),

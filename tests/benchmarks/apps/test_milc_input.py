@@ -1,4 +1,4 @@
-"""Lattices of MILC by nodes, how its ranks divide them, and the text of its input."""
+"""MILC's lattices by number of nodes, how its ranks divide them, and the text of its input."""
 
 import math
 
@@ -29,7 +29,7 @@ def test_the_lattice_grows_with_the_nodes(nodes: int, sides: tuple[int, int, int
 def test_other_numbers_of_nodes_are_refused(nodes: int) -> None:
     with pytest.raises(RailyardError) as caught:
         lattice(4, nodes)
-    assert str(caught.value) == f"MILC with 4^4 sites a node: found {nodes} nodes, expected 1, 2, 4, 8 or 16"
+    assert str(caught.value) == f"MILC with 4^4 sites per node: found {nodes} nodes, expected 1, 2, 4, 8 or 16"
 
 
 @pytest.mark.parametrize(
@@ -49,18 +49,18 @@ def test_a_key_has_its_lattice(key: str, sides: tuple[int, ...] | None) -> None:
 @pytest.mark.parametrize(
     ("sides", "ranks", "part"),
     [
-        # as MILC 7.8.1 printed it ("ON EACH NODE (RANK) …"), where it ran
+        # as MILC 7.8.1 printed it ("ON EACH NODE (RANK) …") when it ran
         ((4, 4, 4, 8), 1, (4, 4, 4, 8)),
         ((4, 4, 4, 8), 2, (4, 4, 4, 4)),
         ((6, 6, 6, 6), 4, (3, 3, 6, 6)),
-        # and where it ended: 4 x 4 x 4 x 2 by SIGSEGV, 2 x 4 x 4 x 2 in its own words, 2 x 6 x 6 x 6 never
+        # and how it failed: 4 x 4 x 4 x 2 with SIGSEGV, 2 x 4 x 4 x 2 with a message, 2 x 6 x 6 x 6 never ended
         ((4, 4, 4, 8), 4, None),
         ((4, 4, 4, 8), 8, None),
         ((6, 6, 6, 6), 3, None),
-        # a prime that divides no side, and one that MILC does not know
+        # a prime that divides no side, and a prime that MILC does not know
         ((8, 8, 8, 8), 3, None),
         ((14, 14, 14, 14), 59, None),
-        # a side that is cut is cut again, where two are as long
+        # if two sides are equally long, the one that was cut is cut again
         ((8, 8, 16, 16), 4, (8, 8, 8, 8)),
         ((8, 8, 8, 16), 8, (4, 8, 8, 4)),
     ],

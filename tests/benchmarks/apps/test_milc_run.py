@@ -1,4 +1,4 @@
-"""A recorded run of su3_rmd: its rate, and what its plaquette, residuals and lattice are held against."""
+"""A recorded run of su3_rmd: its rate, and the values with which its plaquette, residuals and lattice are compared."""
 
 import re
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def test_the_rate_is_the_solves_mean_by_time_of_a_nodes_ranks() -> None:
     assert (table.units[0], table.benchmark, table.version) == ("Mflop/s", "asqtad", "7.8.1")
     # four ranks on two nodes are two on each
     assert parse(TEXT, 2).tables[0].column("performance")[0] == pytest.approx(2 * mean)
-    # by operations: what all solves did, over the time that they took
+    # by operations: those of all solves, divided by the time of all solves
     iterations = sum(int(found) for found in re.findall(r"masses = 1 iters = (\d+)", TEXT))
     assert mean == pytest.approx(
         1187 * 4 * 4 * 8 * 8 * iterations / 4 / 1e6 / sum(time for time, _ in solves), rel=1e-4
@@ -61,12 +61,12 @@ def test_a_sound_run_is_shown_with_what_was_held(ran: Ran) -> None:
     assert [(each.name, each.unit) for each in found.figures][:2] == [("node_performance", "Mflop/s"), ("runtime", "s")]
     assert found.verdict.text.endswith(
         "; lattice 4x4x8x8; plaquette 2.529866 and 2.539771 is the stored one within 1e-05; "
-        "residuals of all solves at most 9.7e-11, 1e-10 was asked"
+        "residuals of all solves at most 9.7e-11, 1e-10 was asked for"
     )
 
 
 STOPPED = (
-    "the output ends before MILC's lines Time = and total_iters =: it stopped without a word, or its output is cut"
+    "the output ends before MILC's lines Time = and total_iters =: MILC stopped without a message, or its output is cut"
 )
 RULE = "the output itself reports "
 
@@ -76,14 +76,14 @@ RULE = "the output itself reports "
     [
         (
             *(PLAQ, "PLAQ:\t2.529866\t2.539798"),
-            "the plaquette is 2.529866 in space and 2.539798 in time, stored for 4x4x8x8 are 2.529866 and 2.539771: "
-            "2.7e-05 apart, and rounding",
+            "the plaquette is 2.529866 in space and 2.539798 in time, stored for 4x4x8x8: 2.529866 and 2.539771; they "
+            "are 2.7e-05 apart, and rounding",
         ),
         (PLAQ, "PLAQ:\tnan\tnan", "MILC printed no plaquette (a line PLAQ with two numbers): nothing says what it"),
         (PLAQ, "", "MILC printed no plaquette (a line PLAQ with two numbers): nothing says what it"),
         (
             *(f"{OK}9.7e-11", f"{NOT}3.1e-10"),
-            "CG did not converge in 1 solve: the largest residual is 3.1e-10, expected 1e-10 at most",
+            "CG did not converge in 1 solve: the largest residual is 3.1e-10, expected at most 1e-10",
         ),
         (
             *(f"{OK}9.7e-11", f"{NOT}-nan"),
@@ -91,11 +91,11 @@ RULE = "the output itself reports "
         ),
         (
             *(f"{OK}9.7e-11", f"{NOT}9.7e-11"),
-            "CG did not converge in 1 solve: the largest residual is 9.7e-11, expected 1e-10 at most",
+            "CG did not converge in 1 solve: the largest residual is 9.7e-11, expected at most 1e-10",
         ),
         (
             *(f"{OK}9.7e-11", f"{OK}3.1e-10"),
-            "CG stopped too early: the largest residual is 3.1e-10, expected 1e-10 at most",
+            "CG stopped too early: the largest residual is 3.1e-10, expected at most 1e-10",
         ),
         ("\nnt 8\n", "\nnt 4\n", "MILC ran on the lattice 4x4x8x4, expected 4x4x8x8: it read another input"),
         (", with 4 nodes", ", with 1 nodes", "milc/asqtad/L4/4-nodes ran on 1 processes, but the launch gave it 4"),
@@ -124,7 +124,7 @@ def test_a_solve_that_was_not_timed_fails_it(ran: Ran) -> None:
     assert "MILC timed 11 solves of CG, expected 12: lines are lost, or it read another input" in sentence
     none = ran("".join(line for line in TEXT.splitlines(True) if not line.startswith("CONGRAD5"))).verdict
     assert (none.state, none.rule) == ("fail", 1)
-    assert "MILC printed no rate: compile it with CTIME = -DCGTIME, so that each solve has a line" in none.sentence
+    assert "MILC printed no rate: compile it with CTIME = -DCGTIME, so that each solve prints a line" in none.sentence
 
 
 def test_residuals_that_are_not_printed_are_not_judged(ran: Ran) -> None:

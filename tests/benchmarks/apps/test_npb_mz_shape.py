@@ -1,4 +1,4 @@
-"""Which ranks and threads NPB-MZ's kernels get of nodes, cores and zones, and what is refused."""
+"""Which ranks and threads NPB-MZ's kernels get, by nodes, cores and zones, and what is refused."""
 
 import re
 from pathlib import Path
@@ -66,9 +66,9 @@ def test_no_layout_has_more_ranks_than_zones_or_threads_than_cores(
     ("name", "problem", "nodes", "cores", "asked", "expected"),
     [
         ("bt-mz", "W", 4, 1, {}, (4, 1, 1)),
-        ("sp-mz", "C", 8, 64, {}, (8, 32, 2)),  # a zone a rank
+        ("sp-mz", "C", 8, 64, {}, (8, 32, 2)),  # one zone per rank
         ("lu-mz", "C", 8, 64, {}, (8, 2, 32)),  # sixteen zones: the other cores are threads
-        ("bt-mz", "C", 8, 32, {}, (8, 8, 4)),  # with more ranks than 64 the widest zones alone take longer
+        ("bt-mz", "C", 8, 32, {}, (8, 8, 4)),  # with more than 64 ranks, the widest zones alone take longer
         ("sp-mz", "S", 64, 32, {}, (4, 1, 32)),  # four zones: four nodes
         ("sp-mz", "C", 4, 64, {"threads": 16}, (4, 4, 16)),
         ("sp-mz", "C", 4, 64, {"threads": 24}, (4, 2, 24)),

@@ -1,4 +1,4 @@
-"""Which numbers of processes NPB's kernels get, and which classes no memory holds."""
+"""Which numbers of processes NPB's kernels get, and which classes do not fit into memory."""
 
 import math
 

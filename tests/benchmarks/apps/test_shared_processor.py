@@ -1,4 +1,4 @@
-"""What two ranks on one processor cost one another, in words."""
+"""How much two ranks on one processor slow each other, in words."""
 
 from dataclasses import replace
 
@@ -10,8 +10,8 @@ from tests.parsers.test_sharing import TEXT
 
 def test_each_way_to_wait_is_set_beside_sleep() -> None:
     assert remark(parse(TEXT).tables) == (
-        "work beside a rank on the same processor, in times of the same beside a sleeping one: 2.00 where it polls, "
-        "1.01 where it yields, 2.00 where it waits as this library does (MPI_Recv)",
+        "time of work beside a rank on the same processor, in times of that beside a sleeping rank: 2.00 if it "
+        "polls, 1.01 if it yields, 2.00 if it waits as this library does (MPI_Recv)",
     )
 
 

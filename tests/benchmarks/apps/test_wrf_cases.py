@@ -1,4 +1,4 @@
-"""WRF's cases: inputs that are there, lines of the job, and releases that are another case's."""
+"""WRF's cases: inputs that must be there, lines of the job, and releases that belong to another case."""
 
 import hashlib
 import subprocess
@@ -99,8 +99,8 @@ def test_a_changed_input_ends_the_job_in_a_sentence(tmp_path: Path) -> None:
     changed = subprocess.run(["sh", "-c", job], cwd=stage, capture_output=True, text=True, check=False)
     assert (changed.returncode, changed.stdout) == (66, "")
     assert changed.stderr == (
-        f"railyard: error: files in {inputs} are not those of its SHA256SUMS "
-        "(wrfinput_d01: FAILED sha256sum: WARNING: 1 computed checksum did NOT match): fetch them anew\n"
+        f"railyard: error: files in {inputs} do not fit its SHA256SUMS "
+        "(wrfinput_d01: FAILED sha256sum: WARNING: 1 computed checksum did NOT match): fetch them again\n"
     )
 
 
@@ -157,10 +157,10 @@ def test_the_cases_of_version_4_and_the_idealized_one_have_a_grid() -> None:
     ("case", "nodes", "cores", "shape"),
     [
         ("conus12km-v4", 8, 112, (8, 105)),  # 28 x 30
-        ("conus12km-v4", 128, 112, (9, 100)),  # 900 ranks are all that it takes: nine nodes have them
+        ("conus12km-v4", 128, 112, (9, 100)),  # it takes at most 900 ranks: nine nodes have them
         ("conus12km-v4", 1, 112, (1, 112)),
         ("conus2.5km-v4", 8, 112, (8, 112)),
-        ("em_quarter_ss", 4, 112, (2, 8)),  # two nodes, though one's cores are more than it takes
+        ("em_quarter_ss", 4, 112, (2, 8)),  # two nodes, although one has more cores than it takes
         ("em_quarter_ss", 4, 1, (4, 1)),
         ("conus12km-v3", 56, 32, (56, 32)),
     ],

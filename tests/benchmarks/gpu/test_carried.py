@@ -1,4 +1,4 @@
-"""What NICs and GPUs carry in each collective and algorithm: numbers worked out by hand, and what must hold of all."""
+"""What NICs and GPUs carry in each collective and algorithm: numbers computed by hand, and rules that hold for all."""
 
 import pytest
 
@@ -118,7 +118,7 @@ def test_nics_of_each_node_carry(name: str, algorithm: str, shape: Shape, expect
         ("all_reduce", "tree", TWO, (1.75, 1.75)),
         ("all_reduce", "nvls-tree", TWO, (1.0, 1.0)),
         ("all_gather", "ring", ONE, (0.875, 0.875)),
-        ("all_gather", "nvls", ONE, (0.125, 0.875)),  # its part once, for all
+        ("all_gather", "nvls", ONE, (0.125, 0.875)),  # its part once for all others
         ("reduce_scatter", "nvls", ONE, (0.875, 0.125)),
         ("broadcast", "ring", ONE, (1.0, 1.0)),
         ("alltoall", "p2p", TWO, (7 / 16, 7 / 16)),
@@ -150,7 +150,7 @@ def test_the_trees_of_14_nodes_are_those_of_nccls_own_drawing() -> None:
 @pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("key", sorted(FORMULAE), ids="-".join)
 def test_what_is_sent_is_received(key: tuple[str, str], nodes: int) -> None:
-    """Between nodes nothing is lost, but for what a switch multiplies or adds up on its way."""
+    """Between nodes nothing is lost, except what a switch multiplies or adds up."""
     for gpus in (1, 4, 8):
         shares = carried(*key, Shape(NDR, nodes, used=gpus))
         assert shares is not None and len(shares) == nodes
@@ -178,7 +178,7 @@ def test_no_algorithm_carries_less_than_the_least_at_any_node(name: str) -> None
             shape = Shape(NDR, nodes, used=gpus)
             least = net(least_carried(name, shape))
             for algorithm in ALGORITHMS:
-                # The hierarchical one is known on average alone: a node may carry less than others.
+                # For the hierarchical one only the mean is known: a node may carry less than others.
                 if (name, algorithm) in FORMULAE and algorithm not in ("nvls", "hierarchical"):
                     found = net(carried(name, algorithm, shape))
                     assert all(
@@ -195,7 +195,7 @@ def test_the_least_that_counters_must_show() -> None:
 
 
 def test_a_nic_of_eight_carries_an_eighth() -> None:
-    # 1 GiB by a ring over two nodes: 1.875 GiB a node either way, over 8 NICs.
+    # 1 GiB by a ring over two nodes: 1.875 GiB per node each way, over 8 NICs.
     gib = 1 << 30
     assert of_each_nic("all_reduce", "ring", TWO, gib) == ((1.875 * gib / 8,) * 2,) * 2
     assert of_each_nic("all_reduce", "pat", TWO, gib) is None
@@ -221,20 +221,20 @@ def test_what_a_shape_can_use() -> None:
         ("tree", "all_gather", TWO, "double binary tree does not do all_gather"),
         (
             *("nvls", "all_reduce", Shape(node_of_words("gpus=8,nvlink=3"), 1)),
-            "NVLink 3 (A100) has no switch that reduces: NVLS is of NVLink 4 and later",
+            "NVLink 3 (A100) has no switch that reduces: NVLS needs NVLink 4 or later",
         ),
-        ("nvls", "all_reduce", TWO, "NVLS alone stays within one NVLink domain"),
+        ("nvls", "all_reduce", TWO, "NVLS by itself cannot leave an NVLink domain"),
         ("nvls-tree", "all_reduce", SLIM, "one GPU has no other to reach over NVLink"),
         (
             *("collnet-direct", "all_reduce", ONE),
-            "it is of several nodes, and all GPUs reach each other without a NIC",
+            "it needs several nodes, and here all GPUs reach each other without a NIC",
         ),
         (
             *("collnet-direct", "all_reduce", Shape(node_of_words("gpus=8,nvlink=4,nics=8,link=efa-400"), 2)),
-            "the switches of this network do not reduce (SHARP is of InfiniBand HDR and later)",
+            "the switches of this network do not reduce (SHARP needs InfiniBand HDR or later)",
         ),
-        ("pat", "all_gather", TWO, "NCCL uses PAT with one GPU a node"),
-        ("p2p", "hypercube", Shape(NDR, 3), "a hypercube needs a power of two of ranks, and there are 24"),
+        ("pat", "all_gather", TWO, "NCCL uses PAT only with one GPU per node"),
+        ("p2p", "hypercube", Shape(NDR, 3), "a hypercube needs a power of two as number of ranks, and there are 24"),
     ],
 )
 def test_why_an_algorithm_is_not_possible(algorithm: str, name: str, shape: Shape, said: str) -> None:

@@ -1,6 +1,6 @@
-"""The physics held against genuine logs: every printed row is as nccl-tests defines it, and none is called impossible.
+"""The physics compared with genuine logs: every printed row is as nccl-tests defines it, and none is impossible.
 
-The logs are of every pair of 17 nodes with eight H100 each, with 1, 4 and 8 GPUs a node. They are not part of the
+The logs are of every pair of 17 nodes with eight H100 each, with 1, 4 and 8 GPUs per node. They are not part of the
 repository.
 """
 
@@ -17,11 +17,11 @@ from railyard.hardware.gpu_nodes import Shape, node_of_words
 
 CLONE = Path(__file__).parents[3]
 STARTING = re.compile(r"# Collective test starting: (\w+)_perf")
-#: A time of ten seconds and more is printed as 1.0e+07, too coarse to reckon with: such rows are left out.
+#: A time of ten seconds or more is printed as 1.0e+07, which is too coarse: such rows are left out.
 ROW = re.compile(
     r"\s+(\d+)\s+\d+\s+\w+\s+\w+\s+-?\d+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+\S+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s"
 )
-#: Their cards are not told; with eight of 400 Gbit/s no figure can be too high.
+#: The logs do not say which cards there were; with eight of 400 Gbit/s no figure can be too high.
 NODE = node_of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")
 
 
@@ -36,7 +36,7 @@ def logs() -> list[Path]:
 
 
 def rows(log: Path) -> Iterator[tuple[str, int, float, float, float]]:
-    """Give of each row the collective, the size, and time, algbw and busbw, out of place and in place."""
+    """Yield for each row the collective, the size, and time, algbw and busbw, out of place and in place."""
     name = ""
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         if (start := STARTING.match(line)) is not None:

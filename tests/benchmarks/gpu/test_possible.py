@@ -1,6 +1,6 @@
-"""Which bus bandwidths are possible: bounds worked out by hand, and the published numbers that a naive judge refuses.
+"""Which bus bandwidths are possible: bounds computed by hand, and the published numbers that a naive judge refuses.
 
-NDR: 8 NICs of 50 GB/s, of which a packet's headers leave 4096/4122: 397.48 GB/s a node, 49.68 a NIC.
+NDR: 8 NICs of 50 GB/s, of which a packet's headers leave 4096/4122: 397.48 GB/s per node, 49.68 per NIC.
 """
 
 import math
@@ -34,11 +34,11 @@ def judged(name: str, of: Shape, value_gb_s: float, algorithm: str | None = None
 @pytest.mark.parametrize(
     ("name", "algorithm", "nodes", "expected", "limited_by"),
     [
-        # One node: NVLink 4 moves 450 GB/s a GPU each way.
+        # One node: NVLink 4 moves 450 GB/s per GPU each way.
         ("all_reduce", "ring", 1, 450.0, "NVLink"),
         ("all_reduce", "tree", 1, 450.0, "NVLink"),
-        ("all_reduce", "nvls", 1, 1.75 * 450, "NVLink"),  # S a GPU in place of 1.75 S
-        ("all_gather", "nvls", 1, 450.0, "NVLink"),  # each GPU must receive 7/8 S all the same
+        ("all_reduce", "nvls", 1, 1.75 * 450, "NVLink"),  # S per GPU in place of 1.75 S
+        ("all_gather", "nvls", 1, 450.0, "NVLink"),  # each GPU must still receive 7/8 S
         ("broadcast", "ring", 1, 450.0, "NVLink"),
         ("alltoall", "p2p", 1, 450.0, "NVLink"),
         ("sendrecv", "p2p", 1, 450.0, "NVLink"),
@@ -107,8 +107,8 @@ def test_a_slot_below_its_nic_is_named() -> None:
 
 
 def test_gpus_without_nvlink_share_their_slot_with_the_nics() -> None:
-    # PCIe 4 x16: 31.508 GB/s, of which 512/536. A ring over two nodes moves 7/8 of a hop to its neighbour and 1/8 to a
-    # NIC, all over the GPU's slot.
+    # PCIe 4 x16: 512/536 of 31.508 GB/s. A ring over two nodes moves 7/8 of a hop to its neighbour and 1/8 to a NIC,
+    # all over the GPU's slot.
     slot = 31.50769 * 512 / 536
     words = "gpus=8,pcie=4,nics=8,link=ib-hdr"
     assert gb_s("all_reduce", "ring", shape(words, 1)) == pytest.approx(slot, rel=1e-5)
@@ -117,7 +117,7 @@ def test_gpus_without_nvlink_share_their_slot_with_the_nics() -> None:
 
 
 def test_each_gpus_slot_carries_its_share_of_what_leaves() -> None:
-    """Eight NICs of 400 Gbit/s behind GPUs in slots of PCIe 3: 8 x 15.754 GB/s, of which 512/536, is what leaves."""
+    """Eight NICs of 400 Gbit/s behind GPUs in slots of PCIe 3: 512/536 of 8 x 15.754 GB/s can leave."""
     found = bound("all_reduce", "ring", shape("gpus=8,nvlink=4,nics=8,link=ib-ndr,gpu-slot=pcie3-x16", 2))
     assert found.limited_by == "GPU slot"
     assert found.busbw_mb_s / 1000 == pytest.approx(8 * 15.75385 * 512 / 536, rel=1e-5)
@@ -133,7 +133,7 @@ def test_infinity_fabric_of_an_mi300x() -> None:
 
 
 def test_one_node_forced_over_its_nics_has_a_nic_a_gpu() -> None:
-    """NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1: every hop of the ring leaves by a NIC and comes back by another."""
+    """NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1: every hop of the ring leaves by one NIC and returns by another."""
     forced = shape(f"{H100},within=nics", 1)
     assert gb_s("all_reduce", "ring", forced) == pytest.approx(NIC)
     assert gb_s("alltoall", "p2p", forced) == pytest.approx(NIC)
@@ -150,7 +150,7 @@ def test_a_threshold_of_a_node_forced_over_its_nics_is_below_its_bound() -> None
 
 
 def test_one_rail_alone_shows_its_nic() -> None:
-    """NCCL_TESTS_SPLIT: each rail is a collective of one GPU a node."""
+    """NCCL_TESTS_SPLIT: each rail is a collective of one GPU per node."""
     rail = shape("gpus=1,nics=1,link=ib-ndr", 16)
     for name in ("all_reduce", "all_gather", "alltoall", "sendrecv", "broadcast"):
         algorithm = "p2p" if COLLECTIVES[name].point_to_point else "ring"
@@ -160,12 +160,12 @@ def test_one_rail_alone_shows_its_nic() -> None:
 @pytest.mark.parametrize(
     ("size", "iterations", "value", "state"),
     [
-        # Two nodes of one GPU: between root and leaf lie 256 MiB at most, of which the mean over both sees half.
+        # Two nodes with one GPU: at most 256 MiB are between root and leaf, and the mean over both sees half of them.
         (2 << 30, 20, 51.0, "impossible"),  # 40 GiB: 0.3 %
         (2 << 30, 20, 50.5, "possible"),
         (64 << 20, 20, 51.0, "not-judged"),  # 1.25 GiB: 11 %
         (64 << 20, 20, 58.0, "impossible"),
-        (4 << 20, 20, 90.0, "not-judged"),  # 80 MiB: all of it may still be on its way when the root is done
+        (4 << 20, 20, 90.0, "not-judged"),  # 80 MiB: all of it may still be in flight when the root is done
         (None, 20, 90.0, "not-judged"),
         (4 << 20, 20, 45.0, "possible"),
     ],
@@ -173,7 +173,7 @@ def test_one_rail_alone_shows_its_nic() -> None:
 def test_a_short_broadcast_shows_more_than_its_network_moves(
     size: int | None, iterations: int, value: float, state: str
 ) -> None:
-    """NVIDIA/nccl-tests issue 82: the time is a mean over ranks, and the root need not wait for the last byte."""
+    """NVIDIA/nccl-tests issue 82: the time is a mean over ranks, and the root may not wait for the last byte."""
     rail = shape("gpus=1,nics=1,link=ib-ndr", 2)
     for name in ("broadcast", "reduce"):
         found = judge(name, rail, Row(value * 1000, size, iterations))
@@ -183,12 +183,12 @@ def test_a_short_broadcast_shows_more_than_its_network_moves(
 
 
 def test_ranks_within_a_node_run_ahead_in_a_sendrecv() -> None:
-    """Of a ring of sendrecv two ranks of a node wait for the NIC, and the others are two iterations ahead at most."""
+    """In a ring of sendrecv two ranks of a node wait for the NIC; the others are at most two iterations ahead."""
     one_nic = shape("gpus=8,nvlink=4,nics=1,link=ib-ndr", 2)
     assert judge("sendrecv", one_nic, Row(54_000, 1 << 30, 20)).state == "not-judged"  # 108.7 %, of 20/18
     assert judge("sendrecv", one_nic, Row(57_000, 1 << 30, 20)).state == "impossible"
     assert judge("sendrecv", one_nic, Row(57_000, 1 << 30, 4)).state == "not-judged"
-    # Where each rank has a node of its own, all wait.
+    # If each rank has its own node, all wait.
     assert judge("sendrecv", shape("gpus=1,nics=1,link=ib-ndr", 2), Row(54_000, 1 << 30, 20)).state == "impossible"
 
 
@@ -198,7 +198,7 @@ def test_what_is_not_known_bounds_nothing() -> None:
     found = judged("all_reduce", unknown, 1000.0)
     assert found.state == "not-judged"
     assert found.sentence == (
-        "not judged: busbw 1000 GB/s of all_reduce on 2 nodes of 8 GPUs: no rate of a part that carries it is known"
+        "not judged: busbw 1000 GB/s of all_reduce on 2 nodes of 8 GPUs: no rate is known of any part that carries it"
     )
 
 
@@ -209,20 +209,20 @@ def test_a_known_algorithm_has_its_own_bound_and_an_unknown_one_the_lowest_of_al
 
 
 def test_several_nodes_without_a_known_network_are_not_judged_by_their_links() -> None:
-    """NVIDIA/nccl issue 1454: 14 GB/s on 300 nodes, and nobody says what their NICs are."""
+    """NVIDIA/nccl issue 1454: 14 GB/s on 300 nodes, and nobody says which NICs they have."""
     found = judged("all_reduce", shape("gpus=8,nvlink=4", 300), 14.0)
     assert found.state == "not-judged"
     assert found.sentence == (
-        "not judged: busbw 14.00 GB/s of all_reduce on 300 nodes of 8 GPUs: what the NICs carry is not known, and what "
-        "is known allows tree (at most 514.1 GB/s, set by NVLink)"
+        "not judged: busbw 14.00 GB/s of all_reduce on 300 nodes of 8 GPUs: it is unknown what the NICs carry, and "
+        "what is known allows tree (at most 514.1 GB/s, set by NVLink)"
     )
-    # Nor where a value rules out some algorithms; beyond all that is known it is impossible all the same.
+    # Nor if a value excludes some algorithms; a value beyond everything known is still impossible.
     assert judged("all_reduce", shape("gpus=8,nvlink=4", 2), 470.0).state == "not-judged"
     assert judged("all_reduce", shape("gpus=8,nvlink=4", 2), 2000.0).state == "impossible"
     assert judged("all_reduce", shape("gpus=8,nvlink=4", 1), 370.0).state == "possible"
 
 
-# What a naive judge gets wrong, with the published numbers. The judge there holds busbw against the NICs' rate.
+# What a naive judge gets wrong, with the published numbers. Such a judge compares busbw with the NICs' rate.
 
 
 def test_a_tree_on_two_nodes_shows_more_than_the_nics_rate() -> None:
@@ -238,9 +238,9 @@ def test_a_tree_on_two_nodes_shows_more_than_the_nics_rate() -> None:
 
 
 def test_two_nodes_of_one_gpu_show_no_more_than_the_nics_rate_with_a_tree() -> None:
-    """NVIDIA/nccl issue 1357: one H100 in each of two nodes with four NICs shows 50 GB/s, and 200 was hoped for.
+    """NVIDIA/nccl issue 1357: one H100 in each of two nodes with four NICs shows 50 GB/s; 200 was expected.
 
-    The factor of two ranks is 1, so a tree shows what it carries; and all of it passes the slot of one GPU.
+    The factor for two ranks is 1, so a tree shows what it carries, and all of it goes through the slot of one GPU.
     """
     of = shape("gpus=8,nvlink=4,nics=4,link=ib-ndr,gpu-slot=pcie5-x16", 2, used=1)
     assert bound("all_reduce", "tree", of).limited_by == "GPU slot"
@@ -253,8 +253,8 @@ def test_two_nodes_of_one_gpu_show_no_more_than_the_nics_rate_with_a_tree() -> N
     [
         ("gpus=8,nvlink=4,nics=8,link=efa-400", 2, "all_reduce", 487.87),  # of 400 GB/s
         ("gpus=8,nvlink=4,nics=8,link=eth-200", 2, "all_reduce", 337.09),  # of 200 GB/s (TCPXO)
-        ("gpus=8,nvlink=4,nics=8,link=eth-200", 2, "alltoall", 40.16),  # of 25 GB/s a GPU
-        ("gpus=8,nvlink=4,nics=8,link=efa-400", 2, "alltoall", 79.11),  # of 50 GB/s a GPU
+        ("gpus=8,nvlink=4,nics=8,link=eth-200", 2, "alltoall", 40.16),  # of 25 GB/s per GPU
+        ("gpus=8,nvlink=4,nics=8,link=efa-400", 2, "alltoall", 79.11),  # of 50 GB/s per GPU
     ],
 )
 def test_published_numbers_of_two_nodes_above_the_nics_rate_are_possible(
@@ -268,7 +268,7 @@ def test_published_numbers_of_two_nodes_above_the_nics_rate_are_possible(
 
 
 def test_an_alltoall_keeps_a_share_within_the_node() -> None:
-    """NVIDIA/nccl-tests issues 130 and 267: N/(N-1) times a NIC on N nodes, so twice on two, less (n-1)/n."""
+    """NVIDIA/nccl-tests issues 130 and 267: on N nodes N/(N-1) times a NIC, so twice on two nodes, times (n-1)/n."""
     for nodes in (2, 3, 4, 16):
         ranks = nodes * 8
         expected = nodes / (nodes - 1) * NIC * (ranks - 1) / ranks
@@ -283,7 +283,7 @@ def test_nvlink_sharp_shows_more_than_nvlink_moves() -> None:
     assert judged("all_reduce", one, 370.0, "ring").state == "possible"
     assert judged("all_reduce", one, 480.0, "ring").state == "impossible"
     assert judged("all_reduce", one, 480.0, "nvls").state == "possible"
-    assert judged("all_gather", one, 480.0).state == "impossible"  # there NVLink SHARP saves no receiving
+    assert judged("all_gather", one, 480.0).state == "impossible"  # NVLink SHARP does not reduce what is received there
 
 
 def test_an_h800_shows_more_than_its_nvlinks_move() -> None:
@@ -321,7 +321,7 @@ def test_a_rate_far_above_the_nics_was_published_as_passed() -> None:
     )
     assert judged("all_gather", off, 680.16).state == "impossible"
     assert judged("alltoall", off, 683.84).state == "impossible"
-    # With both nodes in one NVLink domain it is what NVLink 5 gives.
+    # With both nodes in one NVLink domain, NVLink 5 gives this.
     on = shape("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400", 2)
     for name, value in (("all_reduce", 838.07), ("all_gather", 680.18), ("alltoall", 683.82)):
         assert judged(name, on, value).state == "possible"
@@ -353,7 +353,7 @@ def test_a_message_uses_the_nics_of_its_gpu() -> None:
         "it is 97.0 % of what the NICs nearest to each GPU allow, as NCCL sends: 1 NIC of a GPU (25.00 GB/s) carry "
         "1.000 S one way of sendrecv: 25.00 GB/s"
     )
-    # More is no wonder of physics: the node has four.
+    # More is possible: the node has four.
     assert judged("sendrecv", of, 26.0).state == "possible"
     assert "nearest" not in judged("sendrecv", of, 30.0).sentence
     assert own_nics("all_reduce", of) is None

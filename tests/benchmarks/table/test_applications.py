@@ -1,4 +1,4 @@
-"""The keys of applications: their problem, their nodes, and what an output can say of either."""
+"""The keys of applications: their problem, their nodes, and what an output can say about both."""
 
 import pytest
 

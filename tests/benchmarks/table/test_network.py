@@ -1,4 +1,4 @@
-"""Runs of HPC Challenge and GPCNeT, of recorded outputs: what is demanded, what a link bounds, and what a site asks."""
+"""Runs of HPC Challenge and GPCNeT from recorded outputs: requirements, bounds of a link, and a site's references."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,7 @@ FILES = {
     NETWORK_LOAD_TEST: "gpcnet1.3-network_load_test-openmpi4.1.4-shm.out",
 }
 TEN = tuple(f"n{number}" for number in range(10))
-#: MB each way of a node, a little more than the rings alone: 792 MB of HPC Challenge, 2265 MB of GPCNeT.
+#: MB per node each way, slightly more than the rings alone: 792 MB for HPC Challenge, 2265 MB for GPCNeT.
 MOVED = {HPCC: 860.0, NETWORK_TEST: 2300.0, NETWORK_LOAD_TEST: 50.0}
 Run = Callable[..., Assessment]
 
@@ -36,7 +36,7 @@ def text_of(key: str) -> str:
 
 @pytest.fixture
 def ran(virtual: Site) -> Run:
-    """Return a function that assesses a run: its benchmark, output, MB a node, ranks a node, site, exit code."""
+    """Return a function that assesses a run: its benchmark, output, MB per node, ranks per node, site, exit code."""
 
     def run(
         key: str, output: str | None = None, mb: float | None = None, *, ranks_per_node: int = 1,
@@ -109,7 +109,7 @@ def test_the_recorded_run_of_network_test_is_held_to_all_but_a_reference(ran: Ru
 def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
     found = ran(NETWORK_LOAD_TEST)
     assert said(found)[0] == "report-only"
-    assert "how much congestion is too much is the site's to say, and no reference names a ceiling" in said(found)[2]
+    assert "the site decides how much congestion is too much, and no reference names a ceiling" in said(found)[2]
     assert [(figure.name, figure.value, figure.unit) for figure in found.figures] == [
         ("latency_impact", 2.1, "times"),
         ("latency_impact_99", 2.7, "times"),

@@ -79,10 +79,10 @@ def test_drain_commands_are_those_of_the_systems_file(home: Path, say: Say) -> N
     assert (code, out.splitlines()) == (
         0,
         [
-            "# hdr: 1 node to drain; nothing was run: read the reasons first",
+            "# hdr: 1 node to drain; no command was run: read the reasons first",
             "# rail mlx5_0:1 of n1: slow",
             "scontrol update NodeName=n1 'Reason=railyard: rail mlx5_0:1 of n1: slow'",
-            "# pair n1-n2: drains nobody: a pair is slow, and both its nodes may be good with all others",
+            "# pair n1-n2: drains no node: a pair is slow; both its nodes may be good with all other nodes",
         ],
     )
     (home / "systems/hdr.yaml").write_text(HDR_BY_NAME, encoding="utf-8")

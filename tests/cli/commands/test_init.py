@@ -1,4 +1,4 @@
-"""`railyard init`: a site that loads, that holds what it should, and over which nothing is written."""
+"""`railyard init`: makes a site that loads and has all its parts, and never overwrites one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`railyard judge`: verdicts of stored outputs, what is not judged, and a sentence for all that a user gets wrong."""
+"""`railyard judge`: verdicts of stored outputs, what is not judged, and a sentence for each mistake of a user."""
 
 import json
 from collections.abc import Mapping
@@ -32,12 +32,12 @@ def home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rates(peak_mb_s: float, message_us: float = 0.3) -> dict[int, float]:
-    """Return a made bandwidth curve: a cost a message and a rate that it nears."""
+    """Return a synthetic bandwidth curve: a cost per message, and a rate that it approaches."""
     return {size: size / (message_us + size / peak_mb_s) for size in SIZES}
 
 
 def osu_bw(values: Mapping[int, float], name: str = "Bandwidth", heading: str = "Bandwidth (MB/s)") -> str:
-    """Return a made output of OSU 7.4, of the shape that its programs print."""
+    """Return a synthetic output of OSU 7.4 in the form of its programs."""
     rows = "".join(f"{size:<18d}{value:>12.2f}\n" for size, value in values.items())
     return f"# OSU MPI {name} Test v7.4\n# Size      {heading}\n{rows}"
 
@@ -347,7 +347,7 @@ def test_a_ping_pong_says_which_of_its_metrics_was_not_judged() -> None:
     rows = [(size, 1000, 1.1 + size / 11000, size / (1.1 + size / 11000)) for size in SIZES]
     found = only(Parsed((table("imb", "PingPong", columns, *rows, ranks=2),)), LINK)
     assert found.state == "pass"
-    assert "bandwidth not judged: a ping-pong takes no streaming floor" in found.remarks
+    assert "bandwidth not judged: a streaming floor does not apply to a ping-pong" in found.remarks
 
 
 def test_sums_over_several_pairs_of_nodes_are_divided() -> None:
@@ -493,7 +493,7 @@ def test_a_report_only_system_is_held_to_its_limit_and_never_called_a_pass() -> 
 
 
 def of_two_rails(*peaks_mb_s: float) -> str:
-    """Return what one pair of processes per rail leaves: each client's output behind a line with its rail."""
+    """Return what one pair of processes per rail leaves: each client's output after a line with its rail."""
     return "".join(f"# railyard: rail mlx5_{n}:1\n{osu_bw(rates(peak))}" for n, peak in enumerate(peaks_mb_s))
 
 
@@ -526,7 +526,7 @@ def test_the_parts_of_several_rails_are_not_held_against_one(
 def test_a_stored_stream_over_bonded_ports_is_held_to_one_of_them() -> None:
     site = site_at(ROOT, "dell-c6320")
     edr = site.system.fabrics["edr"]
-    # A card of its own for each: one slot gives no more than one EDR port.
+    # Each has its own card: one slot carries only one EDR port.
     bonds = tuple(rail.model_copy(update={"bonded_ports": 2, "slot": "pcie5-x16"}) for rail in edr.rails)
     fabrics = {**site.system.fabrics, "edr": edr.model_copy(update={"rails": bonds})}
     alone = site.system.model_copy(update={"report_only": "no figures yet", "fabrics": fabrics})

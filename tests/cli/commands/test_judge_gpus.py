@@ -1,4 +1,4 @@
-"""`railyard judge` of collectives between GPUs: exit codes, JSON, one sentence for all that is wrong in an input."""
+"""`railyard judge` of collectives between GPUs: exit codes, JSON, and one sentence for each wrong input."""
 
 import json
 import os
@@ -232,8 +232,8 @@ FAILING = [
     (HEALTHY + output("all_reduce", curve(365), pid=9000), "two separate jobs of all_reduce_perf in one file"),
     (changed(ROW, ROW.replace(BUSBW, "nan", 1)), "not finite: 1073741824"),
     (changed(ROW, ROW.replace(BUSBW, "-nan", 1)), "not finite: 1073741824"),
-    (changed(ROW, ROW.replace("1073741824", "1GB", 1)), "no row of 1 GiB, of 9 sizes that were asked for"),
-    (changed(ROW + "\n", ""), "no row of 1 GiB, of 9 sizes that were asked for"),
+    (changed(ROW, ROW.replace("1073741824", "1GB", 1)), "no row of 1 GiB; the run was asked for 9 sizes"),
+    (changed(ROW + "\n", ""), "no row of 1 GiB; the run was asked for 9 sizes"),
     (changed("(us)  (GB/s)  (GB/s)", "(us)  (MB/s)  (MB/s)"), "(MB/s) (MB/s)"),
     (changed(ROW, ROW.replace("       0", "       3", 1)), "wrong"),
     (changed("values : 0 OK", "values : 3 FAILED"), "wrong results: # Out of bounds values : 3 FAILED"),
@@ -297,7 +297,7 @@ def logs() -> list[Path]:
 
 
 def test_no_genuine_log_is_called_impossible_and_no_table_is_lost(logs: list[Path]) -> None:
-    """408 logs of pairs of 17 nodes: their cards are not told; with eight of 400 Gbit/s no figure can be too high."""
+    """408 logs of pairs of 17 nodes with unknown cards; with eight of 400 Gbit/s no figure can be too high."""
     target, counted, tables = of_words(NDR[1]), dict[tuple[str, int | None], int](), 0
     for log in logs:
         text = log.read_text(encoding="utf-8", errors="replace")
@@ -311,7 +311,7 @@ def test_no_genuine_log_is_called_impossible_and_no_table_is_lost(logs: list[Pat
             counted[each.state, first] = counted.get((each.state, first), 0) + 1
     assert tables == 776
     assert 3 not in {rule for _, rule in counted}
-    assert ("pass", None) not in counted  # none is near what such cards carry
+    assert ("pass", None) not in counted  # no figure is near what such cards carry
 
 
 def test_an_output_that_is_cut_anywhere_never_passes() -> None:

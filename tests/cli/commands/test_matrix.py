@@ -1,4 +1,4 @@
-"""`railyard matrix`: the whole product as lines or JSON, with a reason for all that does not run."""
+"""`railyard matrix`: the whole product as lines or JSON, with a reason for each cell that does not run."""
 
 import json
 import re
@@ -22,8 +22,8 @@ CELLS = (
     Cell(TestId("hsn", "openmpi", 2, "imb/PingPong", "ImbPingPong"), "no IMB here"),
     Cell(TestId("hsn", "openmpi", 2, "imb/Uniband", "ImbUniband"), "no IMB here"),
     Cell(TestId("hsn", "openmpi", 2, "netpipe/stream", "NetpipeStream"), "hsn1 is on order", disabled=True),
-    Cell(TestId("eth", "mpich", 2, "imb/PingPong", "ImbPingPong"), "eth has 1 rail a node (eth0)"),
-    Cell(TestId("eth", "mpich", 2, "imb/Uniband", "ImbUniband"), "eth has 1 rail a node (eth0)"),
+    Cell(TestId("eth", "mpich", 2, "imb/PingPong", "ImbPingPong"), "eth has 1 rail per node (eth0)"),
+    Cell(TestId("eth", "mpich", 2, "imb/Uniband", "ImbUniband"), "eth has 1 rail per node (eth0)"),
 )
 TABLE = """\
 hsn          mpich
@@ -47,7 +47,7 @@ why not:
 no IMB here (2 cells)
     hsn: openmpi (2 rails)
     ImbPingPong, ImbUniband
-eth has 1 rail a node (eth0) (2 cells)
+eth has 1 rail per node (eth0) (2 cells)
     eth: mpich (2 rails)
     ImbPingPong, ImbUniband
 no NetPIPE here (1 cell)
@@ -142,7 +142,7 @@ def test_the_virtual_cluster_is_printed_unless_another_is_named(
 def test_json_has_every_cell_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["matrix", "--json"]) == 0
     cells = json.loads(capsys.readouterr().out)
-    # of every check, and of each rail policy that a stack has not got one without a check
+    # one for every check, and one without a check for each rail policy that a stack lacks
     checked = [cell for cell in cells if cell["check"]]
     assert sum(cell["reason"] is None and not cell["extended"] for cell in checked) == 33
     assert all(cell["reason"] for cell in cells if not cell["check"])
@@ -155,7 +155,7 @@ def test_json_has_every_cell_with_its_reason(capsys: pytest.CaptureFixture[str])
         "rails": 2,
         "check": "OsuBandwidth",
         "benchmark": "osu/osu_bw",
-        "reason": "eth has 1 rail a node (eth0)",
+        "reason": "eth has 1 rail per node (eth0)",
         "disabled": False,
         "extended": False,
         "policy": "",

@@ -1,4 +1,4 @@
-"""`railyard pairs`: the next step, the rails, and the verdict, from files; and what is no such file."""
+"""`railyard pairs`: the next step, the rails, and the verdict, from files; and files of another kind."""
 
 import json
 import re
@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
+from tests.made import nccl as made_nccl
 from tests.made import nccl_pair_logs
 
 TEXT = (Path(__file__).parents[2] / "parsers/made/pairs-four-nodes.txt").read_text(encoding="utf-8")
 
 
 def slow(text: str) -> str:
-    """Return the output with n2 at 10 MB/s with everybody."""
+    """Return the output in which n2 has 10 MB/s with every node."""
     lines = [
         " ".join([*line.split()[:3], "10.00", "10.00", "30.00"])
         if line[:1].isdigit() and "1" in line.split()[1:3]
@@ -31,7 +32,7 @@ def first(tmp_path: Path) -> Path:
 
 
 def alone(rounds: str, rates: dict[str, str]) -> str:
-    """Return what the program prints of these rounds of one pair each."""
+    """Return what the program prints for these rounds of one pair each."""
     pairs = rounds.split()
     heading = (
         "\n".join(TEXT.splitlines()[:7]).replace("1 pairs:", "1 alone:").replace("3 rounds", f"{len(pairs)} rounds")
@@ -99,7 +100,7 @@ def test_no_file_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.fixture
 def sick(tmp_path: Path) -> Path:
-    """Return a folder with the logs of every pair of six nodes with eight GPUs each, of which n03 is slow."""
+    """Return a folder with the logs of every pair of six nodes with eight GPUs each; n03 is slow."""
     folder = tmp_path / "logs"
     folder.mkdir()
     for one in nccl_pair_logs.logs(NODES, nccl_pair_logs.slow(0.6, *nccl_pair_logs.node("n03")), (8,)):
@@ -200,3 +201,37 @@ def test_what_is_no_log_of_a_pair_is_refused(tmp_path: Path, first: Path, capsys
         assert capsys.readouterr().err.count("\n") == 1
     assert main(["pairs", "judge", "--json", str(first)]) == 2
     assert "--json: found --tool railyard-pairs, expected --tool nccl" in capsys.readouterr().err
+
+
+def test_after_a_round_of_nccl_tests_it_asks_for_the_suspect_alone_and_then_counts_the_better(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = nccl_pair_logs.slow(0.5, *nccl_pair_logs.node("n02"))
+    for one in nccl_pair_logs.logs(nccl_pair_logs.names(5), slow, (8,)):
+        (tmp_path / f"rounds-{one.name}").write_text(one.text, encoding="utf-8")
+    at_once = ["--tool", "nccl", "--at-once", str(tmp_path / "rounds-*"), str(tmp_path / "*.log")]
+    assert main(["pairs", "next", *at_once]) == 0
+    assert capsys.readouterr().out.splitlines() == ["n01,n02,all", "n02,n03,all"]
+    every = tuple(range(8))
+    for a, b in (("n01", "n02"), ("n02", "n03")):
+        (tmp_path / f"alone-{a}_{b}.log").write_text(nccl_pair_logs.text(a, b, every, every, 23.6, 99))
+    assert main(["pairs", "judge", *at_once]) == 1  # n02 was slow with two others in their rounds, too
+    assert "n02" in capsys.readouterr().out
+    assert main(["pairs", "next", *at_once]) == 0
+    assert capsys.readouterr().out.splitlines() == ["n02,n04,all", "n02,n05,all"]
+
+
+def test_at_once_is_an_option_of_nccl_alone(first: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pairs", "next", "--at-once", str(first), str(first)]) == 2
+    assert "--at-once: found --tool railyard-pairs, expected --tool nccl" in capsys.readouterr().err
+
+
+def test_groups_are_printed_where_the_slowest_is_too_slow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rails.out"
+    file.write_text(made_nccl.output("all_reduce", ("g1", "g2"), {1 << 30: 40_000.0}, groups=4), encoding="utf-8")
+    assert main(["pairs", "groups", "--expected", "41000", str(file)]) == 0
+    assert capsys.readouterr().out.split() == ["0", "1", "2", "3"]
+    assert main(["pairs", "groups", "--expected", "39000", str(file)]) == 0
+    assert capsys.readouterr().out == ""
+    file.write_text("nothing\n", encoding="utf-8")
+    assert main(["pairs", "groups", "--expected", "39000", str(file)]) == 2

@@ -1,4 +1,4 @@
-"""`railyard parse` as it is typed: its whole output, its exit code, and one sentence for what it cannot read."""
+"""`railyard parse` on the command line: its whole output, its exit code, and one sentence for what it cannot read."""
 
 import gzip
 import json

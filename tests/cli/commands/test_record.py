@@ -46,7 +46,7 @@ CELL = TestId("edr", "hpcx", 1, "osu/osu_bw", "OsuBandwidth")
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A site folder whose one run left an output and two records: one of a test that was switched off."""
+    """A site folder whose only run left an output and two records, one of a test that was switched off."""
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
     monkeypatch.setenv("USER", "alice")
     (tmp_path / "systems").mkdir()
@@ -224,15 +224,14 @@ def test_rows_on_the_error_output_are_recorded_too(tmp_path: Path, monkeypatch: 
 
 
 def test_what_no_recording_can_tell_is_left_out(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A node's own output would lose the names that it is about; an installed application's is not ours to keep."""
+    """A node's own output is about names and would lose them; an installed application's is not ours to keep."""
     for check, benchmark in (("HplEveryNode", "hpl/every-node"), ("Installed", "installed/fluent")):
         other = replace(RECORD, case=f"{check} %rails=1 @dell-c6320:edr+hpcx", benchmark=benchmark)
         append_record(site / ".railyard/runs" / RUN / "records.jsonl", other)
     assert main(["record"]) == 0
     left = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left out: ")]
     assert left[1:] == [
-        "left out: HplEveryNode %rails=1 @dell-c6320:edr+hpcx: its output tells nodes by their names, which recordings "
-        "hide",
-        "left out: Installed %rails=1 @dell-c6320:edr+hpcx: it is read by patterns of the site's own, and its output "
-        "may be the vendor's",
+        "left out: HplEveryNode %rails=1 @dell-c6320:edr+hpcx: its output names nodes, and recordings hide these names",
+        "left out: Installed %rails=1 @dell-c6320:edr+hpcx: the site's own patterns read it, and its output may "
+        "belong to the vendor",
     ]

@@ -25,7 +25,7 @@ FAULT = "rail=n9:mlx5_1,share=0.5"
 
 @pytest.fixture
 def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
-    """Return a function that sets what a run would leave; the dictionary that it returns fills with what was asked."""
+    """Return a function that sets what a run would leave; it returns a dictionary that gets what was asked for."""
     for name in ("systems", "references"):
         shutil.copytree(SITE / name, tmp_path / name)
     monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))

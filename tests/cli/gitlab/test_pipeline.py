@@ -1,4 +1,4 @@
-"""Pipelines made from a system: which jobs there are, what each runs, what it keeps, and what is never tried again."""
+"""Pipelines made from a system: which jobs there are, what each runs and keeps, and what is never tried again."""
 
 import re
 import subprocess
@@ -17,6 +17,7 @@ from railyard.rfm.run.options import read, refuse_unknown
 from railyard.site.matrix import Cell
 from railyard.site.systems.load import find_system
 from railyard.site.test_id import TestId
+from tests.made import spack_site
 
 CLONE = Path(__file__).parents[3]
 CELLS = (
@@ -28,7 +29,7 @@ CELLS = (
     Cell(TestId("eth", "mpich", 1, "pairs/pairs", "AllPairs"), None, extended=True),
 )
 SETTINGS = Settings(("login",))
-READY = Settings(("login",), place=Place(prepare="true"))  # jobs whose railyard is there already
+READY = Settings(("login",), place=Place(prepare="true"))  # jobs that already have railyard
 
 
 def test_a_job_a_fabric_and_stack_runs_that_alone() -> None:
@@ -138,7 +139,7 @@ def test_options_that_no_shell_reads_are_a_sentence() -> None:
 
 
 def test_every_job_is_in_pipelines_of_merge_requests() -> None:
-    # GitLab leaves a job without rules out of them, and then refuses the child for having no job
+    # GitLab leaves out jobs without rules, and then refuses the child because it has no job
     made = loaded(Settings(("login",), build=True, pages=True))
     jobs_of = {name: job for name, job in made.items() if name not in ("stages", "default")}
     always = {name for name, job in jobs_of.items() if all("if" not in rule for rule in job["rules"])}
@@ -219,7 +220,7 @@ def test_the_page_is_made_of_what_there_is_and_names_what_is_not(tmp_path: Path,
 
 
 def with_records(folder: Path, text: str = "one\n") -> Path:
-    """Make what a measuring job left, as GitLab gives it to a later job."""
+    """Make the files that a measuring job left, as GitLab gives them to a later job."""
     there = folder / "railyard-results" / "hsn_mpich"
     there.mkdir(parents=True)
     (there / "records.jsonl").write_text(text, encoding="utf-8")
@@ -276,11 +277,16 @@ def test_a_runner_without_spack_ends_the_build_with_a_sentence(
     monkeypatch.setenv("RAILYARD_HOME", str(CLONE))
     assert main(["ci", "generate", "--spack", "--prepare", "true", "--program", program]) == 0
     job = yaml.safe_load(capsys.readouterr().out)["virtual build"]
-    done = run_job(tmp_path, job, "exit 3", RAILYARD_HOME=str(CLONE), HOME=str(tmp_path))
+    site = spack_site.make(tmp_path)  # whose own Spack nobody has got, whatever this clone has
+    (site.home / "systems/made.yaml").rename(site.home / "systems/virtual.yaml")
+    site.edit("systems/virtual.yaml", "system: made", "system: virtual")
+    (site.home / "references/made.yaml").rename(site.home / "references/virtual.yaml")
+    site.edit("references/virtual.yaml", "system: made", "system: virtual")
+    done = run_job(tmp_path, job, "exit 3", RAILYARD_HOME=str(site.home), HOME=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "railyard: spack: found none on PATH, expected Spack 1.1 or newer; type: railyard spack bootstrap, then put "
-        "what it names on PATH\n"
+        f"railyard: spack: found none in {site.home}/.railyard/spack-itself and none on PATH, expected Spack 1.1 or "
+        "newer; type: railyard spack bootstrap\n"
     )
 
 
@@ -324,7 +330,7 @@ def test_the_parent_starts_what_the_generator_wrote() -> None:
 
 
 def generated(folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Run the parent's generating job with a stand-in for railyard that keeps the words it was given."""
+    """Run the parent's generating job with a stand-in for railyard that keeps its arguments."""
     parent = yaml.safe_load((CLONE / "ci/parent.gitlab-ci.yml").read_text(encoding="utf-8"))
     given = {name: str(value) for name, value in parent["variables"].items()} | {"RAILYARD_PREPARE": "true"}
     return run_job(folder, parent["railyard-generate"], 'echo "$*" >asked', **(given | variables))

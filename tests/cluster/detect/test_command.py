@@ -1,4 +1,4 @@
-"""`railyard detect` as it is typed: what is printed, written, refused, and that a new cluster goes on from there."""
+"""`railyard detect` on the command line: what it prints, writes and refuses, and the next steps of a new cluster."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from railyard.cluster.detect.source import parse_listing
 ROOT = Path(__file__).resolve().parents[3]
 TREES = ROOT / "tests" / "trees"
 HDR = str(TREES / "dual-rail-hdr.tree")
-#: Made: what OSU prints where one rail of HDR is well, and where it gives half.
+#: Synthetic: what OSU prints if one rail of HDR is healthy, and if it gives half.
 OUTPUT = """\
 # OSU MPI Bandwidth Test v7.4
 # Datatype: MPI_CHAR.
@@ -47,7 +47,7 @@ def test_without_write_the_file_is_printed_and_nothing_is_written(
     assert "system: hdrsys\n" in answer.out
     assert [line.split(" (")[0] for line in answer.err.splitlines()] == [
         "look at: mlx5_1:1",
-        "look at: Spack is to build benchmarks and is not on the search path: railyard spack bootstrap fetches it",
+        "look at: Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it",
         "look at: mlx5_2:1 has no link",
         "look at: eno2 has no link",
     ]
@@ -106,7 +106,7 @@ def test_json_says_the_same_to_programs(home: Path, capsys: pytest.CaptureFixtur
     assert main(["detect", "--root", HDR, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["missing"] == [
-        "Spack is to build benchmarks and is not on the search path: railyard spack bootstrap fetches it"
+        "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it"
     ]
     assert (told["format"], told["name"], told["host"], told["numa_nodes"]) == (1, "hdrsys", "node017", 2)
     assert [(fabric["name"], fabric["link"], len(fabric["rails"])) for fabric in told["fabrics"]] == [

@@ -1,4 +1,4 @@
-"""Where hwloc says that devices sit; the XML is made, in the form of hwloc 2.9."""
+"""The places of devices according to hwloc; the XML is synthetic, in the form of hwloc 2.9."""
 
 import pytest
 

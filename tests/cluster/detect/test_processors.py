@@ -29,8 +29,8 @@ def node(online: str, threads: str, socket: str, memory: str = "MemTotal:       
         ("0-127", "0", "0-63", (128, 1, 2), "2 sockets of 64 cores, 1 thread a core"),
         ("0-287", "0-3", "0-287", (72, 4, 1), "1 socket of 72 cores, 4 threads a core"),
         ("0", "0", "0", (1, 1, 1), "1 socket of 1 core, 1 thread a core"),
-        ("0-79", "0", "", (80, 1, None), "1 thread a core"),  # no list of a socket
-        ("0-79", "0", "0-2", (80, 1, None), "1 thread a core"),  # one that no whole number of sockets has
+        ("0-79", "0", "", (80, 1, None), "1 thread a core"),  # not the list of a socket
+        ("0-79", "0", "0-2", (80, 1, None), "1 thread a core"),  # a number that is not a multiple of the sockets
     ],
 )
 def test_cores_are_counted_without_their_threads(

@@ -1,4 +1,4 @@
-"""Names of the tables for what the kernel prints."""
+"""The names in our tables for what the kernel prints."""
 
 import pytest
 
@@ -29,7 +29,7 @@ from railyard.cluster.detect.rates import (
         ("800 Gb/sec (4X XDR)", "ib-xdr", "4X XDR, 800 Gbit/s"),
         ("2.5 Gb/sec (1X SDR)", "ib-sdr-1x", "1X SDR, 2.5 Gbit/s"),
         ("300 Gb/sec (12X EDR)", "ib-edr-12x", "12X EDR, 300 Gbit/s"),
-        # one lane of four: no rail is made so, and the table has no such link
+        # one lane of four: no rail is built like this, and the table has no such link
         ("25 Gb/sec (1X EDR)", None, "1X EDR, 25 Gbit/s"),
     ],
 )

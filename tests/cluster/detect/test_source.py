@@ -1,4 +1,4 @@
-"""Where facts are read: a folder and a recording answer alike, and what was read is written down whole."""
+"""Sources of facts: a folder and a recording give the same answers, and everything that was read is recorded."""
 
 from pathlib import Path
 

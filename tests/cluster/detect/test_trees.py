@@ -1,4 +1,4 @@
-"""What each kind of node is read as: the trees in tests/trees, whose second line says whether they are recorded."""
+"""What is read from each kind of node: the trees in tests/trees. Their second line says whether they are recorded."""
 
 from pathlib import Path
 
@@ -93,10 +93,10 @@ def test_the_file_says_what_was_read_and_what_was_guessed() -> None:
     lines = text(found("dual-rail-hdr")).split("\n")
     comment = "0000:21:00.0, NUMA 0, interface ib0, firmware 20.35.1012"
     assert f"      - {{device: mlx5_0, port: 1, counters: mlx5}}  # {comment}" in lines
-    assert "# Other partitions: fat (4 nodes). Each with rails of its own is a system of its own." in lines
+    assert "# Other partitions: fat (4 nodes). A partition with different rails needs its own system file." in lines
     assert "  openmpi:  # ompi_info says version 5.0.3" in lines
     assert "    # GUESSED: its cards sit in unlike slots" in lines
-    assert "# GUESSED: on hosts of this name runs are of this system without --system; add login hosts." in lines
+    assert "# GUESSED: on hosts with this name this system is used without --system; add login hosts." in lines
     assert "    # Not found: imb. In place of these, `spack: {benchmarks: [osu, imb]}` builds both." in lines
     assert any(line.startswith("    # GUESSED: a network beside the fast one is measured too: ") for line in lines)
     assert (
@@ -158,7 +158,7 @@ def test_a_node_without_rdma_scheduler_or_mpi_still_gives_a_file() -> None:
     loaded = system(of)
     assert list(loaded.fabrics) == ["bond"]
     bond = loaded.fabrics["bond"]
-    # The kernel says 20 Gbit/s of the bond, of which a stream has one port's 10.
+    # The kernel says 20 Gbit/s for the bond; a stream gets the 10 of one port.
     assert (bond.kind, bond.link.name, bond.link.data_rate_gbit_s) == ("tcp", "eth-10", 10.0)
     assert rails(loaded, "bond") == [("bond0", None, None, 1, "netdev")]
     assert [rail.bonded_ports for rail in bond.rails] == [2]
@@ -220,7 +220,7 @@ def test_whatever_file_of_a_tree_is_missing_or_strange_there_is_an_answer(name: 
 
 def test_a_node_of_the_virtual_cluster_has_rails_of_unknown_rate() -> None:
     tree = listing("virtual-node")
-    # What a veth prints, whatever its rate.
+    # A veth prints this at any rate.
     tree.files |= {f"/sys/class/net/{name}/speed": "10000" for name in ("eth0", "hsn0", "hsn1")}
     of = detect(tree)
     loaded = system(of)
@@ -314,12 +314,12 @@ def test_in_a_job_the_file_does_not_doubt_that_the_rails_are_those_of_nodes() ->
 
 def test_what_keeps_benchmarks_from_running_is_said() -> None:
     assert missing(found("no-rdma"), ENVIRONMENTS) == (
-        "no scheduler was found, so that this system has one node and nothing between nodes runs: look from a host "
-        "that has the scheduler's commands, or try stacks on this host alone with --system local",
-        "Spack is to build benchmarks and is not on the search path: railyard spack bootstrap fetches it",
+        "no scheduler was found, so this system has one node and no test between nodes runs: run this on a host "
+        "with the scheduler's commands, or try stacks only on this host with --system local",
+        "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it",
     )
     assert missing(found("slingshot"), ENVIRONMENTS) == (
-        "Spack is to build benchmarks and is not on the search path: railyard spack bootstrap fetches it",
+        "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it",
     )
     assert missing(found("slingshot"), ()) == (
         "craympich has no benchmarks: none was found, and Spack builds none for it; build OSU or IMB with its compiler "
@@ -389,7 +389,7 @@ def test_the_hardware_is_a_guess_outside_a_job_alone() -> None:
 
 
 def test_hardware_that_was_not_read_is_to_be_stated() -> None:
-    of = found("slurm-node")  # recorded before it was asked for
+    of = found("slurm-node")  # recorded before Railyard read this file
     assert system(of).nodes.hardware is None
     lines = text(of).split("\n")
     at = lines.index("  # hardware: {cores: 64, memory: 256G}")

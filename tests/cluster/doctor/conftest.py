@@ -1,4 +1,4 @@
-"""Two systems for the doctor's rules, and a node of each that has nothing wrong."""
+"""Systems for the doctor's rules, and a healthy node of each."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -112,13 +112,13 @@ def systems(tmp_path_factory: pytest.TempPathFactory) -> dict[str, System]:
 
 @pytest.fixture
 def healthy_block() -> Callable[..., str]:
-    """Return a function that gives the block of a healthy node: of a system, with a name and a number."""
+    """Return a function that returns the block of a healthy node, for a system, a name and a number."""
     return block
 
 
 @pytest.fixture
 def node() -> Callable[..., NodeState]:
-    """Return a function that gives a node of a system, with a text of its block replaced; it must stand there."""
+    """Return a function that returns a node of a system with a text in its block replaced; the text must be there."""
 
     def make(system: str, old: str = "", new: str = "", name: str = "n1", number: int = 1) -> NodeState:
         text = block(system, name, number)

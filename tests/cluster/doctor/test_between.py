@@ -1,4 +1,4 @@
-"""What only shows between nodes, each rule from both its sides; and findings of many nodes put together."""
+"""Rules that compare nodes, each with a bad and a good case; and findings of many nodes put together."""
 
 from collections.abc import Callable, Iterable
 
@@ -23,18 +23,18 @@ def test_four_nodes_that_are_alike_have_nothing(node: Node, systems: dict[str, S
 def test_a_node_that_did_not_answer_is_named(node: Node) -> None:
     there = [node("eth", name="e1.cluster.example")]
     assert sentences(between.answered(there, ("e1", "e2"))) == [
-        "e2: it did not answer; see whether it is up, and whether a job starts there"
+        "e2: it did not answer; check whether it is up, and whether a job starts there"
     ]
 
 
 def test_two_nodes_of_one_name_or_one_address(node: Node) -> None:
     twice = [node("eth", name="e1", number=1), node("eth", name="e1", number=2)]
     assert sentences(between.unique(twice)) == [
-        "e1: 2 nodes have this name; give each its own: counters and blame go by a node's name"
+        "e1: 2 nodes have this name; give each its own: counters and blame use a node's name"
     ]
     alike = [node("eth", name="e1", number=1), node("eth", name="e2", number=1)]
     assert sentences(between.unique(alike)) == [
-        "e1 and e2: their names mean one address, 10.0.0.1; correct DNS or /etc/hosts"
+        "e1 and e2: their names resolve to one address, 10.0.0.1; correct DNS or /etc/hosts"
     ]
 
 
@@ -42,7 +42,7 @@ def test_a_clock_outside_of_the_step_is_wrong_by_what_it_lies_outside(node: Node
     late = node("eth", "clock_s 1000", "clock_s 1060", name="e1")
     early = node("eth", "clock_s 1000", "clock_s 900", name="e2", number=2)
     well = node("eth", "clock_s 1000", "clock_s 1006", name="e3", number=3)
-    fix = "let chrony or ntpd set it: records, logs and the scheduler's times cannot be put together"
+    fix = "let chrony or ntpd set it: otherwise records, logs and the scheduler's times do not fit together"
     assert sentences(between.clocks([late, early, well], 1000.0, 1004.0)) == [
         f"e1: its clock is 54 s or more ahead of this host's; {fix}",
         f"e2: its clock is 98 s or more behind this host's; {fix}",
@@ -57,7 +57,7 @@ def test_the_odd_one_out_is_named_and_without_a_majority_nobody(node: Node, syst
     assert firmware == [
         "n3 mlx5_1: found firmware 20.31.1014, expected 20.35.1012, as on 2 of 3 cards; update it as on the others"
     ]
-    fix = "make the nodes alike, or measure them apart"
+    fix = "make the nodes equal, or measure them separately"
     assert sentences(between.differing(nodes)) == [
         f"n2: the frequency governor is powersave, on most nodes performance; {fix}",
     ]

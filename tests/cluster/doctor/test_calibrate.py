@@ -1,4 +1,4 @@
-"""Counters held against a known number of bytes, from both sides."""
+"""Counters compared with a known number of bytes: good and bad cases."""
 
 import pytest
 
@@ -24,31 +24,31 @@ def test_a_counter_that_counts_bytes_with_their_headers_is_well() -> None:
         (
             {"hsn0": None},
             "problem",
-            "vn1 hsn0: 20.0 MB were sent, and its counter could not be read; see the driver in the system's file",
+            "vn1 hsn0: 20.0 MB were sent, and its counter could not be read; check the driver in the system's file",
         ),
         (
             {"hsn0": 0},
             "problem",
-            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 0.0 kB; see the driver in the system's file: with "
-            "this counter no path can be proven",
+            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 0.0 kB; check the driver in the system's file: "
+            "this counter cannot prove a path",
         ),
         (
             {"hsn0": WELL // 4},
             "problem",
-            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 5.2 MB (words of 4 bytes?); see the driver in the "
-            "system's file: with this counter no path can be proven",
+            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 5.2 MB (words of 4 bytes?); check the driver in "
+            "the system's file: this counter cannot prove a path",
         ),
         (
             {"hsn0": WELL // 1514},
             "problem",
-            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 13.8 kB (packets?); see the driver in the system's "
-            "file: with this counter no path can be proven",
+            "vn1 hsn0: 20.0 MB were sent, and its counter grew by 13.8 kB (packets?); check the driver in the "
+            "system's file: this counter cannot prove a path",
         ),
         (
             {"hsn0": 400, "hsn1": WELL},
             "problem",
-            "vn1 hsn0: 20.0 MB were sent, and the counter of hsn1 grew by 20.9 MB, its own by 0.4 kB; see the routes "
-            "and ARP settings of the node: what is sent to this rail takes another",
+            "vn1 hsn0: 20.0 MB were sent, and the counter of hsn1 grew by 20.9 MB, its own by 0.4 kB; check the "
+            "node's routes and ARP settings: traffic to this rail uses another rail",
         ),
         (
             {"hsn0": 30_000_000},
@@ -74,5 +74,5 @@ def test_what_left_by_another_rail_is_not_blamed_on_the_receiver() -> None:
 
 def test_what_was_not_tried_is_said() -> None:
     assert not_calibrated("vn1 hsn0", "no iperf3").sentence == (
-        "vn1 hsn0: its counter was not calibrated: no iperf3; a run's path proof shows it all the same"
+        "vn1 hsn0: its counter could not be calibrated: no iperf3; a run's path proof will still show it"
     )

@@ -1,4 +1,4 @@
-"""`railyard doctor` as it is typed: what it prints and its exit code, from what nodes printed."""
+"""`railyard doctor` on the command line: what it prints and its exit code, from what nodes printed."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def test_what_nodes_printed_is_judged(
     kept.write_text(ill.replace("governor performance", "governor powersave"), encoding="utf-8")
     assert main(["doctor", "--system", "eth", "--from", str(kept)]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "problem: e2 eth2: it has no carrier; look at its cable, and at the port of the switch that it goes to",
+        "problem: e2 eth2: it has no carrier; check its cable, and the switch port at the other end",
         "remark: e1, e2: the processors' frequency governor is powersave; cpupower frequency-set -g performance: "
         "small-message latency and message rate rise with the clock",
         "looked at this host and 2 nodes: 1 problem, 1 remark",
@@ -57,7 +57,7 @@ def test_json_holds_the_same(home: Path, healthy_block: Callable[..., str], caps
         "weight": "problem",
         "where": "n1 eth1",
         "what": "there is no such device",
-        "fix": "correct the rail in the system's file (railyard detect on a node says its devices), or the node",
+        "fix": "correct the rail in the system's file (railyard detect on a node prints its devices), or the node",
     }
 
 
@@ -117,7 +117,7 @@ def test_a_scheduler_that_no_step_is_started_under_gets_the_command_to_type(
     script = home / ".railyard" / "doctor.sh"
     assert script.is_file()
     assert capsys.readouterr().err == (
-        "railyard: doctor: no step is started here under the scheduler local; inside a job of yours run on every node, "
+        "railyard: doctor: with the scheduler local no step is started here; inside your own job, run on every node, "
         f"one process each, `sh {script} eth1,eth2`, keep what all print in one file, and then: railyard doctor "
         "--system eth --from FILE\n"
     )

@@ -1,4 +1,4 @@
-"""Doctor's own job, sent by made commands of Slurm: what it finds where one refuses, waits, fails or says nothing."""
+"""Doctor's own job, with stand-ins for Slurm's commands: what it finds if one refuses, waits, fails or says nothing."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from tests.cluster.doctor.conftest import SYSTEMS
 
-#: Runs the script as Slurm would, its output into the file that --output names, and prints the job's number.
+#: Runs the script as Slurm would, with its output in the file of --output, and prints the job's number.
 SBATCH = """\
 for word; do
     case $word in --output=*) output=${word#*=} ;; esac
@@ -23,7 +23,7 @@ printf '%s\\n' "$@" >"$HERE/sbatch.words"
 echo 7
 sh "$word" >"$output" 2>&1
 """
-#: One line a node, in place of the command's own.
+#: One line per node, in place of the command's own.
 SRUN = """\
 for word; do :; done
 for node in n1 n2; do sh -c "$(printf '%s' "$word" | sed "s/\\$(uname -n)/$node/")"; done
@@ -35,7 +35,7 @@ Made = Callable[..., Site]
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
-    """Return a function that gives a site whose Slurm is these commands: a name and a script each."""
+    """Return a function that returns a site whose Slurm is these commands: a name and a script each."""
 
     def make(old: str = "", new: str = "", system: str = "hdr", **commands: str) -> Site:
         for name, text in {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "scancel": "", **commands}.items():
@@ -108,10 +108,10 @@ def test_of_very_many_nodes_each_writes_a_file_and_who_did_not_is_named(
     site = made("nodes: {count: 8}", "nodes: {count: 520}", srun=SRUN_OF_MANY)
     answer = tmp_path / ".railyard/doctor/openmpi/2/n9.2.out"
     assert sentences(site, 520) == [
-        f"problem: n9: its answer {answer} is not whole: found 40 bytes without an end: its end is cut; see whether "
-        "the file system is full, and ask again",
-        "problem: n8: it did not answer; see whether it is up, and whether a job starts there",
-        "problem: n11: it did not answer; see whether it is up, and whether a job starts there",
+        f"problem: n9: its answer {answer} is incomplete: found 40 bytes without an end: it was cut; check whether "
+        "the file system is full, and try again",
+        "problem: n8: it did not answer; check whether it is up, and whether a job starts there",
+        "problem: n11: it did not answer; check whether it is up, and whether a job starts there",
         "problem: openmpi in job 7: its step reached 2 of 520 nodes and ended with exit code 0: it printed nothing",
     ]
 
@@ -123,8 +123,8 @@ def test_a_job_that_does_not_begin_is_cancelled_and_decides_nothing(
     pending = "echo 'JobId=7 JobState=PENDING Reason=Priority ExitCode=0:0 NodeList=(null)'\n"
     site = made(sbatch="echo 7\nexec sleep 30\n", scontrol=pending, scancel='echo "$@" >"$HERE/cancelled"\n')
     assert sentences(site) == [
-        "remark: job on hdr: job 7 had not begun after 0.5 s and was cancelled (Priority); ask again when nodes are "
-        "free: nothing is known of jobs yet"
+        "remark: job on hdr: job 7 had not begun after 0.5 s and was cancelled (Priority); try again when nodes are "
+        "free: jobs are not checked yet"
     ]
     assert (tmp_path / "cancelled").read_text(encoding="utf-8") == "7\n"
 
@@ -145,7 +145,7 @@ def test_an_output_that_never_appears_means_no_shared_folder(made: Made, monkeyp
 def test_modules_without_a_modules_system_are_a_problem(made: Made) -> None:
     site = made("openmpi: {prefix: /opt/ompi, ", "openmpi: {modules: [openmpi/5], ")
     assert sentences(site)[0] == (
-        "problem: hdr: stacks.openmpi.modules: found 1 module (openmpi/5) and no modules_system, so that nothing loads "
+        "problem: hdr: stacks.openmpi.modules: found 1 module (openmpi/5) and no modules_system, so nothing loads "
         "them; write modules_system (lmod, envmod or spack) into the system's file"
     )
 

@@ -1,4 +1,4 @@
-"""Each rule of the login host from both its sides."""
+"""Each rule of the login host, with a bad and a good case."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -43,13 +43,13 @@ def test_what_is_sought_goes_by_scheduler_and_launcher(systems: dict[str, System
             {"reframe": "4.10.1"},
             "problem",
             "login: found ReFrame 4.10.1, expected 4.10.4 or a later 4.10; make venv: the guards against silent "
-            "passes rest on that version's behaviour",
+            "passes depend on that version's behaviour",
         ),
         (
             {"state": "/site/.railyard cannot be written (Read-only file system)"},
             "problem",
-            "login: /site/.railyard cannot be written (Read-only file system); results are kept there: give yourself "
-            "the right to write, or move the site",
+            "login: /site/.railyard cannot be written (Read-only file system); results are kept there: get write "
+            "permission, or move the site",
         ),
         (
             {"file_clock_s": -70.0},

@@ -1,4 +1,4 @@
-"""What doctor.sh printed, put together a node: lines may come mixed, prefixed, cut, or from two nodes of one name."""
+"""What doctor.sh printed, joined per node: lines may be mixed, prefixed, cut, or from two nodes with one name."""
 
 from collections.abc import Callable
 

@@ -88,7 +88,7 @@ def test_a_node_without_an_answer_is_named_though_the_scheduler_chose_it(bed: Be
     (bed.folder / "n3").write_text("gone")
     answer = bed.asked()
     assert names(answer) == ["n1", "n2", "n4"]
-    assert said(answer) == ["problem: n3: it did not answer; see whether it is up, and whether a job starts there"]
+    assert said(answer) == ["problem: n3: it did not answer; check whether it is up, and whether a job starts there"]
 
 
 def test_a_node_whose_answer_is_cut_is_named_with_its_file_which_stays(bed: Bed) -> None:
@@ -96,8 +96,8 @@ def test_a_node_whose_answer_is_cut_is_named_with_its_file_which_stays(bed: Bed)
     answer = bed.asked(None, "nodes: {names: [n1, n2, n3, n4]}")
     (kept,) = (bed.home / ".railyard/answers").iterdir()
     assert said(answer) == [
-        f"problem: n2: it began to answer and did not end ({kept}/n2.1.part: 20 bytes); see what hangs there: its step "
-        "was ended, or its file system is full"
+        f"problem: n2: it began to answer and did not finish ({kept}/n2.1.part: 20 bytes); check what hangs there: its "
+        "step was ended, or its file system is full"
     ]
     assert answer.expected == ("n1", "n3", "n4")  # it is said once
 
@@ -117,9 +117,9 @@ def test_one_node_that_hangs_does_not_hide_what_the_others_said(bed: Bed, monkey
     answer = bed.asked()
     assert names(answer) == ["n1", "n2", "n3"]
     assert said(answer) == [
-        "problem: n4: it did not answer; see whether it is up, and whether a job starts there",
-        "problem: the step: it did not end within 120 s and was ended; what nodes had written by then is judged; see "
-        "which node hangs: it is named here, or by squeue",
+        "problem: n4: it did not answer; check whether it is up, and whether a job starts there",
+        "problem: the step: it did not end within 120 s and was stopped; answers written by then are judged; find "
+        "the node that hangs: it is named here, or squeue shows it",
     ]
 
 
@@ -165,5 +165,5 @@ def test_a_folder_of_answers_is_judged_as_one_file_is(
         (asking.folder / f"{node}.{rank}.out").write_text(above + end, encoding="utf-8")
     assert main(["doctor", "--system", "eth", "--from", str(asking.folder)]) == 1
     out = capsys.readouterr().out.splitlines()
-    assert out[0].startswith(f"problem: e2: its answer {asking.folder}/e2.1.out is not whole: found ")
+    assert out[0].startswith(f"problem: e2: its answer {asking.folder}/e2.1.out is incomplete: found ")
     assert out[-1] == "looked at this host and 1 node: 1 problem, 0 remarks"

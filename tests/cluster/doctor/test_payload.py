@@ -1,4 +1,4 @@
-"""A known number of bytes over the loopback device: what is sent is what is taken, and a failure has its reason."""
+"""A known number of bytes over the loopback device: all that is sent arrives, and a failure has its reason."""
 
 import socket
 import subprocess

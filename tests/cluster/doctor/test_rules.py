@@ -1,4 +1,4 @@
-"""Each rule of a node and of its rails from both sides: a healthy node has nothing, one fault gives one sentence."""
+"""Each rule of a node and its rails: a healthy node has no finding, and one fault gives one sentence."""
 
 from collections.abc import Callable
 
@@ -20,21 +20,21 @@ def test_a_healthy_node_has_nothing(node: Node, systems: dict[str, System], name
     assert said(node(name), systems[name]) == []
 
 
-CABLE = "look at its cable, and at the port of the switch that it goes to"
-#: system, text of the block, what stands there in its place, weight, sentence
+CABLE = "check its cable, and the switch port at the other end"
+#: system, text of the block, what replaces it, weight, sentence
 FAULTS = [
     ("hdr", "begin 1", "begin 2", "problem", "n1: its answer has format 2, expected 1; run the doctor.sh of this "
      "installation"),
-    ("hdr", "railyard-doctor n1 421 end\n", "", "problem", "n1: its answer has no end; see what its job step "
-     "printed on stderr, and run it again"),
+    ("hdr", "railyard-doctor n1 421 end\n", "", "problem", "n1: its answer has no end; read what its job "
+     "step printed on stderr, and run it again"),
     ("hdr", "memlock_kb unlimited", "memlock_kb 64", "problem", "n1: a process of a job step may lock 64 kB of "
-     "memory, so that RDMA buffers cannot be registered; set LimitMEMLOCK=infinity in the unit of slurmd (or of the "
+     "memory, so RDMA buffers cannot be registered; set LimitMEMLOCK=infinity in the unit of slurmd (or of the "
      "scheduler's "
      "daemon), or memlock unlimited in /etc/security/limits.conf, and restart it: a login shell's own limit says "
      "nothing"),
     ("hdr", "[madvise] never", "madvise [never]", "remark", "n1: there are neither huge pages nor transparent ones; "
      "set transparent_hugepage to madvise, or vm.nr_hugepages: the card then translates fewer addresses"),
-    ("hdr", "module ib_uverbs", "module x", "problem", "n1: the kernel module ib_uverbs is not loaded, so that no "
+    ("hdr", "module ib_uverbs", "module x", "problem", "n1: the kernel module ib_uverbs is not loaded, so no "
      "program sees a card; modprobe ib_uverbs"),
     ("hdr", "module rdma_ucm", "module x", "remark", "n1: the kernel module rdma_ucm is not loaded; modprobe rdma_ucm: "
      "connections by address (perftest -R, libfabric's verbs) need it"),
@@ -42,45 +42,45 @@ FAULTS = [
      "1000; give it mode 0666 by a udev rule, as rdma-core does"),
     ("hdr", "governor performance", "governor powersave", "remark", "n1: the processors' frequency governor is "
      "powersave; cpupower frequency-set -g performance: small-message latency and message rate rise with the clock"),
-    ("hdr", "numa_balancing 0", "numa_balancing 1", "remark", "n1: the kernel moves pages between domains of memory "
+    ("hdr", "numa_balancing 0", "numa_balancing 1", "remark", "n1: the kernel moves pages between memory domains "
      "(NUMA balancing); sysctl kernel.numa_balancing=0 while it is measured: it unmaps pages to see who uses them"),
     ("hdr", "cstate 2 C1", "cstate 133 C6", "remark", "n1: a processor may sleep in C6, from which it wakes in 133 us; "
      "cpupower idle-set -D 50, or intel_idle.max_cstate=1 at boot: latencies are a few us"),
-    ("hdr", "cstate 2 C1", "process 99 osu_bw", "problem", "n1: osu_bw runs there already; end it, or take other "
-     "nodes: an earlier job left it, or somebody measures at this moment"),
-    ("hdr", "load 0.10", "load 12.5", "remark", "n1: its load is 12.5 with 64 processors; see with top what runs "
-     "there: a run that shares its node has figures of both"),
+    ("hdr", "cstate 2 C1", "process 99 osu_bw", "problem", "n1: osu_bw runs there already; end it, or use other "
+     "nodes: an earlier job left it, or somebody is measuring now"),
+    ("hdr", "load 0.10", "load 12.5", "remark", "n1: its load is 12.5 with 64 processors; check with top what runs "
+     "there: other work on the node changes a run's figures"),
     ("hdr", "fact address", "fact elsewhere", "problem", "n1: it does not find its own name; enter it in DNS or "
      "/etc/hosts: launchers connect to nodes by name"),
-    ("hdr", "address 10.0.0.1", "address 127.0.1.1", "problem", "n1: its own name means 127.0.1.1, where no other node "
-     "reaches it; remove the name from the line of localhost in /etc/hosts"),
+    ("hdr", "address 10.0.0.1", "address 127.0.1.1", "problem", "n1: its own name resolves to 127.0.1.1, which no "
+     "other node can reach; remove the name from the line of localhost in /etc/hosts"),
     ("hdr", "mlx5_1:1 state 4: ACTIVE", "mlx5_1:1 state 2: INIT", "problem", "n1 mlx5_1 port 1: found Initializing "
      "(LinkUp), expected Active; no subnet manager has configured it: start one (opensm, or the switch's own)"),
     ("hdr", "mlx5_0:1 rate 200 Gb/sec (4X HDR)", "mlx5_0:1 rate 100 Gb/sec (4X EDR)", "problem", "n1 mlx5_0 port 1: "
-     "found 4X EDR (100 Gbit/s), expected 4X HDR (200 Gbit/s); replace its cable, or look with ibportstate which of "
-     "both ends is not enabled for more"),
+     "found 4X EDR (100 Gbit/s), expected 4X HDR (200 Gbit/s); replace its cable, or check with ibportstate which "
+     "end does not allow more"),
     ("hdr", "mlx5_0:1 slot_width 16", "mlx5_0:1 slot_width 8", "problem", "n1 mlx5_0: found PCIe Gen4 x8 "
      "(0000:c0:00.0), 14404 MB/s at most, expected PCIe Gen4 x16; put it into a slot with all lanes wired, or reseat "
-     "it and its riser; look at bifurcation in the BIOS"),
+     "it and its riser; check bifurcation in the BIOS"),
     ("roce", "mlx5_0:1 mtu 9000", "mlx5_0:1 mtu 1500", "problem", "n1 mlx5_0 port 1: found MTU 1024, expected MTU "
      "4096; raise the interface's MTU: ip link set ens0 mtu 9000 (4200 or more gives a path MTU of 4096)"),
     ("hdr", "mlx5_1:1 there rdma", "mlx5_1:1 there no", "problem", "n1 mlx5_1:1: there is no such device; correct "
-     "the rail in the system's file (railyard detect on a node says its devices), or the node"),
+     "the rail in the system's file (railyard detect on a node prints its devices), or the node"),
     ("eth", "eth2 carrier 1", "eth2 carrier off", "problem", "n1 eth2: it is switched off; ip link set eth2 up"),
     ("eth", "eth1 speed 10000", "eth1 speed 1000", "problem", "n1 eth1: its link runs at 1 Gbit/s, the system's file "
      "says eth-10; look at cable and switch port (a bad lane or a cable of an older kind lowers it), or correct the "
      "file"),
     ("eth", "eth2 carrier 1", "eth2 carrier 0", "problem", f"n1 eth2: it has no carrier; {CABLE}"),
     ("roce", "gid mlx5_1:1 3", "gid mlx5_1:1 none", "problem", "n1 mlx5_1:1: it has no GID of RoCE v2; give ens1 an IP "
-     "address; then see that cma_roce_mode is RoCE v2"),
+     "address; then check that cma_roce_mode is RoCE v2"),
     ("roce", "mlx5_0:1 trust dscp", "mlx5_0:1 trust pcp", "remark", "n1 mlx5_0:1: it trusts pcp, not DSCP; mlnx_qos "
-     "-i ens0 --trust dscp where the switches do so: else RoCE has no lossless class"),
+     "-i ens0 --trust dscp if the switches do so: otherwise RoCE has no lossless class"),
     ("eth", "subnet eth2 0101010A", "subnet eth2 0001010A", "problem", "n1 eth1 and eth2: two rails are in one IP "
-     "subnet, and either may answer for the other's address (ARP flux); give each rail a subnet of its own, or sysctl "
+     "subnet, and either may answer for the other's address (ARP flux); give each rail its own subnet, or set sysctl "
      "net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2"),
     ("roce", "subnet ens1 0101010A", "subnet ens1 0001010A", "problem", "n1 mlx5_0:1 and mlx5_1:1: two rails are in "
      "one IP "
-     "subnet, and either may answer for the other's address (ARP flux); give each rail a subnet of its own, or sysctl "
+     "subnet, and either may answer for the other's address (ARP flux); give each rail its own subnet, or set sysctl "
      "net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2"),
 ]  # fmt: skip
 
@@ -98,13 +98,13 @@ def test_no_device_file_at_all(node: Node, systems: dict[str, System]) -> None:
     assert said(bare, systems["hdr"]) == [
         (
             "problem",
-            "n1: there is no /dev/infiniband/uverbs* in a job step; load ib_uverbs; in a container or under device "
-            "cgroups, let jobs have /dev/infiniband",
+            "n1: there is no /dev/infiniband/uverbs* in a job step; load ib_uverbs; in a container or with device "
+            "cgroups, give jobs access to /dev/infiniband",
         )
     ]
 
 
-#: What is wrong where there is RDMA is nothing where there is none, or where it cannot matter.
+#: A fault of RDMA is no finding if there is no RDMA, or if it cannot matter.
 HARMLESS = [
     ("eth", "memlock_kb unlimited", "memlock_kb 64"),
     (
@@ -137,7 +137,7 @@ def test_rails_in_one_subnet_that_answer_for_themselves_alone_are_well(node: Nod
     alike = node("eth", "subnet eth2 0101010A", "subnet eth2 0001010A")
     alike.facts["arp_ignore"], alike.devices["eth1"]["arp_announce"] = "1", "2"
     (only,) = said(alike, systems["eth"])
-    assert only[1].endswith("or sysctl net.ipv4.conf.all.arp_announce=2"), "eth2 has it still to be set"
+    assert only[1].endswith("or set sysctl net.ipv4.conf.all.arp_announce=2"), "eth2 has it still to be set"
     alike.devices["eth2"]["arp_announce"] = "2"
     assert said(alike, systems["eth"]) == []
 
@@ -149,8 +149,8 @@ def test_the_rate_of_a_port_that_is_down_means_nothing(node: Node, systems: dict
     assert said(down, systems["hdr"]) == [
         (
             "problem",
-            "n1 mlx5_1 port 1: found Down (Polling), expected Active; it sees no partner: plug its cable in, or look "
-            "at the port of the switch that it goes to",
+            "n1 mlx5_1 port 1: found Down (Polling), expected Active; it sees no partner: plug its cable in, or "
+            "check the switch port at the other end",
         )
     ]
 
@@ -163,7 +163,7 @@ def test_a_rail_that_all_nodes_have_otherwise_is_the_files_mistake(node: Node, s
     assert [one.sentence for one in of_nodes(nodes, systems["hdr"])] == [
         "the fabric: found 4X EDR (100 Gbit/s) on all 4 ports of nodes, expected 4X HDR (200 Gbit/s), as "
         "systems/hdr.yaml says; the file contradicts the fabric: correct link of fabrics.hdr, or find what "
-        "holds all back"
+        "slows all ports"
     ]
 
 
@@ -177,5 +177,5 @@ def test_a_rail_of_which_nothing_was_said_is_not_taken_for_well(node: Node, syst
     silent = node("eth")
     del silent.devices["eth2"]
     assert said(silent, systems["eth"]) == [
-        ("remark", "n1 eth2: nothing was said of it; name every rail when doctor.sh is called")
+        ("remark", "n1 eth2: the answer does not mention it; name every rail when doctor.sh is called")
     ]

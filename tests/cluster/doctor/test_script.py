@@ -1,4 +1,4 @@
-"""doctor.sh itself, on made trees of sysfs, procfs and /dev: what it prints is what node_block reads."""
+"""doctor.sh itself, on synthetic trees of sysfs, procfs and /dev: node_block can read what it prints."""
 
 import os
 import subprocess

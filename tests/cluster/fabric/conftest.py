@@ -1,4 +1,4 @@
-"""A made fabric of four nodes with two rails: LeafA has vn1 and vn2, LeafB vn3 and vn4, Spine joins both leaves."""
+"""A synthetic fabric of four nodes with two rails: LeafA has vn1 and vn2, LeafB vn3 and vn4, Spine joins them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ GBIT = {"SDR": "2.5", "QDR": "10.0", "FDR": "14.0625", "EDR": "25.78125", "HDR":
 
 @dataclass(frozen=True)
 class End:
-    """One end of a made link."""
+    """One end of a synthetic link."""
 
     kind: str
     name: str
@@ -30,7 +30,7 @@ class End:
 
 @dataclass(frozen=True)
 class Link:
-    """A made link: ``state`` as iblinkinfo prints both of its states."""
+    """A synthetic link: ``state`` is both of its states as iblinkinfo prints them."""
 
     ca: End
     switch: End
@@ -56,7 +56,7 @@ def adapter(node: int, rail: int, name: str = "") -> End:
 
 
 def healthy() -> dict[str, Link]:
-    """Return the links by name: "vn3 mlx5_1" for a node's, "LeafA" for the one from there to the spine."""
+    """Return the links by name: "vn3 mlx5_1" for a node's link, "LeafA" for the link from there to the spine."""
     links = {}
     for node in range(1, 5):
         for rail in range(2):
@@ -69,7 +69,7 @@ def healthy() -> dict[str, Link]:
 
 
 def printed(links: dict[str, Link]) -> str:
-    """Return what iblinkinfo prints of these links, each from both ends, and of each switch a port without a cable."""
+    """Return what iblinkinfo prints for these links, from both ends, and for one port without a cable per switch."""
     of_node: dict[End, list[str]] = {}
     for link in links.values():
         for end, other in ((link.ca, link.switch), (link.switch, link.ca)):
@@ -91,13 +91,13 @@ def links() -> dict[str, Link]:
 
 @pytest.fixture
 def show() -> Callable[[dict[str, Link]], str]:
-    """What iblinkinfo prints of links."""
+    """What iblinkinfo prints for links."""
     return printed
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> System:
-    """The system of the made fabric."""
+    """The system of the synthetic fabric."""
     (tmp_path / "systems").mkdir()
     path = tmp_path / "systems/made.yaml"
     path.write_text(EDR_AND_ROCE, encoding="utf-8")
@@ -106,13 +106,13 @@ def made(tmp_path: Path) -> System:
 
 @pytest.fixture
 def expected(made: System) -> Expected:
-    """What the file expects of the fabric edr."""
+    """What the file expects from the fabric edr."""
     return expected_of(made, "edr")
 
 
 @pytest.fixture
 def judged(expected: Expected) -> Callable[[dict[str, Link]], Report]:
-    """Judge links by what iblinkinfo prints of them."""
+    """Judge links by what iblinkinfo prints about them."""
 
     def run(links: dict[str, Link]) -> Report:
         ports = iblinkinfo.parse(printed(links)).fabric

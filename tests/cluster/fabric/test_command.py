@@ -1,4 +1,4 @@
-"""`railyard fabric --from DIR`: what is printed, exit codes, and wrong input as one sentence."""
+"""`railyard fabric --from DIR`: what it prints, its exit codes, and one sentence for wrong input."""
 
 import json
 import shutil
@@ -148,7 +148,7 @@ def test_a_fabric_of_which_nothing_was_seen_is_no_pass(run: Run, tmp_path: Path)
 
 @pytest.fixture
 def run_all(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[str], tuple[int, str, str]]:
-    """Judge all fabrics of the system, the one of Ethernet with another device, by what a healthy subnet shows."""
+    """Judge all fabrics of the system (the Ethernet one with another device) by what a healthy subnet shows."""
     run()
 
     def call(device: str) -> tuple[int, str, str]:

@@ -1,4 +1,4 @@
-"""What the diagnostics print is kept, what they fail with is said, and each subnet is asked once."""
+"""The diagnostics' outputs are kept, their failures are reported, and each subnet is asked once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ GUID = "0xb8599f030000100a"
 
 @pytest.fixture
 def collect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collect:
-    """Run made tools (name: body of a shell script) and return the files that they left, and what was said."""
+    """Run fake tools (name: body of a shell script) and return the files that they left and the messages."""
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setattr(diagnostics, "SEARCH_PATH", str(programs))
@@ -64,7 +64,7 @@ def test_counters_are_read_a_second_time(collect: Collect) -> None:
 def test_each_subnet_is_asked_once(collect: Collect, tmp_path: Path) -> None:
     for device, guid in {"mlx5_0": GUID, "mlx5_1": GUID[:-1] + "b", "mlx5_2": GUID[:-1] + "c"}.items():
         make_port(tmp_path, device, guid)
-    # The first subnet shows the second rail's GUID as well; the third rail is on one of its own.
+    # The first subnet also shows the second rail's GUID; the third rail has a subnet of its own.
     files, _ = collect({"iblinkinfo": f'echo "$2 $4 {GUID} {GUID[:-1]}b"'})
     assert files == ["iblinkinfo-mlx5_0.out", "iblinkinfo-mlx5_2.out"]
     assert (tmp_path / "out/iblinkinfo-mlx5_2.out").read_text(encoding="utf-8").startswith("mlx5_2 1 ")

@@ -1,4 +1,4 @@
-"""Error counters: too many since they were cleared, grown between two readings, full, or somebody else's fault."""
+"""Error counters: too many errors since clearing, growth between two readings, full counters, another part's fault."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -69,8 +69,8 @@ def test_a_port_that_only_passes_on_what_another_marked_is_not_blamed(counted: C
     report = counted("[PortRcvRemotePhysicalErrors == 900] [PortXmitWait == 12345]")
     assert report.findings == ()
     assert report.notes == (
-        "PortRcvRemotePhysicalErrors is not 0 on 1 port: a signal, no fault unless fabric_state.errors bounds it",
-        "PortXmitWait is not 0 on 1 port: a signal, no fault unless fabric_state.errors bounds it",
+        "PortRcvRemotePhysicalErrors is not 0 on 1 port: a signal, not a fault unless fabric_state.errors bounds it",
+        "PortXmitWait is not 0 on 1 port: a signal, not a fault unless fabric_state.errors bounds it",
     )
 
 
@@ -83,8 +83,8 @@ def test_the_site_may_bound_a_signal_or_allow_errors(counted: Callable[..., Repo
 def test_a_full_counter_cannot_be_seen_to_grow(counted: Callable[..., Report]) -> None:
     full = "[SymbolErrorCounter == 65535]"
     assert sentences(counted(full, full)) == [
-        "vn3 mlx5_1 port 1: found SymbolErrorCounter 65535, where the counter ends, expected counters that can grow; "
-        "nobody can see it grow: clear it, ibclearerrors (or perfquery -R LID PORT), and read it again"
+        "vn3 mlx5_1 port 1: found SymbolErrorCounter 65535, the counter's maximum, expected counters that can grow; "
+        "it cannot grow any more: clear it, ibclearerrors (or perfquery -R LID PORT), and read it again"
     ]
 
 

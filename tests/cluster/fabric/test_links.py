@@ -1,4 +1,4 @@
-"""Links of a made fabric: each fault is one finding at the node's end, and its neighbours are not blamed."""
+"""Links of a synthetic fabric: each fault gives one finding at the node's end, and its neighbours are not blamed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,7 +35,7 @@ def test_a_healthy_fabric_gives_nothing(links: Links, judged: Judged) -> None:
         (
             *({"speed": "QDR"}, "speed"),
             "vn3 mlx5_1 port 1: found 4X QDR (40 Gbit/s), expected 4X EDR (100 Gbit/s); replace the cable to LeafB "
-            "port 2, or look with ibportstate which of both ends is not enabled for more",
+            "port 2, or check with ibportstate which end does not allow more",
         ),
         (
             *({"speed": "HDR"}, "speed"),
@@ -64,7 +64,7 @@ def test_a_slow_link_between_switches_is_named_and_a_fast_one_is_none(links: Lin
     links["LeafB"] = replace(links["LeafB"], speed="HDR")
     assert sentences(judged(links)) == [
         "LeafA port 12: found 4X FDR (56 Gbit/s), expected 4X EDR (100 Gbit/s); replace the cable to Spine port 1, or "
-        "look with ibportstate which of both ends is not enabled for more"
+        "check with ibportstate which end does not allow more"
     ]
 
 
@@ -73,7 +73,7 @@ def test_a_file_that_contradicts_the_whole_fabric_is_told_once(links: Links, jud
     assert sentences(judged(hdr)) == [
         "the fabric: found 4X HDR (200 Gbit/s) on all 8 ports of nodes, expected 4X EDR (100 Gbit/s), as "
         "systems/made.yaml says; the file contradicts the fabric: correct link of fabrics.edr, or find what "
-        "holds all back"
+        "slows all ports"
     ]
     qdr = {name: replace(link, speed="QDR") for name, link in links.items()} | {
         "LeafB": replace(links["LeafB"], speed="SDR")
@@ -86,8 +86,8 @@ def test_of_two_cards_one_has_no_link(expected: Expected) -> None:
     other = one._replace(device="mlx5_1", state="Down", physical_state="Polling", rate=10.0)
     report = judge(expected, Readings(own=(one, other)))
     assert sentences(report) == [
-        "vn1 mlx5_1 port 1: found Down (Polling), expected Active; it sees no partner: plug its cable in, or look at "
-        "the port of the switch that it goes to"
+        "vn1 mlx5_1 port 1: found Down (Polling), expected Active; it sees no partner: plug its cable in, or check "
+        "the switch port at the other end"
     ]
     assert (report.seen, report.unseen) == (2, 6)
 
@@ -115,7 +115,7 @@ def test_a_rail_that_shows_nothing_of_its_link_is_said(expected: Expected) -> No
     report = judge(expected, Readings(own=(port, port._replace(device="mlx5_1", rate=100.0))))
     assert (report.findings, report.notes) == (
         (),
-        ("no width, speed or rate that is known, so the link is not judged: vn1 mlx5_0 port 1",),
+        ("width, speed and rate are unknown, so the link is not judged: vn1 mlx5_0 port 1",),
     )
 
 
@@ -125,7 +125,7 @@ def test_a_port_that_is_no_rail_is_said_and_not_judged(expected: Expected) -> No
     report = judge(expected, Readings(own=(*rails, spare)))
     assert (report.findings, report.notes) == (
         (),
-        ("1 port that no rail of edr is, down and not judged: vn1 mlx5_2 port 1",),
+        ("1 port outside the rails of edr, down and not judged: vn1 mlx5_2 port 1",),
     )
 
 
@@ -140,6 +140,6 @@ def test_a_subnet_without_a_manager_has_lids_of_0_and_each_link_once(
     report = judge(expected, Readings(ports=bare, is_whole=True, managers={"": None}))
     assert sorted(finding.what for finding in report.findings) == ["manager", *["state"] * 10]
     assert sentences(report)[0] == (
-        "the fabric: found no subnet manager that answers, expected a subnet manager that governs (MASTER); start one "
-        "(opensm, or the switch's own), and look at its log"
+        "the fabric: found no subnet manager that answers, expected a subnet manager in charge (MASTER); start one "
+        "(opensm, or the switch's own), and read its log"
     )

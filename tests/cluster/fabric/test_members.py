@@ -1,4 +1,4 @@
-"""Who is missing on the subnet, who is unknown, and how far nodes are apart."""
+"""Nodes that are missing on the subnet, unknown nodes, and how far nodes are apart."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,16 +23,16 @@ def sentences(report: Report) -> list[str]:
 def test_a_rail_that_is_not_on_the_subnet_is_named(links: Links, judged: Judged) -> None:
     del links["vn4 mlx5_1"]
     assert sentences(judged(links)) == [
-        "vn4 mlx5_1 port 1: found no such port on the subnet, expected the rail linked; its link is down: look at its "
-        "cable, and at ibstat on the node"
+        "vn4 mlx5_1 port 1: found no such port on the subnet, expected the rail linked; its link is down: check its "
+        "cable, and ibstat on the node"
     ]
 
 
 def test_a_missing_node_is_one_finding(links: Links, judged: Judged) -> None:
     del links["vn4 mlx5_0"], links["vn4 mlx5_1"]
     assert sentences(judged(links)) == [
-        "vn4: found none of its ports on the subnet, expected 2 rails of it on the subnet; is the node up? look at its "
-        "cable, and at ibstat on the node"
+        "vn4: found none of its ports on the subnet, expected 2 rails of it on the subnet; is the node up? check its "
+        "cable, and ibstat on the node"
     ]
 
 
@@ -103,8 +103,8 @@ def test_hca_numbers_are_counted_where_no_device_is_named(links: Links, judged: 
     assert judged(numbered).findings == ()
     del numbered["vn2 mlx5_1"]
     assert sentences(judged(numbered)) == [
-        "vn2: found 1 port on the subnet (HCA-1), expected 2 rails of it on the subnet; is the node up? look at its "
-        "cable, and at ibstat on the node"
+        "vn2: found 1 port on the subnet (HCA-1), expected 2 rails of it on the subnet; is the node up? check its "
+        "cable, and ibstat on the node"
     ]
 
 
@@ -116,7 +116,7 @@ def test_nodes_without_names_are_counted(links: Links, show: Callable[[Links], s
     fewer = replace(whole, ports=iblinkinfo.parse(show(links)).fabric)
     assert sentences(judge(counted, fewer)) == [
         "the fabric: found 3 hosts on the subnet, expected 4 nodes; name the nodes in systems/made.yaml (nodes.names), "
-        "and the missing ones will be named"
+        "then missing nodes are named"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Outputs that real diagnostics printed against a simulated fabric with faults: each is named, and nobody else."""
+"""Outputs of real diagnostics on a simulated fabric with faults: each fault is named, and nobody else."""
 
 import shutil
 from pathlib import Path
@@ -24,10 +24,10 @@ def test_a_slow_link_an_unplugged_cable_and_errors_are_named(saved: Path, expect
     shutil.copy(RECORDINGS / "ibqueryerrors-symbolerrors-ibsim.out", saved / "ibqueryerrors.out")
     report = judge(expected, read_folder(saved))
     assert [finding.sentence for finding in report.findings] == [
-        "vn4 mlx5_1 port 1: found no such port on the subnet, expected the rail linked; its link is down: look at its "
-        "cable, and at ibstat on the node",
+        "vn4 mlx5_1 port 1: found no such port on the subnet, expected the rail linked; its link is down: check its "
+        "cable, and ibstat on the node",
         "vn3 mlx5_1 port 1: found 4X QDR (40 Gbit/s), expected 4X EDR (100 Gbit/s); replace the cable to Leaf2 port 3, "
-        "or look with ibportstate which of both ends is not enabled for more",
+        "or check with ibportstate which end does not allow more",
         "vn3 mlx5_1 port 1: found SymbolErrorCounter 4711 since they were cleared, expected at most 10; reseat or "
         "replace the cable to Leaf2 port 3, then ibclearerrors (or perfquery -R LID PORT)",
     ]

@@ -1,4 +1,4 @@
-"""RoCE: GIDs, MTU, flow control; and what is to be alike on all nodes: the odd one is named."""
+"""RoCE: GIDs, MTU, flow control; and values that must be the same on all nodes: the odd node is named."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ def roce(made: System) -> Expected:
 
 
 def cards(**changes: Any) -> tuple[Card, ...]:
-    """Return a card on each of four nodes, alike but for the last, which is changed."""
+    """Return a card on each of four nodes; all are alike, but the last one is changed."""
     alike = [Card(f"vn{n}", "mlx5_0", "mlx5_core", "16.35.2000", "MT_0000000008", gids=GIDS) for n in range(1, 5)]
     return (*alike[:3], replace(alike[3], **changes))
 
@@ -57,12 +57,12 @@ def test_cards_that_are_alike_are_none(roce: Expected) -> None:
         (
             {"gids": (Gid(0, LOCAL, "v1"), Gid(1, LOCAL, "v2"), Gid(5, IPV4, "v2"))},
             "vn4 mlx5_0: found the first usable GID at index 5, expected index 3, as on 3 of 4 cards; look at "
-            "/sys/class/infiniband/DEVICE/ports/1/gid_attrs/types, and tell jobs the index that is meant",
+            "/sys/class/infiniband/DEVICE/ports/1/gid_attrs/types, and set the intended index for jobs",
         ),
         (
             {"gids": (Gid(0, LOCAL, "v1"), Gid(1, LOCAL, "v2"))},
             "vn4 mlx5_0: found GIDs of RoCE v1, RoCE v2 alone, expected a GID of RoCE v2 with an IP address; give the "
-            "card's interface an IP address, and look at its RoCE mode (cma_roce_mode)",
+            "card's interface an IP address, and check its RoCE mode (cma_roce_mode)",
         ),
     ],
 )
@@ -78,7 +78,7 @@ def test_without_a_majority_nobody_is_odd(roce: Expected) -> None:
             *("firmware", None, None, None),
             "firmware 16.28.1002 on vn1 mlx5_0, vn2 mlx5_0; firmware 16.35.2000 on vn3 mlx5_0, vn4 mlx5_0",
             "one firmware on all cards",
-            "update some of them, or say which is meant (fabric_state.firmware)",
+            "update some of them, or say which is expected (fabric_state.firmware)",
             "remark",
         ),
     )
@@ -145,7 +145,7 @@ def test_the_rate_of_a_software_device_is_not_judged(roce: Expected) -> None:
     report = judge(soft, Readings(own=own))
     assert (report.findings, report.notes) == (
         (),
-        ("software devices, whose printed rate means nothing and is not judged: mlx5_0, mlx5_1",),
+        ("software devices; their printed rate means nothing and is not judged: mlx5_0, mlx5_1",),
     )
     assert [finding.what for finding in judge(roce, Readings(own=own)).findings] == ["contradiction"]
     down = (port._replace(state="Down"), own[1])

@@ -1,4 +1,4 @@
-"""Folders of saved outputs: what each file gives, what a tool that failed is, and sentences for what is no output."""
+"""Folders of saved outputs: what each file gives, what a failed tool gives, and sentences for files of another kind."""
 
 import json
 from collections.abc import Callable
@@ -81,8 +81,8 @@ def test_without_umad_rights_a_nodes_own_ports_are_judged_and_the_rest_is_counte
     report = judge(expected, read_folder(folder))
     assert (report.findings, report.seen, report.unseen) == ((), 2, 6)
     assert report.notes[0] == (
-        "iblinkinfo failed in part: ibpanic: [17] main: Failed to open '(null)' port '0'; the subnet needs read access "
-        "to /dev/infiniband/umad*, which root has"
+        "iblinkinfo failed in part: ibpanic: [17] main: Failed to open '(null)' port '0'; reading the subnet needs "
+        "read access to /dev/infiniband/umad* (root has it)"
     )
 
 
@@ -95,7 +95,7 @@ def test_answers_of_nodes_are_read_a_file_a_node_and_one_that_is_cut_is_said(tmp
         (asking.folder / f"{node}.{rank}.out").write_text(above + end, encoding="utf-8")
     read = read_folder(tmp_path)
     assert [(port.node, port.device) for port in read.own] == [("vn1", "mlx5_0")]
-    cut = f"not judged: vn2: its answer {asking.folder}/vn2.1.out is not whole: found "
+    cut = f"not judged: vn2: its answer {asking.folder}/vn2.1.out is incomplete: found "
     assert [note[: len(cut)] for note in read.notes][:1] == [cut]
     assert read.notes[1:] == (
         "not judged: vn3: its answer (exit code 0): found no such line, expected a line that `railyard fabric --own` "
@@ -107,8 +107,8 @@ def test_a_file_of_a_strange_name_is_said(folder: Path, expected: Expected) -> N
     (folder / "README").write_text("outputs of Monday\n", encoding="utf-8")
     (folder / "vn1/dmesg.txt").write_text("nothing\n", encoding="utf-8")
     assert judge(expected, read_folder(folder)).notes == (
-        "not read, since no tool here has such a name: vn1/dmesg.txt",
-        "not read, since no tool here has such a name: README",
+        "not read, since no known tool has this name: vn1/dmesg.txt",
+        "not read, since no known tool has this name: README",
     )
 
 

@@ -1,4 +1,4 @@
-"""A job of which some nodes said nothing is no pass, and a fabric of which nobody said anything is none either."""
+"""A job in which some nodes said nothing is not a pass. Nor is a fabric about which nobody said anything."""
 
 from railyard.cluster.fabric.judge import judge, with_silent
 from railyard.cluster.fabric.model import Expected, Readings
@@ -27,7 +27,7 @@ def test_the_silent_ones_are_named(expected: Expected) -> None:
     readings = own("vn1", "vn3.site")
     report = with_silent(expected, readings, judge(expected, readings), 4)
     assert verdict_sentence(expected, report) == (
-        "the fabric: found 2 nodes that showed a rail, not vn2, vn4, expected 4 nodes; look at the job's output for "
+        "the fabric: found 2 nodes that showed a rail, not vn2, vn4, expected 4 nodes; read in the job's output "
         "what the others printed"
     )
 

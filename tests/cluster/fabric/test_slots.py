@@ -1,4 +1,4 @@
-"""A card's slot, from made trees of sysfs to the sentence, with files that are missing, unreadable or say nothing."""
+"""A card's slot, from synthetic trees of sysfs to the sentence, with files that are missing, unreadable or empty."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,17 +35,17 @@ def test_a_slot_as_the_file_has_it_is_none(expected: Expected) -> None:
         (
             {"width": 8},
             "vn1 mlx5_0: found PCIe Gen3 x8 (0000:3b:00.0), 7202 MB/s at most, expected PCIe Gen3 x16; put it into a "
-            "slot with all lanes wired, or reseat it and its riser; look at bifurcation in the BIOS",
+            "slot with all lanes wired, or reseat it and its riser; check bifurcation in the BIOS",
         ),
         (
             {"speed": "5 GT/s"},
-            "vn1 mlx5_0: found PCIe Gen2 x16 (0000:3b:00.0), 7314 MB/s at most, expected PCIe Gen3 x16; look at the "
+            "vn1 mlx5_0: found PCIe Gen2 x16 (0000:3b:00.0), 7314 MB/s at most, expected PCIe Gen3 x16; check the "
             "slot's speed in the BIOS, reseat the card and its riser, and update its firmware",
         ),
         (
             {"width": 8, "max_width": 8},
             "vn1 mlx5_0: found PCIe Gen3 x8 (0000:3b:00.0), 7202 MB/s at most, expected PCIe Gen3 x16; the card itself "
-            "says that it can do PCIe Gen3 x8: is it another card than the file has?",
+            "supports only PCIe Gen3 x8: is it another card than in the file?",
         ),
         (
             {"speed": "Unknown", "width": 0},
@@ -60,7 +60,7 @@ def test_a_slot_as_the_file_has_it_is_none(expected: Expected) -> None:
         (
             {"speed": "16.0 GT/s PCIe"},
             "vn1 mlx5_0: found PCIe Gen4 x16, expected PCIe Gen3 x16; better than the file says: correct slot in "
-            "systems/made.yaml, by which limits are computed",
+            "systems/made.yaml; limits are computed from it",
         ),
     ],
 )
@@ -109,7 +109,7 @@ def test_speeds_as_kernels_print_them(text: str | None, found: int | None) -> No
     assert pcie_generation(text) == found
 
 
-# Configuration space, made: a list of capabilities with PCI Express at 0x60, its Device Control word at 0x68.
+# Synthetic configuration space: a list of capabilities with PCI Express at 0x60, its Device Control word at 0x68.
 
 
 def config(word: int, length: int = 256) -> bytes:
@@ -152,11 +152,11 @@ def test_bridges_redirect_or_not() -> None:
     assert redirects(bridge(0x1D)[:64]) is None
 
 
-# Made trees
+# Synthetic trees
 
 
 def tree(root: Path, device: str = "mlx5_0", address: str = "0000:3b:00.0", **files: str) -> Path:
-    """Make a device with an active port in a slot behind one bridge; ``files`` replace or, empty, remove some."""
+    """Make a device with an active port in a slot behind one bridge; ``files`` replace some, or remove empty ones."""
     sys = root / "sys"
     port = f"class/infiniband/{device}/ports/1"
     pci = sys / "devices/pci0000:3a/0000:3a:00.0" / address
@@ -235,7 +235,7 @@ def test_files_that_give_an_error_or_strange_bytes_are_not_known(tmp_path: Path,
     device = sys / "class/infiniband/mlx5_0"
     for name in ("fw_ver", "ports/1/rate"):
         (device / name).unlink()
-        (device / name).mkdir()  # read() of it is an error for root, too
+        (device / name).mkdir()  # read() of it is an error even for root
     (device / "board_id").write_bytes(b"\xff\x00MT\n")
     (port,) = ports_of(sys, "vn1")
     assert (port.rate, port.width, port.speed, "\x1b" in str(port.state)) == (None, None, None, False)
@@ -278,7 +278,7 @@ def test_a_device_that_is_no_pci_device_has_no_slot(tmp_path: Path) -> None:
         (
             *("newnic", "remark"),
             "vn1 mlx5_0: found the driver newnic, expected mlx5_core (counters: mlx5); no table has this driver: link "
-            "and slot are judged, counters by their standard names alone",
+            "and slot are judged, counters only by their standard names",
         ),
     ],
 )

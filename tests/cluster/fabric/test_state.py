@@ -1,4 +1,4 @@
-"""`fabric_state` of a system's file: read strictly, and refused where it contradicts the fabric itself."""
+"""`fabric_state` of a system's file: it is read strictly, and refused if it contradicts the fabric itself."""
 
 from pathlib import Path
 
@@ -69,22 +69,22 @@ def test_without_a_state_the_link_says_all(tmp_path: Path, link: str, words: tup
     [
         (
             *("{speed: QDR}", "ib", "ib-edr"),
-            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "QDR", expected EDR, which ib-edr has; correct link, '
-            "or leave this out: limits are computed from the link",
+            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "QDR", expected EDR, the speed of ib-edr; correct '
+            "link, or leave this out: limits are computed from the link",
         ),
         (
             *("{width: 1}", "ib", "ib-edr"),
-            "made.yaml:11: fabrics.hsn.fabric_state.width: found 1, expected 4, which ib-edr has; correct link, or "
+            "made.yaml:11: fabrics.hsn.fabric_state.width: found 1, expected 4, the width of ib-edr; correct link, or "
             "leave this out: limits are computed from the link",
         ),
         (
             *("{speed: EDR}", "roce", "roce-100"),
-            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "EDR", expected no speed: roce-100 has none of its '
-            "own, only its rate is compared; leave it out",
+            'made.yaml:11: fabrics.hsn.fabric_state.speed: found "EDR", expected no speed: roce-100 has none, only '
+            "its rate is compared; leave it out",
         ),
         (
             *("{gid_index: 3}", "ib", "ib-edr"),
-            "made.yaml:11: fabrics.hsn.fabric_state.gid_index: found 3, expected it in a roce fabric only; leave it "
+            "made.yaml:11: fabrics.hsn.fabric_state.gid_index: found 3, expected it only in a roce fabric; leave it "
             "out",
         ),
         (
@@ -94,8 +94,8 @@ def test_without_a_state_the_link_says_all(tmp_path: Path, link: str, words: tup
         ),
         (
             *("{mtu: 4096}", "tcp", "eth-100"),
-            "made.yaml:11: fabrics.hsn.fabric_state: found kind tcp, expected a fabric of kind ib, roce or opa: of "
-            "others no state is read; leave it out",
+            "made.yaml:11: fabrics.hsn.fabric_state: found kind tcp, expected a fabric of kind ib, roce or opa: the "
+            "state of others is not read; leave it out",
         ),
         (
             *("{speed: ERD}", "ib", "ib-edr"),

@@ -40,12 +40,12 @@ SMINFO = "sminfo: sm lid 1 sm guid 0xb8599f0300001015, activity count 446 priori
 
 @pytest.fixture
 def folder(tmp_path: Path, links: Links, show: Callable[[Links], str]) -> Path:
-    """Save what is seen from both rails: each on a subnet of its own, with the other's LIDs and switch names."""
+    """Save what both rails see: each is on its own subnet, which has the same LIDs and switch names as the other."""
     place = tmp_path / "saved"
     place.mkdir()
     edr = show({name: link for name, link in links.items() if "mlx5_1" not in name})
     fdr = edr.replace("mlx5_0", "mlx4_0").replace("0xb8599f03", "0xb8599f04").replace("0xec0d9a03", "0xec0d9a04")
-    # Each adapter's line ends in its switch's port, each switch's in the adapter's: this rail is its second.
+    # Each adapter's line ends with its switch's port, each switch's line with the adapter's: this rail is its second.
     second = "\n".join(
         line.replace(' 1[  ] "vn', ' 2[  ] "vn').replace(" 1[  ] ==", " 2[  ] ==") if "vn" in line or "b8599f04" in line
         else line
@@ -59,7 +59,7 @@ def folder(tmp_path: Path, links: Links, show: Callable[[Links], str]) -> Path:
 
 @pytest.fixture
 def judged(tmp_path: Path, folder: Path) -> Callable[[str], Report]:
-    """Judge one of the two fabrics by what is in the folder."""
+    """Judge one of the two fabrics by the folder."""
     (tmp_path / "made.yaml").write_text(SYSTEM, encoding="utf-8")
     system = load_system(tmp_path / "made.yaml")
     return lambda name: judge(expected_of(system, name), read_folder(folder))
@@ -97,7 +97,7 @@ def test_a_fault_is_its_own_fabrics_alone(folder: Path, judged: Callable[[str], 
     )
     assert judged("edr").findings == ()
     assert [sentence.partition(";")[0] for sentence in sentences(judged("fdr"))] == [
-        "the fabric: found no subnet manager that answers, asked from mlx4_0_2, expected a subnet manager that governs "
+        "the fabric: found no subnet manager that answers, asked from mlx4_0_2, expected a subnet manager in charge "
         "(MASTER)",
         "vn2 mlx4_0 port 2: found SymbolErrorCounter 77 since they were cleared, expected at most 10",
     ]

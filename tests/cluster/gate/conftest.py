@@ -1,4 +1,4 @@
-"""A site with one system of two HDR rails, and a node of it as a synthetic sysfs, in which nothing is wrong."""
+"""A site with one system of two HDR rails, and a healthy node of it as a synthetic sysfs."""
 
 import json
 import os
@@ -34,7 +34,7 @@ stacks:
 
 @dataclass
 class Printed:
-    """What one gate printed, and its exit code."""
+    """The output and exit code of one gate."""
 
     code: int
     out: str
@@ -43,7 +43,7 @@ class Printed:
 
 @dataclass
 class Site:
-    """The site, its node n1 and the programs that it finds first."""
+    """The site, its node n1, and the programs that come first on its PATH."""
 
     home: Path
     tree: Tree
@@ -51,7 +51,7 @@ class Site:
     capsys: pytest.CaptureFixture[str]
 
     def gate(self, *words: str, system: str = "hdr") -> Printed:
-        """Run a gate on the node; without a state folder of its own it keeps its state in the site."""
+        """Run a gate on the node; without its own state folder it keeps its state in the site."""
         code = main(["gate", "--system", system, *words])
         captured = self.capsys.readouterr()
         return Printed(code, captured.out, captured.err)
@@ -75,20 +75,20 @@ class Site:
         write(self.tree.slot(card), values)
 
     def program(self, name: str, text: str) -> Path:
-        """Put a program where it is found first; its text begins with the line of its interpreter."""
+        """Put a program first on PATH; its text begins with the line of its interpreter."""
         path = self.programs / name
         path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
         return path
 
     def kept(self) -> Any:
-        """Return what the node's gates keep."""
+        """Return the state that the node's gates keep."""
         return json.loads((self.home / ".railyard/gate/n1.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Site:
-    """A site whose node n1 is well."""
+    """A site whose node n1 is healthy."""
     home, programs = tmp_path / "site", tmp_path / "bin"
     for folder in (home / "systems", home / "references", programs):
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""`railyard gate` on a synthetic node: each fault with its line and exit code, and what is never a fault."""
+"""`railyard gate` on a synthetic node: each fault with its line and exit code, and cases that are never a fault."""
 
 import fcntl
 import json
@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
 NOT_SENT = "loopback, memory, pair (no --traffic)"
-FIRST = "counters (no gate of this boot to compare with)"
+FIRST = "counters (no earlier gate since this boot to compare with)"
 
 
 def test_a_node_that_is_well_is_fit_and_says_what_was_not_checked(site: Site) -> None:
@@ -131,7 +131,7 @@ def test_ethernet_has_no_loopback_and_no_slot_that_its_file_does_not_name(site: 
     assert found.out == (
         f"n1: fit: links; not checked: slot of eth1 (the system's file names no slot), {FIRST}, "
         "tx_errors, rx_crc_errors, rx_frame_errors, tx_carrier_errors of eth1 (the kernel shows none), "
-        "loopback of eth1 (no loopback over TCP: the kernel shortens the way), memory (gate.memory_mb_s is not set), "
+        "loopback of eth1 (no loopback over TCP: the kernel takes a shortcut), memory (gate.memory_mb_s is not set), "
         "pair (no --neighbour)\n"
     )
     (site.tree.root / "sys/class/net/eth1/speed").write_text("1000\n")
@@ -223,20 +223,20 @@ def test_the_program_is_told_all_of_it_in_one_line_of_json(site: Site) -> None:
 
 
 def hung(site: Site) -> Path:
-    """Make doctor.sh hang in the program that it asks for addresses; return where that program writes its number."""
+    """Make doctor.sh hang in the program that it asks for addresses; return the file with that program's pid."""
     number = site.tree.root / "getent.pid"
     site.program("getent", f"#!/bin/sh\necho $$ >'{number}.new'\nmv '{number}.new' '{number}'\nexec sleep 6000\n")
     return number
 
 
 def ended(number: Path) -> None:
-    """Wait until the process has ended; one that waits to be reaped has."""
+    """Wait until the process has ended; a zombie counts as ended."""
     pid = int(number.read_text())
     wait_for(lambda: stat_of(pid)[:1] in ([], ["Z"]), f"the end of process {pid}")
 
 
 def stat_of(pid: int) -> list[str]:
-    """Return what the kernel says of a process, from its state on; nothing of one that is no more."""
+    """Return what the kernel says about a process, from its state on; nothing if it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -268,17 +268,17 @@ def once_hung(number: Path, name: str) -> threading.Thread:
 
 def test_a_gate_whose_time_is_over_is_undecided_and_ends_what_it_started(site: Site) -> None:
     log, number = drains(site), hung(site)
-    # The signal of the gate's own timer, which a busy machine would get before the program has begun.
+    # The signal of the gate's own timer; on a busy machine it could come before the program has begun.
     waiting = once_hung(number, "SIGALRM")
     found = site.gate()
     waiting.join()
-    assert (found.code, found.out, found.err) == (3, "n1: undecided: its time of 50 s was over\n", "")
+    assert (found.code, found.out, found.err) == (3, "n1: undecided: its time of 50 s is over\n", "")
     ended(number)
     assert not log.exists()
 
 
 def test_the_timer_of_a_gate_ends_it() -> None:
-    with pytest.raises(ending.Stopped, match=r"^its time of 0\.01 s was over$"), ending.bounded(0.01):
+    with pytest.raises(ending.Stopped, match=r"^its time of 0\.01 s is over$"), ending.bounded(0.01):
         time.sleep(PATIENCE_S)
 
 
@@ -306,7 +306,7 @@ def test_what_a_killed_gate_started_ends_by_itself(site: Site) -> None:
         above.append(int(stat_of(above[-1])[1]))
     timer = above[-2]
     words = Path(f"/proc/{timer}/cmdline").read_text().split("\0")
-    # Its time is the gate's own and two seconds more; nobody waits for them here: the timer is told that they are over.
+    # Its time is the gate's own and two seconds more. Nobody waits for this here: the timer is set to be over.
     assert words[:3] == ["timeout", "-k", "1"]
     assert 0 < int(words[3]) <= 52
     gate.kill()
@@ -367,7 +367,7 @@ def test_what_was_drained_for_two_parts_is_not_resumed_for_one_of_them(site: Sit
     assert site.kept()["drained"] == ["counters", "slots"]
     site.slot("mlx5_0", current_link_width="16")
     log.unlink()
-    assert site.gate("--forget").code == 0  # the slot is well, and no counter is compared
+    assert site.gate("--forget").code == 0  # the slot is healthy, and no counter is compared
     assert not log.exists()
 
 
@@ -403,7 +403,7 @@ def test_a_folder_that_cannot_be_written_is_a_mistake_of_the_set_up(site: Site) 
     found = site.gate("--state", str(site.home / "file/below"))
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith(f"railyard: gate: {site.home}/file/below/n1.lock cannot be written (")
-    assert found.err.endswith("; name a folder that this user may write: --state DIR\n")
+    assert found.err.endswith(": name a folder that this user may write to: --state DIR\n")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def system(tmp_path: Path) -> System:
 def test_each_node_is_drained_once_with_its_newest_evidence_as_one_word(system: System) -> None:
     parts = [part("rail", "rail mlx5_1:1 of n2", "n2"), part("gpu", "GPU 3 of N2.cluster", "N2.cluster")]
     assert drain_lines(system, parts) == [
-        "# hdr: 1 node to drain; nothing was run: read the reasons first",
+        "# hdr: 1 node to drain; no command was run: read the reasons first",
         "# rail mlx5_1:1 of n2: it's rail mlx5_1:1 of n2",
         "# GPU 3 of N2.cluster: it's GPU 3 of N2.cluster",
         "scontrol update NodeName=n2 State=DRAIN 'Reason=railyard: rail mlx5_1:1 of n2: it'\"'\"'s rail mlx5_1:1 of n2 "
@@ -44,24 +44,24 @@ def test_each_node_is_drained_once_with_its_newest_evidence_as_one_word(system: 
 @pytest.mark.parametrize(
     ("spared", "why"),
     [
-        (part("pair", "pair n1-n2", "n1", "n2"), "a pair is slow, and both its nodes may be good with all others"),
-        (part("leaf", "leaf L4", "n1", "n2"), "a leaf is no node: the nodes behind it may be good"),
-        (part("up-link", "up-link L4 port 3"), "an up-link is no node: the nodes behind it may be good"),
-        (part("switch", "the switch of mlx5_0"), "a switch is no node: the nodes behind it may be good"),
-        (part("node", "node n1", "n1", sure="open"), "the verdicts cannot tell yet who is at fault"),
+        (part("pair", "pair n1-n2", "n1", "n2"), "a pair is slow; both its nodes may be good with all other nodes"),
+        (part("leaf", "leaf L4", "n1", "n2"), "a leaf is not a node: the nodes behind it may be good"),
+        (part("up-link", "up-link L4 port 3"), "an up-link is not a node: the nodes behind it may be good"),
+        (part("switch", "the switch of mlx5_0"), "a switch is not a node: the nodes behind it may be good"),
+        (part("node", "node n1", "n1", sure="open"), "the verdicts do not show yet which part is at fault"),
         (part("node", "node n1", "n1", passed=SEEN), "it passed since (2026-11-21T06:00:12Z)"),
     ],
 )
 def test_what_drains_nobody_is_said(system: System, spared: SickPart, why: str) -> None:
     assert drain_lines(system, [spared]) == [
-        "# hdr: 0 nodes to drain; nothing was run: read the reasons first",
-        f"# {spared.name}: drains nobody: {why}",
+        "# hdr: 0 nodes to drain; no command was run: read the reasons first",
+        f"# {spared.name}: drains no node: {why}",
     ]
 
 
 def test_many_nodes_at_once_are_worth_a_second_look(system: System) -> None:
     lines = drain_lines(system, [part("node", f"node n{number}", f"n{number}") for number in (1, 2)])
-    assert lines[1] == "# 2 of 3 nodes: so many rarely fail at once; look for a cause that they share"
+    assert lines[1] == "# 2 of 3 nodes: so many nodes rarely fail at once; look for a common cause"
     assert [line.split()[2] for line in lines if line.startswith("scontrol")] == ["NodeName=n1", "NodeName=n2"]
 
 

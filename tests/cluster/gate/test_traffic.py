@@ -1,4 +1,4 @@
-"""What a gate measures with --traffic, by programs that stand in for perftest, STREAM and srun."""
+"""What a gate measures with --traffic, with stand-ins for perftest, STREAM and srun."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from tests.cluster.gate.conftest import Site
 from tests.made.sysfs import write
 from tests.made.systems import HDR_BY_NAME
 
-#: Takes the words of ib_write_bw and prints its table; the bandwidths that it prints stand in a file, one a run.
+#: Takes the words of ib_write_bw and prints its table; the bandwidths come from a file, one per run.
 IB_WRITE_BW = """\
 #!{python}
 import pathlib, socket, sys
@@ -41,7 +41,7 @@ echo 'Function    Best Rate MB/s  Avg time     Min time     Max time'
 echo "Triad:           $(cat {folder}/memory)     0.012345     0.012345     0.012345"
 echo 'Solution Validates: avg error less than 1.000000e-13 on all three arrays'
 """
-#: Starts the words behind its options twice, as two processes of a step do.
+#: Starts the words after its options twice, like the two processes of a step.
 SRUN = """\
 #!/bin/sh
 echo "$@" >>'{folder}/srun'
@@ -56,7 +56,7 @@ MIB = (1 << 20) / 1e6
 
 
 class Bench:
-    """The site with programs that measure, and what they were called with."""
+    """The site with programs that measure, and their arguments."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -73,7 +73,7 @@ class Bench:
         (self.folder / "memory").write_text(memory)
 
     def says(self, stack: str = "", **gate: Any) -> None:
-        """Give the system the stacks, and this section of the gate; ``stack`` is what else the stack's entry says."""
+        """Give the system the stacks and this section of the gate; ``stack`` is added to the stack's entry."""
         programs = self.site.programs
         tools = f"{{perftest: {programs}, stream: {programs}/stream_c.exe}}"
         stacks = f"  verbs: {{prefix: /usr, benchmarks: {tools}{stack}}}\n"
@@ -88,7 +88,7 @@ class Bench:
 
 @pytest.fixture
 def bench(site: Site) -> Bench:
-    """A node that is well, with one gate behind it; pair.sh finds the node by a name that every host has."""
+    """A healthy node after one gate; pair.sh finds the node by a name that every host has."""
     site.gate()
     (site.tree.root / "proc/sys/kernel/hostname").write_text("localhost\n")
     write(site.tree.root / "proc/net", {})
@@ -114,7 +114,7 @@ def test_loopback_and_memory_are_measured_within_the_bytes_that_the_file_allows(
         ("mlx5_0", "1048576"),
         ("mlx5_1", "1048576"),
     ]
-    # two rails, each measured twice at most: a quarter of 3000 MiB
+    # two rails, each measured at most twice: a quarter of 3000 MiB
     assert [call[call.index("-n") + 1] for call in words] == ["750", "750"]
 
 
@@ -176,12 +176,12 @@ def test_memory_that_is_slow_is_the_reason(bench: Bench) -> None:
 
 
 def test_programs_have_the_modules_and_variables_of_their_stack(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without its library's module ib_write_bw would not start.
+    # ib_write_bw would not start without its library's module.
     needs = '[ "$TAKES$LOADED" = "two wordsperftest/6" ] || { echo "no librdmacm" >&2; exit 1; }\n'
     for name in ("ib_write_bw", "stream_c.exe"):
         (bench.site.programs / name).rename(bench.site.programs / f"real-{name}")
         bench.site.program(name, f'#!/bin/sh\n{needs}exec "{bench.site.programs}/real-{name}" "$@"\n')
-    # As a module system's set-up of shells does it: a login shell has the function.
+    # Like the shell set-up of a module system: a login shell has the function.
     (bench.folder / ".bash_profile").write_text('module() { export LOADED="$2"; }\n')
     monkeypatch.setenv("HOME", str(bench.folder))
     bench.says(loopback_mb_s=20000, memory_mb_s=100000)
@@ -208,7 +208,7 @@ def test_nothing_is_sent_over_what_is_faulty_or_beside_another_benchmark(bench: 
     bench.site.port("mlx5_1", rate="100 Gb/sec (2X HDR)")
     found = bench.site.gate("--traffic", "--verbose")
     assert found.code == 1
-    assert "  not checked: loopback: not measured after what was found" in found.out.splitlines()
+    assert "  not checked: loopback: not measured because of the faults above" in found.out.splitlines()
     bench.site.port("mlx5_1", rate="200 Gb/sec (4X HDR)")
     write(bench.site.tree.root / "proc/4711", {"comm": "osu_bw"})
     beside = bench.site.gate("--traffic")
@@ -224,12 +224,12 @@ def test_a_pair_is_measured_in_the_job_of_both_nodes_against_the_floor_of_the_li
 ) -> None:
     bench.says(neighbours=["n2"])
     outside = bench.site.gate("--traffic", "--neighbour", "n2")
-    assert "pair (not in a job of Slurm's that has both nodes)" in outside.out
+    assert "pair (not in a Slurm job with both nodes)" in outside.out
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
     found = bench.site.gate("--traffic", "--neighbour", "n2")
     assert (found.code, found.err) == (0, "")
     assert found.out.startswith("n1: fit: links, slots, counters, pair; not checked: loopback of mlx5_0:1, ")
-    # Both ways over both rails. srun would else sort the nodes, and both ways would be one.
+    # Both directions over both rails. Otherwise srun would sort the nodes, and both directions would be the same.
     step = "--overlap --nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist={} --distribution=arbitrary sh pair.sh run "
     ways = [step.format(way) for way in ("n1,n2", "n2,n1")] * 2
     assert [call.startswith(way) for call, way in zip(bench.calls("srun"), ways, strict=True)] == [True] * 4
@@ -255,7 +255,7 @@ def test_a_rail_that_only_receives_slowly_is_unfit_too(
     assert "more)" not in slow.out
 
 
-#: Runs a gate for each node of the list, but for those that it is told to leave out.
+#: Runs a gate for each node of the list, except those that it must leave out.
 SRUN_OF_NODES = """\
 #!/bin/sh
 echo "$@" >>'{folder}/srun'
@@ -283,12 +283,12 @@ def test_gates_of_many_nodes_are_a_line_each_and_silence_is_undecided(
     assert found.code == 1
     assert found.out.splitlines() == [
         "n1: unfit: mlx5_0 port 1: found Down (LinkUp), expected Active",
-        "n2: fit: links, slots; not checked: counters (no gate of this boot to compare with), loopback, memory, pair "
-        "(no --traffic)",
+        "n2: fit: links, slots; not checked: counters (no earlier gate since this boot to compare with), loopback, "
+        "memory, pair (no --traffic)",
         "n3: undecided: no answer; srun said: srun: error: n3: task 2: Killed",
     ]
     (call,) = (site.programs / "srun").parent.glob("srun")
-    # As every job of this system is asked for.
+    # Like every job of this system.
     assert "\n--partition=batch --account=abc --immediate=" in call.read_text(encoding="utf-8")
     assert site.gate("--nodes", "n[2-3]").code == 3
     told = [json.loads(line) for line in site.gate("--nodes", "n2", "--json").out.splitlines()]
@@ -315,7 +315,7 @@ def test_a_gate_that_began_or_said_nothing_is_undecided_with_what_is_there_of_it
     (kept,) = (site.home / ".railyard/answers").iterdir()
     assert found.code == 3
     assert found.out.splitlines()[1:] == [
-        f"n2: undecided: it began to answer and did not end ({kept}/n2.1.part: 20 bytes)",
+        f"n2: undecided: it began to answer and did not finish ({kept}/n2.1.part: 20 bytes)",
         "n3: undecided: no answer; its gate ended with 127; srun said: no python",
     ]
     assert found.out.startswith("n1: fit: ")
@@ -333,8 +333,8 @@ def test_where_no_answers_can_be_kept_nodes_answer_through_srun_and_that_is_said
     found = site.gate("--nodes", "n2")
     assert (found.code, found.out.startswith("n2: fit: links, slots")) == (0, True)
     assert found.err == (
-        f"railyard: gate: {site.home}/.railyard/answers cannot be written (Not a directory): all nodes answer through "
-        "srun\n"
+        f"railyard: gate: {site.home}/.railyard/answers cannot be written (Not a directory), so all nodes answer "
+        "through srun\n"
     )
 
 
@@ -351,6 +351,6 @@ def test_a_scheduler_that_starts_no_step_here_is_a_sentence(site: Site) -> None:
     found = site.gate("--nodes", "n1", system="eth")
     assert (found.code, found.out) == (2, "")
     assert found.err == (
-        "railyard: gate: no step is started here under the scheduler local; inside a job of yours run on every node: "
+        "railyard: gate: with the scheduler local no step is started here; inside your own job, run on every node: "
         "railyard gate --system eth\n"
     )

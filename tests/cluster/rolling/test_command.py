@@ -41,7 +41,7 @@ def test_a_run_in_groups_says_how_it_goes_and_who_is_slow(
     said = capsys.readouterr()
     assert re.search(r"^run \S+: 16 nodes in 4 groups, at most 2 at once; files in ", said.err, re.MULTILINE)
     assert re.search(r"^3 of 4 groups measured, 1 lost$", said.err, re.MULTILINE)
-    assert re.search(r"^group \d: job 1 was ended since a node died: ", said.err, re.MULTILINE)
+    assert re.search(r"^group \d: job 1 was ended because a node died: ", said.err, re.MULTILINE)
     assert said.out.startswith("fail: n07 alone gives ")
     assert "look at cable, port and switch port of node n07" in said.out
     stored = read_records(home / ".railyard/runs" / run_id(said.err))

@@ -171,8 +171,8 @@ def test_a_node_that_dies_takes_its_group_along_and_the_scheduler_says_so(bed: C
     (lost,) = (one for one in seen.parts if one.kind == "lost")
     assert "n06" in lost.nodes
     assert (
-        lost.words == f"job 1 was ended since a node died: a node of {','.join(lost.nodes)} failed, the scheduler does "
-        "not say which"
+        lost.words == f"job 1 was ended because a node died: a node of {','.join(lost.nodes)} failed; the scheduler "
+        "does not say which"
     )
     record, _ = made.stored(seen, ())
     assert record.state == "report-only"

@@ -1,4 +1,4 @@
-"""`railyard soak` as it is typed: what it refuses."""
+"""`railyard soak` on the command line: what it refuses."""
 
 from pathlib import Path
 

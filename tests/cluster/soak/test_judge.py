@@ -1,4 +1,4 @@
-"""Readings of counters, and what a soak says of them: each rule from both its sides."""
+"""Readings of counters, and what a soak says about them: each rule with a bad and a good case."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ STEP = 470_000_000
 
 
 def readings(changes: Mapping[int, Mapping[str, int]] | None = None, count: int = 7) -> list[Reading]:
-    """Return readings every 10 s of a rail that sends and receives; ``changes`` are added from one on."""
+    """Return readings every 10 s of a rail that sends and receives; ``changes`` are added from one reading on."""
     found = []
     for number in range(count):
         counters = {
@@ -51,18 +51,18 @@ def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
         (
             {3: {"rx_crc_errors": 1}},
             "problem",
-            "vn1 hsn0: errors grew, an hour: rx_crc_errors 60; change the cable or transceiver, then the port",
+            "vn1 hsn0: errors per hour grew: rx_crc_errors 60; change the cable or transceiver, then the port",
         ),
         (
             {5: {"rx_dropped": 3}},
             "remark",
-            "vn1 hsn0: errors grew, an hour: rx_dropped 180; a signal of load: compare the rails with one another",
+            "vn1 hsn0: errors per hour grew: rx_dropped 180; a signal of load: compare the rails with each other",
         ),
         (
             {3: {"tx_bytes": -400_000_000, "rx_bytes": -300_000_000}},
             "problem",
-            "vn1 hsn0: it stalled both ways from 20 s on: 7.0 MB/s at worst, usually 47.0 MB/s; see what else happened "
-            "then: the node's log, the switch's, another job",
+            "vn1 hsn0: it stalled both ways from 20 s on: 7.0 MB/s at worst, usually 47.0 MB/s; check what else "
+            "happened then: the logs of node and switch, other jobs",
         ),
     ],
 )
@@ -92,7 +92,7 @@ SLOW = -400_000_000
 
 
 def ring(*changes: Mapping[str, int]) -> list[str]:
-    """Return what is said of three nodes in a ring, each changed from its fourth reading on."""
+    """Return the findings for three nodes in a ring, each changed from its fourth reading on."""
     each = [readings({3: more}) for more in changes]
     together = [
         Reading(
@@ -116,7 +116,7 @@ def test_partners_of_a_rail_that_is_sick_are_not_blamed() -> None:
 
 def test_a_stream_that_stalls_between_two_rails_that_are_well_is_named_once() -> None:
     assert ring({"tx_bytes": SLOW}, {"rx_bytes": SLOW}, {}) == [
-        "vn1 hsn0: what it sends vn2 stalled from 20 s on, and nothing else of the two rails"
+        "vn1 hsn0: what it sends vn2 stalled from 20 s on, and nothing else on the two rails stalled"
     ]
     assert ring({"tx_bytes": SLOW}, {}, {}) == [], "what was sent and not received is no stall of the stream"
 
@@ -134,7 +134,7 @@ def test_one_reading_says_nothing() -> None:
 
 
 def test_readings_of_one_second_have_no_rate_between_them_and_lose_no_counter() -> None:
-    """A busy node is read late and the next time at once: a job's clock counts whole seconds."""
+    """A busy node is read late, and then again at once: a job's clock counts whole seconds."""
     first, *others, last = readings({6: {"rx_crc_errors": 3}})
     at_once = [Reading(0.0, others[0].values), *others, Reading(50.0, last.values)]
     (rail,) = soaked([first, *at_once])

@@ -1,4 +1,4 @@
-"""Readings on disk: what was kept reads back, a cut last line is passed over, another file is refused with its line."""
+"""Readings on disk: they can be read back, a cut last line is skipped, another file is refused with its line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A soak under a scheduler: its job as text, what nodes write as readings, and the command with schedulers of ours."""
+"""A soak under a scheduler: its job as text, the readings that nodes write, and the command with fake schedulers."""
 
 import json
 import os
@@ -174,7 +174,7 @@ def test_the_jobs_script_of_other_schedulers_has_their_words(home: Path, schedul
         assert f"timeout -k 5 3780 {words} sh soak.sh . " in reader
         assert load.startswith(f"exec timeout -k 5 $LEFT {words} ")
     else:
-        # Other steps run beside: none is bound.
+        # Other steps run at the same time: none is bound.
         assert "timeout -k 5 3780 mpirun " in reader and " sh soak.sh . " in reader
         assert load.startswith("exec timeout -k 5 $LEFT mpirun ")
         for line in (reader, load):
@@ -206,12 +206,12 @@ def test_every_rail_of_every_node_is_loaded_once_and_of_three_nodes_one_twice(si
 @pytest.mark.parametrize(
     ("nodes", "fabric", "stack", "sentence"),
     [
-        (("n1",), None, None, "soak: found n1, expected two nodes or more, since each rail is loaded between two"),
+        (("n1",), None, None, "soak: found n1, expected two nodes or more, since load goes between two nodes"),
         (
             ("n1", "n2"),
             "ib",
             "verbs",
-            "soak: found no stack of made that drives ib (ib) and has osu or imb (asked for was verbs), expected one; "
+            "soak: found no stack of made that can use ib (ib) and has osu or imb (you asked for verbs), expected one; "
             "install it, or name another fabric (--system NAME:FABRIC)",
         ),
         (
@@ -240,7 +240,7 @@ def test_names_of_nodes_are_read_as_slurm_writes_them() -> None:
 
 
 def texts(node: str, flaps: bool = False, count: int = 4) -> str:
-    """Return what a node wrote: 1 GB/s both ways, in words of 4 bytes, and one more symbol error each time."""
+    """Return what a node wrote: 1 GB/s in both directions, in words of 4 bytes, and one more symbol error each time."""
     lines = []
     for number in range(count):
         words = 10**9 * 10 * number // 4
@@ -267,12 +267,12 @@ def test_the_counters_of_a_driver_become_bytes_errors_and_signals() -> None:
     assert dict(first.errors) == {"symbol_error": 360.0, "port_xmit_wait (signal)": 36_000.0}
     assert (second.changes, second.first_change_s) == (2, 20.0)
     said = [(each.weight, each.sentence.partition(";")[0]) for each in findings([first, second], ())]
-    signal = "errors grew, an hour: port_xmit_wait (signal) 3.6e+04"
+    signal = "errors per hour grew: port_xmit_wait (signal) 3.6e+04"
     assert said == [
-        ("problem", "n1 mlx5_0:1: errors grew, an hour: symbol_error 360"),
+        ("problem", "n1 mlx5_0:1: errors per hour grew: symbol_error 360"),
         ("remark", f"n1 mlx5_0:1: {signal}"),
         ("problem", "n2 mlx5_0:1: its link went up or down 2 times, first seen after 20 s"),
-        ("problem", "n2 mlx5_0:1: errors grew, an hour: link_downed 120, symbol_error 360"),
+        ("problem", "n2 mlx5_0:1: errors per hour grew: link_downed 120, symbol_error 360"),
         ("remark", f"n2 mlx5_0:1: {signal}"),
     ]
 
@@ -328,7 +328,7 @@ def test_a_node_reads_its_rails_at_the_times_that_were_asked_for(tmp_path: Path)
     devices = ["mlx5_0:1", "eth0", "cxi0", "gone"]
     subprocess.run([*words, *devices], cwd=tmp_path, env=env, check=True)
     read_there = parse((tmp_path / "n9.readings").read_text(encoding="utf-8"))
-    # At 100, 108, 116 and 120 s, which are long over.
+    # At 100, 108, 116 and 120 s, which have long passed.
     assert [values for _, values in read_there] == 4 * [
         {
             "mlx5_0:1": {"port_xmit_data": 100, "port_rcv_data": 200, "hw/out_of_sequence": 3, "carrier_changes": 2},
@@ -386,7 +386,7 @@ def test_what_nodes_write_is_read_on_and_given_once_all_have_it(site: Site, tmp_
 
 # --- the command
 
-#: Slurm's programs: sbatch starts the job on this machine, where srun gives each node of its list a process.
+#: Slurm's programs: sbatch starts the job on this machine, and srun starts a process for each node of its list.
 PROGRAMS = {
     "sbatch": """\
     [ -z "$REFUSED" ] || { echo "sbatch: error: $REFUSED" >&2; exit 1; }
@@ -410,7 +410,7 @@ PROGRAMS = {
 }
 
 
-#: Of other schedulers: the commands that submit, tell and cancel; the job runs on this machine.
+#: For other schedulers: the commands that submit, show and cancel; the job runs on this machine.
 OTHERS = {
     "pbs": {
         "qsub": 'cd "$(dirname "$1")" && start "$1" && echo 7.server',
@@ -455,9 +455,9 @@ step() {
 
 @pytest.fixture
 def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of Slurm's programs, which stand first on PATH."""
+    """Return the folder of Slurm's programs, which is first on PATH."""
     monkeypatch.setattr(under_scheduler, "_LOOK_S", 0.05)
-    monkeypatch.setattr(soak_job, "_LEAD_S", 0)  # its loads measure nothing
+    monkeypatch.setattr(soak_job, "_LEAD_S", 0)  # its loads do not measure
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, text in PROGRAMS.items():
@@ -472,7 +472,7 @@ def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 SOAK = ("soak", "--system", "made:ib", "--nodes", "n[1-2]", "--every", "1")
-#: Two seconds, and the last line: a busy machine makes readings late, and so their span another, and leaves none out.
+#: Two seconds, and the last line: a busy machine makes readings late and changes their span, but leaves none out.
 TWO_SECONDS = ("--minutes", "0.03")
 ENDED = r"4 rails, 3 readings in \d+ s: 0 problems, 0 remarks"
 
@@ -484,7 +484,7 @@ def test_a_soak_is_a_job_whose_readings_are_judged(bed: Path, home: Path, capsys
     assert [line.split()[:2] for line in said.out.splitlines()[3:7]] == [
         ["n1", "mlx5_0:1"], ["n1", "mlx5_1:1"], ["n2", "mlx5_0:1"], ["n2", "mlx5_1:1"],
     ]  # fmt: skip
-    assert "job 7: 2 nodes, 2 rails a node; its files are in " in said.err
+    assert "job 7: 2 nodes, 2 rails per node; its files are in " in said.err
     (file,) = (home / ".railyard/soaks").glob("*.jsonl")
     readings, streams = read(file)
     assert (len(readings), streams[0]) == (3, ("n1", "n2", "mlx5_0:1"))

@@ -1,4 +1,4 @@
-"""What a run took of energy: read where a node shows it, summed over nodes, and nothing where one is missing."""
+"""The energy of a run: read if a node shows it, summed over nodes, and nothing if one node is missing."""
 
 from pathlib import Path
 

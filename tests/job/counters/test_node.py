@@ -1,4 +1,4 @@
-"""The counter reader as it runs, and the reading of what it wrote."""
+"""The counter reader at work, and how its files are read."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ BEFORE += "before hsn0 rx_errors 3\nbefore eth0 carrier 1\nbefore eth0 tx_bytes 
 AFTER = "after at 12.50\nafter hsn0 carrier 1\nafter hsn0 tx_bytes 1100\nafter hsn0 rx_bytes 2200\n"
 AFTER += "after hsn0 rx_errors 7\nafter eth0 carrier 1\nafter eth0 tx_bytes 6\nafter eth0 rx_bytes 8\n"
 WHOLE = HEAD + BEFORE + AFTER + "end 0\n"
-#: The reader's exit code where a meant rail is missing or down (EX_OSERR of sysexits.h).
+#: The reader's exit code if an intended rail is missing or down (EX_OSERR of sysexits.h).
 REFUSED_EXIT_CODE = 71
 
 
@@ -38,13 +38,13 @@ def test_a_whole_file_gives_deltas_for_each_device() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "the file is empty or none of the counter reader's"),
-        ("hello world\n", "the file is empty or none of the counter reader's"),
+        ("", "the file is empty, or not from the counter reader"),
+        ("hello world\n", "the file is empty, or not from the counter reader"),
         (
             WHOLE.replace("counters 1", "counters 2"),
             "the file has format 2, expected 1: reader and library are of different versions",
         ),
-        (WHOLE.replace("run1", "run0"), "the file is of another run (run0, expected run1)"),
+        (WHOLE.replace("run1", "run0"), "the file is from another run (run0, expected run1)"),
         (HEAD + BEFORE, "the file has no end: the run was killed before the counters were read again"),
         (WHOLE[:-1], "the file has no end: the run was killed before the counters were read again"),
         (WHOLE.replace("after at", "r at"), 'the file is garbled at "r at 12.50": two processes wrote it'),
@@ -109,7 +109,7 @@ def test_a_driver_row_gives_unit_width_and_names(monkeypatch: pytest.MonkeyPatch
     assert device.tx.delta_bytes == 80
     assert device.rx == Direction(28, 4 * 4294967295, full=True)
     assert device.rx.delta_bytes is None
-    assert device.trouble == "has a full counter of bytes received: it stands at its maximum and counts no more"
+    assert device.trouble == "has a full counter of bytes received: it is at its maximum and no longer counts"
     assert (device.carrier_before, device.carrier_after) == (True, False)
 
 
@@ -119,14 +119,14 @@ def test_a_host_name_with_a_domain_answers_to_its_first_label() -> None:
     assert {name: reading.node for name, reading in found.items()} == {"vn1": "vn1", "vn2": "vn2.cluster"}
 
 
-# What the reader says beside values
+# What the reader says besides values
 
 
 def test_lines_about_devices_are_no_garbage() -> None:
     about = "other eth9\nbeside hsn0 ib0\nabout hsn0 driver mlx5_core\nabout hsn0 layer InfiniBand\nwaited 10\n"
     reading = parse(WHOLE.replace("watched eth0\n", f"watched eth0\n{about}"), "run1")
     assert reading.problem is None
-    # eth9 and ib0 have no counters of any driver: there is nothing to say of them.
+    # eth9 and ib0 have no counters of any driver: there is nothing to say about them.
     assert [device.device for device in reading.devices] == ["hsn0", "eth0"]
 
 
@@ -139,7 +139,7 @@ def test_a_line_that_stands_twice_or_lacks_a_word_is_garbage(line: str) -> None:
 
 
 def idle(seconds: float, sent: int) -> str:
-    """Return the file of a run of 2.5 s, with a reading before it in which hsn0 sent so many bytes."""
+    """Return the file of a run of 2.5 s, with a reading before it in which hsn0 sent this many bytes."""
     first = f"idle at {10 - seconds:.2f}\nidle hsn0 tx_bytes {100 - sent}\nidle hsn0 rx_bytes 200\n"
     return HEAD + first + BEFORE + AFTER + "end 0\n"
 

@@ -1,4 +1,4 @@
-"""The counter reader on made trees of every driver: what it finds, what it counts, and how long it waits."""
+"""The counter reader on synthetic trees of every driver: what it finds, what it counts, and how long it waits."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ from railyard.hardware.counters import DRIVERS
 from railyard.job.counters.node import DeviceCounters, NodeCounters, reader_script
 from tests.made.sysfs import Tree, write
 
-#: What every shell writes of a node of two cards: one is named by its interface, another name is of no network.
+#: What every shell writes for a node of two cards: one is named by its interface; another name is of no network.
 NAMES = """\
 railyard-counters 1 run1
 node vn1
@@ -137,7 +137,7 @@ def test_software_rdma_counts_packets_of_at_most_the_path_mtu(tree: Tree, mtu: i
     hw = {"sent_pkts": 10, "rcvd_pkts": 20, "lifespan": 10}
     port = tree.port("rxe0", hw=hw, layer="Ethernet", address_of="eth1")
     reading = tree.run("rxe0:1", {port / "hw_counters/sent_pkts": 17}, drivers={"rxe0:1": "rxe"})
-    # The interface under it carries the same packets: it is no other network.
+    # The interface under it carries the same packets: it is not another network.
     assert moved(reading) == {"rxe0:1": (7 * path_mtu, 0)}
     assert device(reading, "rxe0:1").packet_bytes == path_mtu
 
@@ -155,7 +155,7 @@ def test_a_rail_named_by_its_interface_counts_its_cards_bytes(tree: Tree) -> Non
     interface = tree.interface("hsn0", "mlx5_0")
     changes = {port / "counters/port_xmit_data": 1250, interface / "statistics/tx_bytes": 107}
     reading = tree.run("hsn0", changes, drivers={"hsn0": "mlx5"})
-    # The card by its own name would be the same bytes twice; TCP over the interface is told from RDMA.
+    # The card under its own name would count the same bytes twice; TCP over the interface can be told from RDMA.
     assert moved(reading) == {"hsn0": (1000, 0), "hsn0/net": (7, 0)}
     assert [d.meant for d in reading.devices] == [True, False]
 
@@ -215,7 +215,7 @@ def test_a_legacy_counter_at_its_maximum_is_full(tree: Tree) -> None:
     port = tree.port("mlx4_0", counters=IB, driver="mlx4_core")
     changes = {port / "counters/port_xmit_data": 2**32 - 1}
     found = device(tree.run("mlx4_0:1", changes, drivers={"mlx4_0:1": "mlx4"}), "mlx4_0:1")
-    assert found.trouble == "has a full counter of bytes sent: it stands at its maximum and counts no more"
+    assert found.trouble == "has a full counter of bytes sent: it is at its maximum and no longer counts"
 
 
 def test_a_wide_counter_goes_on_there(tree: Tree) -> None:
@@ -228,7 +228,7 @@ def test_a_wide_counter_goes_on_there(tree: Tree) -> None:
 def test_a_card_of_another_driver_than_the_file_says_is_not_counted(tree: Tree) -> None:
     tree.port("mlx5_0", counters=IB, driver="mlx5_core")
     found = device(tree.run("mlx5_0:1", drivers={"mlx5_0:1": "hfi1"}), "mlx5_0:1")
-    assert found.trouble == "is driven by mlx5_core, and the system's file says counters: hfi1"
+    assert found.trouble == "is driven by mlx5_core, but the system's file says counters: hfi1"
 
 
 def test_the_second_reading_waits_for_the_lifespan_of_the_counters(tree: Tree) -> None:
@@ -304,7 +304,7 @@ def test_the_reader_names_every_counter_of_traffic_of_the_table() -> None:
         "of_interface": {"tx_bytes", "rx_bytes"},
         "of_port": {"port_xmit_data", "port_rcv_data"},
         "of_hardware": {"lifespan", *(name.removeprefix("hw/") for name in traffic if name.startswith("hw/"))},
-        # Of a rail too its telemetry is read by name.
+        # A rail's telemetry is read by name too.
         "of_slingshot": {slingshot.tx, slingshot.rx, *slingshot.errors, *slingshot.signals},
     }
     everything = {f"hw/{name}" for name in named["of_hardware"]}.union(*named.values())
@@ -341,7 +341,8 @@ def test_the_time_of_processors_is_that_of_the_command(tmp_path: Path) -> None:
     assert made.run("eth0").used_s is None, "the node does not show it"
     (made.root / "proc/self").symlink_to("/proc/self")
     work = write(made.root, {"work": 1}) / "work"
-    # The change is made by a command that computes: hundreds of thousands of steps of a shell take some hundredths.
+    # A command that computes makes the change: hundreds of thousands of steps of a shell take some hundredths of a
+    # second.
     reading = made.run("eth0", {work: "'$(i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done)'"})
     assert reading.problem is None
     assert reading.used_s is not None and reading.used_s > 0

@@ -1,4 +1,4 @@
-"""What the reader leaves of a run that went wrong: no /sys, links that went, the last reading, and addresses."""
+"""What the reader leaves if a run goes wrong: no /sys, links that vanish, the last reading, and addresses."""
 
 import signal
 import subprocess
@@ -11,7 +11,7 @@ from railyard.job.counters.node import NodeCounters, parse
 from tests.made.sysfs import TAG, Tree, write
 from tests.waiting import PATIENCE_S, wait_for
 
-#: As /proc/net has them: each local address stands in two tables, and an entry without an answer has no flags.
+#: As in /proc/net: each local address is in two tables, and an entry without an answer has no flags.
 FIB = """\
 Main:
   +-- 10.1.0.0/16 2 0 2
@@ -59,7 +59,7 @@ def ended(tree: Tree, *command: str, meant: str = "hsn1") -> tuple[int, str]:
 
 
 def killed(tree: Tree, changes: Mapping[Path, int]) -> NodeCounters:
-    """Return what is left of a run that these changes befell, whose command did not end when it was told to."""
+    """Return what is left of a run with these changes, whose command did not end when it should."""
     begun = tree.root / "begun"
     script = f"trap '' TERM; : > {begun}; while :; do sleep 0.05; done"
     with started(tree, "sh", "-c", script) as process:

@@ -1,4 +1,4 @@
-"""What a reading by hand of the genuine outputs gave, file by file; and that no other parser reads them."""
+"""The genuine outputs, file by file, compared with a reading by hand; and no other parser reads them."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ IBSTAT: dict[str, tuple[Row, ...]] = {
         ("mlx4_0", 2, "Down", "Disabled", 10, 0, IB),
     ),
     "ibstat_fdr_dual_port_active.txt": (("mlx4_0", 1, *UP, 56, 10, IB), ("mlx4_0", 2, *UP, 56, 12, IB)),
-    # the author's remarks stand behind two values; the last word is cut to "InfiniBan" and names no layer
+    # the author's remarks follow two values; the last word is cut to "InfiniBan" and names no layer
     "ibstat_fdr_port1_disabled.txt": (
         ("mlx4_0", 1, "Down", "Disabled", 2.5, 3, IB),
         ("mlx4_0", 2, *UP, 56, 2, None),
@@ -71,7 +71,7 @@ OTHERS: dict[str, tuple[str, tuple[Row, ...]]] = {
             *(("HCA-1", 1, None, None, 100, lid, None) for lid in (134, 133, 1432)),
             *(("ib-i1l1s01", port, None, None, 100, 1719, None) for port in (10, 11, 1)),
             ("ib-i4l1s01", 35, None, None, 100, 2052, None),
-            # no partner: the printed "4x ???" and "4x SDR" are no link's
+            # no partner: the printed "4x ???" and "4x SDR" are not of a link
             ("ib-i4l1s01", 37, None, None, None, 2052, None),
             ("ib-i7l2s01", 80, None, None, None, 1781, None),
         ),

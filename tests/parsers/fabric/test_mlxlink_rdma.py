@@ -1,4 +1,4 @@
-"""mlxlink and rdma, console and JSON, one trap a test; and what is none of any tool's output."""
+"""mlxlink and rdma, console and JSON, one trap per test; and text that is not an output of any tool."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def link(port: PortState) -> tuple[str | None, str | None, float | None, bool | 
 
 def test_mlxlink_with_counters() -> None:
     (port,) = read("mlxlink").fabric
-    # NDR is enabled, but not of this cable: HDR is the best
+    # NDR is enabled, but this cable does not support it: HDR is the best
     assert (link(port), port.best_speed) == (("2X", "HDR", 100.0, False), "HDR")
     assert port.counters["RawPhysicalErrorsLane1"] == 242074
     assert (port.errors, port.saturated) == ({"LinkDownedCounter": 4}, ("SymbolErrors",))
@@ -63,7 +63,7 @@ def test_rdma_statistic_in_lines_wrapped_and_as_json() -> None:
     first, second = read("rdma_statistic").fabric
     assert first.counters == {"rx_write_requests": 10, "rx_atomic_requests": 0, "out_of_buffer": 135}
     assert second.counters == {"rx_write_requests": 0, "out_of_buffer": 7}
-    # what is counted for some queue pairs only is no port's
+    # counts for only some queue pairs are not a port's
     assert [remark.line for remark in read("rdma_statistic").remarks] == [5, 6]
     (wrapped,) = read("rdma_statistic-wrapped").fabric
     assert wrapped.counters == dict(first.counters) | {"out_of_sequence": 2**64 - 1, "roce_slow_restart": 0}

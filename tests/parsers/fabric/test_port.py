@@ -94,7 +94,7 @@ def test_a_rate_is_the_kernels(width: str | None, speed: str | None, rate: float
 @pytest.mark.parametrize("name", LANES)
 def test_every_lane_speed_is_known_by_both_of_its_rates(name: str) -> None:
     rounded, signalled = LANES[name]
-    # 10.0 alone cannot tell QDR from FDR10
+    # 10.0 alone does not show whether it is QDR or FDR10
     assert speed_of_lane(rounded) == ("QDR" if name == "FDR10" else name)
     assert speed_of_lane(signalled) == name
     assert speed_of_lane(signalled * 1.04) != name

@@ -1,4 +1,4 @@
-"""What holds for every fabric parser and any text: our own samples and recordings, cut, disturbed and blown up."""
+"""Rules that hold for every fabric parser and any text: our own samples and recordings, cut, disturbed and enlarged."""
 
 import importlib
 import re
@@ -15,7 +15,7 @@ from railyard.parsers.parsed import Parsed, ParseError
 
 HERE = Path(__file__).parent
 RECORDINGS = sorted((HERE / "recordings").glob("*.out"))
-#: Small texts of our own making, a form of a tool each, named "tool-form": no line was printed by a real fabric.
+#: Small synthetic texts, one per form of a tool, named "tool-form": no line was printed by a real fabric.
 SAMPLES = sorted((HERE / "samples").glob("*.txt"))
 TEXTS = {path.stem: (path.stem.partition("-")[0], path.read_text(encoding="utf-8")) for path in (*SAMPLES, *RECORDINGS)}
 PIECES = sorted({line for _, text in TEXTS.values() for line in text.split("\n")[:40]})
@@ -83,7 +83,7 @@ def test_no_parser_reads_another_tools_text(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "change"),
-    # a quoted JSON document is no JSON
+    # a quoted JSON document is not JSON
     [(name, change) for name in TEXTS for change in ("\r\n", "> ") if change == "\r\n" or "json" not in name],
 )
 def test_carriage_returns_and_a_mails_marks_change_no_value(name: str, change: str) -> None:

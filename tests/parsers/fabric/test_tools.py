@@ -1,4 +1,4 @@
-"""One trap a test, in texts of our own making (samples/) and recordings of our own runs (recordings/)."""
+"""One trap per test, in synthetic texts (samples/) and recordings of our own runs (recordings/)."""
 
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def test_ibstatus_takes_the_guid_from_the_gid_on_infiniband_only() -> None:
     first, second = read("ibstatus").fabric
     assert (first.guid, first.lid, link(first)) == ("0x0011223344550001", 17, ("2X", "HDR", 100.0, None))
     assert [port.guid for port in read("ibstatus-rxe").fabric] == [None, None]
-    # an old kernel's "(4X)" is SDR; "unknown" is not known
+    # an old kernel's "(4X)" is SDR; "unknown" gives no value
     assert (second.guid, second.sm_lid, link(second)) == (None, None, ("4X", "SDR", 10.0, None))
 
 
@@ -96,7 +96,7 @@ def test_iblinkinfo_says_what_a_link_could_be() -> None:
         "0x0011223344550001",
     )
     assert (link(host), host.best_width, host.best_from) == (("2X", "HDR", 100.0, True), "4X", "both ends")
-    # behind -p's timers
+    # after -p's timers
     assert (link(narrow), narrow.peer) == (("2X", "HDR", 100.0, True), Peer("node1", "mlx5_0", 1, 17))
     assert (link(healthy), healthy.guid) == (("4X", "HDR", 200.0, False), "0x00aa000000000001")
     assert (starting.state, link(starting), starting.best_speed) == ("Initializing", ("4X", "FDR10", 40.0, None), "FDR")
@@ -119,7 +119,7 @@ def test_iblinkinfo_of_one_line_a_link_has_both_guids() -> None:
 
 def test_iblinkinfo_of_the_scripts_and_wrapped_by_a_mailer() -> None:
     old, down = read("iblinkinfo-old").fabric
-    # what the scripts print of a port that is down is not valid
+    # what the scripts print for a port that is down is not valid
     assert (down.state, link(down), down.lane_gbit_s) == ("Down", (None,) * 4, None)
     assert (old.node, old.lid, link(old)) == ("old leaf of a vendor", 3, ("4X", "DDR", 20.0, False))
     wrapped = read("iblinkinfo-wrapped").fabric
@@ -231,7 +231,7 @@ def test_the_lines_of_a_port_whose_first_line_is_lost_change_nothing_of_the_port
     ],
 )
 def test_a_device_or_node_without_a_port_is_a_remark(tool: str, text: str, line: int, header: str) -> None:
-    # found by benchmarks/fuzz.py: a text that was taken for the tool's, and of which nothing was said
+    # found by benchmarks/fuzz.py: a text that was taken for the tool's without any message
     assert FABRIC_PARSERS[tool](text).remarks == (Remark(line, f"no port is printed: {header}"),)
 
 

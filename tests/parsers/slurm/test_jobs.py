@@ -1,6 +1,6 @@
-"""Slurm's record of a job, and the sentence of each way in which one ends that did not run to its end.
+"""Slurm's record of a job, and a sentence for each way in which a job can fail to run to its end.
 
-The texts are made, in the form of `scontrol -o show job` and `sacct -X -n -P` of Slurm 22.05.
+The texts are synthetic, in the form of `scontrol -o show job` and `sacct -X -n -P` of Slurm 22.05.
 """
 
 import pytest
@@ -43,7 +43,7 @@ def test_a_job_that_ran_to_its_end_has_its_exit_code_and_nodes() -> None:
     failed = job("FAILED", "NonZeroExitCode", "71:0")
     assert (failed.exit_code, failed.signal, failed.is_final) == (71, 0, True)
     assert ended(job("COMPLETED")) is None
-    # Its exit code is the verdict's matter: the scheduler did not end it.
+    # The verdict judges its exit code: the scheduler did not end it.
     assert ended(failed) is None
 
 
@@ -110,17 +110,18 @@ def test_what_ended_a_job_is_one_sentence(found: JobState, expected: Ended) -> N
 def test_the_node_that_died_is_named_and_its_neighbour_is_not() -> None:
     nodes = (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*", "Not responding"))
     assert ended(job("NODE_FAIL", "None", "0:1"), nodes) == Ended(
-        "node", "job 12 was ended since a node died: vn2 is not responding (Not responding)", ("vn2",)
+        "node", "job 12 was ended because a node died: vn2 is not responding (Not responding)", ("vn2",)
     )
     assert ended(job("NODE_FAIL", "NodeDown", "0:1", more="FailedNode=vn2 ")) == Ended(
-        "node", "job 12 was ended since a node died: vn2 failed", ("vn2",)
+        "node", "job 12 was ended because a node died: vn2 failed", ("vn2",)
     )
     assert ended(job("NODE_FAIL", "NodeDown", "0:1")) == Ended(
-        "node", "job 12 was ended since a node died: a node of vn[1-2] failed, the scheduler does not say which", ()
+        "node", "job 12 was ended because a node died: a node of vn[1-2] failed; the scheduler does not say which", ()
     )
 
 
-#: As slurmstepd wrote it on the virtual cluster (OverMemoryKill, Slurm 22.05.8), and as its plugin for cgroups has it.
+#: As slurmstepd wrote it on the virtual cluster (OverMemoryKill, Slurm 22.05.8), and as its plugin for cgroups writes
+#: it.
 SAMPLED = """\
 slurmstepd-vn3: error: StepId=2.0 exceeded memory limit (328318976 > 104857600), being killed
 slurmstepd-vn3: error: Exceeded job memory limit
@@ -151,7 +152,7 @@ def test_a_job_killed_for_memory_says_so_in_its_own_error_output(printed: str, w
 @pytest.mark.parametrize(
     ("found", "printed"),
     [
-        # A step that was killed and that the job's script did without.
+        # A step was killed, and the job's script went on without it.
         (job("COMPLETED", "None", "0:0"), SAMPLED),
         (job("FAILED", "NonZeroExitCode", "1:0"), "IMB-MPI1: error: memory limit\n"),
         (job("RUNNING"), SAMPLED),
@@ -170,9 +171,9 @@ def test_what_we_ended_ourselves_says_why() -> None:
         "pending", "job 12 could not begin and was cancelled (the scheduler's reason: JobHeldAdmin)"
     )
     assert lost("12", 90.0, "slurm_load_jobs error: Invalid job id specified") == Ended(
-        "lost", "the scheduler said nothing of job 12 for 90 s: slurm_load_jobs error: Invalid job id specified"
+        "lost", "the scheduler said nothing about job 12 for 90 s: slurm_load_jobs error: Invalid job id specified"
     )
-    assert lost("12", 180.0, "").sentence == "the scheduler said nothing of job 12 for 3 min: no answer"
+    assert lost("12", 180.0, "").sentence == "the scheduler said nothing about job 12 for 3 min: no answer"
 
 
 def test_every_final_state_but_a_plain_end_has_a_sentence() -> None:

@@ -1,6 +1,6 @@
-"""Slurm's records of nodes: read whole, and every node that no job can run on is named with the reason.
+"""Slurm's records of nodes: they are read completely, and every node that can run no job is named with the reason.
 
-The texts are made, in the form of `scontrol -o show nodes` of Slurm 22.05.
+The texts are synthetic, in the form of `scontrol -o show nodes` of Slurm 22.05.
 """
 
 import pytest
@@ -110,7 +110,7 @@ def test_the_nodes_of_a_system_are_those_of_its_names_partition_and_feature() ->
     assert names(of_system(nodes, ("vn4", "vn1"), None, None, ())) == ["vn1", "vn4"]
     assert names(of_system(nodes, (), "debug", None, ())) == ["vn1"]
     assert names(of_system(nodes, (), None, "edr", ())) == ["vn1", "vn3", "vn4"]
-    # Of an expression the scheduler alone knows which nodes it means.
+    # Only the scheduler knows which nodes an expression means.
     assert names(of_system(nodes, (), None, "edr|fdr", ())) == ["vn1", "vn2", "vn3", "vn4"]
 
 

@@ -1,14 +1,14 @@
 """Slurm's own records of jobs on the virtual cluster, as it printed them: a file's name is what ended the job.
 
-A file has the line of `scontrol -o show job` and those of `scontrol -o show nodes`; ``none`` ran to its end. They
-are of jobs that only slept (Slurm 22.05.8), paths and kernel masked; tests/e2e/test_slurm.py can keep those
-of measured runs. Newer ones end with what `squeue -a -j ID -o "%i|%T|%r|%N|%M"` printed at that moment:
+A file has the line of `scontrol -o show job` and those of `scontrol -o show nodes`; ``none`` ran to its end. They are
+from jobs that only slept (Slurm 22.05.8), with paths and kernel masked; tests/e2e/test_slurm.py can keep those of
+measured runs. Newer ones end with what `squeue -a -j ID -o "%i|%T|%r|%N|%M"` printed at that moment:
 
 - ``suspended``: `scontrol suspend` of a running job, then `scontrol resume` (``-resumed``), then its end.
 - ``several-array``: `sbatch --array=0-1`, waiting, running, ended; ``several-heterogeneous``: `sbatch -N1 : -N1`.
 - ``completing``: an Epilog in slurm.conf that sleeps for 25 s on vn2 alone; ``none-completed`` is that job's end.
 
-There is no accounting database there, so that sacct had nothing to say of any.
+There is no accounting database there, so sacct knew none of these jobs.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ import pytest
 from railyard.parsers.slurm.jobs import Ended, ended, parse_job, stuck
 from railyard.parsers.slurm.nodes import parse_nodes
 
-#: Those of jobs that had not ended.
+#: Records of jobs that had not ended.
 UNENDED = {
     "completing", "requeued", "several-array", "several-array-running", "several-heterogeneous", "suspended",
     "suspended-resumed",
@@ -48,7 +48,7 @@ def test_the_record_of_a_job_that_is_over_names_the_node_that_keeps_it() -> None
     assert job is not None and job.nodes == "vn2", "of its two nodes the one that has not given it up"
     keeps = [node for node in nodes if node.name == job.nodes]
     assert [node.state for node in keeps] == ["IDLE+COMPLETING"]
-    sentence = "job 9 is over, and still COMPLETING after 10 min: not given up by vn2"
+    sentence = "job 9 is over, and still COMPLETING after 10 min: not released by vn2"
     assert stuck(job, 600.0, keeps) == Ended("stuck", sentence, ("vn2",))
 
 

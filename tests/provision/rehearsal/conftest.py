@@ -1,4 +1,4 @@
-"""A rehearsal without Slurm: shells as ranks, a made /sys a node, the real reader and launch around the stand-ins."""
+"""A rehearsal without Slurm: shells as ranks, a synthetic /sys per node, the real reader and launch, stand-ins."""
 
 import os
 import subprocess
@@ -178,7 +178,7 @@ class Ran:
         pairs: int = 1,
         output: str | None = None,
     ) -> Assessment:
-        """Return what the library makes of it, as of any run."""
+        """Return what the library makes of it, like for any run."""
         test = TestId(
             self.fabric, self.stack, self.rails, benchmark, benchmark, self.launch.settings.policy_name, "roomy"
         )

@@ -1,5 +1,6 @@
 """A rehearsed run of nccl-tests: its output, NCCL's log and the NICs' counters, judged as a real one is."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,12 @@ def roomy(tmp_path: Path) -> Site:
     return site_at(tmp_path, "roomy")
 
 
-def run(bed: Bed, key: str = "nccl/all_reduce_perf", rails: int = 2, **more: Any) -> Assessment:
+def run(
+    bed: Bed, key: str = "nccl/all_reduce_perf", rails: int = 2, words: Sequence[str] = WORDS, **more: Any
+) -> Assessment:
     program = key.split("/")[1]
     given: dict[str, Any] = {"nodes": ("n8", "n9", "n10", "n11"), "per_node": 2, **more}
-    ran = bed.run("nccl", "nccl", program, WORDS, rails=rails, **given)
+    ran = bed.run("nccl", "nccl", program, words, rails=rails, **given)
     return ran.assessed(key, nccl.parse, told=Repetitions(20, 5), validates=True)
 
 
@@ -89,11 +92,15 @@ def test_a_library_that_steps_back_to_sockets_is_named(bed: Bed) -> None:
     assert "No device found" in found.verdict.sentence
 
 
-def test_a_slow_rail_lowers_the_collective(bed: Bed) -> None:
-    healthy = max(run(bed, "nccl/all_reduce_perf/rails", variables=SPLIT).curves[0].values)
+def test_a_slow_rail_lowers_the_collective_of_its_group_and_less_the_mean_of_all(bed: Bed) -> None:
+    words = [*WORDS, "-a", "3"]
+    healthy = max(run(bed, "nccl/all_reduce_perf/rails", words=words, variables=SPLIT).curves[0].values)
     bed.plant(Fault("slow", "slow=n10/mlx5_1:1", "n10", "mlx5_1:1", share=0.25))
-    slow = max(run(bed, "nccl/all_reduce_perf/rails", variables=SPLIT).curves[0].values)
+    slow = max(run(bed, "nccl/all_reduce_perf/rails", words=words, variables=SPLIT).curves[0].values)
     assert slow == pytest.approx(0.25 * healthy, rel=0.01)
+    # two groups, one of which takes four times as long: the mean of both times is 2.5 times as long
+    mean = max(run(bed, "nccl/all_reduce_perf/rails", variables=SPLIT).curves[0].values)
+    assert mean == pytest.approx(healthy / 2.5, rel=0.01)
 
 
 def test_a_nic_that_a_node_leaves_out_makes_no_other_node_look_idle(bed: Bed) -> None:

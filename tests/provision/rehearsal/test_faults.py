@@ -1,12 +1,13 @@
 """The words of --fault: what each plants, and the sentence for each that is wrong."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.provision.rehearsal.faults import GRAMMAR, parsed, planted
-from railyard.provision.rehearsal.form import Fault
+from railyard.provision.rehearsal.form import Fault, FaultKind
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 
@@ -38,19 +39,64 @@ def test_each_form_plants_its_fault(system: System, text: str, fault: dict[str, 
     assert parsed(text, system, NODES) == Fault(text=text, **fault)  # type: ignore[arg-type]
 
 
-def test_every_form_that_a_sentence_shows_is_one(system: System) -> None:
-    shown = [form.replace("NODE", "n3").replace("DEVICE", "mlx5_0").replace("NAME", "leaf1") for form in GRAMMAR]
-    assert {fault.kind for fault in planted(shown, system, NODES)} == {
-        *("slow", "idle", "fallback", "dies", "lanes", "leaf", "unreadable", "far")
-    }
+@pytest.fixture(scope="module")
+def fat() -> System:
+    return load_system(SITE / "systems/fat.yaml")
+
+
+def test_every_form_that_a_sentence_shows_is_one(fat: System) -> None:
+    named = {"NODE": "gpu2", "DEVICE": "mlx5_0", "NAME": "leaf1", "NUMBER": "3"}
+    shown = []
+    for form in GRAMMAR:
+        for word, name in named.items():
+            form = form.replace(word, name)
+        shown.append(form)
+    assert {fault.kind for fault in planted(shown, fat, ("gpu1", "gpu2"))} == set(get_args(FaultKind))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("gpu=gpu2:3,lanes=4", {"kind": "narrow", "node": "gpu2", "gpu": 3, "lanes": 4}),
+        ("gpu=*:7,missing", {"kind": "missing", "node": "*", "gpu": 7}),
+        ("gpu=gpu2:0,dead", {"kind": "dead", "node": "gpu2", "gpu": 0}),
+    ],
+)
+def test_each_form_of_a_gpu_plants_its_fault(fat: System, text: str, fault: dict[str, object]) -> None:
+    assert parsed(text, fat, ("gpu1", "gpu2")) == Fault(text=text, **fault)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("rial=n3:mlx5_0,idle", 'found "rial=n3:mlx5_0", expected one of rail=, node=, leaf=, fallback=; '
+        ("gpu=gpu2:8,dead", "found GPU 8, expected one of the GPUs 0 to 7 of each node"),
+        ("gpu=gpu2,dead", 'found "gpu2", expected a node and a GPU: gpu=NODE:NUMBER, or gpu=*:NUMBER for every node'),
+        ("gpu=gpu2:x,dead", 'found "gpu2:x", expected a node and a GPU: gpu=NODE:NUMBER, or gpu=*:NUMBER for every '
+         "node"),
+        ("gpu=gpu2:3,missin", 'found "missin", expected one of lanes=4, missing, dead; did you mean "missing"?'),
+        ("gpu=gpu2:3,lanes=16", 'found "lanes=16", expected fewer lanes than the 16 of the slot: 1, 2, 4, 8'),
+    ],
+)  # fmt: skip
+def test_each_wrong_word_of_a_gpu_has_its_sentence(fat: System, text: str, sentence: str) -> None:
+    with pytest.raises(RailyardError) as caught:
+        planted([text], fat, ("gpu1", "gpu2"))
+    assert str(caught.value) == f"--fault {text}: {sentence}"
+
+
+def test_a_gpu_of_a_system_without_any_is_refused(system: System) -> None:
+    with pytest.raises(RailyardError) as caught:
+        planted(["gpu=n3:0,dead"], system, NODES)
+    assert (
+        str(caught.value) == '--fault gpu=n3:0,dead: found "n3:0", expected gpus of systems/ndr.yaml, which states none'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("rial=n3:mlx5_0,idle", 'found "rial=n3:mlx5_0", expected one of rail=, gpu=, node=, leaf=, fallback=; '
          'did you mean "rail"?'),
-        ("rail", 'found "rail", expected one of rail=, node=, leaf=, fallback=; did you mean "rail"?'),
+        ("rail", 'found "rail", expected one of rail=, gpu=, node=, leaf=, fallback=; did you mean "rail"?'),
         ("rail=n3,idle", 'found "n3", expected a node and a device: rail=NODE:DEVICE, or rail=*:DEVICE for every node'),
         ("rail=nn3:mlx5_0,idle", 'found no node "nn3", expected one of the nodes that stand; did you mean "n3"?'),
         ("rail=n5:mlx5_0,idle", 'found "n5", which does not stand, expected one of the nodes that stand; '

@@ -1,4 +1,4 @@
-"""A rehearsal on disk, and the site as it is read while one stands."""
+"""A rehearsal on disk, and how the site is read while one is up."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_outside_of_one_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_folder_without_a_rehearsal_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(REHEARSAL_VARIABLE, str(tmp_path))
-    with pytest.raises(SetupError, match=r"rehearsal.json: found no rehearsal .*, though RAILYARD_REHEARSAL names"):
+    with pytest.raises(SetupError, match=r"rehearsal.json: found no rehearsal .*, although RAILYARD_REHEARSAL names"):
         load_system(SITE / "systems/ndr.yaml")
 
 

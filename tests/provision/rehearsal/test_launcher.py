@@ -1,4 +1,4 @@
-"""Stand-ins of a stack's own launcher: the words that they take, where ranks come to run, and what each is told."""
+"""Stand-ins of a stack's own launcher: the words that they accept, where ranks run, and what each rank gets."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A rehearsal while it stands: the variables lead there, and all goes down whatever happens."""
+"""A rehearsal while it is up: the variables lead there, and everything goes down, whatever happens."""
 
 import os
 import signal

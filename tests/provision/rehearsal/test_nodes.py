@@ -1,4 +1,4 @@
-"""Which nodes stand: as many as asked for and as memory allows, of a few leaf switches, in the order of the file."""
+"""Which nodes are up: as many as requested and as memory allows, from a few leaf switches, in the order of the file."""
 
 from pathlib import Path
 

@@ -24,7 +24,7 @@ THERE = {
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """The made system of a site of its own, on a machine with memory enough, with stand-ins that are not written."""
+    """The synthetic system in its own site, on a machine with enough memory, with stand-ins that are not written."""
     for name in ("systems", "references"):
         shutil.copytree(SITE / name, tmp_path / name)
     monkeypatch.setattr(nodes, "memory_available_mib", lambda: 4000)

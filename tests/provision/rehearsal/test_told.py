@@ -1,4 +1,4 @@
-"""What each library takes, of what it is told: by what Railyard tells it, and by what somebody forgot to."""
+"""What each library uses of its settings: with those that Railyard sets, and with one that somebody forgot."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Texts made of an application's published figure: what its parser reads back, and what cannot be made."""
+"""Texts from an application's published figure: what its parser reads back, and what cannot be written."""
 
 import pytest
 
@@ -40,4 +40,4 @@ def test_wrf_has_the_mean_of_a_step_behind_a_longer_first_one() -> None:
 def test_what_cannot_be_made_is_refused(key: str) -> None:
     with pytest.raises(RailyardError) as caught:
         text_of(key, 1.0, 2, SAID)
-    assert str(caught.value) == f"{key}: found no text of it to make, expected one of hpl, wrf"
+    assert str(caught.value) == f"{key}: Railyard cannot write an output of it; expected one of hpl, wrf"

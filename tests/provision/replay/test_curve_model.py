@@ -1,4 +1,4 @@
-"""The model of a message's time: it meets every point, rises, and never beats what was published."""
+"""The model of a message's time: it meets every point, rises, and is never better than what was published."""
 
 import pytest
 from hypothesis import given

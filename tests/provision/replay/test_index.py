@@ -1,4 +1,4 @@
-"""Recordings on disk: what is played is held against its index, and whatever is wrong with it is a sentence."""
+"""Recordings on disk: what is played is compared with the index, and each error is a sentence."""
 
 import hashlib
 import json
@@ -85,7 +85,7 @@ def test_a_test_without_a_recording_is_said(folder: Path) -> None:
 
 def test_a_job_that_printed_something_else_is_said(folder: Path) -> None:
     assert problem(folder, printed=TEXT + "and more\n") == (
-        f"{NAME}: the job printed 94 bytes, expected the recording's 85 and no other"
+        f"{NAME}: the job printed 94 bytes, expected exactly the recording's 85"
     )
 
 

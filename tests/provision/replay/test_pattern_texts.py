@@ -1,4 +1,4 @@
-"""Texts made of an installed application's published time: what its own patterns read back, and what is refused."""
+"""Texts from an installed application's published time: what its own patterns read back, and what is refused."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_the_patterns_read_back_what_is_made(figure: str, success: str, lines: l
         (r"(?P<seconds>[0-9]+e[+-][0-9]+) s", "done"),
         (r"time (?P<seconds>[0-9.]+) (?:s|sec)onds?", "done"),
         (r"time (?P<seconds>[0-9.]+) s", "all [0-9] ranks done"),
-        # it would read the number's first digits alone
+        # it would read only the number's first digits
         (r"time (?P<seconds>[0-9]{2})", "done"),
     ],
 )

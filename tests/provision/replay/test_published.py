@@ -1,4 +1,4 @@
-"""What is computed from references: the committed recordings are it, meet the numbers, and name themselves."""
+"""Outputs from references: the committed recordings are equal to them, meet the numbers, and say what they are."""
 
 from dataclasses import replace
 from functools import cache
@@ -114,7 +114,7 @@ def test_the_curves_meet_the_published_numbers(fabric: str, check: str, metric: 
 
 
 def test_a_model_draws_each_policy_and_the_repeats_of_a_run() -> None:
-    """Named as ReFrame names them: by the policy that is not the stack's own, and by the number of the repeat."""
+    """Named like ReFrame's tests: by a policy that is not the stack's own, and by the number of the repeat."""
     files = sorted(file for file in made("dual-rail-qdr") if file.startswith("qdr/mvapich2/2/OsuBandwidth"))
     assert files == [
         f"qdr/mvapich2/2/OsuBandwidth{policy}{repeat}.out"
@@ -128,7 +128,7 @@ def test_a_model_draws_each_policy_and_the_repeats_of_a_run() -> None:
 
 
 def test_a_figure_of_an_application_that_no_source_prints_is_normalised_and_says_so() -> None:
-    """HPL over EDR and FDR: the source has one ratio, 0.33 %, and each output says that its figure is made."""
+    """HPL over EDR and FDR: the source has one ratio, 0.33 %, and each output says that its figure is synthetic."""
     texts = {
         fabric: [
             text

@@ -1,4 +1,4 @@
-"""Made outputs: what a parser reads from them is the curve that they were made of, and they say that they are made."""
+"""Synthetic outputs: a parser reads back the curve from which they were made, and they say that they are synthetic."""
 
 import pytest
 
@@ -11,7 +11,7 @@ SIZES = tuple(1 << power for power in range(2, 23))
 TIMES = tuple(1.5 + size / 6000 for size in SIZES)
 SENTENCE = "computed from published values, not measured: references/somewhere.yaml"
 
-#: Message bytes that the printed bandwidth counts for one printed time.
+#: How many message bytes the printed bandwidth counts for one printed time.
 FACTORS = {
     "osu/osu_bibw": 2, "imb/Sendrecv": 2, "imb/Exchange": 4, "imb/Biband": 2, "netpipe/bidirectional": 2,
     "perftest/ib_write_bw/bidirectional": 2, "osu/osu_bibw/device": 2,
@@ -73,8 +73,8 @@ def test_pairs_of_ranks_are_summed() -> None:
     [
         (
             "hpl/hpl",
-            "hpl/hpl: found no text of hpl to make, expected one of osu, imb, netpipe, perftest, iperf3, fabtests, "
-            "cxi, nccl",
+            "hpl/hpl: Railyard cannot write an output of hpl; expected one of osu, imb, netpipe, perftest, iperf3, "
+            "fabtests, cxi, nccl",
         ),
         (
             "perftest/ib_atomic_bw",

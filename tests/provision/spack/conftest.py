@@ -1,4 +1,4 @@
-"""The made site with its fake Spack, first on PATH."""
+"""The synthetic site with its fake Spack first on PATH."""
 
 import os
 from pathlib import Path

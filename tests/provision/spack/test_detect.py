@@ -51,7 +51,7 @@ def test_what_the_fake_finds_becomes_an_overlay(site: MadeSite, monkeypatch: pyt
         externals={"perl": {"externals": [{"spec": "perl@5.36", "prefix": "/usr"}]}, "mpich": MPICH, "gcc": {
             "externals": [{"spec": "gcc@12.2.0 languages='c,c++,fortran'", "prefix": "/usr"}]}}
     )  # fmt: skip
-    found = detect.detect(calls.find(print))
+    found = detect.detect(calls.find(site.home, print))
     assert list(found.packages) == ["gcc", "openmpi", "mpich", "perl"]
     assert "buildable" not in found.packages["gcc"]
     assert [found.packages[name]["buildable"] for name in ("openmpi", "mpich", "perl")] == [False] * 3

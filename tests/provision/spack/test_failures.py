@@ -1,10 +1,10 @@
-"""Each failure of Spack becomes one sentence, word for word, from what the real Spack printed."""
+"""Each failure of Spack becomes one exact sentence, from what the real Spack printed."""
 
 from pathlib import Path
 
 import pytest
 
-from railyard.provision.spack.failures import CAUSES, explain
+from railyard.provision.spack.failures import CAUSES, explain, holds_everywhere
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "spack"
 
@@ -38,8 +38,8 @@ SENTENCES = [
     (
         ("no-clingo.out",),
         "solver",
-        "Spack's own clingo is not there and cannot be fetched: install it for a Python of yours (from a wheel that "
-        "was carried here: pip install --no-index --find-links FOLDER clingo) and set SPACK_PYTHON to that Python; "
+        "Spack's own clingo is not there and cannot be fetched: type railyard spack bootstrap, which gets it by pip "
+        "(--from FOLDER: from wheels that were carried here), or set SPACK_PYTHON to a Python that has it; "
         "docs/howto/spack.md, An air-gapped site",
     ),
     (
@@ -179,6 +179,21 @@ MADE = [
 @pytest.mark.parametrize(("text", "sentence"), MADE)
 def test_what_was_not_recorded(text: str, sentence: str) -> None:
     assert explain(text, "gc") == f"spack gc: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("text", "everywhere"),
+    [
+        ("==> Error: [Errno 28] No space left on device\n", True),
+        ("FetchError: All fetchers failed for spack-stage-npb-3.4.3-r7sg7nxabcdefghijklmnopqrstuvwxy\n", True),
+        ('cannot bootstrap the "clingo" Python module\n', True),
+        ("==> Error: No version exists that satisfies these input specs:\n    netpipe@5\n", False),
+        (f"packages failed to install:\nhpl@2.3/{'a' * 32}: /tmp/hpl.log\n", False),
+        ("==> Error: something new\n", False),
+    ],
+)
+def test_a_cause_is_of_this_host_or_of_one_environment(text: str, everywhere: bool) -> None:
+    assert holds_everywhere(text) is everywhere
 
 
 def test_every_cause_is_shown_by_a_case() -> None:

@@ -1,4 +1,4 @@
-"""Locks: what the real Spack's holds, how two differ, and which line a committed one no longer fits."""
+"""Locks: the content of the real Spack's, how two differ, and which line a committed one no longer fits."""
 
 import json
 from collections.abc import Callable
@@ -81,7 +81,7 @@ def test_a_broken_lock(text: str, sentence: str, _: None) -> None:
 
 @pytest.fixture
 def lock(site: MadeSite) -> Callable[[Callable[[dict[str, Any]], None]], None]:
-    """Return a function that commits the lock that the fake makes, with a change to it."""
+    """Return a function that commits the fake's lock with a change."""
     ensure(site.request(), lambda line: None)
     found = next(site.request().place.glob("*/openmpi/spack.lock")).read_text(encoding="utf-8")
     site.write(LOCK, found)

@@ -1,4 +1,4 @@
-"""The install marker: written last and whole, and what it recorded is looked at again."""
+"""The install marker: it is written last and completely, and what it recorded is checked again."""
 
 import json
 from collections.abc import Callable
@@ -37,11 +37,11 @@ CHANGES: list[tuple[str, Callable[[MadeSite, Path], object], str]] = [
     ),
     (
         "another content of the same size", lambda site, imb: imb.write_bytes(imb.read_bytes()[::-1]),
-        "{imb}: is another file than the one that was built (another content of the same 20 bytes)",
+        "{imb}: is another file than the one that was built (different content of the same 20 bytes)",
     ),
     (
         "external's library of the same size", lambda site, imb: same_size(site.home / "mpi/openmpi/lib"),
-        "{home}/mpi/openmpi/lib/libmpi.so.40: has changed since the benchmarks were linked to it (another content of "
+        "{home}/mpi/openmpi/lib/libmpi.so.40: has changed since the benchmarks were linked to it (different content of "
         "the same 9 bytes)",
     ),
     (

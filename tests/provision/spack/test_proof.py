@@ -1,4 +1,4 @@
-"""What a build must have given: every executable, linked to the stack's own MPI."""
+"""What a build must have: every executable, linked to the stack's own MPI."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,9 @@ from railyard.base.errors import SetupError
 from railyard.provision.spack.build import ensure
 from railyard.provision.spack.request import ready
 from tests.made.spack_site import MadeSite
+
+COMMAND = "railyard spack install --system made --stack openmpi"
+AGAIN = f"Spack takes it for installed: once that is fixed, type {COMMAND} --again"
 
 
 def refused(site: MadeSite, stack: str = "openmpi", tools: tuple[str, ...] = ("osu", "imb")) -> str:
@@ -52,7 +55,7 @@ def test_npb_without_some_of_its_benchmarks(site: MadeSite) -> None:
     place = prefix_after(site, "npb")
     assert refused(site, tools=("npb",)) == (
         f"npb@3.4.3: its install succeeded, and cg.*, ep.*, ft.*, mg.* are not in {place}/bin; the build left them "
-        f"out: see its log in {place}/.spack"
+        f"out: see its log in {place}/.spack; {AGAIN}"
     )
 
 
@@ -61,7 +64,7 @@ def test_an_executable_is_missing(site: MadeSite) -> None:
     place = prefix_after(site, "intel-mpi-benchmarks")
     assert refused(site) == (
         f"intel-mpi-benchmarks@2021.7: its install succeeded, and IMB-MPI1 is not in {place}/bin; the build left it "
-        f"out: see its log in {place}/.spack"
+        f"out: see its log in {place}/.spack; {AGAIN}"
     )
 
 
@@ -91,7 +94,7 @@ def test_executables_that_show_no_library_prove_nothing(site: MadeSite) -> None:
 
 @pytest.fixture
 def verbs(site: MadeSite) -> MadeSite:
-    """The made site with an environment without MPI."""
+    """The synthetic site with an environment without MPI."""
     site.write("spack_envs/verbs/spack.yaml", "spack:\n  include: [../common]\n  specs: [perftest]\n  view: false\n")
     external = '  rdma-core: {externals: [{spec: rdma-core@44.0, prefix: "{home}/rdma"}]}\n'
     site.edit("systems/spack/made.yaml", "packages:\n", f"packages:\n{external}")

@@ -1,4 +1,4 @@
-"""What a program on PATH answers is read for its package, version and prefix; what says nothing is passed over."""
+"""A program's answer on PATH gives its package, version and prefix; other answers are skipped."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from railyard.provision.spack import seen
 from railyard.provision.spack.seen import OTHERS, PROGRAMS, Seen
 from tests.made.spack_site import program
 
-#: What each program prints of itself (made after their own; Debian 12's where it has them), and what is read of it.
+#: What each program prints about itself (copied in form; Debian 12's if it has them), and what is read from it.
 ANSWERS = [
     ("ompi_info", "Open MPI v4.1.4\n\nhttps://www.open-mpi.org/community/help/", ("openmpi", "4.1.4")),
     ("mpichversion", "MPICH Version:    \t4.0.2\nMPICH Release date:\tThu Apr  7 2022", ("mpich", "4.0.2")),
@@ -30,7 +30,7 @@ ANSWERS = [
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of made programs, the only one on PATH."""
+    """A folder of fake programs, the only one on PATH."""
     folder = tmp_path / "opt/bin"
     folder.mkdir(parents=True)
     monkeypatch.setenv("PATH", str(folder))
@@ -49,7 +49,7 @@ def test_an_answer_is_read(programs: Path, tmp_path: Path, name: str, text: str,
 
 
 def test_every_program_has_an_answer_here() -> None:
-    """A new MPI library's answer may stand in a test of its own."""
+    """A new MPI library's answer may be in a test of its own."""
     answered = {found[0] for _, _, found in ANSWERS}
     assert {package for package, _ in OTHERS} <= answered <= {package for package, _ in PROGRAMS}
     names = {name for package, program in PROGRAMS if package in answered for name in program.names}

@@ -1,4 +1,4 @@
-"""A node that cannot run what was built is found by the job itself, before the benchmark starts."""
+"""The job itself finds a node that cannot run the build, before the benchmark starts."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from railyard.provision.kept_files import KeptFile
 from railyard.provision.spack import target
 from railyard.provision.spack.marker import Executable
 
-#: What an x86_64_v3 processor prints (made, the flags that matter).
+#: What an x86_64_v3 processor prints (synthetic, with the flags that matter).
 V3 = (
     "processor\t: 0\n"
     "flags\t\t: fpu mmx sse sse2 pni ssse3 sse4_1 sse4_2 cx16 lahf_lm popcnt abm avx avx2 bmi1 bmi2 f16c fma "

@@ -1,4 +1,4 @@
-"""Fixtures of the virtual cluster's tests: real namespaces, skipped with the reason where this machine refuses them."""
+"""Fixtures of the virtual cluster's tests: real namespaces, skipped with the reason if this machine refuses them."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ def bed(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(params=["as we are", "as an ordinary user"])
 def user_words(request: pytest.FixtureRequest, namespaces: None) -> list[str]:
-    """Return the words before a command that make it run as this user, and as one without capabilities."""
+    """Return the words before a command that make it run as this user, without capabilities."""
     if request.param == "as we are":
         return []
     if os.geteuid() != 0:
@@ -57,7 +57,7 @@ def user_words(request: pytest.FixtureRequest, namespaces: None) -> list[str]:
 
 @pytest.fixture
 def open_home() -> Iterator[Path]:
-    """Return a home folder that an ordinary user owns too (pytest's own folders are root's alone)."""
+    """Return a home folder that an ordinary user can own (pytest's own folders are only for root)."""
     folder = Path(tempfile.mkdtemp(prefix="railyard-test-"))
     (folder / "systems").mkdir()
     if os.geteuid() == 0:

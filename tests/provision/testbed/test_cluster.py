@@ -1,4 +1,4 @@
-"""The virtual cluster itself: real namespaces, real traffic, and nothing left of it whatever happens."""
+"""The virtual cluster itself: real namespaces, real traffic, and nothing is left of it, whatever happens."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from railyard.provision.testbed.spec import TestbedSpec
 from tests.waiting import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
-#: Sends 2 MB to the other side, or takes what comes; no program but Python is needed in a node.
+#: Sends 2 MB to the other side, or receives it; a node needs no program but Python.
 SEND = """
 import socket, sys
 with socket.create_connection((sys.argv[1], 7000), timeout=600) as s:
@@ -85,7 +85,7 @@ def test_environment_folder_exit_code_and_input_pass_through(bed: Testbed, tmp_p
 
 
 def test_temporary_files_are_a_nodes_own(bed: Testbed) -> None:
-    # Open MPI's session folder is named after host and user, which are the same in every testbed.
+    # Open MPI names its session folder after host and user, which are the same in every testbed.
     made = bed.exec("vn1", ["mktemp"], env={**os.environ, "TMPDIR": "/tmp"}).stdout.strip()
     assert made.startswith("/run/tmp/")
     assert bed.exec("vn1", ["test", "-e", made]).returncode == 0
@@ -105,7 +105,7 @@ def test_a_home_that_no_node_would_see_is_refused() -> None:
     with pytest.raises(SetupError) as caught:
         Testbed(Path("/run/somewhere")).up()
     assert str(caught.value) == (
-        "testbed: /run/somewhere/.railyard/testbed is below /run, which each node has for itself: move the clone"
+        "testbed: /run/somewhere/.railyard/testbed is below /run, and each node has its own: move the clone"
     )
 
 
@@ -243,7 +243,7 @@ def test_unplugged_takes_the_carrier(degradable: Testbed) -> None:
 
 
 def test_lossy_drops_both_ways(small: TestbedSpec, namespaces: None, tmp_path: Path) -> None:
-    # Without the neighbour's address nothing but an ARP request is sent: on a fresh testbed, that must not get through.
+    # Without the neighbour's address only an ARP request is sent: on a fresh testbed, it must not get through.
     sender = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('10.98.1.%d', 9))"
     with Testbed(tmp_path, small) as fresh:
         fresh.degrade("beta", "hsn0", "lossy", 100)
@@ -341,7 +341,7 @@ def test_another_spec_on_a_running_one_is_refused(small: TestbedSpec, namespaces
         with pytest.raises(SetupError) as caught:
             Testbed(tmp_path).up()
         assert str(caught.value) == (
-            "testbed: it is up already with other nodes, networks or rates: run 'railyard testbed down' first"
+            "testbed: it is already up with other nodes, networks or rates: run 'railyard testbed down' first"
         )
         found = Testbed.find(tmp_path)
         assert found is not None
@@ -382,7 +382,7 @@ def test_a_state_file_whose_pids_were_given_to_others_is_recognised(
     stale = json.loads(file.read_text())
     nodes = (bed.folder / "nodes").read_text()
     bed.down()
-    # The pid lives, but it is this test's, and started at another time.
+    # The pid lives, but it is this test's process, which started at another time.
     for entry in (stale["keeper"], stale["first"], *(node["holder"] for node in stale["nodes"])):
         entry["pid"] = os.getpid()
     file.write_text(json.dumps(stale))
@@ -428,7 +428,7 @@ def test_an_interrupted_up_leaves_nothing(
         time.sleep(after_s)
         running.send_signal(number)
     bed = Testbed(tmp_path)
-    if bed.is_up():  # the signal came between up and down: it was up, rightly
+    if bed.is_up():  # the signal came between up and down: it was rightly up
         assert bed.down()
     wait_for(lambda: not marked(bed.folder), "the end of all")
     assert bed.up(), "an interrupted up left a state behind"
@@ -436,7 +436,7 @@ def test_an_interrupted_up_leaves_nothing(
 
 
 def _brought_up(home: Path, spec: TestbedSpec, how: str) -> subprocess.Popen[str]:
-    """Return a process that has brought a testbed up by these words, and waits."""
+    """Return a process that has brought a testbed up with these words and waits."""
     program = (
         "import sys; from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
         "from railyard.provision.testbed.spec import Network, TestbedSpec;"
@@ -487,7 +487,7 @@ def test_an_exception_in_the_block_takes_it_down(small: TestbedSpec, namespaces:
 
 
 def test_bridges_of_the_host_do_not_matter(namespaces: None, tmp_path: Path) -> None:
-    # In a network namespace of the test's own that has bridges of every name the testbed uses inside.
+    # In the test's own network namespace, which has bridges with every name that the testbed uses inside.
     from railyard.provision.testbed.needs import outer_options
 
     program = (
@@ -507,7 +507,7 @@ def test_bridges_of_the_host_do_not_matter(namespaces: None, tmp_path: Path) -> 
 
 
 def test_no_permission_is_one_sentence(namespaces: None, tmp_path: Path) -> None:
-    # The same refusal as on a machine whose administrator forbids user namespaces, made by the kernel itself.
+    # The kernel itself refuses, as on a machine whose administrator forbids user namespaces.
     if os.geteuid() != 0:
         pytest.skip("only root can forbid user namespaces, in a namespace of its own")
     program = (

@@ -1,4 +1,4 @@
-"""`railyard testbed` as it is typed: output whole, exit codes, one sentence for each mistake."""
+"""`railyard testbed` on the command line: whole outputs, exit codes, one sentence for each mistake."""
 
 import json
 import os
@@ -99,10 +99,10 @@ def test_exec_becomes_the_command(bed_home: Path) -> None:
     [
         (["exec", "vn5", "--", "true"], 'testbed: no node is called "vn5"; did you mean "vn'),
         (["exec", "vn1", "--"], "no command was given: railyard testbed exec NODE -- COMMAND"),
-        (["degrade", "vn1", "hsn0", "slow", "fast"], 'testbed: the rate "fast" is no number of Mbit/s: write 40, '),
+        (["degrade", "vn1", "hsn0", "slow", "fast"], 'testbed: the rate "fast" is not a number of Mbit/s: write 40, '),
         (["degrade", "vn1", "eht0", "unplugged"], 'testbed: no network has the device "eht0"; did you mean "eth0"?'),
         (["restore", "vn1", "hsn9"], 'testbed: no network has the device "hsn9"; did you mean "hsn'),
-        (["dwon"], "no such command 'dwon'"),
+        (["dwon"], 'no such command "dwon"; did you mean "down"?'),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -1,4 +1,4 @@
-"""Degradations: what a person may type, and the commands that come of it."""
+"""Degradations: what a person may type, and the resulting commands."""
 
 import pytest
 
@@ -26,13 +26,13 @@ def test_what_is_typed(kind: str, value: str | None, words: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "sentence"),
     [
-        ("slwo", "1", 'testbed: "slwo" is no kind of degradation; did you mean "slow"?'),
+        ("slwo", "1", 'testbed: "slwo" is not a kind of degradation; did you mean "slow"?'),
         ("slow", None, "testbed: slow needs a rate, as in slow 40mbit"),
         ("lossy", None, "testbed: lossy needs a percentage, as in lossy 1"),
-        ("lossy", "much", 'testbed: "much" is no number of per cent: write 1 or 0.5'),
-        ("lossy", "0", "testbed: 0 % of lost packets is not from 0.01 to 100"),
-        ("lossy", "101", "testbed: 101 % of lost packets is not from 0.01 to 100"),
-        ("lossy", "nan", "testbed: nan % of lost packets is not from 0.01 to 100"),
+        ("lossy", "much", 'testbed: "much" is not a percentage: write 1 or 0.5'),
+        ("lossy", "0", "testbed: 0 % of lost packets is not between 0.01 and 100"),
+        ("lossy", "101", "testbed: 101 % of lost packets is not between 0.01 and 100"),
+        ("lossy", "nan", "testbed: nan % of lost packets is not between 0.01 and 100"),
         ("unplugged", "1", 'testbed: unplugged takes no value, found "1"'),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the guests are made of, without one that is up: archive, modules, scripts, and the agent over two sockets."""
+"""The parts of the guests, without a running guest: archive, modules, scripts, and the agent over two sockets."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_an_archive_has_folders_before_what_is_in_them_and_ends_with_its_trailer
 
 
 def entries(made: bytes) -> list[tuple[str, int, bytes]]:
-    """Return (path, mode, content) of each entry, read as the kernel's documentation has the format."""
+    """Return (path, mode, content) of each entry, read in the format of the kernel's documentation."""
     found, at = [], 0
     while at < len(made):
         assert made[at : at + 6] == b"070701"
@@ -204,7 +204,7 @@ def test_enter_says_what_is_wrong_in_a_sentence(tmp_path: Path) -> None:
     usage = "railyard testbed guests: usage: enter NODE -- COMMAND [ARGUMENT]...\n"
     assert entered(tmp_path, "left") == (2, usage)
     assert entered(tmp_path, "left", "--") == (2, usage)
-    # A process of ours that has another start time than the file says: its number was given away again.
+    # A process of ours with another start time than in the file: its number was used again.
     (tmp_path / "nodes").write_text(texts.nodes_text(SPEC, False, os.getpid(), 1), encoding="ascii")
     assert entered(tmp_path, "left", "--", "true") == (2, down)
     unknown = 'railyard testbed guests: no guest is called "lefft"; known: left right\n'
@@ -212,7 +212,7 @@ def test_enter_says_what_is_wrong_in_a_sentence(tmp_path: Path) -> None:
 
 
 def asked(argv: list[str], cwd: str = "/", env: dict[str, str] | None = None) -> socket.socket:
-    """Return a caller's end, the command asked for, of an agent that answers in a thread."""
+    """Return a caller's end of an agent that answers in a thread; the command was already sent."""
     ours, theirs = socket.socketpair()
     threading.Thread(target=agent._answer, args=(theirs,), daemon=True).start()
     agent.send(ours, b"c", json.dumps({"argv": argv, "cwd": cwd, "env": env or dict(os.environ)}).encode())
@@ -220,7 +220,7 @@ def asked(argv: list[str], cwd: str = "/", env: dict[str, str] | None = None) ->
 
 
 def answer(ours: socket.socket) -> dict[bytes, bytes]:
-    """Return what came of each kind, to the end."""
+    """Return what came of each kind until the end."""
     found: dict[bytes, bytes] = {}
     while (frame := agent.receive(ours)) is not None:
         found[frame[0]] = found.get(frame[0], b"") + frame[1]
@@ -273,10 +273,10 @@ def test_a_command_whose_caller_goes_is_killed_with_its_children(tmp_path: Path)
 @pytest.mark.parametrize(
     ("console", "words"),
     [
-        ("", "its console has not a word"),
+        ("", "its console is empty"),
         (
             "\x1bc\x1b[?7l\x1b[2JSeaBIOS\nBooting from ROM...\n",
-            'the last that its console has is "Booting from ROM..."',
+            'the last line of its console is "Booting from ROM..."',
         ),
         (
             "railyard-guest failed: its kernel did not take the module 9p.ko\n[ 2.7] reboot: Power down\n",
@@ -298,15 +298,13 @@ def test_guests_are_two(tmp_path: Path) -> None:
     three = TestbedSpec(("a", "b", "c"), SPEC.networks)
     with pytest.raises(SetupError) as caught:
         bed.Guests(tmp_path, three).up(print)
-    assert str(caught.value) == (
-        "testbed: guests are joined by cables, so there are two of them, and 3 nodes are named"
-    )
+    assert str(caught.value) == ("testbed: guests are joined by cables, so there must be two, but 3 nodes are named")
 
 
 QEMUS = {
     "echo '[0.0] Linux version 6.1'": None,
     "echo 'qemu-system-x86_64: error: no virtualization' >&2; exit 1": "error: no virtualization",
-    "exit 1": "it ended without a word",
+    "exit 1": "it printed nothing",
     "exec sleep 60": "its first instructions came to no end",
 }
 
@@ -324,4 +322,4 @@ def test_kvm_is_tried_and_why_it_fails_is_told(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_machine_without_kvm_is_not_tried(tmp_path: Path) -> None:
-    assert bed.kvm_refused(tmp_path, tmp_path / "kvm") == f"{tmp_path}/kvm is not there, or not ours to open"
+    assert bed.kvm_refused(tmp_path, tmp_path / "kvm") == f"{tmp_path}/kvm is missing, or you may not open it"

@@ -1,4 +1,4 @@
-"""Soft-RoCE guests as they run: commands in them, what their devices say, and their end."""
+"""Running Soft-RoCE guests: commands in them, what their devices say, and their end."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ def home() -> Iterator[Path]:
         pytest.skip(str(error))
     folder = Path(tempfile.mkdtemp(prefix="railyard-guests-"))
     (folder / ".stacks").symlink_to(CLONE / ".stacks")
-    with measurement_lock(lambda sentence: None):  # two virtual machines would disturb whoever measures
+    with measurement_lock(lambda sentence: None):  # two virtual machines would disturb measurements
         yield folder
         Guests(folder, SPEC).down()
     shutil.rmtree(folder)
@@ -45,7 +45,7 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def guests(home: Path) -> Guests:
-    """Return the guests, up for the tests of this module; those that end them come last."""
+    """Return the guests, up for the tests of this module; tests that end them come last."""
     found = Guests(home, SPEC)
     assert found.up(print)
     return found
@@ -97,7 +97,7 @@ def test_what_the_devices_say_is_read_by_our_parsers(
 
 @pytest.mark.parametrize(
     ("size", "writes", "port"),
-    # As many writes as each point of the published comparison of QDR and FDR has (dual-rail-qdr): 8 s at 20 Mbit/s.
+    # As many writes as each point in the published comparison of QDR and FDR (dual-rail-qdr): 8 s at 20 Mbit/s.
     [(65536, 20, 20000), (4096, 5000, 20001)],
 )
 def test_a_real_pair_of_perftest_goes_over_the_device_that_it_is_told(
@@ -107,7 +107,7 @@ def test_a_real_pair_of_perftest_goes_over_the_device_that_it_is_told(
     words = ["ib_write_bw", "-F", "-d", "rxe1", "-i", "1", "-u", str(SOFT_ROCE_TIMEOUT)]
     words += ["-p", str(port), "-s", str(size), "-n", str(writes)]
     with subprocess.Popen([str(guests.enter), "vg2", "--", *words], stdout=subprocess.DEVNULL) as server:
-        # Until the server listens a client ends at once.
+        # A client ends at once until the server listens.
         client = f"until {' '.join(words)} vg2 2>/dev/null; do sleep 0.5; done"
         (table,) = parse(said(guests, "vg1", "sh", "-c", client)).tables
         server.wait(timeout=60)

@@ -1,4 +1,4 @@
-"""The machine-wide measurement lock: one holder, a sentence for the one who waits, and no deadlock of a child."""
+"""The machine-wide measurement lock: one holder, a sentence for those who wait, and no deadlock of a child."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ with measurement_lock(lambda text: print(text, flush=True), Path("/clone/b"), Pa
 
 
 def lock_is_held() -> bool:
-    """Return whether this process, or one above it, holds the machine's measurement lock."""
+    """Return whether this process or a parent of it holds the machine's measurement lock."""
     return bool(os.environ.get(HELD_VARIABLE))
 
 
@@ -77,7 +77,7 @@ def test_the_second_waits_and_is_told_who_measures(file: Path) -> None:
 
 def test_what_measures_nothing_shares_the_lock_and_a_measurement_waits_for_it(file: Path) -> None:
     with measurement_lock(never, Path("/clone/a"), file, shared=True):
-        os.environ.pop(HELD_VARIABLE)  # else the next one is taken for our child, and asks for nothing
+        os.environ.pop(HELD_VARIABLE)  # else the next one would count as our child and not ask for the lock
         with measurement_lock(never, Path("/clone/c"), file, shared=True), start_holder(file) as other:
             assert said(other).startswith("waiting: ")
 
@@ -144,7 +144,7 @@ def test_every_user_may_write_it_whatever_the_umask(file: Path) -> None:
 
 
 def test_another_users_file_is_opened_without_creating(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What fs.protected_regular=2 does in a sticky folder to an open with O_CREAT of another user's file.
+    # What fs.protected_regular=2 does in a sticky folder if another user's file is opened with O_CREAT.
     file.touch(mode=0o666)
     real = os.open
 
@@ -183,7 +183,7 @@ def test_a_fifo_is_no_lock(file: Path) -> None:
     os.mkfifo(file)
     with pytest.raises(SetupError) as caught, measurement_lock(never, file=file):
         pass
-    assert str(caught.value) == f"measurement lock: {file} is no regular file: remove it"
+    assert str(caught.value) == f"measurement lock: {file} is not a regular file: remove it"
 
 
 def test_nothing_unprintable_is_repeated_from_the_file(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""What this machine lacks is said in one sentence, with the package or the setting."""
+"""One sentence says what this machine lacks, with the package or the setting."""
 
 import os
 import stat
@@ -71,7 +71,7 @@ def test_no_reason_is_said_too() -> None:
 
 
 def test_root_without_capabilities_takes_a_user_namespace() -> None:
-    # Whoever we are, the answer follows the capabilities, not the user id.
+    # The answer depends on the capabilities, not on the user id.
     status = Path("/proc/self/status").read_text()
     effective = int(next(line for line in status.splitlines() if line.startswith("CapEff")).split()[1], 16)
     assert needs.needs_user_namespace() is not bool(effective >> 12 & 1 and effective >> 21 & 1)
@@ -86,7 +86,7 @@ def test_what_runs_on_a_testbed_goes_first_where_the_user_may(monkeypatch: pytes
     words = needs.front()
     assert words == ["sh", "-c", words[2], "sh"]
     assert words[2] == '{ echo -15 >/proc/self/autogroup; } 2>/dev/null; exec nice -n -15 "$@"'
-    assert now == [0, -1, 0]  # tried, and taken back
+    assert now == [0, -1, 0]  # tried, and undone
 
 
 def test_nothing_goes_first_where_the_user_may_not(monkeypatch: pytest.MonkeyPatch) -> None:

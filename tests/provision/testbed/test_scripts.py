@@ -1,4 +1,4 @@
-"""The shell texts of a testbed, without one that is up."""
+"""The shell texts of a testbed, without a running testbed."""
 
 import subprocess
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_the_hosts_file_names_every_address(small: TestbedSpec) -> None:
 
 
 def test_a_testbed_that_nobody_waits_for_ends(small: TestbedSpec, namespaces: None, tmp_path: Path) -> None:
-    # Whoever started it was killed between its last look and ours: the end of the standard input says so.
+    # The process that started it was killed just before: the end of the standard input shows it.
     script = tmp_path / "boot.sh"
     script.write_text(boot_script(small))
     ended = subprocess.run(

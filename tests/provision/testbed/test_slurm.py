@@ -1,4 +1,4 @@
-"""Slurm on a testbed comes up whole, says what its nodes do, and leaves nothing, whatever ends it."""
+"""Slurm on a testbed comes up completely, reports the state of its nodes, and leaves nothing, whatever ends it."""
 
 import os
 import signal
@@ -85,7 +85,7 @@ def test_its_end_leaves_the_testbed_and_nothing_else(with_slurm: Testbed, tmp_pa
     wait_for((tmp_path / "began").exists, "the job")
     assert slurm.stop(with_slurm) is True
     state = with_slurm.state()
-    # Marked is the first process, with its child that reads for as long as we live.
+    # Marked are the first process and its child, which reads as long as we live.
     held = {state.first, *marked(with_slurm.folder), *(node.holder for node in state.nodes)}
     assert set(inside(state.first).values()) - held == set()
     assert not (with_slurm.folder / "slurm").exists()
@@ -94,7 +94,7 @@ def test_its_end_leaves_the_testbed_and_nothing_else(with_slurm: Testbed, tmp_pa
 
 
 def test_kill_9_leaves_no_daemon(with_slurm: Testbed, tmp_path: Path) -> None:
-    """All of Slurm is in the testbed's pid namespace, whose end the kernel makes theirs."""
+    """All of Slurm is in the testbed's pid namespace: when that ends, the kernel ends Slurm."""
     bed = Testbed(tmp_path)
     bed.up()
     slurm.start(bed)
@@ -118,7 +118,7 @@ def test_an_ordinary_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(slurm, "require_programs", lambda *names, packages: None)
     monkeypatch.setattr(slurm, "needs_user_namespace", lambda: True)
     assert slurm.refused() == (
-        "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user's namespace may not"
+        "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user may not do"
     )
 
 
@@ -128,5 +128,5 @@ def test_a_path_with_a_blank_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_pat
     with pytest.raises(SetupError) as caught:
         slurm.start(bed)
     assert str(caught.value) == (
-        f"testbed: found a blank in {bed.folder}, expected none: slurm.conf takes no such path"
+        f"testbed: found a blank in {bed.folder}, expected none: slurm.conf cannot have such a path"
     )

@@ -1,4 +1,4 @@
-"""Slurm's configuration on a testbed: each node once, on its leaf, nothing of a daemon's below the clone."""
+"""Slurm's configuration on a testbed: each node once, on its leaf; no file of a daemon is below the clone."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_an_odd_node_has_a_leaf_of_its_own(small: TestbedSpec) -> None:
 
 
 def test_what_a_daemon_keeps_is_its_nodes_own() -> None:
-    """A path below the clone may be too long for a socket, and is shared by all nodes."""
+    """A path below the clone may be too long for a socket, and all nodes share it."""
     kept = ("StateSaveLocation", "SlurmdSpoolDir", "SlurmctldPidFile", "SlurmdPidFile")
     places = dict(line.split("=", 1) for line in lines_of("slurm.conf") if line.startswith(kept))
     assert len(places) == len(kept)
@@ -54,6 +54,7 @@ def test_a_client_is_run_on_the_first_node() -> None:
     made = clients(DEFAULT_SPEC, {"sbatch": "/usr/bin/sbatch"})
     assert made == {
         "sbatch": "#!/bin/sh\n# Slurm's sbatch of this testbed, run on vn1\n"
+        'SLURM_CONF="${0%/*}/../slurm.conf"\nexport SLURM_CONF\n'
         'exec "${0%/*}/../../enter" vn1 -- /usr/bin/sbatch "$@"\n'
     }
 

@@ -1,4 +1,4 @@
-"""What can be a testbed, and the sentences for what cannot."""
+"""Possible testbeds, and the sentences for impossible ones."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +29,11 @@ def test_rates_are_mbit_s_unless_they_say_otherwise(text: str, mbit_s: float | N
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("fast", 'testbed: the rate "fast" is no number of Mbit/s: write 40, 40mbit or 1.5gbit'),
-        ("", 'testbed: the rate "" is no number of Mbit/s: write 40, 40mbit or 1.5gbit'),
-        ("-1", 'testbed: the rate "-1" is no number of Mbit/s: write 40, 40mbit or 1.5gbit'),
-        ("nan", 'testbed: the rate "nan" is no number of Mbit/s: write 40, 40mbit or 1.5gbit'),
-        ("40MB/s", 'testbed: the rate "40MB/s" is no number of Mbit/s: write 40, 40mbit or 1.5gbit'),
+        ("fast", 'testbed: the rate "fast" is not a number of Mbit/s: write 40, 40mbit or 1.5gbit'),
+        ("", 'testbed: the rate "" is not a number of Mbit/s: write 40, 40mbit or 1.5gbit'),
+        ("-1", 'testbed: the rate "-1" is not a number of Mbit/s: write 40, 40mbit or 1.5gbit'),
+        ("nan", 'testbed: the rate "nan" is not a number of Mbit/s: write 40, 40mbit or 1.5gbit'),
+        ("40MB/s", 'testbed: the rate "40MB/s" is not a number of Mbit/s: write 40, 40mbit or 1.5gbit'),
         ("0", "testbed: a rate of 0 Mbit/s cannot be shaped: it must be from 0.1 to 100000 Mbit/s"),
         ("101gbit", "testbed: a rate of 101000 Mbit/s cannot be shaped: it must be from 0.1 to 100000 Mbit/s"),
     ],
@@ -64,12 +64,12 @@ def test_a_rate_that_is_none_is_one_sentence(text: str, sentence: str) -> None:
         (
             ("a",),
             (replace(ETH0, device="lo"),),
-            'testbed: no network can have the device "lo": each node has its own loopback already',
+            'testbed: no network can have the device "lo": each node already has its own loopback',
         ),
         (
             ("a",),
             (replace(ETH0, subnet="10.0.0.1/24"),),
-            "testbed: the subnet of eth0 is no IPv4 network: 10.0.0.1/24 has host bits set",
+            "testbed: the subnet of eth0 is not an IPv4 network: 10.0.0.1/24 has host bits set",
         ),
         (
             ("a", "b", "c"),

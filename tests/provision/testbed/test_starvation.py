@@ -1,4 +1,4 @@
-"""How long processes of a testbed waited, read from a proc folder made here."""
+"""How long processes of a testbed waited, read from a synthetic proc folder."""
 
 import os
 from pathlib import Path
@@ -13,13 +13,13 @@ S = 1_000_000_000
 
 
 class Proc:
-    """A proc folder: processes with their network namespace, the waits of their tasks, and what was stolen."""
+    """A proc folder: processes with their network namespace, the waits of their tasks, and the stolen time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def waited(self, pid: int, task: int, waited_ns: int, namespace: str = NODE) -> None:
-        """Let a task have waited so long since it began."""
+        """Set how long a task has waited since it began."""
         process = self.folder / str(pid)
         (process / "ns").mkdir(parents=True, exist_ok=True)
         (process / "task" / str(task)).mkdir(parents=True, exist_ok=True)
@@ -29,21 +29,21 @@ class Proc:
         (process / "task" / str(task) / "schedstat").write_text(f"7000 {waited_ns} 12\n", encoding="ascii")
 
     def stole(self, seconds: float) -> None:
-        """Let the hypervisor have taken so long from all processors since the start."""
+        """Set how much time the hypervisor has taken from all processors since the start."""
         first = f"cpu  100 0 50 4000 1 0 2 {round(seconds * TICKS)} 0 0"
         (self.folder / "stat").write_text(f"{first}\ncpu0 100 0 50 4000 1 0 2 9999 0 0\n", encoding="ascii")
 
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Proc:
-    """A proc folder with what is in every one beside processes."""
+    """A proc folder with the files that every one has besides processes."""
     (tmp_path / "self").mkdir()
     return Proc(tmp_path)
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The watch's clock, whose one value the test sets; no thread reads beside it."""
+    """The watch's clock, whose value the test sets; no thread reads at the same time."""
     now = [100.0]
     monkeypatch.setattr("railyard.provision.testbed.starvation.time.monotonic", lambda: now[0])
     monkeypatch.setattr("railyard.provision.testbed.starvation._PERIOD_S", 3600.0)
@@ -86,7 +86,7 @@ def test_a_tasks_own_wait_counts_before_pressure(proc: Proc, clock: list[float])
 def test_a_new_task_counts_whole(proc: Proc, clock: list[float]) -> None:
     proc.waited(11, 11, 50 * S)
     begun = watch(proc)
-    proc.waited(11, 12, 2 * S)  # a thread of a process that was there
+    proc.waited(11, 12, 2 * S)  # a thread of a process that was there before
     proc.waited(13, 13, 3 * S)
     clock[0] += 10
     assert begun.stop() == pytest.approx(0.3)

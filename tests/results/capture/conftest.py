@@ -1,4 +1,4 @@
-"""Made runs of a made system: six good runs over three pairs of nodes, and what a test changes of them."""
+"""Synthetic runs of a synthetic system: six good runs over three pairs of nodes, and the changes of a test."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -94,7 +94,7 @@ RUNS = tuple(run(number) for number in range(6))
 
 @pytest.fixture
 def made_run() -> Callable[..., Record]:
-    """Return a function that gives the run of a number, with these fields changed."""
+    """Return a function that returns the run with a number, with these fields changed."""
     return run
 
 
@@ -106,7 +106,7 @@ def made_runs() -> tuple[Record, ...]:
 
 @pytest.fixture
 def bands() -> Callable[[str, float], tuple[CurveRecord, ...]]:
-    """Return a function that gives the curves of a run with one band of a kind and a floor."""
+    """Return a function that returns the curves of a run, with one band of a kind and a floor."""
 
     def with_band(kind: str, low: float) -> tuple[CurveRecord, ...]:
         band = BandRecord("x", kind, "s", SIZES, (None, None, low), (None,) * 3)
@@ -117,7 +117,7 @@ def bands() -> Callable[[str, float], tuple[CurveRecord, ...]]:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A site folder with the made system and its table."""
+    """A site folder with the synthetic system and its table."""
     for name, text in (("systems", SITE), ("references", TABLE)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "site.yaml").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Which records serve as a reference: each reason that one does not, beside the nearest one that does."""
+"""Which records serve as a reference: each reason why one does not, beside the nearest one that does."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -45,7 +45,7 @@ def test_a_run_over_one_of_two_rails_is_no_reference_of_two(made_run: Run) -> No
         return PathProofRecord("not-judged", "mlx5_1 idled", None, (NodeTraffic("n1", rails), NodeTraffic("n2", rails)))
 
     idle = made_run(0, rails=2, path_proof=moved(0.001), verdict=UNJUDGED)
-    assert why_not(idle, replace=False) == "mlx5_1 idled on every node, so that it is no reference of 2 rails"
+    assert why_not(idle, replace=False) == "mlx5_1 idled on every node, so it is not a reference for 2 rails"
     assert why_not(made_run(0, rails=2, path_proof=moved(0.4), verdict=UNJUDGED), replace=False) is None
 
 
@@ -73,9 +73,9 @@ def test_a_run_that_failed_a_floor_never_serves_and_one_below_a_baseline_only_to
 ) -> None:
     below = {"state": "fail", "verdict": failed(5)}
     floor = made_run(0, curves=bands("class", 12200.0), **below)
-    assert why_not(floor, replace=True) == "it failed a reference that is no baseline"
+    assert why_not(floor, replace=True) == "it failed a reference that is not a baseline"
     baseline = made_run(0, curves=bands("baseline", 12200.0), **below)
-    assert why_not(baseline, replace=False) == "it failed the baseline that is there (--replace takes such runs)"
+    assert why_not(baseline, replace=False) == "it failed the present baseline (--replace accepts such runs)"
     assert why_not(baseline, replace=True) is None
     # a system's first runs fail since there is no reference yet
     assert why_not(made_run(0, curves=bands("class", 12000.0), **below), replace=False) is None
@@ -94,7 +94,7 @@ def test_what_is_left_out_is_named_by_reason(made_run: Run) -> None:
 
 def test_a_job_is_the_schedulers_or_the_run(made_run: Run) -> None:
     assert job_of(made_run(0)) == "20261101T000000Z-aa00 100"
-    # a process id of the local scheduler is no allocation
+    # a process id of the local scheduler is not an allocation
     assert job_of(made_run(0, scheduler="local")) == "20261101T000000Z-aa00"
     assert job_of(made_run(0, job_id=None)) == "20261101T000000Z-aa00"
 
@@ -106,14 +106,14 @@ def test_enough_is_five_runs_three_pairs_and_two_jobs(made_runs: tuple[Record, .
     assert too_few(four, quick=True) == "found 4 runs, expected 5 or more; run it again"
     one_pair = replace(group, records=tuple(replace(record, nodes=("n1", "n2")) for record in group.records))
     assert too_few(one_pair, quick=False) == (
-        "found 1 set of nodes in 6 jobs, expected 3 and 2; repeat on other nodes, or take --quick, which marks what is "
-        "captured so"
+        "found 1 set of nodes in 6 jobs, expected 3 and 2; repeat on other nodes, or use --quick, which marks the "
+        "entry as quick"
     )
     assert (too_few(one_pair, quick=True), is_quick(one_pair)) == (None, True)
     one_job = replace(group, records=tuple(replace(record, run="r1", job_id="7") for record in group.records))
     assert too_few(one_job, quick=False) == (
-        "found 3 sets of nodes in 1 job, expected 3 and 2; repeat on other nodes, or take --quick, which marks what is "
-        "captured so"
+        "found 3 sets of nodes in 1 job, expected 3 and 2; repeat on other nodes, or use --quick, which marks the "
+        "entry as quick"
     )
     (alone,), _ = chosen(made_runs[:1], replace=False)
     assert too_few(alone, quick=True) == "found 1 run, expected 5 or more; run it again"

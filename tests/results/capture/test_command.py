@@ -21,7 +21,7 @@ ID = "baseline-edr-hpcx-1-rail-osu-osu_bw-bandwidth"
 
 @pytest.fixture
 def home(site: Path, made_runs: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The made site with six good runs in its store."""
+    """The synthetic site with six good runs in its store."""
     monkeypatch.setenv(HOME_VARIABLE, str(site))
     for record in made_runs:
         append_record(site / ".railyard" / "runs" / record.run / FILE_NAME, record)
@@ -71,7 +71,7 @@ def test_no_run_is_replaced_or_refused_without_a_word(home: Path, capsys: pytest
     assert capsys.readouterr() == (
         "",
         f"left out: osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found {ID} already, expected none; "
-        "--replace puts the new one in its place\n"
+        "use --replace to put the new one in its place\n"
         "railyard: found nothing to capture for site, expected at least one test with 5 good runs\n",
     )
 
@@ -155,19 +155,19 @@ def test_by_hops_there_is_an_entry_for_each_distance_that_is_known(
     again = [replace(one, run=one.run.replace("-aa", "-bb")) for one in made_runs]
     for record in again:
         append_record(home / ".railyard" / "runs" / record.run / FILE_NAME, record)
-    # n1 to n4 on one leaf, n6 on another and n5 nowhere: of three pairs two are one switch apart.
+    # n1 to n4 on one leaf, n6 on another and n5 nowhere: two of three pairs are one switch apart.
     places = {"mlx5_0": {**{f"n{number}": "LeafA" for number in range(1, 5)}, "n6": "LeafB"}}
     keep(home, Kept(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 1, "LeafB": 3}}))
     assert main(["capture", "--system", "site", "--by-hops", "--quick", "--write"]) == 0
     name = "baseline-edr-hpcx-1-rail-osu-osu_bw-1-hop-bandwidth"
     told = capsys.readouterr().err.splitlines()
-    unknown = "not known (railyard fabric --keep-hops), or it ran on other than two"
+    unknown = "is unknown (railyard fabric --keep-hops), or it did not run on two nodes"
     assert [line for line in told if line.startswith("left out: 4 tests of ") and line.endswith(unknown)]
     entries = load_references(home / "references" / "site.yaml", system).entries
     (made,) = [entry for entry in entries if entry.kind == "baseline"]
     assert (made.id, made.hops) == (name, (1,))
     assert made.source.conditions["repeats"].startswith("8 on 2 sets of nodes")
-    # What is for one distance is in the way of another's neither, and of all distances' alone.
+    # A table for one distance only blocks one for all distances, not one for another distance.
     keep(home, Kept(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 3}}))
     assert main(["capture", "--system", "site", "--by-hops", "--quick", "--write"]) == 0
     entries = load_references(home / "references" / "site.yaml", system).entries
@@ -179,7 +179,7 @@ def test_by_hops_there_is_an_entry_for_each_distance_that_is_known(
 
 @pytest.fixture
 def slow_home(site: Path, made_runs: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The made site with six runs at 40 % of what its link gives."""
+    """The synthetic site with six runs at 40 % of its link's rate."""
     monkeypatch.setenv(HOME_VARIABLE, str(site))
     for record in made_runs:
         slow = tuple(replace(curve, values=tuple(0.4 * value for value in curve.values)) for curve in record.curves)
@@ -189,7 +189,7 @@ def slow_home(site: Path, made_runs: tuple[Record, ...], monkeypatch: pytest.Mon
 
 WEAK = (
     "left out: osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found 4842 MB/s, 40.1 % of what the link "
-    "gives for messages of 4 MiB: no slow run would fail it, expected at least 6032 MB/s (50.0 %, reference-share); "
+    "gives for messages of 4 MiB: no slow run would fail, expected at least 6032 MB/s (50.0 %, reference-share); "
     "find what makes it slow and run it again, or say why it may be in below_link (share and reason) of "
     "references/site.yaml\n"
 )
@@ -205,7 +205,7 @@ def test_what_is_far_below_its_link_is_left_out_before_anything_is_written(
     nothing = "railyard: found nothing to capture for site, expected at least one test with 5 good runs\n"
     assert capsys.readouterr() == ("", WEAK + nothing) and said in WEAK
     assert table.read_text(encoding="utf-8") == before
-    # Another test's good runs are captured all the same.
+    # Another test's good runs are still captured.
     for record in made_runs:
         other = replace(record, run=record.run.replace("-aa", "-bb"), benchmark="imb/Uniband")
         append_record(slow_home / ".railyard" / "runs" / other.run / FILE_NAME, other)
@@ -222,7 +222,7 @@ def test_a_reason_of_the_file_or_of_the_entry_before_holds_for_a_capture(
     stated = f'below_link: {{share: 0.3, reason: "{reason}"}}\n'
     table.write_text(before.replace("entries:\n", f"{stated}entries:\n", 1), encoding="utf-8")
     assert main(["capture", "--system", "site", "--write"]) == 0
-    # The same reason, of the entry alone: the next capture keeps it.
+    # The same reason, only for the entry: the next capture keeps it.
     captured = table.read_text(encoding="utf-8").replace(stated, "").rstrip("\n") + f"\n    {stated}"
     table.write_text(captured, encoding="utf-8")
     load_references(table, system)

@@ -96,7 +96,7 @@ def test_an_entry_that_is_there_is_replaced_only_where_it_is_asked(
     assert (again.entries, again.after) == ((), again.before)
     assert again.refused == (
         f"osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found {ID} already, expected none; "
-        "--replace puts the new one in its place",
+        "use --replace to put the new one in its place",
     )
     faster = tuple(
         replace(record, curves=tuple(replace(c, values=tuple(v / 1.01 for v in c.values)) for c in record.curves))
@@ -158,7 +158,7 @@ def test_sizes_that_are_not_asserted_are_named_as_ranges(
         for n, r in enumerate(made_runs)
     )
     (entry,) = planned(site, system, wild).entries
-    assert entry.remarks == ("not asserted, since the repeats spread too far: 1 B to 64 KiB",)
+    assert entry.remarks == ("not asserted, because the repeats spread too far: 1 B to 64 KiB",)
 
 
 def test_repeats_that_do_not_agree_are_refused_with_the_run_to_look_at(
@@ -168,7 +168,8 @@ def test_repeats_that_do_not_agree_are_refused_with_the_run_to_look_at(
     made = planned(site, system, (*(made_run(n) for n in range(5)), broken))
     assert made.refused == (
         "osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found repeats that spread too far at every size, "
-        "expected some that agree; far off: 20261103T050000Z-aa05 (-60.0 %); leave such a run out with --without RUN",
+        "expected a size at which they agree; "
+        "far off: 20261103T050000Z-aa05 (-60.0 %); leave such a run out with --without RUN",
     )
 
 
@@ -179,7 +180,7 @@ def test_a_median_above_the_limit_is_written_as_the_limit(
         replace(r, curves=tuple(replace(c, values=(5.0, 11000.0, 12430.0)) for c in r.curves)) for r in made_runs
     )
     made = planned(site, system, fast)
-    assert made.entries[0].remarks == ("12430 at 4 MiB is above the physical limit and written as that",)
+    assert made.entries[0].remarks == ("12430 at 4 MiB is above the physical limit, so the limit is written",)
     write(made)
     load_references(made.path, system)
 

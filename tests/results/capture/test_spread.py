@@ -1,4 +1,4 @@
-"""Tolerances: never below the least, wide where repeats are few or jobs differ, and outliers named, not dropped."""
+"""Tolerances: never below the least, wide if repeats are few or jobs differ; outliers are named, not dropped."""
 
 import random
 
@@ -42,12 +42,12 @@ def test_a_tolerance_is_that_of_its_regime_alone() -> None:
 
 
 def test_jobs_that_differ_widen_it() -> None:
-    # The farthest repeat lies half as far off as the jobs do: 99 and 101 around a median of 100.
+    # The farthest repeat is half as far away as the jobs are apart: 99 and 101 around a median of 100.
     values = {1 << 22: [99.0] * 2 + [100.0] * 36 + [101.0] * 2}
     alike = spread(values, tuple(f"j{n}" for n in range(40)), "bandwidth").tolerance["bandwidth"]
     apart = spread(values, ("a",) * 2 + ("c",) * 36 + ("b",) * 2, "bandwidth").tolerance["bandwidth"]
     assert alike == 0.02
-    assert apart == 0.04  # twice what the two jobs lie apart
+    assert apart == 0.04  # twice the distance of the two jobs
 
 
 def test_a_size_that_spreads_too_far_is_left_out_and_named() -> None:
@@ -90,7 +90,7 @@ def test_an_outlier_is_named_and_counts() -> None:
 
 
 def false_alarms(sigma: float, repeats: int, trials: int, sizes: int, together: float, seed: int) -> float:
-    """Return the share of healthy runs that leave what was captured from others; ``together``: correlation of sizes."""
+    """Return the share of healthy runs outside of what was captured from others; ``together``: correlation of sizes."""
     chance = random.Random(seed)
 
     def run() -> list[float]:
@@ -117,5 +117,5 @@ def false_alarms(sigma: float, repeats: int, trials: int, sizes: int, together: 
 
 @pytest.mark.parametrize("together", [0.0, 0.9])
 def test_false_alarms_are_rare(together: float) -> None:
-    # 0 or 1 of 1500 where one in a thousand is allowed; benchmarks/capture.py has the large numbers
+    # 0 or 1 of 1500 if one in a thousand is allowed; benchmarks/capture.py has the large numbers
     assert false_alarms(0.008, 5, 1500, 6, together, seed=3) <= 2 * FALSE_ALARMS

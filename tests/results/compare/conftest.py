@@ -1,4 +1,4 @@
-"""Made records: repeats of one test with a known noise, and what is planted in them."""
+"""Synthetic records: repeats of one test with known noise and planted changes."""
 
 import dataclasses
 import random
@@ -34,7 +34,7 @@ def record(
     share: float = 0.05,
     **fields: Any,
 ) -> Record:
-    """One repeat; further fields stand in the record as they are."""
+    """One repeat; other fields go into the record unchanged."""
     curve = curve_of(peak, noise, random.Random(f"{run} {seed}"), slower_from, share)
     rails, fabric, stack = fields.get("rails", 1), fields.get("fabric", "hsn"), fields.get("stack", "mpich")
     base = made_record(
@@ -50,13 +50,13 @@ def record(
 
 @pytest.fixture
 def made() -> Callable[..., Record]:
-    """One made record."""
+    """One synthetic record."""
     return record
 
 
 @pytest.fixture
 def repeats() -> Callable[..., tuple[Record, ...]]:
-    """So many repeats of one test, each of a run of its own."""
+    """This many repeats of one test, each from its own run."""
 
     def several(name: str, count: int, **given: Any) -> tuple[Record, ...]:
         return tuple(record(f"{name}{index}", seed=index, **given) for index in range(count))
@@ -66,7 +66,7 @@ def repeats() -> Callable[..., tuple[Record, ...]]:
 
 @pytest.fixture
 def figure() -> Callable[..., tuple[Record, ...]]:
-    """Repeats of a benchmark without sizes: a record a value."""
+    """Repeats of a benchmark without sizes: one record per value."""
 
     def several(
         values: Sequence[float], name: str = "gflops", unit: str = "Gflop/s", **given: Any

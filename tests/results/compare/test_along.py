@@ -1,4 +1,4 @@
-"""Where along the sizes curves differ: a planted loss is found with its sizes, and noise alone hardly ever is."""
+"""At which sizes curves differ: a planted loss is found with its sizes, and noise alone almost never."""
 
 import random
 
@@ -10,7 +10,7 @@ SIZES = tuple(2**n for n in range(20))
 
 
 def curves(count: int, draw: random.Random, slower_from: int = 99, share: float = 0.05) -> list[list[float]]:
-    """Curves with noise of 0.5 % a size and 0.5 % a run; from one index on lower."""
+    """Curves with noise of 0.5 % per size and 0.5 % per run; lower from one index on."""
     made = []
     for _ in range(count):
         whole = 1 + draw.gauss(0, 0.005)
@@ -71,7 +71,7 @@ def test_noise_is_taken_for_a_difference_in_one_of_twenty_comparisons_at_most() 
 
 
 def test_a_curve_of_another_length_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^a curve without a value for each of 20 sizes$"):
+    with pytest.raises(ValueError, match=r"^found a curve without a value for each of the 20 sizes$"):
         stretches(SIZES, [[1.0]], [[1.0] * 20])
 
 
@@ -79,4 +79,4 @@ def test_sides_of_unlike_numbers_are_dealt_out_as_they_are() -> None:
     draw = random.Random(6)
     (found,) = stretches(SIZES, curves(4, draw), curves(6, draw, slower_from=12))
     assert (found.first, found.last) == (4096, 524288)
-    assert found.p == pytest.approx(1 / 210)  # of all ways to take six of ten, none but the true one has such a sum
+    assert found.p == pytest.approx(1 / 210)  # of all ways to take six of ten, only the true one has such a sum

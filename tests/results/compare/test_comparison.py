@@ -1,4 +1,4 @@
-"""Two sides test by test: a planted slower rail with its size range, no difference at the noise, and what is unlike."""
+"""Two sides, test by test: a planted slower rail with its sizes, no difference within noise, and unlike tests."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -30,11 +30,11 @@ def test_the_same_rail_shows_no_difference_and_says_what_it_could_have_seen(repe
     (test,) = found.tests
     assert test.figures[0].finding.kind == "none"
     assert test.figures[0].finding.sentence.startswith(
-        "no difference at this noise; the smallest that could have been seen is 0."
+        "no difference at this noise; the smallest visible difference is 0."
     )
     assert test.curves[0].stretches == ()
     assert test.curves[0].sentence.startswith(
-        "no difference along the sizes at this noise; the smallest that a single size could have shown is "
+        "no difference along the sizes at this noise; the smallest visible at a single size is "
     )
 
 
@@ -45,7 +45,7 @@ def test_one_run_a_side_cannot_tell(repeats: Repeats) -> None:
 
 
 def moved(*shares: float) -> PathProofRecord:
-    """A proof of two nodes, whose rails had these shares; the management network's is none."""
+    """A proof of two nodes whose rails had these shares; the management network had none."""
     rails = tuple(RailTraffic(f"hsn{number}", True, 10, 10, share) for number, share in enumerate(shares))
     nodes = tuple(NodeTraffic(node, (*rails, RailTraffic("eth0", False, 1, 1))) for node in ("vn1", "vn2"))
     return PathProofRecord("proven", "", None, nodes)
@@ -56,9 +56,9 @@ def test_a_rail_that_idled_on_every_node_is_named(repeats: Repeats) -> None:
     b = [dataclasses.replace(one, path_proof=moved(0.999, 0.001)) for one in repeats("b", 3)]
     used = dataclasses.replace(b[0], path_proof=moved(0.5, 0.5))
     (test,) = compare(a, b).tests
-    assert test.idle == ("on B hsn1 idled in 3 of 3 runs, on every node: their figures are of the rest",)
+    assert test.idle == ("on B hsn1 idled in 3 of 3 runs, on every node: their figures are those of the other rails",)
     (test,) = compare([used, *b[1:]], [used] * 3).tests
-    assert test.idle == ("on A hsn1 idled in 2 of 3 runs, on every node: their figures are of the rest",)
+    assert test.idle == ("on A hsn1 idled in 2 of 3 runs, on every node: their figures are those of the other rails",)
 
 
 def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ...]]) -> None:
@@ -70,12 +70,12 @@ def test_the_published_hpl_of_edr_and_fdr(figure: Callable[..., tuple[Record, ..
     (known,) = compare(fdr, edr, noise=0.02).tests
     assert known.figures[0].finding.sentence == (
         "no difference at the stated noise of 2 %, found +0.33 % with 1 and 1 repeats; "
-        "the smallest that could have been seen is 2 %"
+        "the smallest visible difference is 2 %"
     )
 
 
 def test_the_repeats_of_one_run_are_repeats_of_one_test(repeats: Repeats) -> None:
-    """ReFrame numbers them (--repeat): their names differ, the test is one."""
+    """ReFrame numbers them (--repeat): their names differ, but the test is the same."""
     a, b = (
         [
             dataclasses.replace(one, case=one.case.replace(" @", f" %.repeat_no={number} @"))
@@ -90,7 +90,7 @@ def test_the_repeats_of_one_run_are_repeats_of_one_test(repeats: Repeats) -> Non
 def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_played_again_is_none(
     figure: Callable[..., tuple[Record, ...]],
 ) -> None:
-    """HPL over EDR and FDR as its replay has it: 0.33 % apart, in repeats that spread by 1 %."""
+    """HPL over EDR and FDR as in its replay: 0.33 % apart, in repeats that spread by 1 %."""
 
     def played(value: float, factors: Sequence[float], fabric: str) -> list[Record]:
         made = figure([value * each for each in factors], benchmark="hpl/hpl", fabric=fabric, system="dell")
@@ -106,7 +106,7 @@ def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_pl
     fdr, edr = played(100.0, (*factors, *factors), "fdr"), played(100.33, factors, "edr")
     (test,) = compare(fdr, edr).tests
     assert test.repeats == (5, 5)
-    assert test.figures[0].finding.sentence.startswith("no difference at this noise; the smallest that could have been")
+    assert test.figures[0].finding.sentence.startswith("no difference at this noise; the smallest visible difference")
 
 
 def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:
@@ -121,7 +121,7 @@ def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:
     with pytest.raises(RailyardError) as caught:
         compare(repeats("a", 4), b)
     assert str(caught.value) == (
-        "found nothing that may be compared: imb/Uniband (virtual, hsn, mpich, rails 1, single): peak is in MB/s on A "
+        "found nothing to compare: imb/Uniband (virtual, hsn, mpich, rails 1, single): peak is in MB/s on A "
         "and MiB/s on B; imb/Uniband (virtual, hsn, mpich, rails 1, single): the curve of bandwidth is in MB/s of one "
         "direction on A, MiB/s of one direction on B"
     )

@@ -1,4 +1,4 @@
-"""What a shift is said to be, word for word."""
+"""The words for a shift."""
 
 import pytest
 
@@ -21,7 +21,7 @@ GOOD = (100.0, 100.2, 99.9, 100.1)
             (100.1, 100.3, 99.8, 100.0),
             "higher",
             "none",
-            "no difference at this noise; the smallest that could have been seen is 0.40 %",
+            "no difference at this noise; the smallest visible difference is 0.40 %",
         ),
         (
             GOOD[:3],
@@ -45,7 +45,7 @@ def test_the_sentence(a: tuple[float, ...], b: tuple[float, ...], better: str | 
 
 
 def test_the_published_hpl_of_edr_and_fdr_cannot_be_told_apart() -> None:
-    """One value a side, 0.33 % apart: the source calls that less than a variation that it does not print."""
+    """One value per side, 0.33 % apart: the source calls this less than a variation that it does not print."""
     fdr, edr = [1000.0], [1003.3]
     alone = finding(shift(fdr, edr), "Gflop/s", "higher")
     assert (alone.kind, alone.sentence) == (
@@ -56,7 +56,7 @@ def test_the_published_hpl_of_edr_and_fdr_cannot_be_told_apart() -> None:
     assert (known.kind, known.sentence) == (
         "none",
         "no difference at the stated noise of 2 %, found +0.33 % with 1 and 1 repeats; "
-        "the smallest that could have been seen is 2 %",
+        "the smallest visible difference is 2 %",
     )
 
 

@@ -1,4 +1,4 @@
-"""Which tests stand against which: alike in all but what is compared, and refused by name where they are not."""
+"""Which tests are compared: alike in everything else, or refused by name."""
 
 import dataclasses
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def test_other_parameters_of_a_check_and_other_numbers_of_nodes_are_other_tests(
     assert str(caught.value) == (
         "A has imb/Uniband (virtual, hsn, mpich, rails 1, single, %n=4, 4 nodes), "
         "B has imb/Uniband (virtual, hsn, mpich, rails 1, single, %n=4): "
-        "found no test that is alike on both sides but for what they differ in"
+        "found no test that is the same on both sides except for their difference"
     )
     assert pair(a, a).matched[0].name == "imb/Uniband (virtual, hsn, mpich, rails 1, single, %n=4, 4 nodes)"
 
@@ -60,7 +60,7 @@ def test_other_benchmarks_are_refused_by_name(repeats: Repeats) -> None:
     with pytest.raises(RailyardError) as caught:
         pair(repeats("a", 1), repeats("b", 1, benchmark="osu/osu_bw"))
     assert str(caught.value) == (
-        "A has imb/Uniband, B has osu/osu_bw: found no benchmark that both have, and figures of different benchmarks "
+        "A has imb/Uniband, B has osu/osu_bw: found no benchmark that both have; figures of different benchmarks "
         "are not compared; name runs of the same one"
     )
 
@@ -69,7 +69,7 @@ def test_several_stacks_against_one_other_are_refused(repeats: Repeats) -> None:
     with pytest.raises(RailyardError) as caught:
         pair(repeats("a", 1) + repeats("a", 1, stack="openmpi"), repeats("b", 1, stack="intelmpi"))
     assert str(caught.value) == (
-        "side A: found stack mpich and openmpi for imb/Uniband, expected one stack where the sides differ in it; "
+        "side A: found stack mpich and openmpi for imb/Uniband, expected one stack, since the sides differ in it; "
         "name one, such as :stack=mpich"
     )
 

@@ -1,4 +1,4 @@
-"""The gate: a regression fails it, and so does a comparison in which nothing could be held against the bound."""
+"""The gate: a regression fails it, and so does a comparison in which nothing could be compared with the bound."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ def test_a_comparison_that_can_see_nothing_does_not_pass(repeats: Repeats) -> No
     held = gate(compare(repeats("a", 1), repeats("b", 1, slower_from=0, share=0.5)), 5)
     assert not held.passed
     assert held.sentence == (
-        "FAIL: no figure could be held against 5 %, repeats are too few or too far apart; take more runs."
+        "FAIL: no figure could be compared with 5 %: repeats are too few or too far apart; take more runs."
     )
 
 

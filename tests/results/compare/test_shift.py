@@ -83,7 +83,7 @@ def test_moving_one_side_moves_estimate_and_interval_by_as_much() -> None:
 
 
 def test_a_side_without_values_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^0 and 1 values, expected at least one on each side$"):
+    with pytest.raises(ValueError, match=r"^found 0 and 1 values, expected at least one on each side$"):
         shift([], [1.0])
 
 

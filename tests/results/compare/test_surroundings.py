@@ -1,4 +1,4 @@
-"""What differed around two sets of results, and whether the fabric alone can be blamed."""
+"""What else differed between two sets of results, and whether only the fabric can be blamed."""
 
 from collections.abc import Callable
 
@@ -64,8 +64,8 @@ def test_memory_is_held_to_the_gib(made: Made) -> None:
 
 def test_two_systems_of_which_nothing_is_recorded_are_not_known_to_be_alike(made: Made) -> None:
     assert not_the_fabric_alone([made(system="old")], [made(system="new")]) == (
-        "not attributable to the fabric alone: new and old are two systems, and which processors, chipsets and memory "
-        "they have is not recorded"
+        "not attributable to the fabric alone: new and old are two systems, and their processors, chipsets and memory "
+        "are not recorded"
     )
     known = host(processor="X")
     assert not_the_fabric_alone([made(system="old", hardware=known)], [made(system="new", hardware=known)]) is None

@@ -1,4 +1,4 @@
-"""Made histories: a run a day of one test, whose peak stands about 47.8 MB/s with a noise that a test chooses."""
+"""Synthetic histories: one run per day of one test, with a peak of about 47.8 MB/s and a noise that a test chooses."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ MADE = made_record(
 
 
 def noisy(count: int, level: float = 47.8, noise: float = 0.002, seed: int = 1) -> list[float]:
-    """So many values about a level; ``noise`` is their standard deviation as a share of it."""
+    """This many values around a level; ``noise`` is their standard deviation as a share of it."""
     draw = random.Random(seed)
     return [level * (1 + draw.gauss(0, noise)) for _ in range(count)]
 
@@ -43,19 +43,19 @@ def record_of(day: int, value: float, unit: str = "MB/s", name: str = "peak", **
 
 @pytest.fixture
 def row() -> Callable[..., list[float]]:
-    """Values about a level."""
+    """Values around a level."""
     return noisy
 
 
 @pytest.fixture
 def day() -> Callable[..., Record]:
-    """One made record."""
+    """One synthetic record."""
     return record_of
 
 
 @pytest.fixture
 def history() -> Callable[..., tuple[Record, ...]]:
-    """A record a value, a day each; ``later`` are fields of those from ``since`` on."""
+    """One record per value, one per day; ``later`` are fields of those from ``since`` on."""
 
     def made(values: Sequence[float], since: int | None = None, **later: Any) -> tuple[Record, ...]:
         return tuple(
@@ -74,7 +74,7 @@ def card() -> Callable[[str], tuple[NodeGroup, ...]]:
 
 @pytest.fixture
 def stored(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[Record]], Any]:
-    """Store records in a site, which is then the one that commands find; return its folder."""
+    """Store records in a site that commands then find; return its folder."""
 
     def store(records: Sequence[Record]) -> Any:
         (tmp_path / "systems").mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""A series judged: what changed in words, what came with it, whether nodes were swapped, and what cannot be told."""
+"""A series, judged: what changed in words, what changed with it, whether nodes were swapped, and what is unclear."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -75,8 +75,8 @@ def test_other_nodes_may_be_the_whole_change(row: Row, history: Made) -> None:
     (change,) = judged(history(row(25) + row(6, 45.9, seed=2), 25, nodes=("vn3", "vn4"))).changes
     assert change.nodes.kind == "swapped"
     assert change.nodes.sentence == (
-        "with other nodes (vn1+vn2 before, vn3+vn4 after): a change of the nodes and one of anything else cannot be "
-        "told apart"
+        "with other nodes (vn1+vn2 before, vn3+vn4 after): this cannot tell a change of the nodes "
+        "from a change of anything else"
     )
 
 
@@ -89,20 +89,20 @@ def test_the_nodes_that_both_sides_have_decide(row: Row, history: Made) -> None:
     shows = nodes_told([*near, *far[:1]], slow_near)
     assert (shows.kind, shows.sentence) == (
         "same",
-        "some nodes are others, but it shows on the nodes that both sides have (vn1+vn2) too",
+        "some nodes differ, but the nodes that both sides have (vn1+vn2) show the change too",
     )
     hidden = nodes_told(near, [*near[:5], *slow_far])
     assert (hidden.kind, hidden.sentence) == (
         "swapped",
-        "it came with other nodes: on the nodes that both sides have (vn1+vn2) it does not show",
+        "it came with other nodes: the nodes that both sides have (vn1+vn2) do not show it",
     )
     few = nodes_told(near[:3], [*slow_near[:2], *slow_far])
     assert (few.kind, few.sentence) == (
         "mixed",
-        "some nodes are others; on the nodes that both sides have (vn1+vn2) 3 and 2 runs are too few to tell",
+        "some nodes differ; on the nodes that both sides have (vn1+vn2), 3 and 2 runs are too few to tell",
     )
     unknown = nodes_told(near, series_of(history(slow, 0, nodes=()))[0].points)
-    assert (unknown.kind, unknown.sentence) == ("unknown", "on which nodes some of these runs were is not recorded")
+    assert (unknown.kind, unknown.sentence) == ("unknown", "the nodes of some of these runs are not recorded")
 
 
 def test_small_changes_are_counted_and_not_told(row: Row, history: Made) -> None:
@@ -118,7 +118,7 @@ def test_small_changes_are_counted_and_not_told(row: Row, history: Made) -> None
     ("values", "state", "sentence"),
     [
         ([47.8], "cannot-tell", "one run, 47.80 MB/s: a history begins with the second"),
-        ([47.8, 47.9], "cannot-tell", "cannot tell: 2 runs, a change shows from 18 on (5 of them after it)"),
+        ([47.8, 47.9], "cannot-tell", "cannot tell: 2 runs, a change needs at least 18 (5 of them after it)"),
         ([47.8] * 30, "equal", "all 30 values are 47.80 MB/s: no change"),
         ([47.8, 47.9] * 15, "none", "no change in 30 runs, 47.80 to 47.90 MB/s"),
     ],

@@ -56,8 +56,8 @@ def test_the_whole_text(site: Path) -> None:
     assert "fell by " in told
     assert "at the same time: kernel 6.1 before, 6.8 after" in told
     assert told.endswith(
-        "2 figures of 2 tests: 1 changed, 1 without a change 1 change for the worse a figure that did not change is "
-        "told to have changed once in 1,000: of 2 some 0.002 by chance"
+        "2 figures of 2 tests: 1 changed, 1 without a change 1 change for the worse one in 1,000 figures without a "
+        "change is reported as changed: of 2, about 0.002 by chance"
     )
     assert "small_message_latency" not in told
     assert "imb/PingPong (virtual, hsn, mpich, 1 rail), small_message_latency: no change in 31 runs" in run("--all")

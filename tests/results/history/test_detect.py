@@ -1,4 +1,4 @@
-"""Where a row of values changed its level: planted steps are found at their place, and noise alone is none."""
+"""Where a row of values changed its level: planted steps are found at their place, and noise alone is not a step."""
 
 import math
 from collections.abc import Callable
@@ -29,13 +29,13 @@ def test_three_runs_after_a_step_do_not_tell_it_yet(row: Row) -> None:
 
 
 def test_a_level_has_five_runs_or_more(row: Row) -> None:
-    # no chance puts the four that are far off side by side, so they are told, with one from before them
+    # it is not by chance that the four outliers are side by side, so they are reported, with one value from before
     assert FEWEST == 5
     assert found(row(30) + row(4, 40.0, seed=2)) == [29]
 
 
 def test_two_levels_that_both_have_runs_far_off_are_two(row: Row) -> None:
-    # of each level a seventh lies a third below it, as the peak of both ways on one rail does
+    # a seventh of each level is a third below it, like the peak in both directions on one rail
     high = [value * (0.67 if run % 7 == 1 else 1) for run, value in enumerate(row(28))]
     low = [value * (0.67 if run % 7 == 2 else 1) for run, value in enumerate(row(28, 47.8 * 0.9, seed=2))]
     assert found(high) == []
@@ -44,7 +44,7 @@ def test_two_levels_that_both_have_runs_far_off_are_two(row: Row) -> None:
 
 def test_single_runs_that_are_far_off_are_no_level_and_hide_none(row: Row) -> None:
     values = row(30)
-    values[7], values[21] = 45.0, 44.9  # 6 % off, as one run in sixteen of the virtual cluster was
+    values[7], values[21] = 45.0, 44.9  # 6 % off, like one run in sixteen on the virtual cluster
     assert found(values) == []
     assert found(values + row(6, 47.8 * 0.98, seed=2)) == [30]
 
@@ -59,7 +59,7 @@ def test_several_steps_are_found_apart(row: Row) -> None:
 
 
 def test_a_figure_that_jumps_between_levels_has_no_change() -> None:
-    # the peak of two rails both ways: each run on one of three levels
+    # the peak of two rails in both directions: each run is on one of three levels
     values = [(94.5, 124.5, 182.0)[(index * index * 7 + index // 3) % 3] for index in range(40)]
     assert found(values) == []
 
@@ -98,7 +98,7 @@ def test_only_the_newest_are_looked_at_and_indices_are_those_of_the_whole_row(ro
 def test_a_history_that_is_looked_at_again_says_the_same(row: Row) -> None:
     values = row(40) + row(9, 47.67, seed=5)
     (step,) = steps(values)
-    assert 0.0002 < step.p <= 0.001  # some orders are as clear: how many of those dealt depends on the seed
+    assert 0.0002 < step.p <= 0.001  # other orders are equally clear: how many random ones depends on the seed
     assert steps(values) == (step,)
 
 
@@ -110,8 +110,8 @@ def test_a_value_that_is_not_finite_is_refused(bad: float) -> None:
 
 @pytest.mark.parametrize("drop", [0.02, 0.10, 0.40])
 def test_a_fall_below_two_levels_that_were_always_there_is_told(drop: float) -> None:
-    # Seen: a sixth of a stream's runs lay 0.02 % below the others, which themselves lay within 0.003 %; bounded in that
-    # spread alone, a fall by 40 % was no farther off than they.
+    # Seen: a sixth of a stream's runs were 0.02 % below the others, which were within 0.003 % of each other. When
+    # values were bounded by only that spread, a fall by 40 % was no farther off than these runs.
     before = [1.0 + run % 4 * 1e-5 - (2e-4 if run % 6 == 1 else 0) for run in range(30)]
     assert found(before) == []
     assert found([*before, *((1 - drop) * value for value in before[:5])]) == [30]

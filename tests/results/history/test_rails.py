@@ -1,4 +1,4 @@
-"""Which rail of which node a change is told to belong to: by the path, by the shares, and by who was suspected."""
+"""To which rail of which node a change belongs: from the path, from the shares, and from the suspects."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ Made = Callable[..., tuple[Record, ...]]
 
 
 def proof(shares: Mapping[str, Mapping[str, float]]) -> PathProofRecord:
-    """A path of these shares, node by node; a management network beside them that carried next to nothing."""
+    """A path with these shares, node by node, and a management network that carried almost nothing."""
     nodes = tuple(
         NodeTraffic(node, (*(RailTraffic(rail, True, 1, 1, share) for rail, share in rails.items()),
                            RailTraffic("eth0", False, 1, 1)))
@@ -66,7 +66,7 @@ def test_a_rail_that_was_found_slow_alone_is_named() -> None:
         Suspect("rail", "alone it is slow", "vn2", "hsn1"), Suspect("node", "both its rails", "vn1"),
     ))  # fmt: skip
     before, after = runs(EVEN, EVEN), [replace(one, verdict=slow) for one in runs(EVEN, EVEN, EVEN)]
-    named = "hsn1 of vn2 was a suspect of 3 of 3 runs after, "
+    named = "hsn1 of vn2 was a suspect in 3 of 3 runs after, "
     assert rail_words(before, after)[1:] == (f"{named}none before",)
     assert rail_words([before[0], after[0]], after)[1:] == (f"{named}1 of 2 before",)
     assert rail_words(after, after)[1:] == ()

@@ -81,8 +81,8 @@ def test_other_message_sizes_make_another_peak(day: Day) -> None:
     ("unit", "value", "values", "remark"),
     [
         ("GB/s", 0.0478, (47.8, 47.9), "1 run with peak in GB/s: converted to MB/s"),
-        ("us", 20.0, (47.9,), "1 run with peak in us, no MB/s: left out"),
-        ("furlong", 20.0, (47.9,), "1 run with peak in furlong, no MB/s: left out"),
+        ("us", 20.0, (47.9,), "1 run with peak in us, not MB/s: left out"),
+        ("furlong", 20.0, (47.9,), "1 run with peak in furlong, not MB/s: left out"),
     ],
 )
 def test_a_unit_that_changed_is_converted_or_left_out(
@@ -95,7 +95,7 @@ def test_a_unit_that_changed_is_converted_or_left_out(
 
 def test_a_gap_is_said_where_it_is_long_for_this_history(day: Day) -> None:
     (found,) = series_of([day(each, 47.8 + each / 100) for each in (1, 2, 3, 4, 20, 21)])
-    assert found.remarks == ("no run from 2026-01-05 to 2026-01-21, 16 days: a change in between has no nearer date",)
+    assert found.remarks == ("no run from 2026-01-05 to 2026-01-21, 16 days: a change in this time has no exact date",)
     (weekly,) = series_of([day(7 * each, 47.8 + each / 100) for each in range(5)])
     assert weekly.remarks == ()
     (odd,) = series_of([replace(day(1, 47.8), time="once"), day(2, 47.9)])

@@ -1,4 +1,4 @@
-"""A record that was reported as written is there: after kill -9 at any moment, on a full disk, beside other writers."""
+"""A record that was reported as written is there: after kill -9 at any moment, on a full disk, with other writers."""
 
 import os
 import random
@@ -16,7 +16,7 @@ from railyard.results.record.file import FILE_NAME, append_record, read_records
 from tests.made.records import made_record
 from tests.waiting import PATIENCE_S
 
-# Writes records for ever, and says the name of each on a line of its own once append_record has returned.
+# Writes records for ever, and prints the name of each on its own line when append_record has returned.
 WRITER = """
 import json, sys
 from dataclasses import replace
@@ -84,7 +84,7 @@ def test_a_disk_that_is_full_in_mid_write_is_a_sentence_and_leaves_no_half_line(
     path = tmp_path / FILE_NAME
     append_record(path, made_record())
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # The kernel then takes the first 100 bytes of the record, and refuses the rest, as a full disk does.
+    # The kernel then takes the first 100 bytes of the record and refuses the rest, like a full disk.
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, before[1]))
     try:
         with pytest.raises(SetupError) as caught:

@@ -1,4 +1,4 @@
-"""A record survives its file: whole lines only, four sentences for what cannot be read, nothing infinite."""
+"""A record stays the same in its file: only whole lines, four sentences for what cannot be read, nothing infinite."""
 
 import dataclasses
 import fcntl
@@ -234,9 +234,9 @@ def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
         ),
         (
             {"run": "x"},
-            'found no "format" key, so this is no record of Railyard; name another file',
+            'found no "format" key, so this is not a record of Railyard; name another file',
         ),
-        ([1], 'found no "format" key, so this is no record of Railyard; name another file'),
+        ([1], 'found no "format" key, so this is not a record of Railyard; name another file'),
         ({**LINE, "format": "1"}, "found format '1', expected a whole number; that record is not used"),
         ({**LINE, "format": True}, "found format True, expected a whole number; that record is not used"),
         (
@@ -250,7 +250,7 @@ def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
         ),
         (
             {**LINE, "curves": [{"metric": "latency", "unit": "us", "sizes": [1, 2], "values": [1.0]}]},
-            "curves[0].values: found 1 values, expected 2, one a size; that record is not used",
+            "curves[0].values: found 1 values, expected 2, one per size; that record is not used",
         ),
         (
             {**LINE, "curves": [{"metric": "latency", "unit": "us", "sizes": [2, 2], "values": [1.0, 1.0]}]},
@@ -272,7 +272,7 @@ def test_a_cut_last_line_is_named_and_the_rest_kept(tmp_path: Path) -> None:
     read = read_records(path)
     assert read.records == (RECORD,)
     assert read.problems == (
-        f"{path}:2: the last line is cut after {cut} bytes, its writer was stopped; that record is lost, "
+        f"{path}:2: the last line is cut after {cut} bytes, because its writer was stopped; that record is lost, "
         "the 1 before it are kept",
     )
 
@@ -302,7 +302,7 @@ def test_nan_and_infinity_are_not_read(tmp_path: Path, text: str) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(LINE).replace("5.1", text) + "\n", encoding="utf-8")
     assert read_records(path).problems == (
-        f"{path}:1: found no JSON ({text} is no JSON number); that record is lost, the others are kept",
+        f"{path}:1: found no JSON ({text} is not a JSON number); that record is lost, the others are kept",
     )
 
 

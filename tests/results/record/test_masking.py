@@ -1,4 +1,4 @@
-"""No secret that can be told as one reaches a file: 32 are planted, and what is no secret stays."""
+"""No recognisable secret gets into a file: 32 are planted, and text that is not secret stays."""
 
 from datetime import datetime, timezone
 from pathlib import Path

@@ -16,7 +16,7 @@ ROWS = (
     Row(0, 1, 2, 3, None, None, None),
     Row(1, 1, 0, 1, 48.01, 47.9, 0.0),
 )
-ACTION = "copy the file from where the run was made; until then nothing that rests on these rows is a pass"
+ACTION = "copy the file from where the run was made; until then nothing that depends on these rows is a pass"
 TEXT = (
     "# railyard pair rows 1\n# 4 nodes, 3 rows\nstep\tround\tfirst\tsecond\tforward\tbackward\tlatency\n"
     "0\t1\t0\t1\t47.82\t47.8\t2.31\n0\t1\t2\t3\t\t\t\n1\t1\t0\t1\t48.01\t47.9\t0.0\n# end\n"
@@ -115,10 +115,10 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path: Path, name: st
         (TEXT.replace("rows 1\n", "rows 2\n"), "another form"),
         (TEXT.replace("# end\n", ""), "another form"),
         (TEXT.replace("forward\tbackward", "backward\tforward"), "another form"),
-        (TEXT.replace("3 rows", "4 rows"), "3 rows, where 3 were written"),
-        (TEXT.replace("47.82", "fast"), "a row that is none (could not convert string to float: 'fast')"),
-        (TEXT.replace("47.82\t", ""), "a row that is none (6 fields, expected 7)"),
-        (TEXT.replace("0\t1\t2\t3", "0\t1\t2\t4"), "a node that is none of the record's"),
+        (TEXT.replace("3 rows", "4 rows"), "3 rows, but 3 were written"),
+        (TEXT.replace("47.82", "fast"), "a row of another form (could not convert string to float: 'fast')"),
+        (TEXT.replace("47.82\t", ""), "a row of another form (6 fields, expected 7)"),
+        (TEXT.replace("0\t1\t2\t3", "0\t1\t2\t4"), "a node that is not in the record"),
     ],
 )
 def test_a_text_of_another_form_is_refused(text: str, found: str) -> None:
@@ -130,7 +130,7 @@ def test_a_text_of_another_form_is_refused(text: str, found: str) -> None:
 
 def test_more_rows_than_the_record_names_are_refused() -> None:
     _, content = told(TEXT)
-    with pytest.raises(InputError, match="3 rows, where 2 were written"):
+    with pytest.raises(InputError, match="3 rows, but 2 were written"):
         parse(content, "x.tsv.gz", 2)
 
 

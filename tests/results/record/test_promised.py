@@ -1,4 +1,4 @@
-"""What a run promised: a run that was killed is told from one that runs and one that ended, and is never a pass."""
+"""What a run promised: a killed run differs from a running one and from one that ended, and is never a pass."""
 
 import signal
 import subprocess
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def killed(folder: Path) -> None:
-    """Have a process promise the tests, and kill it."""
+    """Let a process promise the tests, and kill it."""
     program = (
         "import sys; from pathlib import Path; from railyard.results.record.promised import promised\n"
         f"with promised(Path({str(folder)!r}), 'virtual', {BEGAN!r}, {TESTS!r}):\n"
@@ -72,7 +72,7 @@ def test_a_run_that_was_interrupted_before_its_first_test_is_listed_as_such(fold
     with pytest.raises(KeyboardInterrupt), promised(folder, "virtual", BEGAN, TESTS):
         raise KeyboardInterrupt
     assert main(["results", "list"]) == 0
-    assert "0 tests; 3 tests promised, the run ended before the first\n" in capsys.readouterr().out
+    assert "0 tests; 3 tests promised, the run ended before the first one\n" in capsys.readouterr().out
 
 
 def test_a_run_that_runs_and_one_that_ended_are_no_problem(folder: Path, capsys: Capsys) -> None:

@@ -1,4 +1,4 @@
-"""Records as a run of the virtual matrix leaves them: two shaped rails of 400 Mbit/s, three stacks, some faults."""
+"""Records like those of a run of the virtual matrix: two shaped rails of 400 Mbit/s, three stacks, some faults."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -28,12 +28,12 @@ RULES = ("complete", "parsed", "possible", "path proof", "reference")
 SIZES = tuple(4**n for n in range(12))
 LATENCY_SIZES = (4, 64, 1024, 16384, 262144)
 DATA_RATE_MB_S = {"hsn": 50.0, "eth": 25.0}
-HEADERS = 1448 / 1538  # TCP/IPv4 with timestamps in an Ethernet frame of MTU 1500, preamble and gap counted
+HEADERS = 1448 / 1538  # TCP/IPv4 with timestamps in an Ethernet frame of MTU 1500, including preamble and gap
 STRIPING = {"openmpi": 65536, "mpich": 16384}
 NO_IMB = "The packaged IMB binary needs libmpi.so.12 and does not run under Open MPI (libmpi.so.40)."
 NO_NETPIPE = "Debian's NPmpich2 hangs at its end once in three runs."
 NO_STRIPES = "Intel MPI 2021.18 over OFI tcp takes two interfaces and silently uses one."
-NO_SECOND = "eth has 1 rail a node (eth0)"
+NO_SECOND = "eth has 1 rail per node (eth0)"
 IMB = ("imb/PingPong", "imb/Uniband", "imb/Biband", "imb/Allreduce")
 NETPIPE = ("netpipe/pingpong", "netpipe/stream", "netpipe/bidirectional")
 
@@ -42,7 +42,7 @@ MPIS = {"openmpi": "Open MPI v4.1.4", "mpich": "MPICH 5.0.2", "intelmpi": "Intel
 
 
 def cells() -> Iterator[Cell]:
-    """The whole product of the virtual cluster, with the reasons of its holes."""
+    """The whole product of the virtual cluster, with the reasons of its gaps."""
     for fabric, rails in (("hsn", 1), ("hsn", 2), ("eth", 1), ("eth", 2)):
         for stack in ("openmpi", "mpich", "intelmpi"):
             for benchmark in IMB + NETPIPE:
@@ -277,7 +277,7 @@ def healthy() -> list[Record]:
 
 
 def with_faults() -> list[Record]:
-    """The same run with a slow rail, an idle rail, a node that is away, an expected failure, and one not tested."""
+    """The same run with a slow rail, an idle rail, a missing node, an expected failure, and an untested cell."""
     records = []
     for record in healthy():
         place = (record.fabric, record.stack, record.rails, record.benchmark)
@@ -312,7 +312,7 @@ def healthy_run() -> list[Record]:
 
 @pytest.fixture
 def disturbed_run() -> list[Record]:
-    """A healthy run but for its first test, which stayed disturbed, and its second, which was measured again."""
+    """A healthy run, except its first test, which stayed disturbed, and its second, which was measured again."""
     first, second, *rest = healthy()
     remark = "disturbed: its processes waited for a processor 12 % of the time (bound 2 %, starved-share)"
     verdict = VerdictRecord("bandwidth is low", 5, "disturbed", first.verdict.rules, (), "what else runs", (remark,))
@@ -333,7 +333,7 @@ def all_cells() -> list[Cell]:
 
 @pytest.fixture
 def hostile() -> Record:
-    """A record whose every text tries to break out: of HTML, of XML, of a terminal's line."""
+    """A record in which every text tries to break out of HTML, of XML, or of a terminal's line."""
     evil = "<script>alert(1)</script>]]>&\x1b[31mred\x1b]0;title\x07\x00\u202e'\"\nnext line"
     record = slow_rail(healthy()[0])
     verdict = VerdictRecord(

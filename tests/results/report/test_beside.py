@@ -1,4 +1,4 @@
-"""Relations and costs in every report: a row each, a failure that fails the whole, and the files beside the records."""
+"""Relations and costs in every report: one row each, a failure that fails the run, and the files beside the records."""
 
 import json
 import xml.etree.ElementTree as ElementTree

@@ -1,4 +1,4 @@
-"""What a replay computed and no source printed is marked wherever it is shown."""
+"""A figure that a replay computed and no source printed is marked wherever it is shown."""
 
 import csv
 from dataclasses import replace
@@ -31,7 +31,7 @@ SIZES = (1, 1 << 20, 4 << 20)
 
 
 def played(*, peak_is_computed: bool = False, fabric: str = "sci", stack: str = "tcp") -> Record:
-    """Return the record of a replay of which the source printed 118 MB/s at 4 MiB, or nothing."""
+    """Return the record of a replay whose source printed 118 MB/s at 4 MiB, or nothing."""
     computed = SIZES if peak_is_computed else SIZES[:2]
     return made_record(
         case=f"NetpipeTcpPingPong %rails=1 @survey-2004:{fabric}+{stack}",
@@ -117,7 +117,7 @@ def test_the_record_and_its_lines_say_which_values_were_computed() -> None:
     ]
     line, last = lines_of_tests([played(peak_is_computed=True)])
     assert "  118* MB/s  " in line
-    assert last == "* computed, not published: made for a replay, and printed by no source"
+    assert last == "* computed, not published: made for a replay, no source printed it"
 
 
 def test_junit_marks_the_key_figure() -> None:

@@ -1,4 +1,4 @@
-"""A run's folder becomes reports, and nothing that failed or was lost on the way there is forgotten."""
+"""A run's folder becomes reports, and nothing that failed or was lost is forgotten."""
 
 import dataclasses
 import json
@@ -21,12 +21,12 @@ from railyard.site.matrix import Cell
 
 @pytest.fixture(autouse=True)
 def _a_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fold at 100 columns, wherever the tests run."""
+    """Fold at 100 columns on every machine."""
     monkeypatch.setenv("COLUMNS", "100")
 
 
 def folder_of(path: Path, records: list[Record], cells: list[Cell] | None = None) -> Path:
-    """A run folder with these records, and a matrix where cells are given."""
+    """A run folder with these records, and with a matrix if cells are given."""
     for record in records:
         append_record(path / "records.jsonl", record)
     if cells is not None:
@@ -86,7 +86,7 @@ def test_a_promised_cell_without_a_record_is_no_pass(
     tmp_path: Path, healthy_run: list[Record], all_cells: list[Cell]
 ) -> None:
     folder = folder_of(tmp_path, healthy_run[:-1], all_cells)
-    assert "imb/Allreduce on eth, 1 rail, intelmpi: should have run, and left no record" in run(str(folder), expected=1)
+    assert "imb/Allreduce on eth, 1 rail, intelmpi: should have run, but left no record" in run(str(folder), expected=1)
 
 
 def test_an_empty_record_file_is_no_pass(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_plots_are_drawn_beside_the_report(
 def test_a_report_made_later_is_the_one_that_the_run_made(
     tmp_path: Path, faulty_run: list[Record], all_cells: list[Cell]
 ) -> None:
-    # ReFrame runs a check over all stacks and fabrics before the next; a report is read a fabric and stack at a time
+    # ReFrame runs a check over all stacks and fabrics before the next check; a report goes by fabric and stack
     as_run = sorted(faulty_run, key=lambda record: record.benchmark)
     folder = folder_of(tmp_path / "run", as_run, all_cells)
     by_place = sorted(as_run, key=lambda record: (record.fabric != "hsn", record.stack, record.rails))

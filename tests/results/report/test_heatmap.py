@@ -1,4 +1,4 @@
-"""The heat map of all pairs: colours by the bound, the worst named, and not lost where nodes share a field."""
+"""The heat map of all pairs: colours by the bound, the worst pair named, and not lost if nodes share a field."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -23,13 +23,13 @@ def test_the_worst_pair_is_named_and_has_a_colour_of_its_own() -> None:
     found = heatmap(all_pairs(4, (1, 2)))
     assert found is not None
     assert found.worst[0] == "n2 to n3 4.90 MB/s, 9.8 %"
-    assert found.scale == "100 % is 50.0 MB/s, the bound that a pair must keep"
+    assert found.scale == "100 % is 50.0 MB/s, the bound that a pair must reach"
     assert found.legend == (("h0", "below 50 %"), ("h4", "100 % or more"))
     squares = dict(re.findall(r'class="(h\d)" d="([^"]+)"', found.drawing))
     assert {name: path.count("M") for name, path in squares.items()} == {"h0": 1, "h4": 11}
     # column 2, row 1 of four fields of 130 each, beside a margin of 74
     assert squares["h0"].startswith("M334,204h")
-    assert "<title>12 pairs of 4 nodes; 100 % is 50.0 MB/s, the bound that a pair must keep; worst: n2 to n3" in (
+    assert "<title>12 pairs of 4 nodes; 100 % is 50.0 MB/s, the bound that a pair must reach; worst: n2 to n3" in (
         found.drawing
     )
     ElementTree.fromstring(found.drawing)

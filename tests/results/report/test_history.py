@@ -1,4 +1,4 @@
-"""Records of many runs by test: the newest stands, a failure of the newest run before a later pass."""
+"""Records of many runs by test: the newest counts, and a failure in the newest run comes before a later pass."""
 
 import dataclasses
 

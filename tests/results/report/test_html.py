@@ -1,4 +1,4 @@
-"""The page: self-contained, well-formed, escaped, with everything that the records hold."""
+"""The page: self-contained, well-formed, escaped, with everything in the records."""
 
 import dataclasses
 import re
@@ -40,8 +40,7 @@ def test_what_was_disturbed_and_what_was_measured_again_is_shown(
     page = html_report(disturbed_run, cells=all_cells)
     text = Page(page).text
     assert (
-        "FAIL virtual 1 test was disturbed, so that nobody can judge what was measured; 1 test was measured again. "
-        in text
+        "FAIL virtual 1 test was disturbed, so nobody can judge what was measured; 1 test was measured again. " in text
     )
     assert "23 pass 0 fail 1 disturbed 5 report-only" in text
     assert (
@@ -65,7 +64,7 @@ def test_the_matrix_has_states_in_words_and_the_reason_of_each_hole(
     text = Page(html_report(faulty_run, cells=all_cells)).text
     assert "1 fail netpipe/stream 2 pass netpipe/pingpong , netpipe/bidirectional 4 more cannot run here" in text
     assert "does not run Intel MPI 2021.18 over OFI tcp takes two interfaces and silently uses one." in text
-    assert "Nothing runs on eth, 2 rails: eth has 1 rail a node (eth0)" in text
+    assert "Nothing runs on eth, 2 rails: eth has 1 rail per node (eth0)" in text
     assert (
         "The packaged IMB binary needs libmpi.so.12 and does not run under Open MPI (libmpi.so.40). hsn, 1 rail, "
         "openmpi: 4 benchmarks; hsn, 2 rails, openmpi: 4 benchmarks" in text
@@ -125,7 +124,7 @@ def test_it_can_be_read_without_seeing_it(faulty_run: list[Record]) -> None:
     drawings = [one for one in page.having("svg") if one.get("aria-hidden") != "true"]
     assert len([one for one in drawings if "class" not in one]) == 1 + sum(len(record.curves) for record in faulty_run)
     assert all(one["role"] == "img" for one in drawings)
-    # each drawing says in its title what it shows; the last title is the page's own
+    # each drawing's title says what it shows; the last title is the page's own
     assert len(list(page.having("title"))) == len(drawings) + 1
     levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3", "h4")]
     assert levels[0] == 1
@@ -206,7 +205,7 @@ def test_what_was_not_tested_is_one_folded_line(healthy_run: list[Record], all_c
         "The packaged IMB binary needs" in Page(page).text
     )
     assert re.search(r'<h2 id="not-tested">Not tested</h2>\s*<details>\s*<summary>', page)
-    assert "Nothing that this run was to test was left out." in Page(html_report(healthy_run)).text
+    assert "The run left out nothing that it was to test." in Page(html_report(healthy_run)).text
 
 
 def test_the_median_of_earlier_runs_is_drawn_and_said(healthy_run: list[Record]) -> None:
@@ -227,7 +226,7 @@ def test_drawings_share_their_grids(healthy_run: list[Record]) -> None:
 
 
 def over_a_year(records: list[Record], runs: int) -> list[Record]:
-    """The same tests in many runs, of which the third had a failure."""
+    """The same tests in many runs; the third run had a failure."""
     found = []
     for index in range(runs):
         for number, record in enumerate(records):
@@ -269,7 +268,7 @@ def test_a_page_of_many_tests_keeps_what_failed_in_full(faulty_run: list[Record]
     ]
     text = Page(html_report(records)).text
     ran = sum(record.state != "not-tested" for record in records)
-    assert f"Of {ran} tests, those that passed are shown without their rules, path and command" in text
+    assert f"This page shows {ran} tests, so those that passed are without their rules, path and command." in text
     failed = sum(record.state == "fail" for record in records)
     assert text.count("The five rules") == failed
     assert len(html_report(records).encode()) < 5_000 * len(records)
@@ -294,7 +293,7 @@ def test_pairs_have_a_heat_map_with_the_worst_named(healthy_run: list[Record]) -
     record = dataclasses.replace(healthy_run[0], benchmark="pairs/pairs", pairs=pairs)
     text = Page(html_report([record])).text
     assert (
-        "Rows send, columns receive, 4 MiB messages; 100 % is 50.0 MB/s, the bound that a pair must keep. below 50 % "
+        "Rows send, columns receive, 4 MiB messages; 100 % is 50.0 MB/s, the bound that a pair must reach. below 50 % "
         "100 % or more The slowest pairs n2 to n3 4.90 MB/s, 9.8 %" in text
     )
 
@@ -307,7 +306,7 @@ def test_nodes_and_their_cards_are_listed_once(healthy_run: list[Record]) -> Non
 
 
 def test_a_node_whose_processor_has_no_name_is_listed_without_it(healthy_run: list[Record]) -> None:
-    """The kernel gives Arm's processors none."""
+    """The kernel gives Arm processors no model name."""
     records = [dataclasses.replace(healthy_run[0], hardware=(NodeGroup(("vn1",), {"smt": "off"}, {}),))]
     assert "vn1 smt off" in Page(html_report(records)).text
 

@@ -1,4 +1,4 @@
-"""JUnit XML: valid, and no state but a pass is told as one."""
+"""JUnit XML: it is valid, and only a pass is reported as a pass."""
 
 import xml.etree.ElementTree as ElementTree
 
@@ -118,7 +118,7 @@ def test_problems_and_cells_without_a_record_are_errors(healthy_run: list[Record
         ("the run itself", "checks/x.py failed to load"),
         (
             "imb/Uniband rails=2 @hsn+mpich",
-            "imb/Uniband on hsn, 2 rails, mpich: should have run, and left no record",
+            "imb/Uniband on hsn, 2 rails, mpich: should have run, but left no record",
         ),
     ]
 

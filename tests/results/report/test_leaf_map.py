@@ -113,7 +113,7 @@ def test_a_suspect_of_the_verdict_leads_to_its_leaf_and_thousands_are_cut() -> N
 
 def test_without_known_leaves_neighbours_share_a_field_and_that_is_said() -> None:
     text = drawn(sampled(640, known=False, slow={77: 0.5}))
-    assert "Leaf switches are not known (or too many for a map), so neighbours share a field." in text
+    assert "Leaf switches are unknown (or too many for a map), so neighbours share a field." in text
     assert names_in(text, "Nodes that are slower than their block of neighbours") == [("map-16", "n0078")]
     assert "n0076 to n0080: 5 nodes, worst first" in text
 

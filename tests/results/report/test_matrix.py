@@ -34,7 +34,7 @@ def test_a_cell_counts_its_states_and_takes_the_colour_of_the_worst(
 def test_a_place_where_no_stack_runs_anything_for_one_reason_is_a_line_not_a_row(
     healthy_run: list[Record], all_cells: list[Cell]
 ) -> None:
-    assert matrix(healthy_run, all_cells).idle == (("eth, 2 rails", ("eth has 1 rail a node (eth0)",)),)
+    assert matrix(healthy_run, all_cells).idle == (("eth, 2 rails", ("eth has 1 rail per node (eth0)",)),)
 
 
 def test_a_cell_in_which_nothing_runs_for_one_reason_says_it(faulty_run: list[Record], all_cells: list[Cell]) -> None:
@@ -49,7 +49,7 @@ def test_a_promised_cell_without_a_record_is_unrun(healthy_run: list[Record], al
     first = table.rows[0].cells[0]
     assert first is not None
     assert (first.state, first.words) == ("unrun", "1 no record, 2 pass")
-    assert cell_words(table.unrun[0]) == "netpipe/pingpong on hsn, 1 rail, openmpi: should have run, and left no record"
+    assert cell_words(table.unrun[0]) == "netpipe/pingpong on hsn, 1 rail, openmpi: should have run, but left no record"
 
 
 def test_a_record_that_never_came_to_its_benchmark_is_known_by_its_check(healthy_run: list[Record]) -> None:

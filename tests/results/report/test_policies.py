@@ -1,4 +1,4 @@
-"""Rail policies in table, matrix and page: told where a run has several, and not where each stack has its own."""
+"""Rail policies in table, matrix and page: shown if a run has several, and not if each stack has its own."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from railyard.site.test_id import TestId
 
 
 def several(healthy_run: list[Record]) -> list[Record]:
-    """Return a test over two rails, once by its stack's own policy and once by one that it names."""
+    """Return a test over two rails, once with its stack's own policy and once with a named one."""
     one = next(record for record in healthy_run if record.rails == 2)
     own = replace(one, policy="striping", case="ImbUniband %rails=2 @virtual:hsn+mpich")
     return [own, replace(one, policy="round-robin", case="ImbUniband %rails=2 %policy=round-robin @virtual:hsn+mpich")]

@@ -1,4 +1,4 @@
-"""Many runs of one test in one drawing: quantiles at their places, the key figure run by run."""
+"""Many runs of one test in one drawing: quantiles in their places, and the key figure run by run."""
 
 import re
 import xml.etree.ElementTree as ElementTree

@@ -1,4 +1,4 @@
-"""The overall verdict never calls a run passed in which something failed, was lost, or nothing was judged."""
+"""The overall verdict is never a pass if something failed or was lost, or if nothing was judged."""
 
 import dataclasses
 
@@ -55,7 +55,7 @@ def test_tests_that_were_measured_again_are_counted_and_are_no_failure(healthy_r
             0,
             0,
             "FAIL",
-            "1 of 3 tests failed; 2 tests were disturbed, so that nobody can judge what was measured.",
+            "1 of 3 tests failed; 2 tests were disturbed, so nobody can judge what was measured.",
         ),
         (["pass"], 2, 1, "FAIL", "1 test that should have run left no record; the run had 2 problems."),
         (

@@ -1,4 +1,4 @@
-"""A curve's drawing is small, valid, and shows line, band, limit and peak where they are."""
+"""A curve's drawing is small and valid, and shows line, band, limit and peak in the right places."""
 
 import dataclasses
 import re
@@ -68,7 +68,7 @@ def test_line_limit_floor_and_peak_stand_at_their_values() -> None:
     assert attributes(drawing, "limit") == [{"class": "limit", "d": "M58,26H546"}]
     assert attributes(drawing, "edge") == [{"class": "edge", "d": "M302,62.4L546,62.4"}]
     assert attributes(drawing, "band") == [{"class": "band", "d": "M302,26L546,26L546,62.4L302,62.4Z"}]
-    # the second of each stands in the strip below, 25 of 40 (less than 80 %) and 50 of 40 (more than 120 %)
+    # the second of each is in the strip below, 25 of 40 (less than 80 %) and 50 of 40 (more than 120 %)
     assert [each["d"] for each in attributes(drawing, "dots bad")] == ["M302,117h0", "M302,302h0"]
     assert [each["d"] for each in attributes(drawing, "dots")] == ["M58,208h0M546,26h0", "M546,256h0"]
     assert attributes(drawing, "even") == [{"class": "even", "d": "M58,279H546"}]

@@ -1,4 +1,4 @@
-"""Charts of sweeps over numbers of nodes: what is drawn, and the numbers beside it."""
+"""Charts of sweeps over numbers of nodes: the drawing, and the numbers beside it."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -25,7 +25,8 @@ def test_a_problem_is_one_chart_of_all_its_lines_beside_linear() -> None:
 def test_what_the_sweep_says_stands_below_it() -> None:
     (chart,) = sweep_charts(ONE)
     assert chart.words == (
-        "hsn, 1 rail, openmpi: 50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that no node shares."
+        "hsn, 1 rail, openmpi: 50.0 % of linear on 4 nodes; serial fraction 0.333 throughout: work that the "
+        "nodes cannot share."
     )
 
 
@@ -36,7 +37,7 @@ def test_the_page_has_it() -> None:
 
 
 def test_linear_is_drawn_from_the_smallest_number_of_nodes() -> None:
-    """A sweep that is linear lies on the line."""
+    """A linear sweep is on the line."""
     (chart,) = sweep_charts([record(1, 400.0), record(2, 800.0), record(4, 1600.0)])
     measured, linear = re.findall(r'class="many m[01]" d="([^"]+)"', chart.drawing)
     assert measured == linear

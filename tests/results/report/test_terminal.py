@@ -1,4 +1,4 @@
-"""The report for a terminal: nothing cut at any width, every failure with its sentence, the counts last."""
+"""The report for a terminal: nothing is cut at any width, every failure has its sentence, the counts come last."""
 
 import re
 
@@ -90,7 +90,7 @@ def test_what_was_disturbed_and_what_was_measured_again_is_said_apart(disturbed_
         "Measured again\n  NetpipeStream %rails=1 @virtual:hsn+openmpi: 1 earlier measurement was disturbed\n" in text
     )
     assert text.endswith(
-        "FAIL: 1 test was disturbed, so that nobody can judge what was measured; 1 test was measured again.\n"
+        "FAIL: 1 test was disturbed, so nobody can judge what was measured; 1 test was measured again.\n"
         "29 tests: 23 pass, 0 fail, 1 disturbed, 5 report-only, 0 expected failure, 0 not tested; 1 measured again\n"
     )
 
@@ -101,7 +101,7 @@ def test_problems_and_cells_without_a_record_are_said(healthy_run: list[Record])
     )
     assert (
         "Problems of the run\n  -S nosuch=3 named nothing\n"
-        "  imb/Uniband on hsn, 2 rails, mpich: should have run, and left no record\n" in text
+        "  imb/Uniband on hsn, 2 rails, mpich: should have run, but left no record\n" in text
     )
     assert "FAIL: 1 test that should have run left no record; the run had a problem." in text
 

@@ -113,6 +113,6 @@ def test_without_matplotlib_there_is_a_sentence(
     with pytest.raises(SetupError) as caught:
         write_plots(faulty_run, tmp_path, "pdf")
     assert str(caught.value) == (
-        "--plots: found no matplotlib, expected it beside Railyard; install railyard-hpc[plots], or make the page "
-        "(-o report.html), which needs none"
+        "--plots: found no matplotlib, expected it to be installed; install railyard-hpc[plots], or make the page "
+        "(-o report.html), which does not need it"
     )

@@ -215,7 +215,7 @@ def test_what_is_no_sick_part_is_left_out_and_counted(failure: Made) -> None:
     assert found.left_out == (
         "2 suspects left out: of a replay or a rehearsal, which measured nothing",
         "1 suspect left out: of a test that is dated after today: a clock was wrong",
-        "1 suspect left out: a setting of a stack, which is no part: see its test's page",
+        "1 suspect left out: a setting of a stack, which is not a part: see its test's page",
         "2 suspects left out: of a disturbed test, which blames nobody",
     )
 

@@ -48,7 +48,7 @@ def test_a_ticket_of_a_part_that_passed_since_says_so_before_anything_is_tried(f
     ]
     assert said == (
         "- **Passed since**: ImbUniband %rails=1 @virtual:hsn+mpich at 2026-11-22T06:00:12Z (run "
-        "20261122T060000Z-ab12): see whether it is still sick before anything is done"
+        "20261122T060000Z-ab12): check whether it is still sick before you do anything"
     )
 
 

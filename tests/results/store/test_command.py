@@ -118,7 +118,7 @@ def test_a_merge_that_could_not_take_a_line_exits_1(tmp_path: Path, made: Made, 
     assert main(["results", "merge", str(file)]) == 1
     assert capsys.readouterr() == (
         "20261121T060000Z-ab12: 1 record came, 0 were here\n",
-        f"railyard: {file}:2: found no JSON, expected a record; that line stays behind\n",
+        f"railyard: {file}:2: found no JSON, expected a record; that line is left out\n",
     )
 
 

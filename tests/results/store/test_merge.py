@@ -1,4 +1,4 @@
-"""Results of another site: each line once, byte for byte, a run whole or not at all, and no path out of the store."""
+"""Results of another site: each line once, byte for byte, a run completely or not at all, no path out of the store."""
 
 import json
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def test_a_cut_line_stays_behind_and_is_named(home: Path, other: Path) -> None:
     file = other / ".railyard" / "runs" / "r2" / FILE_NAME
     file.write_bytes(file.read_bytes() + b'{"format": 1, "run": "r2", "ti')
     (second,) = (one for one in merge(home, other) if one.run == "r2")
-    assert second.problems == (f"{file}:2: found no JSON, expected a record; that line stays behind",)
+    assert second.problems == (f"{file}:2: found no JSON, expected a record; that line is left out",)
     assert read_records(home / ".railyard" / "runs" / "r2").problems == ()
 
 
@@ -87,9 +87,7 @@ def test_a_run_whose_name_is_a_way_out_stays_behind(home: Path, tmp_path: Path, 
     with pytest.raises(RailyardError) as caught:
         merge(home, file)
     shown = "the run " + repr(str(run))
-    assert str(caught.value) == (
-        f"{file}:1: found {shown}, expected a record with its run's id; that line stays behind"
-    )
+    assert str(caught.value) == (f"{file}:1: found {shown}, expected a record with its run's id; that line is left out")
     assert not (home / ".railyard").exists()
 
 

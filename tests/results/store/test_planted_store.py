@@ -1,4 +1,4 @@
-"""Faults that are planted in stored results: each is named where they are read, and what is whole beside it is kept."""
+"""Faults planted in stored results: each is named when the results are read, and sound records beside it are kept."""
 
 import json
 import shutil
@@ -81,13 +81,13 @@ def of_another_format(number: int) -> Callable[[bytes], bytes]:
         ),
         pytest.param(
             lambda line: line.replace(b"2026-11-21T06:00:12Z", b"2062-11-21T06:00:12Z"),
-            marks=pytest.mark.fault("store", "a clock 36 years ahead", "1 record of the future (the first: b, 2062"),
+            marks=pytest.mark.fault("store", "a clock 36 years ahead", "1 record from the future (the first: b, 2062"),
             id="clock-ahead",
         ),
         pytest.param(
             lambda line: line.replace(b"2026-11-21T06:00:12Z", b"2026-11-21T07:00:12+01:00"),
             marks=pytest.mark.fault(
-                "store", "a record in local time, merged from elsewhere", "1 record with another form of time"
+                "store", "a record in local time, merged from elsewhere", "1 record with a time in another form"
             ),
             id="local-time",
         ),
@@ -117,7 +117,7 @@ def test_what_is_wrong_with_a_record_is_named_and_the_others_are_kept(
     assert read_records(folder).records[0] == made(run="r1")
 
 
-@pytest.mark.fault("store", "a record removed after the run had ended", "the others were removed since")
+@pytest.mark.fault("store", "a record removed after the run had ended", "so somebody removed the others")
 def test_a_run_that_ended_has_a_record_of_each_test(stored: Stored, made: Made, said: str) -> None:
     folder = stored(made(run="r1"))
     with promised(folder, "virtual", "2026-11-21T06:00:00Z", (made().case, "b")):
@@ -153,7 +153,7 @@ def test_a_whole_run_that_is_merged_was_not_killed(home: Path, stored: Stored, m
     assert read_records(other / ".railyard" / "runs" / "r1").problems == ()
 
 
-@pytest.mark.fault("store", "a record changed at the other site before it is merged again", "; it stays behind")
+@pytest.mark.fault("store", "a record changed at the other site before it is merged again", "; it is left out")
 def test_a_changed_record_does_not_take_the_place_of_the_one_here(
     home: Path, stored: Stored, made: Made, tmp_path: Path, said: str
 ) -> None:
@@ -166,7 +166,7 @@ def test_a_changed_record_does_not_take_the_place_of_the_one_here(
     assert query.records(home).records == (made(run="r1"),)
 
 
-@pytest.mark.fault("store", "a run's folder copied, so that its repeats count twice", "has too, expected each once")
+@pytest.mark.fault("store", "a run's folder copied, so that its repeats count twice", "also has, expected each once")
 def test_a_copied_run_is_counted_once(home: Path, stored: Stored, made: Made, said: str) -> None:
     folder = stored(made(run="r1"), made(run="r1", case="b"))
     assert query.records(home).problems == ()
@@ -191,7 +191,7 @@ def test_a_run_that_cannot_be_read_hides_no_other(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "open", stale)
-        for _ in range(2):  # the index does not take it for read
+        for _ in range(2):  # the index does not count it as read
             asked = query.records(home)
             assert [record.run for record in asked.records] == ["r1"]
             expected = f"{folder / FILE_NAME}: found no readable file (Stale file handle), expected records of a run; "
@@ -247,7 +247,7 @@ def test_a_record_that_cannot_be_written_is_an_error(
         ),
         pytest.param(
             {"rehearsal": "stand-ins ran"},
-            marks=pytest.mark.fault("store", "a reference captured from a rehearsal", "it is of a rehearsal"),
+            marks=pytest.mark.fault("store", "a reference captured from a rehearsal", "it is from a rehearsal"),
             id="rehearsal",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-"""Questions to the store: what is asked for comes, the index is never relied on, and each mistake is a sentence."""
+"""Queries of the store: each gets its answer, never depends on the index, and each mistake gets a sentence."""
 
 import json
 import os
@@ -21,7 +21,7 @@ Stored = Callable[..., Path]
 
 @pytest.fixture
 def three(home: Path, stored: Stored, made: Made) -> Path:
-    """Three runs: two of one system on two days, one of another system between them that has a failure."""
+    """Three runs: two of one system on two days, and between them one of another system with a failure."""
     stored(made(run="r1", time="2026-11-01T06:00:00Z"))
     stored(made(run="r1", time="2026-11-01T06:01:00Z", case="b", rails=2, benchmark="imb/Uniband", figures=()))
     stored(made(run="r3", time="2026-11-03T06:00:00Z"))
@@ -142,7 +142,7 @@ def test_a_line_that_cannot_be_read_is_named_and_the_rest_comes(three: Path, mad
     path.write_bytes(path.read_bytes() + json.dumps(newer).encode() + b"\n" + b'{"format": 1, "ru')
     sentences = (
         f"{path}:2: format 2 is too new, this Railyard reads format 1; read it with the Railyard that wrote it",
-        f"{path}:3: the last line is cut after 17 bytes, its writer was stopped; that record is lost, "
+        f"{path}:3: the last line is cut after 17 bytes, because its writer was stopped; that record is lost, "
         "the 1 before it are kept",
     )
     found = query.records(three)

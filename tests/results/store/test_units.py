@@ -1,4 +1,4 @@
-"""Curves of other units: converted with what hangs on them, or refused with both units named."""
+"""Curves in other units: converted with everything that depends on them, or refused with both units named."""
 
 from typing import Any
 

@@ -29,17 +29,20 @@ def test_a_cut_line_and_an_empty_file_are_problems(stored: Stored, made: Made) -
     folder = stored(made())
     path = folder / FILE_NAME
     path.write_bytes(path.read_bytes() + b'{"form')
-    cut = "the last line is cut after 6 bytes, its writer was stopped; that record is lost, the 1 before it are kept"
+    cut = (
+        "the last line is cut after 6 bytes, because its writer was stopped; "
+        "that record is lost, the 1 before it are kept"
+    )
     assert said(folder) == [("problem", f"{path}:2: {cut}")]
     path.write_bytes(b"")
-    assert said(folder) == [("problem", f"{path}: found no record, expected one a test")]
+    assert said(folder) == [("problem", f"{path}: found no record, expected one per test")]
 
 
 def test_a_folder_that_was_renamed_is_a_problem(stored: Stored, made: Made) -> None:
     folder = stored(made(run="r1"))
     renamed = folder.rename(folder.with_name("r2"))
     assert said(renamed) == [
-        ("problem", "found records of run r1, expected those of r2 alone; was a folder renamed, or a file copied?")
+        ("problem", "found records of run r1, expected only those of r2; was a folder renamed, or a file copied?")
     ]
 
 
@@ -58,7 +61,7 @@ def test_a_clock_that_went_back_is_odd(stored: Stored, made: Made) -> None:
         (
             "remark",
             "the clock went back by 60 s between ImbPingPong %rails=1 @virtual:hsn+mpich (2026-11-21T06:00:12Z) and "
-            "b (2026-11-21T05:59:12Z); the order of the file holds, and elapsed times are not the clock's",
+            "b (2026-11-21T05:59:12Z); the order in the file counts, and elapsed times do not come from this clock",
         )
     ]
 
@@ -68,8 +71,8 @@ def test_a_time_of_another_form_is_a_problem_and_no_traceback(stored: Stored, ma
     assert said(stored(made(time=time), made(case="b"))) == [
         (
             "problem",
-            f'1 record with another form of time (the first: {made().case}, "{time}"), expected UTC such as '
-            "2026-11-21T06:00:12Z: runs are put in order, and chosen by day, by that text",
+            f'1 record with a time in another form (the first: {made().case}, "{time}"), expected UTC such as '
+            "2026-11-21T06:00:12Z: runs are sorted, and chosen by day, by that text",
         )
     ]
 
@@ -78,7 +81,7 @@ def test_a_system_that_was_renamed_is_odd(stored: Stored, made: Made) -> None:
     assert said(stored(made(system="virtaul"))) == [
         (
             "remark",
-            'its system "virtaul" has no file in systems/ (did you mean "virtual"?); where it was renamed, '
+            'its system "virtaul" has no file in systems/ (did you mean "virtual"?); if it was renamed, '
             "`railyard capture --stored-as virtaul` still finds its runs",
         )
     ]
@@ -89,6 +92,6 @@ def test_other_units_are_odd_where_they_convert_and_a_problem_where_not(stored: 
         return (CurveRecord("bandwidth", unit, (1,), (1.0,)),)
 
     assert said(stored(made(curves=curve("MiB/s")), made(case="b", curves=curve("furlong")))) == [
-        ("remark", "bandwidth is in MiB/s, expected MB/s; it is converted where it is compared"),
+        ("remark", "bandwidth is in MiB/s, expected MB/s; comparisons convert it"),
         ("problem", "bandwidth is in furlong, expected MB/s; it cannot be compared"),
     ]

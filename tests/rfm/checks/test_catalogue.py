@@ -1,4 +1,4 @@
-"""The checks of a site as the matrix needs them, and the sentence for a file that cannot be imported."""
+"""A site's checks in the form that the matrix needs, and the sentence for a file that cannot be imported."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -56,6 +56,8 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
         four("OsuAllreduce", "osu", "osu_allreduce", smallest=4),
     ]
     assert [need for need in found if need.extended and need.tool != "netpipe"] == [
+        Need("DeviceMessageRate", "osu", "osu/osu_mbw_mr/device", 2, extended=True, feature=DEVICE_BUFFERS),
+        four("DeviceAllreduce", "osu", "osu_allreduce/device", smallest=4, extended=True, feature=DEVICE_BUFFERS),
         *(
             Need(
                 f"HostDeviceBandwidth %buffers={ends}",

@@ -1,4 +1,4 @@
-"""What benchmarks are told of GPUs: OSU's words and one visible GPU a rank, perftest's numbers a rail."""
+"""GPU settings of benchmarks: OSU's words and one visible GPU per rank, perftest's numbers per rail."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""A job that is run again: new marks for all that must never come twice, no old counters, a fresh copy submitted."""
+"""A job that runs again: new marks for all that must be unique, no old counters, and a fresh copy is submitted."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,7 @@ reader.sh {OTHER} benchmark 9f9f9f9f-18a0b1c2d3e4
 
 
 class Job:
-    """What a job of ReFrame does for this: it is submitted once, in its stage directory."""
+    """Stands in for a job of ReFrame: it is submitted once, in its stage directory."""
 
     script_filename = "job.sh"
 
@@ -93,7 +93,7 @@ def test_a_fresh_copy_of_the_job_runs_in_the_stage_directory_each_time(tmp_path:
 
 
 class Host:
-    """A host whose runs wait for a processor for these shares of their time, one after another."""
+    """A host whose runs wait for a processor for these shares of their time, run after run."""
 
     is_watched = True
 
@@ -111,7 +111,7 @@ class Host:
 
 
 def measure(host: Host, found: Assessment) -> tuple[Measurement, int]:
-    """Return the measurement that counts, and how many more were made."""
+    """Return the measurement that counts, and how many others were made."""
     made: list[int] = []
     runner = cast(Measured, host)
     evidence = Evidence("")
@@ -151,7 +151,7 @@ def test_a_measurement_that_holds_counts_however_busy_the_host_was(assessed: Cal
 
 @pytest.mark.parametrize(("ranks", "said"), [(1, True), (2, False)])
 def test_only_a_rank_that_has_its_node_alone_is_far_from_a_rail(low: Assessment, ranks: int, said: bool) -> None:
-    """Ranks on all cores, and each beside a rail of its own, are far from some rail, as they should be."""
+    """Ranks on all cores, and ranks near their own rails, are far from some rail, as they should be."""
     found, _ = measure(Host(0.0), replace(low, case=replace(low.case, ranks_per_node=ranks)))
     facts = (NodeFacts("vn1", {"cpus_allowed": "0-3"}, {"hsn0": {"local_cpulist": "4-7"}}),)
     explained = replace(found, evidence=Evidence("", facts=facts)).explained(Nobody(), None)

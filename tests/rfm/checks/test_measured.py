@@ -1,4 +1,4 @@
-"""A benchmark that is run: the job that it becomes, the files beside it, and what it leaves, without ReFrame."""
+"""Running a benchmark, without ReFrame: its job, the files beside it, and what it leaves."""
 
 import shlex
 import subprocess
@@ -26,7 +26,7 @@ from tests.waiting import PATIENCE_S
 
 @pytest.fixture(autouse=True)
 def no_front(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the priority that this machine gives a measurement out of the words."""
+    """Leave this machine's priority for measurements out of the words."""
     monkeypatch.setattr("railyard.job.testbed_words.front", list)
 
 
@@ -69,12 +69,12 @@ LAUNCHER_OF_ANOTHER_PROCESS = """\
 # Writes itself what its process prints, as srun and every mpirun do
 "$@" | cat
 """
-#: What is no benchmark: it writes a file of its own that is longer than what a job may print, and prints without end.
+#: A bad benchmark: it writes a file that is longer than a job's output may be, and prints without end.
 NOISE = "head -c 20000 /dev/zero > own; exec yes"
 
 
 def launched(found: PlannedJob, folder: Path, most: int) -> subprocess.CompletedProcess[bytes]:
-    """Return how a job's script ends that ReFrame would write, with a launcher of ours, its limit made small."""
+    """Return how a job's script from ReFrame ends with our own launcher and a small limit."""
     (folder / "launcher").write_text(LAUNCHER_OF_ANOTHER_PROCESS, encoding="ascii")
     (folder / READER).write_text(reader_script(), encoding="utf-8")
     (folder / COUNTERS).mkdir()
@@ -100,13 +100,13 @@ def test_a_job_that_prints_without_end_is_ended_at_its_limit_under_every_schedul
     found = job(changed(virtual, **change))
     launched(found, tmp_path, 8192)
     assert ((tmp_path / "job.out").stat().st_size, (tmp_path / "more").exists()) == (8192, False)
-    # Of its own files the benchmark is told nothing.
+    # The limit does not apply to the benchmark's own files.
     assert (tmp_path / "own").stat().st_size == 20_000
     left = Left(Job(153), tmp_path, "job.out", "job.err", TAG)
     assert left.cut() is None, "8 KiB are no cut output where a job may print more"
     monkeypatch.setattr(output_bound, "most_bytes", lambda: 8192)
     why = plan(virtual).runner.evidence(MadeCheck(), left, plan(virtual).launch, Placing(None)).cut
-    assert why == f"{said} 8,192 bytes: a job prints at most 1 GiB (printed-most), and was ended for more"
+    assert why == f"{said} 8,192 bytes: a job may print at most 1 GiB (printed-most), so it was ended"
 
 
 def test_a_job_of_a_testbed_bounds_each_file_of_its_processes_and_one_of_a_scheduler_none(virtual: Site) -> None:
@@ -198,7 +198,7 @@ def test_a_real_cluster_and_a_dry_run_take_no_turn(virtual: Site, change: dict[s
 
 @dataclass
 class Job:
-    """What a job of ReFrame's shows when it has ended."""
+    """What a finished job of ReFrame shows."""
 
     exitcode: int | None = 0
     nodelist: tuple[str, ...] = ()
@@ -245,7 +245,7 @@ def test_what_a_job_left_is_evidence(virtual: Site, stage: Path) -> None:
 
 
 def script(site: Site, *lines: str) -> str:
-    """Return a job's script of these lines as ReFrame writes it, with the first and last lines of ours."""
+    """Return a job's script with these lines in ReFrame's form, with our first and last lines."""
     planned_job = plan(site).job(TAG)
     ours = [line for line in planned_job.before if "trap" in line]
     return "\n".join(["trap 'exit $?' ERR", *ours, *lines, *planned_job.after, ""])

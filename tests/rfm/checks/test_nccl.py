@@ -1,4 +1,4 @@
-"""What nccl-tests is told: sizes, iterations, groups, and on which systems its checks run."""
+"""Settings of nccl-tests: sizes, iterations, groups, and on which systems its checks run."""
 
 from collections import Counter
 from pathlib import Path
@@ -29,6 +29,8 @@ def asked(check: Any, name: str) -> Any:
 def test_it_is_told_every_power_of_two_one_gpu_a_process_and_how_often() -> None:
     words = " ".join(NcclCheck.arguments(made(), asked(made(), "message_sizes")))
     assert words == "-b 1048576 -e 4194304 -f 2 -t 1 -g 1 -n 20 -w 5 -c 1"
+    of_rails = NcclCheck.arguments(made("all_reduce_perf/rails"), asked(made(), "message_sizes"))
+    assert " ".join(of_rails) == f"{words} -a 3", "a mean over eight groups hides a slow one"
     assert asked(made(), "message_sizes") == (1 << 20, 1 << 21, 1 << 22)
     assert asked(made(), "programs") == ("all_reduce_perf", "all_reduce_perf_mpi")
 
@@ -91,8 +93,8 @@ def test_a_system_with_gpus_has_them_with_the_library_alone(tmp_path: Path) -> N
     assert daily == every | {("NcclOneNode", 1)}
     reasons = Counter(cell.reason for cell in cells if cell.test.stack == "openmpi")
     assert set(reasons) == {
-        "nccl measures another library than openmpi: its stack is nccl or rccl",
-        "no network carries a pair within a node: it is measured once, with ndr and one rail",
+        "nccl does not measure openmpi but another library: its stack is nccl or rccl",
+        "a pair within a node uses no network: it is measured once, with ndr and one rail",
     }
 
 

@@ -1,4 +1,4 @@
-"""The nodes and ranks that a check is told: they win over what it has by itself, or its set-up says why not."""
+"""The nodes and ranks that are set for a check: they override its own numbers, or its set-up says why not."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ COLLECTIVE = Takes(nodes=4, fewest=2, ranks=True)
 
 
 class Told(MadeCheck):
-    """A check whose class has what -S set."""
+    """A check whose class has the values of -S."""
 
     num_nodes = 16
     ranks_per_node = 28
@@ -60,17 +60,16 @@ def test_a_check_that_is_told_nothing_keeps_its_own() -> None:
 @pytest.mark.parametrize(
     ("takes", "names", "sentence"),
     [
-        (Takes(), ("num_nodes",), "-S num_nodes: found 16, expected the 2 that it always has"),
+        (Takes(), ("num_nodes",), "-S num_nodes: found 16, expected 2, which it always has"),
         (
             Takes(swept=True),
             ("num_nodes",),
-            "-S num_nodes: found 16, expected none: it has a test for each of several numbers, which -P nodes=… "
-            "chooses",
+            "-S num_nodes: found 16, expected none: it has a test for each of several numbers, choose with -P nodes=…",
         ),
         (
             Takes(),
             ("ranks_per_node",),
-            "-S ranks_per_node: found 1, expected none: its ranks a node are always its own",
+            "-S ranks_per_node: found 1, expected none: its number of ranks per node is fixed",
         ),
         (
             COLLECTIVE,

@@ -1,4 +1,4 @@
-"""What OSU is told, and how many bytes that moves, with its own validation and without."""
+"""OSU's settings, and how many bytes they move, with its own validation and without."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""A rail that is slow in one direction alone, against that of the run: found after a pass, with who and which way."""
+"""A rail that is slow only in the direction opposite to the run: found after a pass, with node and direction."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,7 +35,7 @@ def nothing(text: str) -> Parsed:
 
 @pytest.fixture
 def asked(tmp_path: Path, virtual: Site) -> Asked:
-    """Return a maker of what is asked after a run: each stream is this shell script, with NODES and RAIL."""
+    """Return a maker of the streams after a run: each stream is this shell script, with NODES and RAIL."""
 
     def make(script: str) -> OtherWay:
         def launch(rail: str, nodes: tuple[str, str]) -> Launch:
@@ -67,7 +67,7 @@ def test_healthy_rails_are_said_and_pass(asked: Asked, assessed: Callable[..., A
         "from vn2 to vn1, each rail alone: hsn0 47.80 MB/s and hsn1 47.80 MB/s",
     )
     names = sorted(path.name for path in tmp_path.glob("way-*.out"))
-    assert names == ["way-1-hsn0-vn2-vn1.out", "way-1-hsn1-vn2-vn1.out"]  # one stream a rail, where all is well
+    assert names == ["way-1-hsn0-vn2-vn1.out", "way-1-hsn1-vn2-vn1.out"]  # one stream per rail if all is healthy
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_disturbance_that_hits_both_ways_blames_nobody(asked: Asked, assessed:
 def test_a_stream_that_lies_near_the_bound_both_ways_is_no_slow_way(
     asked: Asked, assessed: Callable[..., Assessment]
 ) -> None:
-    """85 % of the link is what a short stream of a fast card gives: 84.4 % one way and 86.0 % the other are alike."""
+    """A short stream of a fast card gives 85 % of the link: 84.4 % in one direction and 86.0 % back are alike."""
     verdict = asked("case $NODES in vn2-*) echo 40.3;; *) echo 41.1;; esac").explain(assessed()).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
     assert verdict.remarks[-1] == "from vn2 to vn1, each rail alone: hsn0 40.30 MB/s"

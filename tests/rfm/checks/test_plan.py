@@ -1,4 +1,4 @@
-"""How a test is run, decided without ReFrame: its nodes, ranks, launch and case, or why it is not run."""
+"""How a test runs, decided without ReFrame: its nodes, ranks, launch and case, or why it does not run."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ def changed(site: Site, **changes: Any) -> Site:
 
 
 def plan(site: Site, check: MadeCheck, **of: Any) -> Plan:
-    """Return the plan of a check over as many rails as it says, planned dry, so that nobody is asked."""
+    """Return the plan of a check over its number of rails, as a dry run, so nothing is asked."""
     return planned(check, site, replace(TEST, rails=check.rails, **of), dry=True)
 
 
@@ -74,7 +74,7 @@ def test_the_pace_of_a_link_and_what_the_file_states_reach_the_check(virtual: Si
     plan(virtual, check := MadeCheck())
     ((pace, stated),) = check.paces
     assert pace is not None and stated is None
-    # 400 Mbit/s of frames of 1514 B with 1460 B of payload; over a rail so slow there is time for nothing.
+    # 400 Mbit/s of frames of 1514 B with 1460 B of payload; over such a slow rail there is no time for more.
     assert (round(pace.rate_mb_s, 2), pace.start_us, pace.seconds) == (48.22, 20.0, 0.0)
     said = Measure.model_validate({"duration": "2m", "benchmarks": {"imb/Uniband": {"window": 32}}})
     plan(changed(virtual, measure=said), check := MadeCheck(rails=2))
@@ -164,7 +164,7 @@ def test_within_a_node_nothing_is_placed_and_no_rail_is_meant(virtual: Site) -> 
 def test_an_application_is_near_a_rail_only_where_that_is_asked_for(
     virtual: Site, check_class: str, asked: str, side: str | None
 ) -> None:
-    """Near one rail it would have the cores of one socket."""
+    """Near one rail it would have only the cores of one socket."""
     fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"placement": "near"})}
     check = MadeCheck(check_class=check_class, placement=asked)
     assert plan(changed(virtual, fabrics=fabrics), check).placing.side == side

@@ -1,4 +1,4 @@
-"""Rails measured in a job of a scheduler: who is blamed from what it left, and what is said where it did not run."""
+"""Rails measured in a scheduler's job: who is blamed from its results, and the sentence if it did not run."""
 
 import os
 import shlex
@@ -27,13 +27,13 @@ from railyard.verdict.blame.suspects import Findings
 from tests.made.judged import counters_file
 
 PAIR = ("n9", "n10")
-#: How the script of a step begins: what it may print is bounded, in blocks of 512 B.
+#: How the script of a step begins: its output is limited, in blocks of 512 B.
 LIMITED = "#!/bin/sh\nulimit -S -f 2097152 2> /dev/null || :\n"
 #: What the scheduler gave the job.
 GIVEN = "n10 n5 n7 n9"
 
 
-#: As the reader of both nodes writes: of the two nodes of a step the first sends. ORDER may turn them round.
+#: As the readers of both nodes write: the first node of a step sends. ORDER may reverse them.
 COUNTERS = """\
 case $WORDS in *reader.sh*)
     set -- $WORDS
@@ -61,7 +61,7 @@ def nothing(text: str) -> Parsed:
 
 
 class FakeJob:
-    """A job that runs on this machine: as the scheduler's would, but for waiting, being refused, or failing at once."""
+    """A job that runs on this machine like a scheduler's job, except that it can wait, be refused, or fail at once."""
 
     def __init__(self, stage: Path, path: str, refused: str = "", waits: bool = False, broken: bool = False) -> None:
         self.stage, self.path, self.refused, self.waits, self.broken = stage, path, refused, waits, broken
@@ -99,7 +99,7 @@ Made = Callable[..., tuple[RailProber, Launch, FakeJob]]
 
 @pytest.fixture
 def made(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
-    """Return a maker of a prober under Slurm whose nodes are this machine: srun runs a shell script, with NODES."""
+    """Return a maker of a prober under Slurm whose nodes are this machine: srun runs a shell script with NODES."""
     monkeypatch.setattr(probe_places, "_LOOK_S", 0.01)
     monkeypatch.setattr(probe_places, "_ASK_S", 0.05)
     monkeypatch.setattr(probe_places, "nodes_of", lambda system, home: ())
@@ -162,7 +162,7 @@ def test_a_slow_rail_is_blamed_beside_the_nodes_that_the_scheduler_chose(made: M
     assert {node for probe in found.probes for node in (probe.node_a, probe.node_b)} == {"n5", "n7", "n9", "n10"}
     assert job.asked is not None
     assert (job.asked[0].options[1], job.asked[1:]) == ("--nodelist=n9,n10", (4, 300))
-    # It is ended as soon as it is known, and leaves no step that it did not come to.
+    # It ends as soon as the result is known, and leaves no files of steps that did not run.
     assert job.cancelled == 1
     assert list(prober.stage.glob("*partner*")) == []
 
@@ -277,7 +277,7 @@ def test_a_rail_that_loses_packets_is_blamed_in_a_job_too(
     assert list(prober.stage.glob("*partner*")) == []
 
 
-# --- what the nodes of the job are asked besides
+# --- what else the nodes of the job are asked
 
 
 @pytest.mark.parametrize("rails", [("hsn1",), ("hsn0", "hsn1")])
@@ -285,7 +285,7 @@ def test_a_rail_that_loses_packets_is_blamed_in_a_job_too(
     "rail", "only what n9 sends over a rail is slow, in a job", "; only what n9 sends is slow: 20.00 MB/s to"
 )
 def test_which_way_a_rail_is_slow_is_asked_in_the_job(made: Made, rails: tuple[str, ...], said: str) -> None:
-    # A ping-pong sees half of it; the nodes stand in the order of the ranks.
+    # A ping-pong sees half of it; the nodes are in the order of the ranks.
     one_way = "case $RAIL$WAY$NODES in hsn1--one-way*n9,*) echo 20;; *--one-way*) echo 47.8;; hsn1*n9*) echo 30;; "
     prober, launch, job = made(f"{COUNTERS}{one_way} *) echo 47.8;; esac", rails=rails)
     found = probed(prober, launch)
@@ -318,7 +318,7 @@ def test_whether_a_process_starts_on_a_silent_node_is_asked_in_the_job(made: Mad
 
 
 def test_of_what_could_not_be_asked_any_more_nothing_is_said(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The job's time is over with its last round: no output is no process that did not start, and no slow way."""
+    """The job's time ends with its last round: a missing output is then neither a failed start nor a slow direction."""
     monkeypatch.setattr(probe_places._InJob, "answer", lambda held, name, step: None)
     prober, launch, _ = made("case $NODES in *n9*) exit 1;; *) echo 47.8;; esac", rails=("hsn0", "hsn1"))
     sentence = probed(prober, launch).sentence

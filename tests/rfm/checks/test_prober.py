@@ -1,4 +1,4 @@
-"""Rails measured alone after a failure: what is run, what it leaves, and who is blamed."""
+"""Rails measured alone after a failure: what runs, what it leaves, and who is blamed."""
 
 import json
 import re
@@ -27,7 +27,7 @@ from railyard.verdict.rules.model import Job
 from tests.made.judged import imb_output
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
-#: MB/s, of a rail of the virtual cluster, whose link is 0.4 Gbit/s or more.
+#: MB/s of a rail of the virtual cluster, whose link has 0.4 Gbit/s or more.
 EXPECTED_LEAST = 1.0
 Probers = Callable[..., tuple[RailProber, Launch]]
 
@@ -193,10 +193,10 @@ def test_variables_stay_text_and_the_path_keeps_its_reference(prober: Probers) -
     assert not (made[0].stage / "pwned").exists()
 
 
-# --- what lies behind the rails
+# --- what is behind the rails
 
 RAILS = ("hsn0", "hsn1")
-#: What answers to the question whether processes start: one line a node that does.
+#: Answers the question whether processes start: one line for each node on which they do.
 STARTS = "case $3 in echo*) echo railyard-started; case $NODES in {}) ;; *) echo railyard-started;; esac; exit;; esac; "
 
 
@@ -251,7 +251,7 @@ def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober:
 
 @pytest.mark.fault("rail", "2 ms that large messages hide", "hsn1 of vn2 has a delay with every partner: at best")
 def test_small_messages_find_a_delay_that_large_ones_hide(prober: Probers, said: str) -> None:
-    # The value is what a message of 1 KiB gives in MB/s: 2060 and 60 us.
+    # The value is that of a message of 1 KiB in MB/s: 2060 and 60 us.
     late = "case $SIZE$RAIL$NODES in 1024hsn1*vn2*) echo 0.4971;; 1024*) echo 17.07;; *) echo 47.8;; esac"
     one, launch = prober(f"SIZE=$1; {late}", rails=RAILS)
     one = replace(one, ping_pong=replace(one.ping_pong, words=lambda launch, size: [str(size)]), together=one.ping_pong)
@@ -292,7 +292,7 @@ def test_the_value_of_a_probe_of_small_messages_is_its_time(virtual: Site) -> No
     text = imb_output("imb/PingPong", {1024: 1024 / 2060}, 5)
     assert late.delay_bytes == 1024
     assert late.value(text) == pytest.approx(1024 / 2060)
-    # Of another size it says nothing, and a time that reads 0.00 is none.
+    # It says nothing about another size, and a time of 0.00 does not count.
     assert late.value(imb_output("imb/PingPong", {512: 1.0}, 5)) is None
     assert late.value(text.replace("2060.00", "0.00")) is None
     large = replace(late, size_bytes=1 << 20)
@@ -302,7 +302,7 @@ def test_the_value_of_a_probe_of_small_messages_is_its_time(virtual: Site) -> No
 # --- an address that two nodes have
 
 OWNERS, THIEFS = "0a:00:00:00:01:02", "0a:00:00:00:01:03"
-#: Answers as the reader of vn3 does, in whose place it is called.
+#: Answers like the reader of vn3, in whose place it is called.
 ANSWER = (
     f"[ $2 = reader.sh ] && printf 'railyard-counters 1 %s\\nnode vn3\\nbefore hsn0 hardware/hsn0 {THIEFS}\\nend 1\\n' "
     "$4 > $3/vn3.counters; case $NODES in *vn2*) exit 1;; esac; echo 47.8"
@@ -329,7 +329,7 @@ def test_the_node_that_has_anothers_address_is_named_and_its_victim_is_not(
     if script == ANSWER:
         assert (named, verdict.fault) == ({("rail", "vn3", "hsn0")}, "set-up")
         assert f"hsn0 of vn3 ({THIEFS}) {said} over hsn0: two nodes have one address" in verdict.text
-    else:  # nobody says whose hardware it is
+    else:  # it is unknown whose hardware it is
         assert named == set()
         assert f"a machine that is not one of these nodes ({THIEFS}) {said}" in verdict.text
 
@@ -339,7 +339,7 @@ def test_the_node_that_has_anothers_address_is_named_and_its_victim_is_not(
 
 @pytest.fixture
 def lost(prober: Probers, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Findings]:
-    """Return the findings of probes that send so many segments a run, and some again where ``bad`` matches."""
+    """Return the findings of probes that send this many segments per run, and resend some if ``bad`` matches."""
 
     def counted(folder: Path, tag: str) -> tuple[int, int] | None:
         again, all_sent = (folder.parent / f"{tag}.out").read_text(encoding="utf-8").split()

@@ -1,4 +1,4 @@
-"""A recording that is played: it is printed in place of the benchmark, and nothing of the machine is asked."""
+"""Playing a recording: it is printed in place of the benchmark, and nothing on the machine is asked."""
 
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -37,7 +37,7 @@ def test_the_job_prints_the_recording_with_the_benchmarks_words_behind_it(there:
 
 
 def played(there: Site, test: TestId, stage: Path, printed: str = TEXT) -> str | None:
-    """Return what is wrong with what was played; None where it is the recording."""
+    """Return what is wrong with the played output; None if it is the recording."""
     plan = planned(MadeCheck(), there, test, dry=False)
     (stage / "job.out").write_text(printed, encoding="utf-8")
     left = Left(Job(), stage, "job.out", "job.err", "1a2b3c4d-17")

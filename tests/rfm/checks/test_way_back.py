@@ -1,4 +1,4 @@
-"""The other direction under a scheduler: what the run's own job streams, which way that went, and who is asked then."""
+"""The other direction under a scheduler: the streams of the run's own job, their direction, and who is asked next."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ RAILS = ("hsn0", "hsn1")
 
 @dataclass
 class Job:
-    """A run's job of which the benchmark has ended: ``run`` runs what stands behind it, on this machine."""
+    """A run's job whose benchmark has ended: ``run`` runs the rest of the job on this machine."""
 
     prober: OtherWay
     back: WayBack
@@ -68,7 +68,7 @@ def test_the_runs_own_job_streams_back_over_each_rail_and_no_other_is_asked_for(
     one = job("echo $STRIPED 47.8")
     one.run(STRIPED="yes")
     assert one.streams == [f"back-{turn}-{rail}-vn2-vn1.out" for turn in (1, 2) for rail in RAILS]
-    # What spreads a message over several rails is not told of one alone.
+    # Settings that spread a message over several rails are not given for a single rail.
     assert (one.stage / "back-1-hsn1-vn2-vn1.out").read_text(encoding="utf-8") == "47.8\n"
     verdict = one.prober.explain(assessed(rails=2)).verdict
     said = "from vn2 to vn1, each rail alone: hsn0 47.80 MB/s and hsn1 47.80 MB/s"
@@ -142,7 +142,7 @@ def test_a_stream_that_went_the_same_way_again_proves_nothing(
 def test_a_job_of_probes_that_measures_the_same_way_again_proves_nothing_either(
     job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
 ) -> None:
-    """So Hydra did in a job of Slurm 22.05: the streams would read as a good rail's."""
+    """Hydra did this in a job of Slurm 22.05: the streams would look like a good rail's."""
     one = job(f"ORDER=vn1,vn2\n{COUNTERS}echo 47.8", rails=("hsn0",))
     one.run()
     verdict = one.prober.explain(assessed()).verdict
@@ -155,7 +155,7 @@ def test_no_stream_begins_that_the_jobs_limit_would_end(job: Callable[..., Job])
     one = job("echo 47.8", limit_s=100)
     one.run()
     assert len(one.streams) == 4
-    one.run(seconds=70)  # and what an earlier measurement left is gone
+    one.run(seconds=70)  # and the files of an earlier measurement are gone
     assert one.streams == []
 
 
@@ -261,7 +261,7 @@ def test_each_rail_of_a_nic_per_rank_is_streamed_back_by_one_rank_a_node(
     one = replace(one, back=back, prober=replace(one.prober, rails=rails, back=back))
     one.run(DEALT="yes")
     assert one.streams == [f"back-{turn}-{rail}-vn2-vn1.out" for turn in (1, 2) for rail in RAILS]
-    # One rank a node, and what deals rails to several is not told of one alone.
+    # One rank per node, and settings that deal rails to several ranks are not given for a single one.
     assert " srun --ntasks=2 --ntasks-per-node=1 " in (one.stage / "back-1-hsn0-vn2-vn1.sh").read_text(encoding="utf-8")
     assert (one.stage / "back-1-hsn0-vn2-vn1.out").read_text(encoding="utf-8") == "vn2,vn1 47.8\n"
     verdict = one.prober.explain(assessed(rails=2)).verdict

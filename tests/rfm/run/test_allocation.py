@@ -1,4 +1,4 @@
-"""What a run takes at most, its budget, and how ReFrame is started as steps of one allocation."""
+"""A run's longest time, its budget, and how ReFrame starts as steps of one allocation."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ ASKED = {need.check: need for need in (PAIR, FOUR, EVERY, APPLICATION)}
 
 @pytest.fixture
 def system() -> System:
-    """Return the virtual cluster under Slurm: four nodes, 120 s a test."""
+    """Return the virtual cluster under Slurm: four nodes, 120 s per test."""
     return load_system(ROOT / "systems/virtual-slurm.yaml")
 
 
@@ -76,7 +76,7 @@ def test_in_the_allocation_tests_are_steps_on_its_nodes(system: System, monkeypa
         "local", "srunalloc", (), ("vn2", "vn4"),
     )  # fmt: skip
     assert (inside.fabrics, inside.stacks, inside.disabled) == (system.fabrics, system.stacks, system.disabled)
-    # What no Slurm runs is left as it is.
+    # A system without Slurm is not changed.
     assert load_system(ROOT / "systems/virtual.yaml").launcher == "namespaces"
 
 

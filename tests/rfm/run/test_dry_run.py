@@ -1,4 +1,4 @@
-"""A dry run: what is selected, where the scripts lie, and the one that is shown; a made `reframe` writes them."""
+"""A dry run: what is selected, where the scripts are, and which one is shown; a fake `reframe` writes them."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.rfm.run.dry_run import MOST_CHARACTERS, MOST_LINES, dry_run, shown, without_actions
 
-#: Lists one test unless its words have NoSuch, and writes its script where it says that its stage directory is.
+#: Lists one test unless its words have NoSuch, and writes its script into the stage directory that it names.
 MADE = """\
 #!/bin/sh
 case "$* " in

@@ -1,4 +1,4 @@
-"""ReFrame's options are read as it reads them, and those that select what the system lacks are refused."""
+"""ReFrame's options are read as ReFrame reads them, and those that select what the system lacks are refused."""
 
 import re
 from collections.abc import Sequence
@@ -93,14 +93,14 @@ def promised(*checks: str) -> list[TestId]:
         (
             ("-S", "num_nodes=16"),
             ("OsuLatency", "Hpl"),
-            "-S num_nodes=16: OsuLatency does not take it, expected the 2 that it always has; Hpl and OsuAllreduce can "
-            "be given it",
+            "-S num_nodes=16: OsuLatency does not take it, expected 2, which it always has; Hpl and OsuAllreduce "
+            "can be given it",
         ),
         (
             ("-S", "OsuLatency.ranks_per_node=2"),
             ("OsuLatency",),
-            "-S OsuLatency.ranks_per_node=2: OsuLatency does not take it, expected none: its ranks a node are always "
-            "its own; no check can be given it",
+            "-S OsuLatency.ranks_per_node=2: OsuLatency does not take it, expected none: its number of ranks per "
+            "node is fixed; no check can be given it",
         ),
         (("-S", "num_nodes=16"), ("Hpl", "OsuAllreduce"), None),
         (("-S", "Hpl.num_nodes=16", "-S", "full=1"), ("OsuLatency", "Hpl"), None),
@@ -164,7 +164,7 @@ def test_a_variable_that_changes_none_of_the_chosen_checks_is_refused(
 
 @pytest.fixture(scope="module")
 def catalogue() -> tuple[Need, ...]:
-    """What the checks of the clone ask for and take."""
+    """The requirements and options of the clone's checks."""
     from railyard.rfm.checks.catalogue import needs
 
     return needs(Path(__file__).parents[3] / "checks")

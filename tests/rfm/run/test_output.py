@@ -1,4 +1,4 @@
-"""What ReFrame prints and writes, read back: cases, reasons, and sentences for what it only warned about."""
+"""Reading what ReFrame prints and writes: cases, reasons, and sentences for what it only warned about."""
 
 import json
 from pathlib import Path

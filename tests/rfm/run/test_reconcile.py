@@ -1,4 +1,4 @@
-"""Promises held against what ran: one final record a promised case, and none passes by omission."""
+"""Promises compared with what ran: one final record per promised case, and none passes by omission."""
 
 from dataclasses import replace
 

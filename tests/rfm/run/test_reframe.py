@@ -1,4 +1,4 @@
-"""The front for `reframe`: its words, what it refuses, what was promised, and how a run ends."""
+"""The front end for `reframe`: its words, what it refuses, what was promised, and how a run ends."""
 
 import os
 import re
@@ -28,7 +28,7 @@ from railyard.site.test_id import TestId, of_name
 from tests.made.records import made_record
 
 HOME = Path("/site")
-#: The site has no checks of its own, so that Railyard's are given.
+#: The site has no checks of its own, so Railyard's are used.
 SHIPPED = Path(__file__).parents[3] / "checks"
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 RUN = "20261121T060000Z-ab12"
@@ -113,7 +113,7 @@ Concretized 1 test case(s)
 
 
 def listed(text: str, code: int = 0, options: str = "") -> tuple[tuple[TestId, ...], tuple[str, ...]]:
-    """Return what is promised where ReFrame prints this."""
+    """Return what is promised if ReFrame prints this."""
     script = f"cat <<'END'\n{text}\nEND\nexit {code}"
     return promised_cases(["sh", "-c", script, "reframe", *options.split()], dict(os.environ))
 

@@ -1,4 +1,4 @@
-"""One `railyard run`: which options only list, what is missing from a run, and the sentences before it starts."""
+"""One `railyard run`: which options only list, what is missing in a run, and the sentences before it starts."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ def virtual() -> Site:
 
 
 def promised(system: System, *, parameter: str = "", named: bool = False) -> tuple[TestId, ...]:
-    """Return a case for each cell that runs and names its rail policy or does not, as ReFrame lists them."""
+    """Return a case for each cell that runs, with or without a named rail policy, as ReFrame lists them."""
     return tuple(
         of_name(
             f"{cell.test.check}{parameter} %rails={cell.test.rails}{f' %policy={cell.test.policy}' if named else ''}",
@@ -82,7 +82,7 @@ def test_a_check_that_reframe_passed_over_is_a_problem_a_cell(virtual: Site, tmp
     assert problems[0] == (
         "NetpipePingPong with openmpi over 1 of hsn should run by the matrix, and ReFrame did not load it"
     )
-    # The report, too, must miss them: a reason would excuse them.
+    # The report must miss them too: a reason would excuse them.
     assert sum(cell["reason"] is None and cell["check"].startswith("Netpipe") for cell in cells) == 9
 
 
@@ -95,7 +95,7 @@ def test_one_rail_count_that_is_missing_is_a_problem(virtual: Site, tmp_path: Pa
 
 
 def test_a_rail_policy_that_is_missing_is_a_problem(tmp_path: Path) -> None:
-    """Names tell the tests of a policy from those that leave it to the stack."""
+    """Names distinguish the tests of a policy from those that leave it to the stack."""
     qdr = load_systems(ROOT / "systems")["dual-rail-qdr"]
     unnamed = promised(qdr)
     problems = missing(qdr, unnamed, tmp_path)[0]
@@ -104,7 +104,7 @@ def test_a_rail_policy_that_is_missing_is_a_problem(tmp_path: Path) -> None:
         for policy in ("round-robin", "striping-8K")
     }
     assert missing(qdr, (*unnamed, *promised(qdr, named=True)), tmp_path)[0] == ()
-    # Where a stack's own policy is asked for by name, its cell is there.
+    # If a stack's own policy is requested by name, its cell is there.
     asked = tuple(replace(case, name=f"{case.name} %policy=striping") for case in unnamed if "%rails=2" in case.name)
     assert not any("over 2 of qdr should" in problem for problem in missing(qdr, asked, tmp_path)[0])
 

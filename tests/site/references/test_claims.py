@@ -1,4 +1,4 @@
-"""Claims of a source: what may hold one, and each way in which a list of them is wrong."""
+"""Claims of a source: what can prove one, and each way in which a list of claims can be wrong."""
 
 from pathlib import Path
 
@@ -81,7 +81,7 @@ WHERE = "says: it is so, of: blog, at: text"
         ),
         (
             f'  - {{{WHERE}, held_by: ["price:fdr", edr-bw]}}\n',
-            'claims[0].held_by[0]: found "price:fdr", expected one with price there; did you mean "price:edr"?',
+            'claims[0].held_by[0]: found "price:fdr", expected a price that the files state; did you mean "price:edr"?',
         ),
         (
             f"  - {{{WHERE}}}\n",
@@ -95,8 +95,8 @@ WHERE = "says: it is so, of: blog, at: text"
         ),
         (
             HELD + "  - {says: edr streams  12.4 GB/s, of: blog, at: table, held_by: [edr-bw]}\n",
-            'claims[1].says: found "edr streams 12.4 GB/s", expected each claim once (line 16 has it already); remove '
-            "one, or say how they differ",
+            'claims[1].says: found "edr streams 12.4 GB/s", expected each claim once (line 16 has it already); '
+            "remove one, or say how the two differ",
         ),
         (
             "  - {says: it is so, of: blog, held_by: [edr-bw]}\n",
@@ -108,18 +108,18 @@ WHERE = "says: it is so, of: blog, at: text"
         ),
         (
             f"  - {{{WHERE}, held_by: [sick]}}\n",
-            "claims[0].held_by: found the bad case sick alone, expected an entry that runs are judged by: nothing is "
-            "by a bad case; say in not_held why",
+            "claims[0].held_by: found only the bad case sick, expected an entry by which runs are judged: nothing "
+            "is judged by a bad case; say in not_held why",
         ),
         (
             f"  - {{{WHERE}, held_by: [power]}}\n",
-            "claims[0].held_by: found power, by which no run is judged, expected an entry or a relation beside it, or "
+            "claims[0].held_by: found power, by which no run is judged, expected also an entry or a relation, or "
             "not_judged: why no run is judged by the claim",
         ),
         (
             f"  - {{{WHERE}, held_by: [power, edr-bw], not_judged: because}}\n",
-            "claims[0].not_judged: found not_judged beside what runs are judged by, expected it where facts alone hold "
-            "the claim; leave it out",
+            "claims[0].not_judged: found not_judged together with an entry or relation, expected it only if just "
+            "facts hold the claim; leave it out",
         ),
         pytest.param(
             "  - {says: EDR is about twice FDR, of: blog, at: text, held_by: [doubled]}\n",

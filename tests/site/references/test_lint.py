@@ -56,7 +56,7 @@ TODAY = date(2026, 11, 23)
 NEEDS = [
     need("OsuBandwidth", "osu/osu_bw"),
     need("OsuLatency", "osu/osu_latency"),
-    need("OsuInit", "osu/osu_init"),  # reported alone, so nothing lacks
+    need("OsuInit", "osu/osu_init"),  # only reported, so nothing is missing
 ]
 
 
@@ -96,7 +96,7 @@ def conditions_refused(folder: Path, stated: str) -> list[str]:
 @pytest.mark.fault(
     "reference",
     "a condition of a source that nobody can read",
-    'turbo: found "sometimes", expected enabled or disabled; what these words cannot say belongs in note',
+    'turbo: found "sometimes", expected enabled or disabled; put into note what these words cannot say',
 )
 def test_a_condition_that_nobody_can_read_is_a_problem_said_once(tmp_path: Path, said: str) -> None:
     assert conditions_refused(tmp_path, "turbo: sometimes") == [f"qdr-bw and 3 others: source.conditions: {said}"]
@@ -107,8 +107,8 @@ def test_a_condition_that_nobody_can_read_is_a_problem_said_once(tmp_path: Path,
     [
         (
             "snop-mode: early",
-            'found the condition "snop-mode", expected a known one (did you mean "snoop-mode"?); what these words '
-            "cannot say belongs in note",
+            'found the condition "snop-mode", expected a known one (did you mean "snoop-mode"?); put into note what '
+            "these words cannot say",
         ),
         ("firmware: 1.2.3", 'found "firmware" among the conditions, expected firmware as a field of the source itself'),
     ],
@@ -139,7 +139,7 @@ def test_a_published_figure_above_the_limit_is_refused_without_a_note_and_a_prob
     first = findings(references(tmp_path, noted), NEEDS, TODAY)[0]
     assert first.weight == "problem"
     assert first.what.startswith("fdr-bw: 6900 MB/s is above the physical limit, 6775.2 MB/s (")
-    assert first.what.endswith("): rule 3 fails every run that holds it")
+    assert first.what.endswith("): rule 3 fails every run that reaches it")
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,9 @@ def test_two_entries_for_the_same_thing_are_refused(tmp_path: Path, change: tupl
     with pytest.raises(InputError) as caught:
         references(tmp_path, TABLE.replace("relations:", f"{twin}relations:"))
     assert str(caught.value) == (
-        'references/site.yaml:11: entries[3]: found "twin", a second published entry, expected one entry for one thing '
-        "(fdr-bw in line 7 is for it already); remove one, or say what tells them apart (stack, rails, policy, sizes)"
+        'references/site.yaml:11: entries[3]: found "twin", a second published entry, expected one entry for each '
+        "thing (fdr-bw in line 7 is already for this one); remove one, or say how they differ (stack, rails, "
+        "policy, sizes)"
     )
 
 
@@ -193,10 +194,9 @@ def test_the_command_counts_and_its_exit_code_is_that_of_the_worst(
 ) -> None:
     assert main(["lint"]) == 0
     assert capsys.readouterr().out == (
-        "site: remark: qdr-bw: no check that runs here measures osu/osu_bw over qdr, 1 rail, hpcx\n"
-        "site: remark: fdr-bw: no check that runs here measures osu/osu_bw over fdr, 1 rail, hpcx\n"
-        "site: remark: fdr-put: no check that runs here measures osu/osu_put_bw over fdr\n"
-        "site: remark: doubled: no check that is here measures osu/osu_bw\n"
+        "site: remark: qdr-bw: no check that runs here measures osu/osu_bw over qdr, 1 rail, hpcx\nsite: remark: "
+        "fdr-bw: no check that runs here measures osu/osu_bw over fdr, 1 rail, hpcx\nsite: remark: fdr-put: no check "
+        "that runs here measures osu/osu_put_bw over fdr\nsite: remark: doubled: no check here measures osu/osu_bw\n"
         "3 entries of 1 system: 0 files refused, 0 problems, 4 remarks\n"
     )
     path = home / "references" / "site.yaml"
@@ -241,18 +241,18 @@ def test_references_for_what_spack_builds_where_it_is_asked_for_are_used(tmp_pat
         load_systems(tmp_path / "systems", asked_for_spack=asked)["site"] for asked in (False, True)
     )
     read = load_references(tmp_path / "references" / "site.yaml", installed)
-    lost = "doubled: it can never be judged, since nothing gives its side osu/osu_bw over fdr with hpcx: built alone"
+    lost = "doubled: it can never be judged, since no test gives its side osu/osu_bw over fdr with hpcx: built alone"
     unused = "qdr-bw: no check that runs here measures osu/osu_bw over qdr, 1 rail, hpcx"
     assert {unused, lost} <= {one.what for one in findings(read, NEEDS, TODAY)}
     found = [one.what for one in findings(read, NEEDS, TODAY, with_spack)]
     assert not {unused, lost} & set(found)
-    # What it leaves open is looked at there too, and nothing is said twice.
+    # What it leaves open is checked there too, and nothing is reported twice.
     assert len([what for what in found if "no reference bounds" in what]) == 2
     assert len(found) == len(set(found))
 
 
 def test_nothing_is_remarked_of_the_own_files(capsys: pytest.CaptureFixture[str]) -> None:
-    """A change of a file that leaves sizes of a system without a bound is seen here, and in a site's CI."""
+    """If a changed file leaves sizes of a system without a bound, this test and a site's CI notice it."""
     assert main(["lint"]) == 0
     told = capsys.readouterr().out
     assert told.splitlines()[:-1] == []
@@ -271,7 +271,7 @@ def test_an_expected_failure_that_has_expired_is_a_remark(tmp_path: Path) -> Non
     assert said not in [each.what for each in findings(references(tmp_path, TABLE + KNOWN), NEEDS, date(2026, 11, 22))]
 
 
-#: What no rail policy of one FDR rail gives, and claims that it holds.
+#: Relations with a side that no test of these systems gives, and claims that depend on them.
 LOST = """\
   - id: striped
     says: two put bandwidths
@@ -295,19 +295,19 @@ claims:
 @pytest.mark.fault(
     "reference",
     "a relation with a side that no system can have",
-    "striped: it can never be judged, since nothing gives",
+    "striped: it can never be judged, since no test gives",
 )
 def test_what_can_never_be_judged_is_a_problem_and_so_is_a_claim_that_it_alone_holds(tmp_path: Path, said: str) -> None:
     hpl = Need(check="Hpl", tool="hpl", benchmark="hpl/hpl", nodes=2)
     found = findings(references(tmp_path, TABLE + LOST), [*NEEDS, hpl], TODAY)
     problems = [one.what for one in found if one.weight == "problem"]
     assert problems == [
-        "striped: it can never be judged, since nothing gives its side osu/osu_bw over qdr with hpcx, striping: no "
+        "striped: it can never be judged, since no test gives its side osu/osu_bw over qdr with hpcx, striping: no "
         "test has such a place and policy",
-        "computed: it can never be judged, since nothing gives its side hpl/hpl over fdr with hpcx: site states no hpl "
-        "for hpcx",
-        'the claim "striping loses": striped can never be judged, so nothing holds it: say in not_held why',
-        'the claim "FDR puts 6.3 GB/s": fdr-put can never be judged, so nothing holds it: say in not_held why',
+        "computed: it can never be judged, since no test gives its side hpl/hpl over fdr with hpcx: site states no "
+        "hpl for hpcx",
+        'the claim "striping loses": striped can never be judged, so nothing holds the claim: say why in not_held',
+        'the claim "FDR puts 6.3 GB/s": fdr-put can never be judged, so nothing holds the claim: say why in not_held',
     ]
     assert said in problems[0]
 
@@ -335,5 +335,5 @@ numbers:
         "102.0 % is believed, expected a possible value; or kind: bad-case\n"
     )
     assert "1 file refused" in answer.out
-    # One system alone is not held up by it.
+    # It does not fail the lint of one system alone.
     assert main(["lint", "--system", "site"]) == 0

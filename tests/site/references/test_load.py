@@ -188,7 +188,9 @@ def test_an_entry_by_hops_holds_for_nodes_that_are_so_far_apart(tmp_path: Path) 
 
 
 def test_entries_for_the_same_hops_are_twins(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r'found "across", a second published entry, expected one entry for one thing'):
+    with pytest.raises(
+        InputError, match=r'found "across", a second published entry, expected one entry for each thing'
+    ):
         references(tmp_path, BY_HOPS.replace("hops: [3, 5]", "hops: [1, 3]"))
 
 
@@ -196,7 +198,7 @@ def test_a_curve_has_a_bound_at_each_size_by_regime(tmp_path: Path) -> None:
     (band,) = bands(references(tmp_path), "osu/osu_latency", "latency")
     assert band.required_sizes == (1, 8, 4096, 64 * KIB, MIB)
     assert band.bound_at(1) == Bound(close(0.4), close(0.88), 0.80)
-    # 4096 is within a factor 2 of the switch at 8192: the wide tolerance holds.
+    # 4096 is within a factor 2 of the switch at 8192: the wide tolerance applies.
     assert band.bound_at(4096) == Bound(None, close(4.125), 2.75)
     assert band.bound_at(64 * KIB) == Bound(None, close(10.8), 9.0)
     assert band.bound_at(MIB) == Bound(None, close(94.5), 90.0)
@@ -245,7 +247,7 @@ def test_an_entry_that_counts_other_directions_than_the_run_is_an_error(tmp_path
 def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RailyardError) as caught:
         bands(references(tmp_path), limit=None)
-    assert str(caught.value) == "entries.contract: found a share of the limit of ib-edr, which is not known"
+    assert str(caught.value) == "entries.contract: found a share of the limit of ib-edr, which is unknown"
 
 
 @pytest.mark.parametrize(
@@ -254,8 +256,8 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         (
             "system: site",
             "system: sight",
-            'references/site.yaml:1: system: found "sight", expected "site", the name of the file; '
-            "these are another system's",
+            'references/site.yaml:1: system: found "sight", expected "site", the name of the file; these references '
+            "belong to another system",
         ),
         (
             "    unit: us\n",
@@ -287,14 +289,14 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         (
             "{low: 0.02}",
             "{low: -0.02}",
-            "references/site.yaml:39: entries[2].tolerance.low: found -0.02, "
-            "expected a fraction from 0 to 1, without a sign; low is what a value may fall, high what it may rise",
+            "references/site.yaml:39: entries[2].tolerance.low: found -0.02, expected a fraction from 0 to 1, "
+            "without a sign; low is how far a value may fall, high how far it may rise",
         ),
         (
             "{low: 0.02}",
             "{low: 2}",
             "references/site.yaml:39: entries[2].tolerance.low: found 2.0, expected a fraction from 0 to 1; "
-            "2 per cent is 0.02",
+            "2 percent is 0.02",
         ),
         (
             "{low: 0.02}",
@@ -306,19 +308,19 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
             "{low: 0.02}",
             "{high: 0.02}",
             "references/site.yaml:39: entries[2].tolerance: found no low, "
-            "expected low, since bandwidth is at fault when it falls; add low",
+            "expected low, since a fault shows when bandwidth falls; add low",
         ),
         (
             "middle: {high: 0.2}",
             "middle: {low: 0.2}",
             "references/site.yaml:14: entries[0].tolerance.middle: found no high, "
-            "expected high, since latency is at fault when it rises; add high",
+            "expected high, since a fault shows when latency rises; add high",
         ),
         (
             "    tolerance: {low: 0.02}\n",
             "",
-            "references/site.yaml:29: entries[2]: found no tolerance, "
-            "expected how far a value may lie from the reference; add tolerance",
+            "references/site.yaml:29: entries[2]: found no tolerance, expected how far a value may be from the "
+            "reference; add tolerance",
         ),
         (
             "8: 0.82, 4096: 2.75",
@@ -371,8 +373,8 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         (
             "    value: 12300\n    tolerance: {low: 0.02}\n",
             "    upper_limit: 12300\n",
-            "references/site.yaml:38: entries[2].upper_limit: found an upper_limit, "
-            "expected it for message_rate only: the limit of a bandwidth is that of the link",
+            "references/site.yaml:38: entries[2].upper_limit: found an upper_limit, expected it only for "
+            "message_rate: the limit of a bandwidth is that of the link",
         ),
         (
             "    value: 12300\n    tolerance: {low: 0.02}\n",
@@ -383,15 +385,15 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         (
             "    value: 12300\n",
             "    floor: 12300\n",
-            "references/site.yaml:39: entries[2].tolerance: found a tolerance beside a floor, "
-            "expected the floor alone, which is the bound itself",
+            "references/site.yaml:39: entries[2].tolerance: found a tolerance with a floor, expected only the floor, "
+            "which is the bound itself",
         ),
         (
             "value: 12300",
             "value: 12500",
             "references/site.yaml:38: entries[2].value: found 12500 MB/s, above the physical limit of 1 rail, "
             "expected at most 12421.2 MB/s (ib-edr 12500.0 MB/s x 4096/4122 payload (infiniband, MTU 4096) "
-            "= 12421.2 MB/s (the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP a card))",
+            "= 12421.2 MB/s (the slot allows more: pcie3-x16 15753.8 MB/s x 256/280 of a TLP per card))",
         ),
         (
             "sizes: {from: 1M, to: 4M}",
@@ -447,9 +449,8 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         (
             ", runs: [20160203T060000Z-ab12]",
             "",
-            "references/site.yaml:40: entries[2].source: found no runs, "
-            "expected the ids of the runs that the baseline is from; "
-            "name them, or let railyard capture write the entry",
+            "references/site.yaml:40: entries[2].source: found no runs, expected the ids of the runs from which the "
+            "baseline was captured; name them, or let railyard capture write the entry",
         ),
         (
             "id: base",
@@ -470,21 +471,27 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         (
             "fabric: edr\n    rails: [1, 2]",
             "fabric: xc\n    rails: 1",
+            "references/site.yaml:26: entries[1].floor: found a share of the limit, expected a number: the data rate "
+            "of aries is unknown",
+        ),
+        (
+            "[osu/osu_bw, osu/osu_bw_persistent]",
+            "[osu/osu_bw, nccl/all_reduce_perf]",
             "references/site.yaml:26: entries[1].floor: found a share of the limit, "
-            "expected a number: no data rate of aries is known",
+            "expected a number in MB/s: the bus bandwidth of nccl/all_reduce_perf is no share of what a link carries; "
+            "take what healthy nodes show",
         ),
         (
             "kind: contract\n    floor: {of: limit, fraction: 0.97}",
             "kind: class\n    floor: 11000",
-            "references/site.yaml:26: entries[1].floor: found 11000, "
-            "expected at least 12000 MB/s (class of the link: InfiniBand EDR 4X streams at least 12 GB/s one way); "
-            "or say in reason why this system has less",
+            "references/site.yaml:26: entries[1].floor: found 11000, expected at least 12000 MB/s (class of the "
+            "link: InfiniBand EDR 4X streams at least 12 GB/s one way); or say why this system has less in reason",
         ),
         (
             "kind: contract",
             "kind: contract\n    reason: because",
-            "references/site.yaml:26: entries[1].reason: found a reason in a contract entry, "
-            "expected it in a class entry only",
+            "references/site.yaml:26: entries[1].reason: found a reason in a contract entry, expected it only in a "
+            "class entry",
         ),
         (
             "unit: us",
@@ -495,8 +502,8 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         (
             "tolerance: {low: 0.02}",
             "tolerance: {low: 0.02}\n    switches: [8192]",
-            "references/site.yaml:40: entries[2].switches: found switches beside a single bound, "
-            "expected them only beside a curve",
+            "references/site.yaml:40: entries[2].switches: found switches with a single bound, expected them only "
+            "with a curve",
         ),
     ],
 )
@@ -558,8 +565,8 @@ def test_a_report_only_system_has_no_references(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         check_covered(found.system, found)
     assert str(caught.value) == (
-        "references/site.yaml: entries: found 3 references of a system that is report_only, "
-        "expected none: they would not be judged; set report_only to false in systems/site.yaml, or remove this file"
+        "references/site.yaml: entries: found 3 references of a report_only system, expected none: they would not be "
+        "judged; set report_only to false in systems/site.yaml, or remove this file"
     )
 
 
@@ -613,7 +620,7 @@ def test_the_virtual_cluster_is_judged_by_its_shaped_rate(cell: tuple[str, str, 
 
 
 def floor_at(bands: Sequence[Band], size: int) -> float | None:
-    """Return the highest floor at a size, where no band has a ceiling or a target of its own."""
+    """Return the highest floor at a size at which no band has its own ceiling or target."""
     bounds = [bound for band in bands if (bound := band.bound_at(size)) is not None]
     assert all(bound.high is None and bound.target is None for bound in bounds)
     return max((bound.low for bound in bounds if bound.low is not None), default=None)
@@ -630,7 +637,7 @@ def test_every_cell_of_the_virtual_matrix_has_its_floor() -> None:
         for fabric in system.fabrics
         for stack, entry in system.stacks.items()
         for rails in system.fabrics[fabric].counts
-        # Clients and servers without MPI, and all pairs of nodes, have tests of their own; a processor shared has none.
+        # Clients and servers without MPI, and all pairs of nodes, have their own tests; a shared processor has none.
         if not STACKS[stack].pair
         for tool in entry.benchmarks
         if tool not in ("pairs", "sharing")
@@ -648,7 +655,7 @@ def test_the_allreduce_is_bounded_by_the_rate_and_small_sizes_are_not_asserted(
 ) -> None:
     test = TestId(fabric, "mpich", rails, "imb/Allreduce", policy=policy)
     bands = virtual().bands(test, metric_like("latency", 1, streaming=False), None)
-    # From 256 KiB to 1 MiB one ceiling holds, that of 1 MiB; larger ones, over two rails alone, have that of 4 MiB.
+    # From 256 KiB to 1 MiB the ceiling of 1 MiB applies; larger sizes, which only two rails have, have that of 4 MiB.
     ceiling, large = (Bound(None, close(2 * 4 * size / rate_mb_s, within=4), None) for size in (MIB, 4 * MIB))
     sizes = (64 * KIB, 256 * KIB - 1, 256 * KIB, MIB, 2 * MIB, 4 * MIB)
     held = [[None, None, ceiling, ceiling, None, None], [None, None, None, None, large, large]]
@@ -666,7 +673,7 @@ def test_an_upper_limit_bounds_a_message_rate_from_above_alone(tmp_path: Path) -
     with pytest.raises(InputError) as caught:
         references(tmp_path, TABLE + entry.replace("upper_limit: 150000000", "upper_limit: 1, tolerance: {high: 0.1}"))
     assert str(caught.value).split(": ", 1)[1] == (
-        "entries[3].tolerance: found a tolerance beside an upper_limit, expected the upper_limit alone, which is the "
+        "entries[3].tolerance: found a tolerance with an upper_limit, expected only the upper_limit, which is the "
         "bound itself"
     )
 

@@ -1,4 +1,4 @@
-"""A references file without an entry, as `railyard detect` writes it: taken where report_only says why, and filled."""
+"""A references file without entries, as `railyard detect` writes it: accepted if report_only says why, and filled."""
 
 from pathlib import Path
 

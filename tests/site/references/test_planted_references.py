@@ -1,4 +1,4 @@
-"""Faults that are planted in a reference file: each is refused, or named by lint, and the healthy file is taken."""
+"""Faults planted in a reference file: each is refused, or named by lint, and the healthy file is accepted."""
 
 from datetime import date
 from pathlib import Path
@@ -105,9 +105,9 @@ def planted(old: str, new: str) -> str:
               "found 0.8, expected at most 0.5",
               planted("{low: 0.03}", "{latency: {low: 0.1}, middle: {low: 0.1}, bandwidth: {low: 0.02}, "
                                       "switch: {low: 0.8}}\n    switches: [65536]")),
-        fault("per-cent", "reference", "a tolerance in per cent", "2 per cent is 0.02",
+        fault("per-cent", "reference", "a tolerance in per cent", "2 percent is 0.02",
               planted("{low: 0.02}", "{low: 2}")),
-        fault("other-system", "reference", "the file of another system", "these are another system's",
+        fault("other-system", "reference", "the file of another system", "these references belong to another system",
               planted("system: site", "system: old-site")),
         fault("above-the-limit", "reference", "the rate of two rails asked of one",
               "MB/s, above the physical limit of 1 rail", planted("value: 12100", "value: 24200")),

@@ -1,4 +1,4 @@
-"""A range in the references: both ends hold, each with its margin, and what is refused."""
+"""A range in the references: both ends apply, each with its margin; and what is refused."""
 
 import json
 from collections.abc import Mapping
@@ -184,8 +184,8 @@ def test_swapped_ends_are_refused(tmp_path: Path, said: str) -> None:
         ),
         (
             *("[6, 7]", "[6, 7000]"),
-            "10: entries[0].range: found [6, 7000], ends a factor 1.17e+03 apart, expected at most 10; write both ends "
-            "in the entry's unit",
+            "10: entries[0].range: found [6, 7000], whose ends differ by a factor of 1.17e+03, expected at "
+            "most 10; write both ends in the entry's unit",
         ),
         (
             *("range: [6, 7]", "range: [6, 7]\n    value: 7"),
@@ -204,12 +204,12 @@ def test_swapped_ends_are_refused(tmp_path: Path, said: str) -> None:
         ),
         (
             *("tolerance: {low: 0.1, high: 0.1}", "tolerance: {high: 0.1}"),
-            "12: entries[0].tolerance: found no low, expected low, since both ends of a range hold; add low, a "
+            "12: entries[0].tolerance: found no low, expected low, since both ends of a range are bounds; add low, a "
             "fraction of that end (0: none)",
         ),
         (
             *("tolerance: {low: 0.1, high: 0.1}", "switches: [4]\n    tolerance: {low: 0.1, high: 0.1}"),
-            "12: entries[0].switches: found switches beside a single bound, expected them only beside a curve",
+            "12: entries[0].switches: found switches with a single bound, expected them only with a curve",
         ),
         (
             *("[200, 240]", "[200, 400]"),

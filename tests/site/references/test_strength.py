@@ -1,4 +1,4 @@
-"""A reference far below what its link gives would pass a run at a hundredth of it, so it is refused or says why."""
+"""A reference far below its link's rate would pass a run at a hundredth of it, so it is refused or says why."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ LOW = "value: 3000, tolerance: {low: 0.05}"
 
 
 def loaded(folder: Path, entry: dict[str, str], asked: str, head: str = "") -> References:
-    """Return the references of a site whose one entry asks for so much; ``head`` stands above the entries."""
+    """Return the references of a site whose only entry asks for this much; ``head`` is above the entries."""
     system, table = folder / "systems" / "site.yaml", folder / "references" / "site.yaml"
     for path, text in ((system, SITE), (table, f"system: site\n{head}entries:\n{ENTRY.format(asked=asked, **entry)}")):
         path.parent.mkdir(exist_ok=True)
@@ -44,7 +44,7 @@ def loaded(folder: Path, entry: dict[str, str], asked: str, head: str = "") -> R
         pytest.param(
             ETH,
             "floor: 0.0906, sizes: {from: 1M}",
-            marks=pytest.mark.fault("reference", "a floor 1,000 times too low", "no slow run would fail it"),
+            marks=pytest.mark.fault("reference", "a floor 1,000 times too low", "no slow run would fail"),
             id="floor-a-thousandth",
         ),
         pytest.param(
@@ -92,7 +92,7 @@ def test_a_reference_far_below_its_link_is_refused(
     ("entry", "asked", "head"),
     [
         (ETH, "floor: 90.6, sizes: {from: 1M}", ""),
-        (EDR, "value: 6300, tolerance: {low: 0.05}", ""),  # a half and a little more
+        (EDR, "value: 6300, tolerance: {low: 0.05}", ""),  # slightly more than half
         (EDR, "curve: {8: 12, 64K: 6000, 1M: 12300}, tolerance: {low: 0.05}", ""),  # a short message takes its start
         (LATENCY, "value: 1.1, tolerance: {high: 0.1}, sizes: {to: 8}", ""),
         (LATENCY, "curve: {8: 1.1, 1M: 95}, tolerance: {high: 0.1}", ""),
@@ -109,9 +109,9 @@ def test_a_reference_near_its_link_or_with_a_reason_is_taken(
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (f"value: 12000, tolerance: {{low: 0.05}}, {WHY % 0.3}", "found a share beside a number that is 99.5 %"),
+        (f"value: 12000, tolerance: {{low: 0.05}}, {WHY % 0.3}", "found a share for a number that is 99.5 %"),
         (f"{LOW}, {WHY % 0.6}", "found 0.6, expected a share above 0 and below 0.5"),
-        (f"{LOW}, {WHY % 20}", "20 per cent is 0.2"),
+        (f"{LOW}, {WHY % 20}", "20 percent is 0.2"),
         (f"{LOW}, below_link: {{share: 0.2}}", "below_link.reason: found nothing, expected the field"),
     ],
 )

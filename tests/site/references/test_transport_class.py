@@ -1,4 +1,4 @@
-"""references/classes/*.yaml: all of them possible and with a source, and the sentence for each thing that is wrong."""
+"""references/classes/*.yaml: all are possible and have a source, and there is a sentence for each mistake."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_every_class_of_the_project_loads(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "collective", "nodes", "size", "value"),
     [
-        # What the table of public numbers has: first those of NVIDIA's cluster-readiness-engine.
+        # The table of public numbers: first those of NVIDIA's cluster-readiness-engine.
         ("h100-efa3200", "all_reduce", 2, 16 << 30, 487.87),
         ("h100-efa3200", "all_gather", 2, 16 << 30, 338.57),
         ("h100-efa3200", "alltoall", 2, 16 << 30, 79.11),
@@ -89,9 +89,9 @@ REFUSED = (
     ("busbw: {16G: 480.5}, ", "", "found neither busbw nor peak nor mean, expected one of busbw"),
     ("busbw: {16G: 480.5}", "busbw: {16G: 480.5}, peak: 1", "found busbw and peak, expected one of busbw"),
     ("busbw: {16G: 480.5}", "busbw: {}", "found no size, expected at least one size with its busbw"),
-    ("published", "threshold", "found a threshold without whose, expected whose of each threshold"),
-    ("nodes: 2", "whose: Azure, nodes: 2", "found whose of a published number, expected whose of each threshold"),
-    ("published", "bad-case", "found a bad-case without reason, expected the reason of each bad-case"),
+    ("published", "threshold", "found a threshold without whose, expected whose in each threshold"),
+    ("nodes: 2", "whose: Azure, nodes: 2", "found whose in a published number, expected whose in each threshold"),
+    ("published", "bad-case", "found a bad-case without reason, expected a reason in each bad-case"),
     (
         "480.5",
         "837.76",

@@ -1,4 +1,4 @@
-"""Sizes that a file says are unbounded: lint leaves them alone, and finds every gap that a change opens beside them."""
+"""Sizes that a file calls unbounded: lint accepts them, and finds every new gap beside them."""
 
 from datetime import date
 from pathlib import Path
@@ -26,7 +26,7 @@ fabrics:
 stacks:
   hpcx: {modules: [hpcx], benchmarks: {osu: /opt/osu}}
 """
-#: Both bandwidths hold from 1 MiB on: FDR's by the floor of its class.
+#: Both bandwidths have bounds from 1 MiB on: FDR's from the floor of its class.
 TABLE = """\
 system: site
 sources:
@@ -103,7 +103,7 @@ def test_what_a_file_says_is_unbounded_hides_no_gap_that_a_change_opens(
          '.benchmark: found "osu/osu_wb", expected a benchmark that Railyard knows; did you mean "osu/osu_bw"?'),
         ("{to: 512K}", "{from: 512K, to: 4}", ".sizes.to: found 4, expected at least 524288, where the range begins"),
         ("sizes: {to: 512K}", "sizes: {}",
-         ".sizes: found neither from nor to, expected one of them, or both; leave sizes out where it holds for all"),
+         ".sizes: found neither from nor to, expected one of them, or both; leave sizes out if it holds for all sizes"),
         ("sizes: {to: 512K}, ", "", '.sizes: found nothing, expected the field "sizes"; add it'),
         (", reason: short messages pass out of a bucket", "",
          '.reason: found nothing, expected the field "reason"; add it'),

@@ -1,4 +1,4 @@
-"""The section gate of a system's file: what it says when left out, and what is refused."""
+"""The section gate of a system's file: its defaults, and what is refused."""
 
 from pathlib import Path
 
@@ -29,12 +29,12 @@ def test_neighbours_may_be_ranges(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("gate", "sentence"),
     [
-        ("{limit: 61s}", 'limit: found "61s", expected a time from 5s to 60s; a prolog holds a job for no longer'),
-        ("{limit: 4s}", 'limit: found "4s", expected a time from 5s to 60s; a prolog holds a job for no longer'),
+        ("{limit: 61s}", 'limit: found "61s", expected a time from 5s to 60s; a prolog may delay a job for no longer'),
+        ("{limit: 4s}", 'limit: found "4s", expected a time from 5s to 60s; a prolog may delay a job for no longer'),
         (
             "{drain: [scontrol, update, State=DRAIN]}",
-            "drain: found a command that names no node, expected {node} in one of its words; else it would concern "
-            "every node",
+            "drain: found a command that names no node, expected {node} in one of its words; otherwise it would "
+            "apply to every node",
         ),
         (
             '{drain: [drain, "{node}", "{raeson}"]}',

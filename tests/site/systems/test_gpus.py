@@ -1,4 +1,4 @@
-"""The part `gpus` of a system's file: what it means for physics, and what is said of each thing that is wrong in it."""
+"""The part `gpus` of a system's file: its meaning for the physics, and the sentence for each mistake in it."""
 
 from datetime import date
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_a_systems_gpus_are_the_shape_that_physics_asks_for(tmp_path: Path) -> N
     assert shape is not None and shape.ranks == 16
     found = bound("all_reduce", "ring", shape)
     assert found.limited_by == "NIC"
-    # four NICs of 50 GB/s, of which 4096/4122 is payload
+    # four NICs of 50 GB/s; 4096/4122 of this is payload
     assert found.busbw_mb_s == pytest.approx(4 * 50_000 * 4096 / 4122)
     two = gpu_node(system, "ndr", rails=2)
     assert two is not None and two.network is not None
@@ -112,7 +112,7 @@ def test_a_gpu_has_the_nics_that_name_it(tmp_path: Path) -> None:
         ("{per_node: 8, kind: X, nvlink: 4}", []),
         (
             "{per_node: 8, kind: X}",
-            ["gpus: none of nvlink, xgmi and slot is stated, so nothing bounds what GPUs of a node exchange"],
+            ["gpus: none of nvlink, xgmi and slot is stated, so nothing bounds what the GPUs of a node exchange"],
         ),
         (
             "{per_node: 4, kind: X, nvlink: 4, nearest: {mlx5_0: [0, 3]}}",
@@ -133,7 +133,7 @@ REFUSED = (
     ),
     (
         "{per_node: 8, kind: X, nvlink: 4, nvlinks: 19}",
-        "gpus.nvlinks: found 19, expected at most 18, all that a GPU of NVLink 4 has",
+        "gpus.nvlinks: found 19, expected at most 18, the number of NVLink 4 per GPU",
     ),
     ("{per_node: 8, kind: X, nvlinks: 8}", "gpus.nvlinks: found 8, expected nvlink, its generation"),
     (
@@ -162,7 +162,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, gpus: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("gpus", "memory", "said"),
     [
-        ("", "cuda", "found cuda, expected the GPUs of the nodes too (gpus:)"),
+        ("", "cuda", "found cuda, expected also the GPUs of the nodes (gpus:)"),
         (
             "gpus: {per_node: 8, kind: X, nvlink: 4}\n",
             "rocm",

@@ -1,4 +1,4 @@
-"""A system's scheduler settings: each becomes the scheduler's own option, and what it has none for is refused."""
+"""A system's scheduler settings: each becomes the scheduler's own option, and one without an option is refused."""
 
 from pathlib import Path
 
@@ -53,9 +53,9 @@ def test_nothing_set_is_no_option() -> None:
         (
             "pbs",
             {"qos": "normal"},
-            ("qos", "a setting that the scheduler pbs has an option for: account, partition, reservation, exclusive"),
+            ("qos", "a setting for which the scheduler pbs has an option: account, partition, reservation, exclusive"),
         ),
-        ("local", {"account": "abc"}, ("account", "a setting that the scheduler local has an option for: none")),
+        ("local", {"account": "abc"}, ("account", "a setting for which the scheduler local has an option: none")),
         ("local", {"max_pending": "2m"}, ("max_pending", "no max_pending: jobs of the scheduler local do not wait")),
     ],
 )
@@ -87,8 +87,8 @@ stacks:
     [
         (
             "{account: abc}",
-            "systems/made.yaml:11: jobs.account: found account of the scheduler local, expected a setting that the "
-            "scheduler local has an option for: none; leave it out, or write the option into access",
+            "systems/made.yaml:11: jobs.account: found account of the scheduler local, expected a setting for which "
+            "the scheduler local has an option: none; leave it out, or write the option into access",
         ),
         (
             '{constraint: "edr haswell"}',
@@ -128,5 +128,5 @@ def test_a_duration_in_seconds(text: str, value: int) -> None:
 
 @pytest.mark.parametrize("text", ["10", "s", "1m1h", "1.5h", "-1s", "10 m"])
 def test_what_is_no_duration_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match=f"^'{text}' is no duration$"):
+    with pytest.raises(ValueError, match=f"^'{text}' is not a duration$"):
         seconds(text)

@@ -1,4 +1,4 @@
-"""systems/*.yaml: the files of the project, and the sentence for each thing that a person can get wrong."""
+"""systems/*.yaml: the project's files, and the sentence for each mistake that a person can make."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -265,7 +265,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "{device: eth0, counters: netdev}",
             "{device: eth0, port: 1, counters: netdev}",
             "systems/site.yaml:22: fabrics.eth.rails[0].port: found 1, expected no port: a device of kind tcp is a "
-            "network interface or a domain, named alone; leave it out",
+            "network interface or a domain and has no ports; leave it out",
         ),
         (
             "port: 2",
@@ -276,8 +276,8 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "rails_per_card: 2",
             "rails_per_card: 3",
-            "systems/site.yaml:14: fabrics.edr.rails[0].rails_per_card: found 3, "
-            "expected at most 2, as many rails as there are",
+            "systems/site.yaml:14: fabrics.edr.rails[0].rails_per_card: found 3, expected at most 2, the number of "
+            "rails",
         ),
         (
             "counters: netdev",
@@ -288,14 +288,14 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "    slot: pcie3-x16\n",
             "    slot: pcie3-x16\n    leaf_switches: {leaf1: 'n[1-8]', leaf2: [n9, 'n[9-15]']}\n",
-            'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf2: found "n9", expected each node at one leaf switch, '
-            "once; it is there twice",
+            'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf2: found "n9", expected each node at one leaf '
+            "switch, once; it is listed there twice",
         ),
         (
             "    slot: pcie3-x16\n",
             "    slot: pcie3-x16\n    leaf_switches: {leaf1: n1, leaf2: [n2, N1.site.org]}\n",
             'systems/site.yaml:13: fabrics.edr.leaf_switches.leaf2: found "N1.site.org", expected each node at one '
-            "leaf switch, once; it is at leaf1 too",
+            "leaf switch, once; it is also at leaf1",
         ),
         (
             "    slot: pcie3-x16\n",
@@ -318,8 +318,8 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "    modules: [openmpi/4.1.6]\n",
             "",
-            "systems/site.yaml:24: stacks.openmpi: found neither prefix, modules nor spack, expected one of them; say "
-            "where the stack is installed, or build it",
+            "systems/site.yaml:24: stacks.openmpi: found neither prefix, modules nor spack, expected one of them; "
+            "say where the stack is installed, or let Spack build it",
         ),
         (
             "/opt/osu/bin",
@@ -356,8 +356,8 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "fabric: edr, stack: mvapich2, rails: 2, ",
             "",
-            "systems/site.yaml:33: disabled[0]: found neither fabric, stack, rails, policy nor benchmark, expected at "
-            "least one of them; say what is disabled",
+            "systems/site.yaml:33: disabled[0]: found neither fabric, stack, rails, policy nor benchmark, expected "
+            "at least one of them; name what is disabled",
         ),
         (
             "fabric: edr, stack: mvapich2, rails: 2, ",
@@ -369,14 +369,14 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "fabric: edr, stack: mvapich2, rails: 2, ",
             "without_reference: true, ",
-            "systems/site.yaml:33: disabled[0].without_reference: found true, expected it in a replayed system only: "
-            "a test without a reference fails here; name benchmarks, or add references",
+            "systems/site.yaml:33: disabled[0].without_reference: found true, expected it only in a replayed system: "
+            "here, a test without a reference fails; name benchmarks, or add references",
         ),
         (
             "rails: 2, reason",
             "policy: any, reason",
-            'systems/site.yaml:33: disabled[0].policy: found "any", expected the name of a rail policy; '
-            "leave it out: then it is any",
+            'systems/site.yaml:33: disabled[0].policy: found "any", expected the name of a rail policy; leave it '
+            "out: that means any",
         ),
         (
             "rails: 2, reason",
@@ -395,9 +395,9 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "    modules: [openmpi/4.1.6]\n",
             "    modules: [openmpi/4.1.6]\n    striping_thresholds: [1M]\n",
             "systems/site.yaml:26: stacks.openmpi.striping_thresholds[0]: found striping-1M, expected a threshold that "
-            "the stack can be given; openmpi on ib: striping-1M was asked for, and no setting moves where pml/ucx "
-            "stripes: rendezvous messages only, of 32 KiB and more: no piece is smaller than 16 KiB "
-            "(UCX_MIN_RNDV_CHUNK_SIZE). UCX estimates from the devices at start where rendezvous begins: "
+            "the stack can be given; openmpi on ib: striping-1M was asked for, and no setting changes from which size "
+            "pml/ucx stripes: only rendezvous messages of 32 KiB and more: no piece is smaller than 16 KiB "
+            "(UCX_MIN_RNDV_CHUNK_SIZE). UCX estimates at its start, from the devices, where rendezvous begins: "
             "UCX_PROTO_INFO=y prints it",
         ),
         (
@@ -473,8 +473,7 @@ def test_what_is_refused_and_how(tmp_path: Path, old: str, new: str, sentence: s
 def test_modules_without_a_modules_system_are_named(tmp_path: Path) -> None:
     bare = load_system(write(tmp_path, SITE))
     assert dict(unloaded(bare)) == {
-        "openmpi": "stacks.openmpi.modules: found 1 module (openmpi/4.1.6) and no modules_system, so that nothing "
-        "loads them"
+        "openmpi": "stacks.openmpi.modules: found 1 module (openmpi/4.1.6) and no modules_system, so nothing loads them"
     }
     for kind in ("nomod", "lmod"):
         system = load_system(write(tmp_path, f"{SITE}modules_system: {kind}\n"))
@@ -546,8 +545,8 @@ def test_two_systems_of_one_name(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_systems(tmp_path / "systems")
     assert str(caught.value) == (
-        'systems/site.yaml:1: system: found the system "site" for the second time, '
-        "expected one file a system (systems/other.yaml has that name); rename one"
+        'systems/site.yaml:1: system: found the system "site" for the second time, expected one file per system '
+        "(systems/other.yaml has that name); rename one"
     )
 
 
@@ -616,7 +615,7 @@ def test_a_system_is_frozen() -> None:
 
 
 def test_every_field_of_the_site_is_used_once() -> None:
-    """Removing any required field is an error: none is silently filled."""
+    """Removing any required field is an error: no field is silently filled."""
     data: dict[str, Any] = yaml.safe_load(SITE)
     for field in ("system", "description", "nodes", "fabrics", "stacks"):
         with pytest.raises(ValueError, match=field):
@@ -690,14 +689,14 @@ def test_what_applications_need_is_read(tmp_path: Path) -> None:
         (
             "  osu: {figure",
             "  gamess: {figure",
-            'applications.gamess: found "gamess", expected the name of a benchmark that some stack states; '
-            "add benchmarks: {gamess: PATH} to a stack",
+            'applications.gamess: found "gamess", expected the name of a benchmark in one of the stacks; add '
+            "benchmarks: {gamess: PATH} to a stack",
         ),
         (
             "  osu: {figure",
             "  osu: {without_mpi: ['{hosts}'], figure",
-            "applications.osu.without_mpi: found words without MPI, and osu with openmpi and mvapich2 alone, expected "
-            "it with tcp too; add benchmarks: {osu: PATH} to that stack, or leave the words out",
+            "applications.osu.without_mpi: found words without MPI, and osu only with openmpi and mvapich2, expected "
+            "it also with tcp; add benchmarks: {osu: PATH} to that stack, or leave the words out",
         ),
         (
             "conus12km-v4",
@@ -712,8 +711,8 @@ def test_what_applications_need_is_read(tmp_path: Path) -> None:
         (
             "  osu: {figure",
             "  osu: {arguments: ['{agent}'], figure",
-            'applications.osu.arguments[0]: found "{agent}", expected {agent} among the words of without_mpi alone; an '
-            "MPI's launcher starts all processes, and tells them no nodes",
+            'applications.osu.arguments[0]: found "{agent}", expected {agent} only among the words of without_mpi; '
+            "an MPI's launcher starts all processes, and names no nodes to them",
         ),
         ("(?P<seconds>[0-9]+) s", "([0-9]+) s", "expected a pattern with a group (?P<seconds>…)"),
         ("cores: 64", "cores: 0", "nodes.hardware.cores: found 0, expected greater than or equal to 1"),
@@ -753,7 +752,7 @@ def test_named_nodes_are_those_at_the_leaf_switches(tmp_path: Path, switches: st
     assert whole.fabrics["edr"].leaf_switches == {"leaf1": ("n1", "n2"), "leaf2": ("n3",)}
 
 
-#: A fabric of RoCE, which this stack can be told all three of.
+#: A fabric of RoCE; this stack can be set to all three.
 ROCE = SITE.replace("kind: ib\n    link: ib-edr", "kind: roce\n    link: roce-100").replace("mvapich2", "hpcx")
 CLASS = "gid_index: 3\n    traffic_class: 104\n    service_level: 5"
 
@@ -775,10 +774,9 @@ def test_a_fabric_says_its_class_once_for_every_stack(tmp_path: Path) -> None:
     [
         (
             with_class("traffic_class: 104", SITE),
-            "systems/site.yaml:13: fabrics.edr.traffic_class: found 104, expected it only in a fabric of kind "
-            "roce, and this one is ib: "
-            "it is in the IP header of RoCE v2; on InfiniBand packets of one subnet carry none, and service_level "
-            "chooses the lane; leave it out",
+            "systems/site.yaml:13: fabrics.edr.traffic_class: found 104, expected it only in a fabric of kind roce, "
+            "and this one is ib: it is in the IP header of RoCE v2; InfiniBand's packets in a subnet have none, and "
+            "service_level chooses the lane; leave it out",
         ),
         (
             SITE.replace("    mtu: 9000\n", "    mtu: 9000\n    gid_index: 3\n"),
@@ -905,8 +903,8 @@ def test_host_names_are_each_systems_own(tmp_path: Path) -> None:
         (
             "system: own\nlike: base\n",
             BASE + "like: third\n",
-            'systems/own.yaml:2: like: found "base", which is itself like "third", expected a system that has all its '
-            "fields itself",
+            'systems/own.yaml:2: like: found "base", which is itself like "third", expected a system that is not '
+            "like another",
         ),
         (
             "system: own\nlike: base\nnodes: {count: 0}\n",

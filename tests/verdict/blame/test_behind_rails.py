@@ -1,4 +1,4 @@
-"""Who is to blame where it is no single rail: silent nodes, what rails share, one direction; and healthy cases near."""
+"""Who is to blame if it is not a single rail: silent nodes, shared parts, one direction; and similar healthy cases."""
 
 import pytest
 
@@ -20,7 +20,7 @@ GOOD = 47.8
 
 
 def probed(rails: tuple[str, ...], *bad: tuple[str, str], value: float | None = None) -> Findings:
-    """Return what probes find where these nodes' rails give this value."""
+    """Return what probes find if these nodes' rails give this value."""
 
     def measure(probe: Probe, turn: int) -> RailProbe:
         is_bad = any(node in (probe.node_a, probe.node_b) and rail == probe.rail for node, rail in bad)

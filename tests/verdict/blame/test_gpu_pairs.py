@@ -1,4 +1,4 @@
-"""Logs between two nodes' GPUs: each planted fault is named, and no healthy part; and what the genuine 408 logs say."""
+"""Logs between two nodes' GPUs: each planted fault is named, and no healthy part; and the 408 genuine logs."""
 
 import itertools
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import gpu_pairs as gpu_pairs_draws
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import Judged
 from tests.made.nccl_pair_logs import End, Made, Rate, healthy, logs, names, node, slow, text
@@ -79,9 +80,28 @@ def test_planted_fault_is_named_and_no_healthy_part(
     assert found.is_good == (not expected)
 
 
+@pytest.mark.parametrize("seed", [577, 1066, 1116, 1189, 2578])
+def test_no_healthy_part_is_named_beside_several_faults_at_once(seed: int) -> None:
+    said, words = gpu_pairs_draws.draw(seed)
+    assert said["sick"] and not said["false"], words
+
+
+def test_of_two_halves_that_are_slow_to_one_another_no_smaller_part_is_named() -> None:
+    """Twelve nodes: a leaf of six, a rail of six of which four are behind that leaf: GPU 2 is nobody's fault."""
+    nodes = names(12)
+    leaf, rail = ("n02", "n04", "n05", "n09", "n11", "n12"), ("n01", "n03", "n05", "n09", "n11", "n12")
+    rate = both(
+        slow(0.5, *(end for name in leaf for end in node(name)), good_together=True),
+        slow(0.1, *((name, 1) for name in rail), good_together=True),
+    )
+    found = judged(logs(nodes, rate, (8, 4, 1), seed=1116))
+    assert [one for one in found.named if not any("1" in group for group in one.gpus)] == []
+    assert {one.nodes for one in found.named} & {leaf, tuple(sorted(set(nodes) - set(leaf)))}
+
+
 @pytest.mark.parametrize("gpu", range(8))
 def test_slow_gpu_is_named_by_its_number(gpu: int) -> None:
-    """Logs with one GPU, each GPU of n05 with two partners, tell which of eight it is."""
+    """Logs with one GPU, each GPU of n05 with two partners, show which of eight it is."""
     rate = slow(0.5, ("n05", gpu))
     made = [*logs(NODES, rate, (8,))]
     for pid, (own, partner) in enumerate(itertools.product(range(8), ("n01", "n02", "n03")), start=500):
@@ -97,7 +117,7 @@ def test_slow_gpu_is_named_by_its_number(gpu: int) -> None:
 @pytest.mark.parametrize("gpu", range(8))
 @pytest.mark.parametrize("gpus", [(1,), (4, 1)])
 def test_no_healthy_node_is_named_where_each_gpu_has_few_partners(gpus: Sequence[int], gpu: int) -> None:
-    """With one GPU of each node most GPUs meet one or two others: what is slow then may be either end."""
+    """With one GPU of each node, most GPUs meet one or two others: then either end may be the slow one."""
     found = judged(logs(names(7), slow(0.5, ("n05", gpu)), gpus))
     assert {name for one in found.named for name in one.nodes} <= {"n05"}
     assert found.is_good == ("slow" not in found.states.values())
@@ -118,7 +138,7 @@ def test_a_missing_log_is_not_covered_and_the_fault_is_named_still() -> None:
 
 
 def test_a_node_with_one_slow_log_alone_is_not_named() -> None:
-    """Of n03 there is one log: whether its node or its partner's path to it is slow cannot be told."""
+    """There is only one log of n03: nobody can tell whether the node is slow or its partner's path to it."""
     made = [one for one in logs(NODES, slow(0.6, *node("n03")), (8,)) if "n03" not in one.name or "n01_n03" in one.name]
     found = judged(made)
     assert found.named == ()
@@ -201,7 +221,7 @@ def test_a_log_that_ends_before_its_second_test_is_not_good() -> None:
 
 
 def test_leaf_switches_set_what_is_healthy_within_and_across() -> None:
-    """A network that is blocked between its leaves gives less across them, and is healthy all the same."""
+    """A network with blocking between its leaves gives less across them, and is still healthy."""
     leaf_of = {name: "leaf1" if name < "n06" else "leaf2" for name in NODES}
 
     def blocked(a: End, b: End) -> float | None:
@@ -217,7 +237,7 @@ def test_leaf_switches_set_what_is_healthy_within_and_across() -> None:
 
 
 def test_what_lies_between_good_and_slow_is_not_judged() -> None:
-    """Healthy pairs that scatter leave open whether one some 12 % lower is slow."""
+    """If healthy pairs scatter, it is unclear whether a pair that is about 12 % lower is slow."""
     pairs = list(itertools.combinations(NODES, 2))
     rates = [23.6 * (0.8 + 0.2 * (at * 7 % len(pairs)) / len(pairs)) for at in range(len(pairs))]
     made = [Made(f"{a}_{b}", text(a, b, range(8), range(8), rate)) for (a, b), rate in zip(pairs, rates, strict=True)]
@@ -265,7 +285,7 @@ def test_genuine_logs_name_one_rail_of_nine_nodes_and_five_pairs(genuine: Judged
 
 
 def of_gpus(genuine: Judged, gpus: int) -> Judged:
-    """Return the judgement of the genuine logs with so many GPUs of each node alone."""
+    """Return the judgement of only the genuine logs with this many GPUs of each node."""
     files = [name for name in genuine.recorded.logs if f"_G{gpus}_" in name]
     texts = ((name, (GENUINE / name).read_text(encoding="utf-8", errors="replace")) for name in files)
     return gpu_pairs.judge(gpu_pairs.recorded(texts))
@@ -278,7 +298,7 @@ def test_genuine_logs_of_four_gpus_name_the_same_rail_by_themselves(genuine: Jud
 
 
 def test_genuine_logs_of_one_gpu_are_too_few_to_name_a_gpu_by_themselves(genuine: Judged) -> None:
-    """Each slow one is of GPU 4 of one of the nine nodes, with a partner that was hardly measured with anybody else."""
+    """Each slow log is of GPU 4 of one of the nine nodes, with a partner that was hardly measured with anybody else."""
     found = of_gpus(genuine, 1)
     assert [one for one in found.named if one.kind != "pair"] == []
     slow_ends = [{end for own in test.ends() for end in own} for test, state in found.states.items() if state == "slow"]

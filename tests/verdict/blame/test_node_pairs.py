@@ -1,4 +1,4 @@
-"""What is measured after all pairs, and who is blamed. Values are of our own making."""
+"""What is measured after all pairs, and who is blamed. Values are synthetic."""
 
 from collections.abc import Mapping
 
@@ -41,7 +41,7 @@ def pairs_of_node(node: int, value: float) -> dict[frozenset[int], float]:
 
 
 def measured(slow: Mapping[frozenset[int], float]) -> list[Table]:
-    """Return the tables of all steps where these pairs are slow, one direction, whenever they are measured."""
+    """Return the tables of all steps if these pairs are slow in one direction whenever they are measured."""
     tables = [table("pairs", rounds(4), slow)]
     while isinstance(step := next_step(tables, SETTINGS, None), Step):
         tables.append(table("alone", step.rounds * step.repeats, slow))
@@ -53,7 +53,7 @@ def blamed(found: Findings) -> list[tuple[str, str | None, str | None]]:
 
 
 def rails(slow: Mapping[str, Mapping[frozenset[int], float]], tables: list[Table]) -> dict[str, Table]:
-    """Return what each rail alone gives where these pairs are slow on it."""
+    """Return what each rail alone gives if these pairs are slow on it."""
     verdict = next_step(tables, SETTINGS, None)
     assert isinstance(verdict, Verdict)
     made = rail_rounds(verdict, layout_of(tables[0], None)) * RAIL_REPEATS
@@ -134,13 +134,13 @@ def test_of_a_rails_repeats_the_best_counts() -> None:
 
 
 TREE = Tree(64, 8)
-#: As a system's file has it: which nodes stand at which leaf.
+#: As in a system's file: which nodes are at which leaf.
 LEAF_OF = stated({f"leaf{leaf}": tuple(f"n{leaf * 8 + node:04d}" for node in range(8)) for leaf in range(8)})
 ALL_OF_TREE = " ".join(TREE.layout().nodes)
 
 
 def of_tree(faults: Faults, leaf_of: Leaves) -> Findings:
-    """Return who is blamed for faults of a simulated fat tree of eight leaves, by tables as a job makes them."""
+    """Return who is blamed for faults of a simulated fat tree of eight leaves, from tables like those of a job."""
     network = Simulated(TREE, faults, 3)
     tables: list[Table] = []
     step: Step | Verdict = next(search(TREE.layout()))
@@ -159,7 +159,7 @@ def test_a_slow_side_of_the_switch_is_named_where_the_file_says_who_stands_at_wh
 
 
 def test_without_leaves_a_slow_side_is_nobodys_fault() -> None:
-    """Each of its pairs alone has its full rate, so the leaves are all that tells it."""
+    """Each of its pairs alone has its full rate, so only the leaves show it."""
     assert of_tree(Faults(sides={5: 0.5}), {}).suspects == ()
 
 

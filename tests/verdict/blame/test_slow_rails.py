@@ -1,4 +1,4 @@
-"""Who is named as slow by repeated probes of single rails, who is not, and how many probes that takes."""
+"""Which rails repeated probes name as slow, which they do not, and how many probes it takes."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,7 +10,7 @@ from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_pro
 
 NODES = ("vn1", "vn2", "vn3", "vn4")
 GOOD, EXPECTED = 47.8, 48.0
-#: What a probe of this pair and rail gives in its round, None for no result.
+#: The value of a probe of this pair and rail in its round, None for no result.
 Network = Callable[[str, str, int], float | None]
 
 
@@ -23,7 +23,7 @@ def measured(
     seconds: float = 0.7,
     expected: float = EXPECTED,
 ) -> Findings:
-    """Return what is found in a network where each probe takes so many seconds."""
+    """Return the findings in a network where each probe takes this many seconds."""
     clock = [0.0]
 
     def measure(probe: Probe, turn: int) -> RailProbe:
@@ -36,7 +36,7 @@ def measured(
 
 
 def slow(values: Mapping[str, float | None], rail: str = "hsn1") -> Network:
-    """Return a network whose pairs are slow on a rail where one of these texts is in their names."""
+    """Return a network whose pairs are slow on a rail if one of these texts is in their names."""
 
     def given(pair: str, on: str, turn: int) -> float | None:
         return next((value for name, value in values.items() if name in pair and on == rail), GOOD)
@@ -138,7 +138,7 @@ def test_one_round_names_nobody() -> None:
 
 
 def test_slow_values_without_good_ones_beside_them_in_time_name_nobody() -> None:
-    """The suspect's probes one after the other, as a burst of some seconds may hit them."""
+    """The suspect's probes run one after the other, so a burst of some seconds may hit them all."""
     made = measured(slow({"vn2": 24.0})).probes
     apart = sorted(made, key=lambda probe: "vn2" in (probe.node_a, probe.node_b))
     assert findings(apart, NODES).suspects == ()
@@ -214,7 +214,7 @@ def test_one_result_among_broken_probes_makes_no_switch_slow(said: str) -> None:
     found = measured(lambda pair, rail, turn: 20.0 if (pair, turn) == ("vn1-vn2", 1) else None)
     assert found.suspects == ()
     assert said in found.sentence
-    # Of all pairs of nodes a dead pair's value is 0, and a round may leave the one result out.
+    # In runs of all pairs, a dead pair's value is 0, and a round may lack the only result.
     made = [probe for probe in found.probes if probe.turn > 1]
     dead = [RailProbe(one.node_a, one.node_b, one.rail, 0.0, EXPECTED, one.turn, 0.0) for one in made]
     assert findings([*dead, RailProbe("vn1", "vn2", "hsn0", 1e-9, EXPECTED)], NODES).suspects == ()
@@ -228,7 +228,7 @@ def test_what_a_broken_probe_printed_is_quoted() -> None:
 
 
 def late(us: dict[str, float], rail: str = "hsn1", size: int = 1024) -> list[RailProbe]:
-    """Return two rounds of probes of small messages, by what they took in us where a text is in the pair's name."""
+    """Return two rounds of probes of small messages; their times in us depend on texts in the pair's name."""
     pairs = ("vn1-vn2", "vn3-vn4", "vn1-vn3", "vn2-vn4", "vn2-vn3", "vn1-vn4")
     return [
         RailProbe(
@@ -340,7 +340,7 @@ def test_the_reach_is_wide_where_few_controls_were_measured_and_two_spreads_at_l
 
 
 def test_a_pair_that_was_lowered_as_often_as_others_might_be_is_not_named() -> None:
-    """Two of five probes of all other pairs are as low as each one of this pair."""
+    """Two of five probes of every other pair are as low as all probes of this pair."""
 
     def low(pair: str, rail: str, turn: int) -> float:
         return 12.0 if pair == "vn1-vn2" or (turn + sum(map(ord, pair))) % 5 < 2 else GOOD

@@ -1,4 +1,4 @@
-"""A site with a system of GPUs: eight H100 and eight NDR cards a node, written for the test."""
+"""A site with a system of GPUs: eight H100 and eight NDR cards per node, written for the test."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Is my number right? Rule 5 by the published numbers of a class, and by the floor that healthy nodes have."""
+"""Is my number right? Rule 5 with the published numbers of a class, and with the floor of healthy nodes."""
 
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def test_nodes_other_than_those_of_the_class_are_refused() -> None:
 
 
 def test_all_that_was_published_of_healthy_nodes_is_above_the_floor() -> None:
-    """The floor's source: each measured number that it would judge. Bad cases are what it should find."""
+    """The floor's source: each measured number that it would judge. It should find the bad cases."""
     least, count = 1.0, 0
     for name in classes(CLASSES):
         of = find_class(CLASSES, name)

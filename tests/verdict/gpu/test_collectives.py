@@ -1,4 +1,4 @@
-"""A run of nccl-tests on a system with GPUs: what its bytes, bounds, groups and log come to."""
+"""A run of nccl-tests on a system with GPUs: the verdict from its bytes, bounds, groups and log."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,11 +14,11 @@ from tests.made.judged import case_of, judged
 from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, SYSTEM, gpu_site, output, over_nics, said
 
 OWN = {gpu: gpu for gpu in range(GPUS)}
-#: What healthy nodes show, GB/s times 1000: four NICs of 49.7 GB/s carry a ring's busbw.
+#: Healthy values, GB/s times 1000: four NICs of 49.7 GB/s carry a ring's busbw.
 RATES = dict.fromkeys(SIZES, 180_000.0)
-#: Bytes of all sizes, twenty times out of place and in place.
+#: Bytes of all sizes, twenty times out of place and twenty times in place.
 MOVED = 2 * 20 * sum(SIZES)
-#: The same of one group, which has a NIC of its own in place of four.
+#: The same for one group, which has its own NIC in place of four.
 RATES_OF_A_GROUP = dict.fromkeys(SIZES, 47_000.0)
 
 
@@ -39,7 +39,7 @@ def run(
     groups: int = 1,
     **left: Any,
 ) -> Assessment:
-    """Return what a run came to whose rails carried ``mb`` MB each way, by rail or each of them."""
+    """Return the verdict of a run whose rails carried ``mb`` MB each way, given per rail or for each rail."""
     site = gpu_site(folder, more, system)
     words = {"nodes": nodes, "ranks": len(nodes) * gpus, "ranks_per_node": gpus, "within_node": within}
     case = case_of(
@@ -104,11 +104,11 @@ def test_what_no_algorithm_can_show_is_impossible(tmp_path: Path) -> None:
     found = run(tmp_path, "nccl/alltoall_perf", dict.fromkeys(SIZES, 837_000.0), mb=OF_A_RING)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 3)
     assert found.verdict.sentence.startswith("impossible: bandwidth 837000 MB/s at 256 MiB is ")
-    assert "sends and receives, of nccl-tests itself on 4 nodes of 4 GPUs" in found.verdict.sentence
+    assert "sends and receives by nccl-tests itself on 4 nodes of 4 GPUs" in found.verdict.sentence
 
 
 def test_nics_that_carried_less_than_any_algorithm_must_are_not_proven(tmp_path: Path) -> None:
-    # In-network reduction leaves the size itself: less than that did not go over these NICs.
+    # With in-network reduction the size itself remains: with less, the bytes did not go over these NICs.
     least = MOVED / 4 / 1e6
     assert run(tmp_path, "nccl/all_reduce_perf", mb=least).path.state == "proven"
     found = run(tmp_path, "nccl/all_reduce_perf", mb=0.9 * least)
@@ -147,7 +147,7 @@ def test_each_rail_by_itself_carries_what_its_group_moved(tmp_path: Path) -> Non
 
 
 def test_a_group_is_bounded_by_its_own_nic(tmp_path: Path) -> None:
-    # 47 of the 49.7 GB/s of one NDR card after headers, a quarter of what the node's four have
+    # 47 of the 49.7 GB/s of one NDR card after headers, a quarter of the rate of the node's four
     assert "is 94.6 % of the limit, 49685 MB/s" in rails(tmp_path).verdict.rules[2].sentence
     found = rails(tmp_path, rates=dict.fromkeys(SIZES, 180_000.0))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 3)
@@ -162,14 +162,14 @@ def test_one_slow_rail_of_groups_is_seen_by_its_share(tmp_path: Path) -> None:
 
 
 def test_warm_ups_of_a_ring_are_nobody_elses_traffic(tmp_path: Path) -> None:
-    # What no algorithm avoids is S a NIC; a ring carries 1.5 S, 29 times in place of 20 with warm-ups and checks.
+    # No algorithm carries less than S per NIC; a ring carries 1.5 S, 29 times in place of 20 with warm-ups and checks.
     (tmp_path / "references").mkdir()
     own = REFERENCE.replace("sendrecv_perf", "all_reduce_perf/rails")
     (tmp_path / "references" / "gpus.yaml").write_text(own, encoding="utf-8")
     mb, slow = MOVED * 27 / 20 * 2 * 3 / 4 / 1e6, dict.fromkeys(SIZES, 23_000.0)
     found = rails(tmp_path, rates=slow, mb=mb, more="")
     assert (found.verdict.state, found.verdict.rule) == ("fail", 5), found.verdict.line
-    # Twice of what the busiest algorithm carries is not all its own.
+    # Twice the bytes of the busiest algorithm are not all the run's own.
     found = rails(tmp_path, rates=slow, mb=4 * mb, more="")
     assert found.verdict.state == "disturbed", found.verdict.line
     assert "shared: " in found.verdict.line

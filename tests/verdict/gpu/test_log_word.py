@@ -1,4 +1,4 @@
-"""What NCCL's own log says of the way: it fails rule 4 where it contradicts the nodes, and never passes it."""
+"""What NCCL's own log says about the path: it fails rule 4 if it contradicts the nodes, and never passes it."""
 
 import pytest
 
@@ -98,7 +98,7 @@ def test_a_log_that_contradicts_the_nodes_fails(text: str, words: str, sentence:
 
 
 def test_one_process_of_a_node_does_not_speak_for_all() -> None:
-    """A container for each GPU is given one card: what one process lists is not what the node has."""
+    """A container for each GPU gets one card: a process does not list all cards of the node."""
     text = lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")
     assert read(text).rule.state == "not-judged"
     assert "node1 lists 1 NIC (line 1) where 2 are stated, but not every process of it is in" in read(text).remarks[0]

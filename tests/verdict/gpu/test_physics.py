@@ -1,4 +1,4 @@
-"""Each way in which a naive judge of busbw goes wrong: trees, alltoall, NVLink SHARP, the mean, two jobs, a domain."""
+"""Each way in which a naive judge of busbw is wrong: trees, alltoall, NVLink SHARP, the mean, two jobs, a domain."""
 
 from pathlib import Path
 
@@ -55,9 +55,9 @@ def test_the_same_figure_on_four_nodes_needs_reduction_in_the_network() -> None:
 
 
 def test_an_alltoall_keeps_a_share_within_the_node() -> None:
-    """NVIDIA/nccl-tests issue 267: 16 ranks on two nodes show up to 93.2 GB/s with 49.7 GB/s a NIC."""
+    """NVIDIA/nccl-tests issue 267: 16 ranks on two nodes show up to 93.2 GB/s with 49.7 GB/s per NIC."""
     assert one(output("alltoall", curve(85))).state == "pass"
-    # The time is a mean over ranks, some of which are ahead by one of 20 iterations.
+    # The time is a mean over ranks, and some ranks are ahead by one of 20 iterations.
     assert one(output("alltoall", curve(99))).state == "not-judged"
     above = one(output("alltoall", curve(105)))
     assert above.state == "fail" and "rule 3 (possible)" in above.sentence and "impossible" in above.sentence
@@ -72,17 +72,17 @@ def test_nvlink_sharp_raises_one_node_above_its_links() -> None:
 
 
 def test_the_mean_is_never_judged() -> None:
-    """A curve that starts low has a low mean: only what long messages reach counts, and each size against its own."""
+    """A curve that starts low has a low mean: only long messages count, each compared with its size's number."""
     low = {size: value * (0.1 if size < GIB else 1.0) for size, value in curve(370, first=1 << 20).items()}
     found = one(output("all_reduce", low))
     mean = sum(low.values()) / len(low)
     assert mean < 0.5 * 397.5 and found.state == "pass"
-    flat = dict.fromkeys(curve(1), 230.0)  # the same mean as many a healthy run has, and too low where it counts
+    flat = dict.fromkeys(curve(1), 230.0)  # the same mean as in many healthy runs, but too low at the sizes that count
     assert one(output("all_reduce", flat)).state == "fail"
 
 
 def test_two_jobs_of_one_node_each_are_refused_however_fine_they_look() -> None:
-    """368 GB/s a node, two "Rank 0": NVIDIA/nccl-tests issue 107."""
+    """368 GB/s per node, two "Rank 0": NVIDIA/nccl-tests issue 107."""
     text = output("all_reduce", curve(368), ["node1"]) + output("all_reduce", curve(367), ["node2"], pid=9000)
     found = judged(text)
     assert [each.state for each in found] == ["fail", "fail"]
@@ -99,7 +99,7 @@ def test_two_ranks_0_under_one_heading_are_refused() -> None:
 
 
 def test_two_jobs_whose_ranks_are_lost_show_by_busbw_and_algbw() -> None:
-    """Of 8 ranks it is 1.75 times algbw, of 16 ranks 1.875."""
+    """With 8 ranks it is 1.75 times algbw, with 16 ranks 1.875."""
     text = rows_of("all_reduce", 8, curve(368))
     found = one(text, of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr", nodes=2))
     assert found.state in ("fail", "not-judged")
@@ -171,7 +171,7 @@ def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_nee
     assert found.state == "pass" and "busbw 96.42 GB/s at 128 MiB holds the floor of healthy nodes" in found.sentence
     found = one(output("all_reduce", {128 << 20: 30.0}, three), hdr)
     assert found.state == "not-judged" and "no size from 1 GiB was measured" in found.sentence
-    # Where there are long messages they decide, however fast the short ones are.
+    # If there are long messages, they decide, however fast the short ones are.
     assert one(output("all_reduce", {GIB >> 1: 90.0, GIB: 30.0}, three), hdr).state == "fail"
 
 
@@ -181,7 +181,7 @@ def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_nee
         # NVIDIA/nccl-tests issue 331: four of the twelve links of an A100 lead to each other one, 72 of 100 GB/s
         ("gpus=4,nvlink=3", "sendrecv", 72.0, "not-judged"),
         ("gpus=8,nvlink=2", "alltoall", 30.0, "not-judged"),
-        ("gpus=8,nvlink=3", "sendrecv", 72.0, "fail"),  # an NVSwitch lets all links lead to one GPU
+        ("gpus=8,nvlink=3", "sendrecv", 72.0, "fail"),  # with an NVSwitch all links can lead to one GPU
         ("gpus=4,nvlink=3", "sendrecv", 320.0, "fail"),  # impossible even if all did
         ("gpus=4,nvlink=3", "all_reduce", 72.0, "fail"),  # rings use all links
         ("gpus=4,nvlink=3", "sendrecv", 200.0, "not-judged"),

@@ -1,4 +1,4 @@
-"""Causes read off a curve's shape: each with an example of its own, a healthy neighbour, and silence elsewhere."""
+"""Causes from a curve's shape: each has its own example, a similar healthy curve, and silence elsewhere."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ LARGEST = SIZES[-1]
 
 
 def streamed(peak_mb_s: float, message_us: float = 0.8) -> tuple[tuple[int, float], ...]:
-    """Return a made curve of a windowed stream: a cost a message and a rate that it nears (Hockney's form)."""
+    """Return a synthetic curve of a windowed stream: a cost per message, and a rate that it nears (Hockney's form)."""
     return tuple((size, size / (message_us + size / peak_mb_s)) for size in SIZES)
 
 
@@ -148,7 +148,7 @@ def test_every_cause_has_an_example() -> None:
         seen("roce-100", streamed(11000)),
         seen("ib-edr", (), slot="pcie3-x16"),  # nothing was read
         seen("ib-edr", ((1, 13.0), (8, 13.0)), key="osu/osu_latency", metric="latency", from_device=True),
-        seen("roce-25", streamed(0.86 * 8 * 3064), rails=8),  # like 7 of 8, but slow is all that can be said
+        seen("roce-25", streamed(0.86 * 8 * 3064), rails=8),  # like 7 of 8, but only "slow" can be said
         # it falls and comes back: no cache
         seen("ib-hdr", (*streamed(23500)[:20], (1 << 20, 9000.0), (2 << 20, 5000.0), (4 << 20, 9000.0))),
     ],

@@ -1,4 +1,4 @@
-"""The first cause of a failure, by genuine words of each stack: what is quoted, and what it means."""
+"""The first cause of a failure, from genuine messages of each stack: what is quoted, and what it means."""
 
 import re
 from collections.abc import Callable
@@ -113,7 +113,7 @@ def test_every_recording_of_a_failure_has_a_row_and_every_row_a_recording() -> N
 
 @dataclass(frozen=True)
 class Public:
-    """What somebody's job printed, by a public report, with our nodes and paths; ``means`` is what is said of it."""
+    """What somebody's job printed, from a public report, with our nodes and paths; ``means`` is our explanation."""
 
     planted: str
     text: str
@@ -123,7 +123,7 @@ class Public:
     line: int = 1
 
 
-#: Accidents of nodes and of Slurm. Consequences stand behind them, as srun says them.
+#: Accidents of nodes and of Slurm. Their consequences follow them, in srun's words.
 TASK = "srun: error: vn2: task 1: Exited with exit code 1\n"
 REPORTED = (
     Public(
@@ -237,7 +237,7 @@ def test_an_accident_of_a_node_is_named_and_not_what_came_of_it(assessed: Assess
     assert (found.rule, found.fault, found.suspects) == (1, "set-up", ())
 
 
-#: Messages whose genuine examples are in public places (the corpus of INDEX.tsv) and not here.
+#: Messages with genuine examples in public places (the corpus of INDEX.tsv) but not here.
 PUBLIC = {"No available (?P<name>": "NPB-MZ with Open MPI 1.x over MX", "failed to modify QP": "perftest over RoCE"}
 
 

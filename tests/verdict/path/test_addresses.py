@@ -1,4 +1,4 @@
-"""An address that two nodes have: who has whose, by what both sides of a run say."""
+"""An address that two nodes have: which node has whose address, from what both sides of a run say."""
 
 from railyard.job.counters.addresses import Addresses, Neighbour
 from railyard.job.counters.node import NodeCounters

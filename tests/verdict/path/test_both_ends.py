@@ -1,4 +1,4 @@
-"""Both ends of a rail are one judgement: a counter that stands still is no idle rail, and a short rail no one end's."""
+"""Both ends of a rail are judged together: a frozen counter is not an idle rail, and no end alone is at fault."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +11,9 @@ from railyard.verdict.path.proof import PathProof, judge
 from railyard.verdict.path.traffic import SHORT, NodeTraffic, Plan
 
 MB = 1_000_000
-#: MB that hsn0 and hsn1 of the sender sent, and that those of the receiver received.
+#: MB that the sender's hsn0 and hsn1 sent, and that the receiver's received.
 Carried = tuple[tuple[float, float], tuple[float, float]]
-#: Each message was sent twice, as OSU's warm-ups are: one rail alone carried as much as the run is known to have moved.
+#: Each message was sent twice, like OSU's warm-ups: one rail alone carried as much as the run is known to have moved.
 TWICE = (190.0, 190.0)
 PLAN = Plan(
     {"hsn0": 0.4, "hsn1": 0.4},
@@ -65,7 +65,7 @@ def test_a_counter_that_stands_still_is_no_idle_rail(carried: Carried, whose: st
     assert (proof.state, proof.fault, named(proof)) == ("not-proven", "not-proven", set())
     assert f"{said} {whose}" in proof.sentence
     assert "idle" not in proof.sentence
-    # What lacks on one end is no other job's traffic either.
+    # Missing bytes on one end are not another job's traffic either.
     assert proof.disturbance is None
 
 

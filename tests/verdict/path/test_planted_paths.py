@@ -1,4 +1,4 @@
-"""Faults of a path, planted in the counters of two made nodes: each named, no healthy rail blamed."""
+"""Faults of a path, planted in the counters of two synthetic nodes: each is named, and no healthy rail is blamed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ Blamed = set[tuple[str, str | None, str | None]]
 
 
 def device(name: str, sent: float, received: float, **more: Any) -> DeviceCounters:
-    """Return a device that moved so many MB."""
+    """Return a device that moved this many MB."""
     ways = (Direction(1000, 1000 + round(amount * MB)) for amount in (sent, received))
     return DeviceCounters(
         name, *(more.pop("meant", False), *ways, more.pop("up", True), True, more.pop("errors", {})), **more
@@ -29,7 +29,7 @@ def device(name: str, sent: float, received: float, **more: Any) -> DeviceCounte
 
 
 def rail(name: str, sent: float, received: float, **more: Any) -> DeviceCounters:
-    """Return a meant rail: of InfiniBand where it is named as one."""
+    """Return an intended rail: of InfiniBand if its name says so."""
     driver = {"driver": "mlx5", "overlap": "port"} if name.startswith("mlx5") else {}
     return device(name, sent, received, **{"meant": True, **driver, **more})
 
@@ -39,12 +39,12 @@ def proof_of(plan: Plan, first: tuple[DeviceCounters, ...], second: tuple[Device
 
 
 def both(plan: Plan, made: Callable[[Callable[[float], tuple[float, float]]], tuple[DeviceCounters, ...]]) -> PathProof:
-    """Return the proof of a run of which the second node received what the first sent."""
+    """Return the proof of a run in which the second node received what the first sent."""
     return proof_of(plan, made(lambda amount: (amount, 0.1)), made(lambda amount: (0.1, amount)))
 
 
 def bonded(mode: str = "802.3ad", ports: int = 2, up: bool = True) -> PathProof:
-    """Return the proof of a run over a bond of two ports, of which the first node's has this mode and these ports."""
+    """Return the proof of a run over a bond of two ports; the first node's bond has this mode and these ports."""
 
     def reading(node: str, sent: float, received: float, bond: Bond | None) -> NodeCounters:
         bonds = {} if bond is None else {"bond0": bond}
@@ -188,7 +188,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "software RDMA under the card's name",
-                "is driven by rxe, and the system's file says counters: mlx5",
+                "is driven by rxe, but the system's file says counters: mlx5",
             ),
             id="software",
         ),

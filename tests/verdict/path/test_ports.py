@@ -1,4 +1,4 @@
-"""Ports of rails: carrier and errors of each that is bonded (LAG), how many there are, and what TCP sent again."""
+"""Ports of rails: carrier and errors of each bonded port (LAG), how many there are, and what TCP sent again."""
 
 import shutil
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ IB = {"port_xmit_data": 0, "port_rcv_data": 0}
 
 
 def bonded(root: Path, node: str, mode: str = "802.3ad 4", ports: tuple[str, ...] = PORTS) -> Tree:
-    """Return a node with a bond of two interfaces, which other hardware is not."""
+    """Return a node with a bond of two interfaces; the bond itself is not hardware."""
     tree = Tree.at(root / node, node)
     bond = tree.interface("bond0")
     write(bond / "bonding", {"mode": mode, "slaves": " ".join(ports)})
@@ -33,7 +33,7 @@ def counter(tree: Tree, device: str, name: str) -> Path:
 
 
 def sends(tree: Tree, amounts: Mapping[str, int]) -> dict[Path, int | str]:
-    """Return the changes of a node that sends so many bytes: what the bond counts is the sum of its ports'."""
+    """Return the changes of a node that sends this many bytes: the bond counts the sum of its ports."""
     total = sum(amounts.values())
     return {counter(tree, name, "tx_bytes"): 100 + amount for name, amount in {**amounts, "bond0": total}.items()}
 
@@ -53,7 +53,7 @@ def judged(
     second: Mapping[Path, int | str],
     ports: int = 2,
 ) -> PathProof:
-    """Return the proof of 180 MB from vn1 to vn2 over the bond, by what the reader reads of both."""
+    """Return the proof of 180 MB from vn1 to vn2 over the bond, from the reader on both nodes."""
     readings = {tree.node: tree.run("bond0", more) for tree, more in zip(trees, (first, second), strict=True)}
     plan = Plan(
         {"bond0": 25.0},
@@ -65,7 +65,7 @@ def judged(
 
 
 def proof_of(trees: tuple[Tree, Tree], more: Mapping[Path, int | str] | None = None, ports: int = 2) -> PathProof:
-    """Return the proof of a run whose one stream went over the first port; ``more`` changes on vn2 meanwhile."""
+    """Return the proof of a run whose only stream went over the first port; ``more`` changes on vn2 meanwhile."""
     first = sends(trees[0], {"ens1f0": 188 * MB, "ens1f1": 2 * MB})
     return judged(trees, first, {**receives(trees[1], 190 * MB), **(more or {})}, ports)
 

@@ -1,4 +1,4 @@
-"""The path proof: each rule's failing case beside the healthy one near it, sentences word for word."""
+"""The path proof: each rule's failing case beside a similar healthy one, with exact sentences."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ Moved = tuple[float, float]
 
 
 def device(name: str, moved: Moved, meant: bool = True) -> DeviceCounters:
-    """Return a device that sent and received so many MB."""
+    """Return a device that sent and received this many MB."""
     tx, rx = (Direction(1000, 1000 + round(amount * MB)) for amount in moved)
     return DeviceCounters(name, meant, tx, rx, True, True, {})
 
@@ -155,7 +155,8 @@ def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone
     assert said(proof) == (
         "failed",
         "set-up",
-        "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
+        "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail (bound 5.0 % "
+        "of what the rail should carry, idle-share)",
     )
     assert proof.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
 
@@ -184,7 +185,7 @@ FOUR = replace(DUAL, traffic=dict.fromkeys(("vn1", "vn2", "vn3", "vn4"), BOTH))
 
 
 def four(**hsn1: Moved) -> dict[str, NodeCounters]:
-    """Return readings of four nodes of which each moved 190 MB both ways, this much of it over hsn1."""
+    """Return readings of four nodes; each moved 190 MB both ways, this much of it over hsn1."""
     return readings(*(node(name, hsn0=(190 - tx, 190 - rx), hsn1=(tx, rx)) for name, (tx, rx) in hsn1.items()))
 
 
@@ -196,7 +197,8 @@ def test_the_partners_of_a_node_that_leaves_a_rail_out_are_not_to_blame() -> Non
         assert said(proof) == (
             "failed",
             "set-up",
-            "rail hsn1 of vn2 sent 0.2 MB of 190.0 MB: idle second rail (bound 5.0 % of the rail's due, idle-share)",
+            "rail hsn1 of vn2 sent 0.2 MB of 190.0 MB: idle second rail (bound 5.0 % "
+            "of what the rail should carry, idle-share)",
         )
         assert {(one.kind, one.node, one.rail) for one in proof.suspects} == {("rail", "vn2", "hsn1")}
 

@@ -1,4 +1,4 @@
-"""The path proof on devices: RDMA told from TCP, shared and standing counters, errors; both sides of each rule."""
+"""The path proof on devices: RDMA told from TCP, shared and frozen counters, errors; both sides of each rule."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ DUAL = Plan(
 
 
 def counted(name: str, sent: float, received: float, **more: Any) -> DeviceCounters:
-    """Return a device that moved so many MB; ``more`` are fields of DeviceCounters."""
+    """Return a device that moved this many MB; ``more`` are fields of DeviceCounters."""
     tx, rx = (Direction(1000, 1000 + round(amount * MB)) for amount in (sent, received))
     errors = more.pop("errors", {})
     return DeviceCounters(name, more.pop("meant", False), tx, rx, True, True, errors, **more)
@@ -42,7 +42,7 @@ def judged(first: tuple[DeviceCounters, ...], second: tuple[DeviceCounters, ...]
 def of_pair(
     sent: float, interface: float = 0.0, plan: Plan = PLAN, on_rail: Mapping[str, Any] | None = None
 ) -> PathProof:
-    """Return the proof of a pair whose RDMA port moved so much, and the interface on it."""
+    """Return the proof of a pair whose RDMA port and its interface moved this much."""
     more = on_rail or {}
     first = (rail("mlx5_0:1", sent, 3, **more), counted("ib0", interface, 0, beside="mlx5_0:1"))
     second = (rail("mlx5_0:1", 3, sent, **more), counted("ib0", 0, interface, beside="mlx5_0:1"))
@@ -53,7 +53,7 @@ def said(proof: PathProof) -> tuple[str, str | None, str]:
     return proof.state, proof.fault, proof.sentence
 
 
-# RDMA is proven where its counters moved and TCP's stood still
+# RDMA is proven if its counters moved and TCP's did not
 
 
 def test_rdma_is_proven_where_tcp_stood_still() -> None:
@@ -101,7 +101,7 @@ def test_on_shared_nodes_tcp_on_the_same_port_is_a_doubt_and_no_failure() -> Non
         "(bound 16.0 MB, the larger of unmeant-share and unmeant-bytes): the counters of mlx5_0:1 see TCP and RDMA "
         "alike, and the nodes are not exclusive",
     )
-    # Counters that see RDMA alone prove it whatever others do.
+    # Counters that only see RDMA prove it, whatever others do.
     assert of_pair(190, interface=188, plan=shared, on_rail={"overlap": "apart"}).state == "proven"
 
 
@@ -118,7 +118,7 @@ def test_packets_bound_the_bytes_from_above_and_the_proof_says_so() -> None:
         "398.0 MB moved on vn1 and vn2: 100.0 % over rxe0:1, at most 0.0 kB over another network, upper bounds: rxe0:1 "
         "counts packets, of at most 1024 B each",
     )
-    # So many packets may be small ones: that is no sign of somebody else's traffic.
+    # This many packets may be small ones: they do not show somebody else's traffic.
     many = (rail("rxe0:1", 900, 9, **packets),), (rail("rxe0:1", 9, 900, **packets),)
     assert judged(*many, plan).disturbance is None
 
@@ -176,7 +176,7 @@ def test_a_counter_that_stood_still_fails_only_where_another_shows_the_bytes() -
 
 
 def test_idle_traffic_is_subtracted() -> None:
-    # Of 380 MB that the counter grew by, an idle rail would have moved 190.
+    # The counter grew by 380 MB; an idle rail would have moved 190.
     direction = Direction(1000, 1000 + 380 * MB, idle_bytes=190 * MB)
     assert direction.delta_bytes == 190 * MB
     assert Direction(1000, 1000 + 5 * MB, idle_bytes=190 * MB).delta_bytes == 0
@@ -213,7 +213,7 @@ def test_what_no_node_of_the_run_sent_is_somebody_elses() -> None:
 
 
 def test_a_split_is_judged_without_somebody_elses_traffic() -> None:
-    # 235 MB are no more than the run may have moved with headers and warm-ups.
+    # With headers and warm-ups, the run may have moved 235 MB.
     first = (rail("mlx5_0:1", 90 + 50, 0), rail("mlx5_1:1", 95, 0))
     assert judged(first, (rail("mlx5_0:1", 0, 140), rail("mlx5_1:1", 0, 95)), DUAL).state == "failed"
     assert judged(first, (rail("mlx5_0:1", 0, 90), rail("mlx5_1:1", 0, 95)), DUAL).state == "proven"

@@ -1,4 +1,4 @@
-"""A stack's own log held against the counters: who contradicts whom. Lines are of our own runs, shortened."""
+"""A stack's own log compared with the counters: which contradicts which. Lines are from our own runs, shortened."""
 
 import pytest
 
@@ -38,8 +38,8 @@ def test_a_log_names_its_devices(stack: str, policy: str, log: str, devices: tup
     assert (None if said is None else said.devices) == devices
 
 
-#: What three stacks printed of their devices in a run on the virtual cluster, told two rails: one node's lines, UCX's
-#: without their time, and cut.
+#: What three stacks printed about their devices in a run on the virtual cluster over two rails: one node's lines, cut,
+#: UCX's without their time.
 RECORDED = {
     ("mpich", "striping"): """\
 [vn1:82   :0]          parser.c:2364 UCX  INFO  UCX_* env variables: UCX_NET_DEVICES=hsn0,hsn1 UCX_TLS=tcp,self

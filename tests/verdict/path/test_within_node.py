@@ -1,4 +1,4 @@
-"""The path proof of a pair within a node: no network moved it."""
+"""The path proof of a pair within a node: no network moved its bytes."""
 
 import pytest
 

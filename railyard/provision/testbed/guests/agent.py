@@ -1,12 +1,12 @@
-"""Commands into a guest: ``serve`` answers there, ``call`` is what asks. Standard library alone, run as a file.
+"""Runs commands in a guest: ``serve`` answers there, ``call`` asks. Needs only the standard library; run as a file.
 
     python3 -I -S agent.py serve PORT WORDS               print WORDS when ready, then take commands
     python3 -I -S agent.py call ADDRESS PORT NODE COMMAND…
 
-A connection is a command: first a frame of JSON (argv, cwd, env), then frames both ways, each a letter, four bytes of
-length and that many bytes. From the caller: ``i`` input (empty: its end), ``s`` a signal's number. To it: ``o`` output,
-``e`` errors, ``x`` the exit code, ``f`` the sentence of a command that could not be started. Where the caller goes
-away, all of the command's process group is killed.
+There is one connection per command: first a frame of JSON (argv, cwd, env), then frames both ways. A frame is a letter,
+four bytes of length, and that many bytes. From the caller: ``i`` input (empty: its end), ``s`` a signal's number. To
+the caller: ``o`` output, ``e`` errors, ``x`` the exit code, ``f`` the sentence of a command that could not be started.
+If the caller goes away, the command's whole process group is killed.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ import threading
 import time
 
 TMPDIR = "/run/tmp"
-#: How long output is read on after the command's end, where a process that it left behind holds it open.
+#: How long to read output after the command's end, if a process that it left behind keeps it open.
 LEFT_OPEN_S = 0.2
 _CHUNK = 65536
 
@@ -38,7 +38,7 @@ def send(sock: socket.socket, kind: bytes, data: bytes = b"") -> None:
 
 
 def receive(sock: socket.socket) -> "tuple[bytes, bytes] | None":
-    """Return the next frame, None where the other end has gone."""
+    """Return the next frame, None if the other end is gone."""
     head = _exactly(sock, 5)
     if head is None:
         return None
@@ -51,7 +51,7 @@ def _exactly(sock: socket.socket, length: int) -> "bytes | None":
     while len(found) < length:
         try:
             part = sock.recv(length - len(found))
-        except OSError:  # the other end has gone, or another thread of ours has closed it
+        except OSError:  # the other end is gone, or another thread of ours has closed it
             return None
         if not part:
             return None
@@ -60,7 +60,7 @@ def _exactly(sock: socket.socket, length: int) -> "bytes | None":
 
 
 def serve(port: int, ready: str) -> None:
-    """Take commands for ever, each in a thread of its own."""
+    """Take commands for ever, each in its own thread."""
     with socket.create_server(("", port), backlog=64) as listener:
         print(ready, flush=True)
         while True:
@@ -86,7 +86,7 @@ def _answer(sock: socket.socket) -> None:
         with running:
             try:
                 _relay(sock, running)
-            except OSError:  # the caller has gone
+            except OSError:  # the caller is gone
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(running.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ def _answer(sock: socket.socket) -> None:
 
 
 def _relay(sock: socket.socket, running: "subprocess.Popen[bytes]") -> None:
-    """Hand on input, output and signals until the command has ended. Raises OSError where the caller goes away."""
+    """Pass on input, output and signals until the command has ended. Raises OSError if the caller goes away."""
     assert running.stdin is not None
     assert running.stdout is not None
     assert running.stderr is not None
@@ -120,7 +120,7 @@ def _relay(sock: socket.socket, running: "subprocess.Popen[bytes]") -> None:
 
 
 def _listen(sock: socket.socket, running: "subprocess.Popen[bytes]") -> None:
-    """Give the command what the caller sends; where the caller goes, end the command's whole group."""
+    """Give the command what the caller sends; if the caller goes away, end the command's whole process group."""
     assert running.stdin is not None
     while True:
         frame = receive(sock)

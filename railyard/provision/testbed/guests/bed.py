@@ -1,4 +1,4 @@
-"""The guests of one site folder: brought up, asked, and taken down."""
+"""Brings the guests of one site folder up and down, and asks them."""
 
 import fcntl
 import lzma
@@ -25,9 +25,9 @@ from railyard.provision.testbed.state import State
 
 PROGRAMS = ("unshare", "nsenter", "mount", "ip", "tc", "rdma", "busybox", "qemu-system-x86_64")
 DEBIAN_PACKAGES = {**PACKAGES, "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "rdma": "iproute2"}
-# From 6 s, emulated on a quiet machine, to a minute on a busy one.
+# It takes 6 s, emulated on a quiet machine, up to a minute on a busy one.
 _UP_WITHIN_S = 180.0
-# What this kernel takes to say its version under KVM, where that works, is under a second.
+# Under KVM, if that works, this kernel prints its version within a second.
 _PROBED_WITHIN_S = 8.0
 _BUSYBOX = ("sh", "mount", "insmod", "mkdir", "cp", "switch_root", "poweroff")
 _FOLDERS = ("proc", "sys", "dev", "machine", "written", "root")
@@ -35,7 +35,7 @@ _FOLDERS = ("proc", "sys", "dev", "machine", "written", "root")
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatus:
-    """One RDMA device of a guest now: its port's state, and packets (rxe counts no bytes) since it came up."""
+    """One RDMA device of a guest now: the state of its port, and packets since it came up (rxe counts no bytes)."""
 
     node: str
     device: str
@@ -47,7 +47,7 @@ class DeviceStatus:
 
 
 def up_at(home: Path) -> State:
-    """Return the state of the guests of a home folder. Raises SetupError where they are not up, or one ended."""
+    """Return the state of the guests of a home folder. Raises SetupError if they are not up, or one ended."""
     folder = entry.bed_folder(home.resolve(), entry.GUESTS)
     state = states.load(folder)
     if state is None or not state.first.is_alive():
@@ -63,9 +63,9 @@ def up_at(home: Path) -> State:
 
 
 class Guests:
-    """The guests of one home folder. Every method reads the state on disk, so that two processes agree.
+    """The guests of one home folder. Every method reads the state on disk, so two processes agree.
 
-    Raises SetupError, one sentence, for whatever this machine refuses and for a guest that does not come up.
+    Raises SetupError, one sentence, for anything that this machine refuses and for a guest that does not come up.
     """
 
     def __init__(self, home: Path, spec: TestbedSpec) -> None:
@@ -84,19 +84,19 @@ class Guests:
         return state is not None and state.is_alive()
 
     def state(self) -> State:
-        """Return the state of the running guests. Raises SetupError where they are not up."""
+        """Return the state of the running guests. Raises SetupError if they are not up."""
         return up_at(self.home)
 
     def up(self, echo: Callable[[str], None], *, lasting: bool = True) -> bool:
-        """Bring both up; return False where they were up already. Interrupted at any point it leaves nothing behind.
+        """Bring both up; return False if they were already up. If interrupted at any point, it leaves nothing behind.
 
-        Where they are not ``lasting`` they end with this process, whatever ends it.
-        ``echo`` is given what took longer than it might, in a sentence. Raises SetupError.
+        If they are not ``lasting`` they end with this process, whatever ends it. ``echo`` gets a sentence about
+        anything that makes it slow. Raises SetupError.
         """
         if len(self.spec.nodes) != 2:
             raise SetupError(
-                f"testbed: guests are joined by cables, so there are two of them, and {len(self.spec.nodes)} nodes "
-                "are named"
+                f"testbed: guests are joined by cables, so there must be two, but {len(self.spec.nodes)} nodes are "
+                "named"
             )
         require_programs(*PROGRAMS, packages=DEBIAN_PACKAGES)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ class Guests:
             if state is not None and state.is_alive():
                 if state.spec != self.spec:
                     raise SetupError(
-                        "testbed: the guests are up already with other names or rates: run 'railyard testbed guests "
+                        "testbed: the guests are already up with other names or rates: run 'railyard testbed guests "
                         "down' first"
                     )
                 return False
@@ -115,9 +115,9 @@ class Guests:
         return True
 
     def down(self) -> bool:
-        """End both and remove what they wrote but the scripts; return whether anything ran.
+        """End both and remove what they wrote, except the scripts; return whether anything ran.
 
-        Also cleans after guests whose processes or state file are gone.
+        Also cleans up after guests whose processes or state file are gone.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a", encoding="ascii") as lock:
@@ -125,7 +125,7 @@ class Guests:
             return self._end(states.load(self.folder))
 
     def exec(self, node: str, command: list[str], timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
-        """Run a command in a guest. Raises subprocess.TimeoutExpired after the time, when it has been killed."""
+        """Run a command in a guest. Raises subprocess.TimeoutExpired after the time, when it was killed."""
         return subprocess.run(
             [str(self.enter), node, "--", *command],
             stdin=subprocess.DEVNULL,
@@ -137,7 +137,7 @@ class Guests:
         )
 
     def status(self) -> tuple[DeviceStatus, ...]:
-        """Return every RDMA device of both guests. Raises SetupError where a guest does not answer."""
+        """Return every RDMA device of both guests. Raises SetupError if a guest does not answer."""
         state = self.state()
         return tuple(found for node in state.spec.nodes for found in self._devices(state.spec, node))
 
@@ -197,7 +197,7 @@ class Guests:
                 archive.unlink()
 
     def _await_ready(self, state: State) -> None:
-        """Return when both guests take commands. Raises SetupError with the console's words where one does not."""
+        """Return when both guests take commands. Raises SetupError with the console's words if one does not."""
         deadline = time.monotonic() + _UP_WITHIN_S
         waited_for = list(state.nodes)
         while waited_for:
@@ -217,9 +217,9 @@ class Guests:
 
 
 def kvm_refused(image: Path, device: Path = Path("/dev/kvm")) -> str | None:
-    """Return None where KVM runs this kernel, else why it does not: a machine may have /dev/kvm and run nothing."""
+    """Return None if KVM runs this kernel, else why not: a machine may have /dev/kvm and still run nothing."""
     if not os.access(device, os.R_OK | os.W_OK):
-        return f"{device} is not there, or not ours to open"
+        return f"{device} is missing, or you may not open it"
     try:
         done = subprocess.run(
             texts.probe_words(str(image)),
@@ -235,11 +235,11 @@ def kvm_refused(image: Path, device: Path = Path("/dev/kvm")) -> str | None:
     if b"Linux version" in out:
         return None
     lines = [line.strip() for line in err.decode(errors="replace").splitlines() if line.strip()]
-    return lines[0].removeprefix("qemu-system-x86_64: ") if lines else "it ended without a word"
+    return lines[0].removeprefix("qemu-system-x86_64: ") if lines else "it printed nothing"
 
 
 def first_files(kernel: Kernel, home: Path, setup: dict[str, str]) -> bytes:
-    """Return a guest's first root file system: busybox, the modules, and these texts below ``setup/``."""
+    """Return a guest's first root file system: busybox, the modules, and the texts of ``setup`` below ``setup/``."""
     busybox = shutil.which("busybox", path=SEARCH_PATH)
     assert busybox is not None
     modules = {module.name.removesuffix(".xz"): _module(module) for module in kernel.modules}
@@ -264,7 +264,7 @@ def _module(path: Path) -> bytes:
 
 
 def _printable(console: Path) -> list[str]:
-    """Return the lines of a console that say something, without what moves a cursor."""
+    """Return the lines of a console that are not blank, without codes that move a cursor."""
     try:
         text = console.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -274,9 +274,9 @@ def _printable(console: Path) -> list[str]:
 
 
 def _last_words(said: list[str]) -> str:
-    """Return what a console says of a failure: our own line, a panic, else its last line."""
+    """Return what a console says about a failure: our own line, a panic, else its last line."""
     for mark in (texts.FAILED_LINE, "Kernel panic"):
         found = [line for line in said if mark in line]
         if found:
             return found[0].partition(texts.FAILED_LINE)[2].strip() or found[0]
-    return f'the last that its console has is "{said[-1]}"' if said else "its console has not a word"
+    return f'the last line of its console is "{said[-1]}"' if said else "its console is empty"

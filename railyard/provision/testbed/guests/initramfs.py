@@ -1,4 +1,4 @@
-"""A first root file system for Linux, as the cpio archive (newc) that the kernel unpacks. Pure."""
+"""A first root file system for Linux: the cpio archive (newc) that the kernel unpacks. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ class File:
 
 
 def archive(files: Mapping[str, File], links: Mapping[str, str], folders: tuple[str, ...]) -> bytes:
-    """Return the archive of these files (path -> file), symbolic links (path -> where to) and empty folders.
+    """Return the archive of these files (path -> file), symbolic links (path -> target) and empty folders.
 
-    Paths are relative; folders above a file are made. The format: Linux Documentation/driver-api/early-userspace/
-    buffer-format. Owner is root, the time 0, so the same input gives the same bytes.
+    Paths are relative; folders above a file are added. The format: Linux Documentation/driver-api/early-userspace/
+    buffer-format. The owner is root and the time 0, so the same input gives the same bytes.
     """
     entries: dict[str, tuple[int, bytes]] = {}
     for path in [*files, *links, *(f"{folder}/" for folder in folders)]:

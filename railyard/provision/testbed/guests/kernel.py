@@ -1,4 +1,4 @@
-"""Which Linux the guests run: one that is installed here or unpacked in the clone, and has rdma_rxe as a module."""
+"""Which Linux the guests run: one that is installed here or unpacked in the clone, with rdma_rxe as a module."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,8 +9,8 @@ from railyard.base.errors import SetupError
 
 #: Where `make needs VERBS=1` unpacks Debian's kernel package, below the clone.
 UNPACKED = Path(".stacks/guest-kernel")
-#: What a guest needs, in this order: its root, its cards, RDMA over them, shaped rates and what
-#: goes first, a second CRC for rxe.
+#: What a guest needs, in this order: its root, its cards, RDMA over them, shaped rates and priorities, a second CRC for
+#: rxe.
 MODULES = (
     *("virtio_pci", "virtio_net", "9pnet_virtio", "9p", "overlay"),
     *("crc32c_generic", "crc32_generic", "ib_uverbs", "ib_umad", "rdma_ucm", "rdma_rxe"),
@@ -20,7 +20,7 @@ MODULES = (
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """An image, its version, and the files of all modules that a guest needs, each behind those that it needs."""
+    """An image, its version, and the files of all modules that a guest needs, each after those that it needs."""
 
     version: str
     image: Path
@@ -51,9 +51,9 @@ def find_kernel(home: Path, root: Path = Path("/")) -> Kernel:
 
 
 def load_order(modules_dep: str, names: Iterable[str]) -> list[str]:
-    """Return the paths of these modules and of all that they need, in an order in which they can be loaded.
+    """Return the paths of these modules and of all that they need, in an order that can be loaded.
 
-    ``modules_dep`` is what depmod(8) wrote, ``PATH: PATH…``. Raises SetupError naming the modules that are not there.
+    ``modules_dep`` is depmod(8)'s file, ``PATH: PATH…``. Raises SetupError with the names of missing modules.
     """
     needs: dict[str, list[str]] = {}
     paths: dict[str, str] = {}
@@ -71,7 +71,7 @@ def load_order(modules_dep: str, names: Iterable[str]) -> list[str]:
 
 
 def _place(path: str, needs: Mapping[str, list[str]], ordered: dict[str, None]) -> None:
-    # depmod lists what is needed indirectly too, the deepest last.
+    # depmod also lists what is needed indirectly, the deepest last.
     for other in reversed(needs[path]):
         ordered.setdefault(other)
     ordered.setdefault(path)
@@ -82,7 +82,7 @@ def _name(path: str) -> str:
 
 
 def _modules_folder(top: Path, version: str) -> Path:
-    """Return where the modules are: Debian has /lib as a link to /usr/lib, and a package may hold either."""
+    """Return where the modules are: in Debian /lib is a link to /usr/lib, and a package may have either."""
     folders = (top / "lib/modules" / version, top / "usr/lib/modules" / version)
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 

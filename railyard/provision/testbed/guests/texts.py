@@ -1,4 +1,4 @@
-"""The shell texts of the guests: what QEMU is told, what a guest runs first, and how a command gets into it. Pure."""
+"""The shell texts of the guests: QEMU's command, what a guest runs first, and how a command gets into it. Pure."""
 
 import ipaddress
 import shlex
@@ -9,17 +9,17 @@ from railyard.provision.testbed.scripts import SWITCH_RUN, UP_LINE, hosts_file, 
 from railyard.provision.testbed.spec import TestbedSpec
 
 MEMORY_MIB = 1024
-#: The Ethernet frames of a rail hold a RoCE packet of 4096 B and its headers, so that the path's MTU is the largest.
+#: The Ethernet frames of a rail hold a RoCE packet of 4096 B and its headers, so the path has the largest MTU.
 FRAME_MTU = 4500
-#: Of 9 KiB of memory each, so that both rails together have room in a guest.
+#: Each takes 9 KiB of memory, so both rails together fit into a guest.
 WAITING_PACKETS = 16384
-#: What a guest says on its console when it takes commands, and before what kept it from coming up.
+#: What a guest prints on its console when it takes commands, and before the reason why it did not come up.
 READY_LINE, FAILED_LINE = "railyard-guest ready", "railyard-guest failed:"
-#: The port of a guest's agent, and the first of the host's own namespace that lead to it (QEMU's user network).
+#: The port of a guest's agent, and the first port in the host's own namespace that leads to one (QEMU's user network).
 AGENT_PORT, FIRST_PORT = 7000, 7001
-#: Beside the scripts: ``guests USER_NAMESPACE PID START``, then a line a guest, ``NODE PORT ADDRESS ALIAS…``.
+#: Beside the scripts: ``guests USER_NAMESPACE PID START``, then one line per guest, ``NODE PORT ADDRESS ALIAS…``.
 NODES_FILE = "nodes"
-#: In a guest: what says that a process is in one, and what it is set up with.
+#: In a guest: the folder that shows that a process is in one, with the files of its set-up.
 INSIDE = "/run/railyard"
 NOT_UP = "the guests are not up: run 'railyard testbed guests up'"
 
@@ -40,15 +40,15 @@ def archive_name(node: str) -> str:
 
 
 def console_name(node: str) -> str:
-    """Return the name of the file that has what a guest said on its console."""
+    """Return the name of the file with a guest's console output."""
     return f"{node}.console"
 
 
 def boot_script(spec: TestbedSpec, files: Files) -> str:
-    """Return what the first process of the testbed runs: a QEMU a guest, their rails joined by sockets.
+    """Return what the first process of the testbed runs: one QEMU per guest, their rails joined by sockets.
 
-    It prints problems in the tools' own words, or one line ``railyard-up PID…``, and then stays as that of the virtual
-    cluster does. Guest 1 listens at each rail's socket and guest 2 connects: a cable, with no switch.
+    It prints problems in the tools' own words, or one line ``railyard-up PID…``, and then stays like that of the
+    virtual cluster. Guest 1 listens at each rail's socket and guest 2 connects: a cable without a switch.
     """
     first, second = (shlex.join(qemu_words(spec, node, files)) for node in spec.nodes)
     sockets = " ".join(_socket(index) for index in range(len(spec.networks)))
@@ -76,7 +76,7 @@ def boot_script(spec: TestbedSpec, files: Files) -> str:
 
 
 def qemu_words(spec: TestbedSpec, node: str, files: Files) -> list[str]:
-    """Return the command of one guest: one processor, no disk; its root is this machine's, which it cannot write to."""
+    """Return the command of one guest: one processor, no disk; its root is this machine's, read-only."""
     number = spec.nodes.index(spec.node(node))
     cards: list[str] = []
     for index in range(len(spec.networks)):
@@ -107,7 +107,7 @@ def accelerator_words(accelerator: str) -> list[str]:
 
 
 def probe_words(image: str) -> list[str]:
-    """Return the command that starts this kernel under KVM for as long as it takes to say its version."""
+    """Return the command that starts this kernel under KVM until it prints its version."""
     return [
         *("qemu-system-x86_64", "-machine", "q35", "-nodefaults", "-nographic", "-no-reboot"),
         *accelerator_words("kvm"),
@@ -116,10 +116,10 @@ def probe_words(image: str) -> list[str]:
 
 
 def init_script(modules: tuple[str, ...], home: str, stacks: str | None) -> str:
-    """Return what a guest's kernel runs: modules, then this machine's root under a layer that takes what is written.
+    """Return what a guest's kernel runs: modules, then this machine's root under a layer for what is written.
 
-    ``home`` is the site's folder, the one that guests and machine both write to; ``stacks`` a folder below it that is
-    only read, and so may be cached, None where there is none.
+    ``home`` is the site's folder: guests and machine both write to it. ``stacks`` is a folder below it that is only
+    read and so may be cached, None if there is none.
     """
     where = shlex.quote(home)
     lines = [
@@ -164,7 +164,7 @@ def setup_script(spec: TestbedSpec, node: str, python: str) -> str:
         if index > 0:
             commands.append(f"rdma link add {network.device} type rxe netdev eth{index}")
     last = f"eth{len(spec.networks)}"
-    # QEMU's user network gives a guest this address by DHCP, and reaches it there.
+    # QEMU's user network gives a guest this address by DHCP and reaches it there.
     commands += [f"ip link set {last} name host0", "ip address add 10.0.2.15/24 dev host0", "ip link set host0 up"]
     lines = [
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/run/tmp",
@@ -181,19 +181,19 @@ def setup_script(spec: TestbedSpec, node: str, python: str) -> str:
 
 
 def shape(interface: str, rate_mbit_s: float) -> list[str]:
-    """Return the commands by which an interface sends at most this rate, packets below 256 B first, and drops none.
+    """Return commands that make an interface send at most this rate, packets below 256 B first, without dropping any.
 
-    In the guest, where rxe is told that its packets still wait, and waits too; a shaper outside could only drop them.
-    An acknowledgement that waited behind the 64 packets of data which rxe lets wait would come as late again as these
-    take: both ways at once gave 70 % of the rate so, and 98 % since. Whoever is read from waits for nothing: five
-    answers of 8 MiB, 10,240 packets, are queued at once, and each packet that is dropped costs a time-out.
+    They run in the guest: there rxe knows that its packets still wait, and waits too; a shaper outside could only drop
+    them. rxe lets 64 packets of data wait. If acknowledgements waited behind these, both directions at once gave 70 %
+    of the rate; with small packets first they give 98 %. A sender of read answers does not wait: it queues five answers
+    of 8 MiB, 10,240 packets, at once, and each dropped packet costs a time-out.
     """
     bulk = " ".join(["1"] * 16)
     return [
         f"tc qdisc replace dev {interface} root handle 1: tbf rate {round(rate_mbit_s * 1e6)}bit burst 32k limit 1m",
         f"tc qdisc add dev {interface} parent 1:1 handle 10: prio bands 2 priomap {bulk}",
         f"tc qdisc add dev {interface} parent 10:2 handle 20: pfifo limit {WAITING_PACKETS}",
-        # The length of an IPv4 packet stands at its third byte.
+        # The length of an IPv4 packet is at its third byte.
         f"tc filter add dev {interface} parent 10: protocol ip u32 match u16 0 0xff00 at 2 flowid 10:1",
     ]
 
@@ -204,7 +204,7 @@ def hosts_text(spec: TestbedSpec) -> str:
 
 
 def nodes_text(spec: TestbedSpec, user_namespace: bool, pid: int, start: int) -> str:
-    """Return the list of guests that ``enter`` reads; the process is one whose network namespace leads to them."""
+    """Return the list of guests that ``enter`` reads; ``pid`` is a process whose network namespace leads to them."""
     lines = [f"guests {int(user_namespace)} {pid} {start}"]
     for number, node in enumerate(spec.nodes):
         aliases = [f"{node}-{network.device}" for network in spec.networks]
@@ -229,7 +229,8 @@ exec nsenter -t "$pid" $as -n @PYTHON@ -I -S "$here/agent.py" call 127.0.0.1 "$p
 
 
 def _socket(index: int) -> str:
-    # In /run of the testbed's own mount namespace: a path in the clone may be longer than a socket's 107 letters.
+    # In /run of the testbed's own mount namespace: a path in the clone may be longer than the 107 characters of a
+    # socket's name.
     return f"{SWITCH_RUN}/cable{index}"
 
 
@@ -243,5 +244,5 @@ def _shared(path: str, tag: str, *, readonly: bool) -> list[str]:
 
 
 def _escaped(path: str) -> str:
-    # QEMU parts its options at commas, and takes two for one.
+    # QEMU splits its options at commas and takes two for one.
     return path.replace(",", ",,")

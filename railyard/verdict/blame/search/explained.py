@@ -63,11 +63,15 @@ def blamed(tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[Blamed,
     found = paths(tests, states)
     bad = {state: [test for test in tests if states[test] == state] for state in ("slow", "none")}
     chosen = _chosen(_groups(bad["slow"], found), bad["slow"])
-    made = [_blamed(groups, tests, states, found) for groups in _merged(chosen, tests, states, found)]
+    slow = _merged(chosen, tests, states, found)
+    doubted = _nodes(slow)
+    made = [_blamed(groups, tests, states, found, doubted) for groups in slow]
     explained = {test for one in made for test in one.tests}
     gone = [test for test in bad["none"] if test not in explained]
     dead = _chosen([group for group in _groups(gone, found) if _is_dead(group, tests, states)], gone)
-    made += [_blamed(groups, tests, states, found) for groups in _merged(dead, tests, states, found)]
+    silent = _merged(dead, tests, states, found)
+    doubted = _nodes([*slow, *silent])
+    made += [_blamed(groups, tests, states, found, doubted) for groups in silent]
     explained = {test for one in made for test in one.tests}
     left = [test for each in bad.values() for test in each if test not in explained]
     return (*made, *_pairs(left, tests, states, found))
@@ -167,7 +171,9 @@ def _merged(
     one_gpu = [group for group in chosen if set(group.gpus) < {gpu for node, gpu in found.place if node in group.nodes}]
     counts = Counter(gpu for group in one_gpu for gpu in set(group.gpus))
     most = sorted(gpu for gpu in counts if counts[gpu] == max(counts.values()))
-    same = [group for group in one_gpu if set(most) <= set(group.gpus)]
+    # A group that may just as well be a GPU at fault in another node is not made part of this fault.
+    other = {group.gpus[0] for group in one_gpu if len(group.gpus) == 1} - set(most)
+    same = [group for group in one_gpu if set(most) <= set(group.gpus) and not other & set(group.gpus)]
     nodes = frozenset(node for group in same for node in group.nodes)
     every = {node for node, _ in found.place}
     if len(same) > 1 and SAME_GPU <= len(nodes) < len(every) and not _slow_inside(tests, states, nodes, most):
@@ -189,7 +195,17 @@ def _slow_inside(tests: Sequence[Test], states: Mapping[Test, State], nodes: Set
     )
 
 
-def _blamed(groups: Sequence[_Group], tests: Sequence[Test], states: Mapping[Test, State], found: Paths) -> Blamed:
+def _nodes(suspects: Iterable[Sequence[_Group]]) -> Set[str]:
+    return {node for groups in suspects for group in groups for node in group.nodes}
+
+
+def _blamed(
+    groups: Sequence[_Group],
+    tests: Sequence[Test],
+    states: Mapping[Test, State],
+    found: Paths,
+    doubted: Set[str],
+) -> Blamed:
     """Return groups of the same nodes as blamed, with the tests without a result that are theirs too."""
     nodes = groups[0].nodes
     own = {test for group in groups for test in group.tests}
@@ -206,7 +222,7 @@ def _blamed(groups: Sequence[_Group], tests: Sequence[Test], states: Mapping[Tes
         if states[test] == "good" and set(test.nodes) <= nodes and all(among & set(each) for each in test.gpus)
     )
     firm = {test for group in groups for test in group.firm}
-    partners = tuple(sorted({node for test in firm for node in _proven(test, nodes, among, found)}))
+    partners = tuple(sorted({node for test in firm for node in _proven(test, nodes, among, found, doubted)}))
     judged = [test for test in tests if states[test] in ("good", "slow")]
     chance = _chance(
         len(judged),
@@ -223,10 +239,12 @@ def _blamed(groups: Sequence[_Group], tests: Sequence[Test], states: Mapping[Tes
     return Blamed(kind, tuple(sorted(nodes)), gpus, _ordered(own, tests), inside, partners, sure, chance)
 
 
-def _proven(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> set[str]:
+def _proven(test: Test, nodes: Set[str], gpus: Set[str], found: Paths, doubted: Set[str]) -> set[str]:
     """Return the node at the other end of a blamed test, where that end is good without doubt.
 
-    So it is where each path that can have made the test slow ends there in a part that spans half of all nodes.
+    So it is where each path that can have made the test slow ends there in a part of more than half of all nodes. A
+    part of exactly half counts where fewer nodes are suspects (``doubted``), or where the other half is what is blamed:
+    that is one fault, whichever half is sick. Otherwise neither of two halves is known to be healthy.
     """
     every = {node for node, _ in found.place}
     others = [
@@ -235,8 +253,12 @@ def _proven(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> set[st
         for end, other in (flow, flow[::-1])
         if (other[0] in nodes and other[1] in gpus) and not (end[0] in nodes and end[1] in gpus)
     ]
-    spans = [len({node for node, _ in found.parts[found.place[end]]}) for end in others]
-    return {end[0] for end in others} if all(2 * span >= len(every) for span in spans) else set()
+    spans = [{node for node, _ in found.parts[found.place[end]]} for end in others]
+    half = len(every) / 2
+    sound = all(
+        len(span) > half or (len(span) == half and (len(doubted) < half or every - span == nodes)) for span in spans
+    )
+    return {end[0] for end in others} if sound else set()
 
 
 def _crosses(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> bool:

@@ -1,6 +1,6 @@
-"""A simulated fat tree with planted faults: all are found and nobody else is blamed, on a thousand nodes too.
+"""A simulated fat tree with planted faults: all are found and nobody else is blamed, even on a thousand nodes.
 
-A thousand draws of a thousand nodes take an hour: ``benchmarks/pairs.py`` makes them.
+A thousand draws of a thousand nodes take an hour: ``benchmarks/pairs.py`` does that.
 """
 
 import statistics
@@ -41,7 +41,7 @@ def values(tree: Tree, faults: Faults, at_once: int | None = None) -> dict[tuple
 
 
 def test_without_noise_the_simulation_gives_what_the_links_leave() -> None:
-    """By destination nearly all pairs of a full round are whole; random static routes leave them 45 % on average."""
+    """Routed by destination, nearly all pairs of a round have full rate; random static routes leave 45 % on average."""
     ordered = list(values(SMALL["destination"], Faults()).values())
     assert (max(ordered), statistics.median(ordered)) == (12_000, 12_000)
     assert sum(value == 12_000 for value in ordered) / len(ordered) > 0.95
@@ -60,7 +60,7 @@ def test_planted_faults_slow_what_they_should() -> None:
     slow = {pair: round(value) for pair, value in alone.items() if value < 12_000}
     assert {value for pair, value in slow.items() if 3 in pair} == {9_000, 1_200}
     assert slow[20, 40] == 6_000
-    # alone a pair of a side with half its up-links is whole; a cable slows what is routed over it
+    # alone, a pair of a side with half its up-links has its full rate; a cable slows what is routed over it
     assert not any(a // 8 == 8 and b // 8 == 8 for a, b in slow)
     assert (0, 98) in slow
     assert (0, 97) not in slow

@@ -1,4 +1,4 @@
-"""What is healthy is read off the top of the values, however many collided."""
+"""The healthy rate comes from the top of the values, however many pairs collided."""
 
 import random
 

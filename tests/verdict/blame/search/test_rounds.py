@@ -1,4 +1,4 @@
-"""All pairs in rounds: each once, disjoint in a round, in exactly as many rounds as there must be."""
+"""All pairs in rounds: each once, disjoint in a round, in the smallest number of rounds."""
 
 from collections import Counter
 from itertools import combinations
@@ -78,7 +78,7 @@ def up_links_shared(order: list[int], leaf: int) -> list[int]:
 
 
 def test_in_topology_order_neighbours_have_neighbours_as_partners_so_their_routes_stay_apart() -> None:
-    """128 nodes on leaves of 16 routed by destination: at most 6 of 128 flows share; scattered, a quarter at least."""
+    """128 nodes on leaves of 16, routed by destination: at most 6 of 128 flows share; scattered, at least a quarter."""
     assert max(up_links_shared(list(range(128)), 16)) == 6
     scattered = sorted(range(128), key=lambda node: node * node % 113)
     assert min(up_links_shared(scattered, 16)) > 32
@@ -119,7 +119,7 @@ def test_packing_nothing_makes_no_round_and_a_limit_of_none_is_an_error() -> Non
 
 
 def test_what_rounds_cost() -> None:
-    """64 MiB each way, one after the other, at 12 GB/s take 11.2 ms; 10 ms more for each round."""
+    """64 MiB each way, one after the other, take 11.2 ms at 12 GB/s; each round takes 10 ms more."""
     steps = (Step("rounds", rounds(1024), 1, ""), Step("alone", (((0, 1),), ((0, 2),)), 7, ""))
     found = cost(steps, 64 << 20, 12_000, 0.01)
     assert (found.rounds, found.pairs) == (1037, 523_790)

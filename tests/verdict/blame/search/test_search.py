@@ -1,4 +1,4 @@
-"""Who is named by a search on a few nodes, word for word, and what it asks for."""
+"""Who is named by a search on a few nodes, in exact words, and what it asks for."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ def measured(step: Step, speed: Speed) -> list[Value]:
 
 
 def ended(nodes: Layout, *speeds: Speed, settings: Settings = Settings()) -> Verdict:  # noqa: B008
-    """Return the verdict where step n is measured at the n-th speed, and all later steps at the last."""
+    """Return the verdict if step n is measured at the n-th speed, and all later steps at the last one."""
     results: list[list[Value]] = []
     while isinstance(step := advance(nodes, results, settings), Step):
         results.append(measured(step, speeds[min(len(results), len(speeds) - 1)]))
@@ -185,7 +185,7 @@ def test_a_side_that_is_good_the_second_time_is_cleared_with_all_its_nodes() -> 
 
 
 def test_a_slow_side_without_two_good_ones_to_be_held_against_is_seen_by_its_nodes() -> None:
-    """C has a slow node of its own, so B alone is good."""
+    """C has a slow node itself, so only B is good."""
     found = ended(layout(12, "AAAABBBBCCCC"), lambda a, b: 24.0 if a < 4 or 8 in (a, b) else GOOD)
     assert [(one.kind, one.members) for one in found.named] == [("node", (8,)), ("side", (0, 1, 2, 3))]
     assert found.sentence.endswith(
@@ -222,7 +222,7 @@ def test_slow_pairs_between_two_sides_are_their_cable() -> None:
 
 
 def test_missing_up_links_show_in_the_mean_of_a_side_though_each_node_has_good_pairs() -> None:
-    """Every fourth pair of A is good in the rounds, as where few of its neighbours send."""
+    """Every fourth pair of A is good in the rounds, as if few of its neighbours send."""
     crowded: Speed = lambda a, b: 24.0 if a < 4 <= b and (a + b) % 4 else GOOD  # noqa: E731
     together: Speed = lambda a, b: 24.0 if a < 4 <= b else GOOD  # noqa: E731
     found = ended(layout(16, SIDES), crowded, together, lambda a, b: GOOD)
@@ -231,7 +231,7 @@ def test_missing_up_links_show_in_the_mean_of_a_side_though_each_node_has_good_p
 
 
 def test_one_slow_node_of_a_slow_side_is_named_too() -> None:
-    """C's node 9 is slow at home and beyond, and its side has lost up-links besides."""
+    """C's node 9 is slow on its own side and outside, and its side has lost up-links too."""
     crowded: Speed = lambda a, b: 4.8 if 9 in (a, b) else 24.0 if (8 <= a < 12) != (8 <= b < 12) else GOOD  # noqa: E731
     found = ended(layout(16, SIDES), crowded)
     assert [(one.kind, one.members) for one in found.named] == [("side", (8, 9, 10, 11)), ("node", (9,))]
@@ -245,7 +245,7 @@ def test_a_side_slow_against_one_other_only_is_unclear() -> None:
 
 
 def test_a_side_a_little_slow_where_sides_differ_is_unclear() -> None:
-    """Good sides give one another 36 to 48: a mean of 40 against 42 ± 6 is no finding, nor is it good."""
+    """Good sides give each other 36 to 48: a mean of 40 compared with 42 ± 6 is not a finding, but not good either."""
 
     def together(a: int, b: int) -> float:
         if a < 4 <= b:
@@ -258,7 +258,7 @@ def test_a_side_a_little_slow_where_sides_differ_is_unclear() -> None:
 
 
 def test_three_of_seven_disturbed_repeats_name_nobody() -> None:
-    """What disturbs only lowers a value: of a pair's repeats the upper quartile counts."""
+    """A disturbance only lowers a value, so the upper quartile of a pair's repeats counts."""
     nodes = layout(8)
     first = advance(nodes, [])
     assert isinstance(first, Step)
@@ -276,14 +276,14 @@ def test_three_of_seven_disturbed_repeats_name_nobody() -> None:
 
 
 def test_a_slow_pair_within_a_slow_side_is_held_against_the_level_of_the_rounds() -> None:
-    """A has no good node that could be a partner, so no pair on one side but the suspect is measured alone."""
+    """A has no good node for a partner, so no pair on one side is measured alone, except the suspect."""
     found = ended(layout(16, SIDES), lambda a, b: 4.8 if (a, b) == (0, 1) else 24.0 if a < 4 <= b else GOOD)
     assert ("pair", (0, 1)) in [(one.kind, one.members) for one in found.unclear + found.named]
     assert [one.members for one in found.cleared] == []
 
 
 def test_partners_are_nodes_that_both_were_good_with_in_the_rounds() -> None:
-    """vn1 is slow with vn5 and vn6 as well, by a cable of its own side: neither may speak for the pair vn1-vn9."""
+    """vn1 is slow with vn5 and vn6 too, because of a cable on its side: neither is evidence about the pair vn1-vn9."""
     slow = slow_pairs((0, 4), (0, 5), (0, 8))
     found = ended(layout(16, SIDES), slow)
     by_members = {one.members: one.reason for one in found.named}
@@ -297,7 +297,7 @@ def test_parts_that_are_good_alone_are_no_sides() -> None:
 
 
 def test_three_in_four_nodes_may_be_slow() -> None:
-    """Five of eight nodes at three quarters: the other three say what is healthy."""
+    """Five of eight nodes at three quarters: the other three show the healthy rate."""
     found = ended(layout(8), lambda a, b: 36.0 if b > 2 else GOOD)
     assert [one.members for one in found.named] == [(3,), (4,), (5,), (6,), (7,)]
 
@@ -310,7 +310,7 @@ def test_a_slow_pair_among_pairs_that_only_collided_is_no_route_and_is_found() -
 
 
 def test_classes_of_hops_are_judged_apart() -> None:
-    """Pairs across sides give 44 of 48 MB/s on this healthy network: nobody is in doubt."""
+    """Pairs across sides give 44 of 48 MB/s on this healthy network: nobody is suspected."""
     found = ended(layout(16, SIDES), lambda a, b: GOOD if SIDES[a] == SIDES[b] else 44.0)
     assert [(level.hops, level.value, level.pairs) for level in found.levels] == [
         ("same side", 48.0, 24),

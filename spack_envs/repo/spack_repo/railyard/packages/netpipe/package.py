@@ -1,4 +1,4 @@
-"""Spack recipe of NetPIPE 3, a ping-pong over block sizes, through MPI and through a bare TCP socket."""
+"""Spack recipe for NetPIPE 3, a ping-pong over block sizes, through MPI and through a plain TCP socket."""
 
 from spack.package import conflicts, depends_on, install, license, mkdirp, variant, version
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
@@ -7,7 +7,7 @@ from spack_repo.builtin.build_systems.makefile import MakefilePackage
 class Netpipe(MakefilePackage):
     """Bandwidth and latency over block sizes, with the same loop for MPI (NPmpi) and TCP (NPtcp)."""
 
-    # The maker's site of version 3 (bitspjoule.org) is gone from the net at times: keep the archive in a mirror.
+    # The authors' site of version 3 (bitspjoule.org) is sometimes offline: keep the archive in a mirror.
     homepage = "https://netpipe.cs.ksu.edu"
     url = "http://bitspjoule.org/netpipe/code/NetPIPE-3.7.2.tar.gz"
 
@@ -24,12 +24,12 @@ class Netpipe(MakefilePackage):
     conflicts("~mpi~tcp", msg="choose at least one module: +mpi or +tcp")
 
     def modules(self):
-        """Return the names of the chosen modules, which are the makefile's targets and the binaries' endings."""
+        """Return the names of the chosen modules. They are the makefile's targets and the endings of the binaries."""
         return [name for name in ("mpi", "tcp") if self.spec.satisfies(f"+{name}")]
 
     @property
     def build_targets(self):
-        # The makefile's own CC, cc, is Spack's wrapper.
+        # The makefile's default CC is cc, which is Spack's wrapper.
         wrapper = [f"MPICC={self.spec['mpi'].mpicc}"] if self.spec.satisfies("+mpi") else []
         return [*wrapper, *self.modules()]
 

@@ -1,14 +1,15 @@
-"""Spack recipe of perftest, the bandwidth and latency of RDMA verbs between two hosts, without MPI."""
+"""Spack recipe for perftest: bandwidth and latency of RDMA verbs between two hosts, without MPI."""
 
 from spack.package import conflicts, depends_on, license, variant, version
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
 
 
 class Perftest(AutotoolsPackage):
-    """ib_send_bw, ib_write_bw, ib_read_bw and their like: one verb each, its bandwidth or its latency."""
+    """ib_send_bw, ib_write_bw, ib_read_bw and others like them: each measures bandwidth or latency of one verb."""
 
     homepage = "https://github.com/linux-rdma/perftest"
-    # A release's archive has configure, and its commit in its name; a tag's has neither, and another checksum.
+    # The archive of a release has configure, and its commit in its name. A tag's archive has neither, and another
+    # checksum.
     url = "https://github.com/linux-rdma/perftest/releases/download/25.01.0-0.80/perftest-25.01.0-0.80.g6730e97.tar.gz"
 
     license("GPL-2.0-only OR BSD-2-Clause")
@@ -27,7 +28,7 @@ class Perftest(AutotoolsPackage):
     depends_on("hip", when="+rocm")
 
     conflicts("+cuda", when="+rocm", msg="one kind of GPU at a time")
-    conflicts("platform=darwin", msg="verbs exist on Linux alone")
+    conflicts("platform=darwin", msg="verbs exist only on Linux")
 
     def configure_args(self) -> list[str]:
         """Return where the headers of CUDA or ROCm are (README of perftest, GPUDirect usage)."""

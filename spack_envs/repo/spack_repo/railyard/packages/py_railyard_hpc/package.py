@@ -1,4 +1,4 @@
-"""Spack recipe of Railyard itself, from the clone that this file lies in."""
+"""Spack recipe for Railyard itself, from the clone that this file is in."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class PyRailyardHpc(PythonPackage):
-    """ReFrame checks that say whether each interconnect of an HPC cluster delivers what it should."""
+    """ReFrame checks that tell whether each interconnect of an HPC cluster delivers what it should."""
 
-    # There is no archive whose checksum could stand here: it would hold this file.
+    # No archive's checksum can be here, since the archive would contain this file.
     git = Path(__file__).resolve().parents[6].as_uri()
 
     license("BSD-3-Clause")

@@ -1,11 +1,11 @@
-"""Spack recipe of ReFrame from its sdist on PyPI; Spack's own, `reframe`, stops at 4.9 (2026-11)."""
+"""Spack recipe for ReFrame from its sdist on PyPI. Spack's own, `reframe`, stops at 4.9 (2026-11)."""
 
 from spack.package import depends_on, license, variant, version
 from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class PyReframeHpc(PythonPackage):
-    """A framework of regression tests and benchmarks for HPC systems."""
+    """A framework for regression tests and benchmarks on HPC systems."""
 
     homepage = "https://reframe-hpc.readthedocs.io"
     pypi = "reframe_hpc/reframe_hpc-4.10.4.tar.gz"
@@ -14,7 +14,7 @@ class PyReframeHpc(PythonPackage):
 
     version("4.10.4", sha256="0d3b0246664fa5b98dc50deed239282300fd74684c607f6b23b5484b924e988b")
 
-    # Spack's py-polars is older than the 1.39 that ReFrame asks for; without it no results are kept in a database.
+    # Spack's py-polars is older than the 1.39 that ReFrame needs. Without it, ReFrame keeps no results in a database.
     variant("analytics", default=False, description="Keep results in ReFrame's own database (polars)")
 
     depends_on("python@3.10:", type=("build", "run"))

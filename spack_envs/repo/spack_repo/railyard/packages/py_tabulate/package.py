@@ -1,11 +1,11 @@
-"""Spack recipe of tabulate 0.10, which ReFrame 4.10 asks for; Spack's own stops at 0.9 (2026-11)."""
+"""Spack recipe for tabulate 0.10, which ReFrame 4.10 needs. Spack's own stops at 0.9 (2026-11)."""
 
 from spack.package import depends_on, version
 from spack_repo.builtin.packages.py_tabulate.package import PyTabulate as BuiltinPyTabulate
 
 
 class PyTabulate(BuiltinPyTabulate):
-    """Tables as plain text: all versions of Spack's own recipe, and one more."""
+    """Tables as plain text: all versions of Spack's own recipe, plus one."""
 
     version("0.10.0", sha256="e2cfde8f79420f6deeffdeda9aaec3b6bc5abce947655d17ac662b126e48a60d")
 

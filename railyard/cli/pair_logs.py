@@ -1,0 +1,130 @@
+"""Pairs of nodes from logs of nccl-tests: what to measure next, what they say; and which groups of a run are slow."""
+
+import glob
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from railyard.base.bounded_file import read_bounded
+from railyard.base.errors import InputError
+from railyard.parsers.parsed import ParseError
+from railyard.site.topology import Leaves
+
+if TYPE_CHECKING:
+    from railyard.verdict.blame.gpu_pairs import Recorded
+
+
+def next_text(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -> str:
+    """Return which pairs to measure alone next, one a line: both nodes, and the GPU or "all".
+
+    Raises InputError for logs of no pair, and UsageError where no log is named.
+    """
+    from railyard.verdict.blame.gpu_pairs_next import judged_again, next_pairs
+
+    if not given and not at_once:
+        raise click.UsageError("name logs of nccl-tests between two nodes each")
+    recorded, early = _recorded(given, at_once, None)
+    return "".join(f"{ask.word}\n" for ask in next_pairs(judged_again(recorded, early, leaf_of)))
+
+
+def slow_groups(output: Path, expected_mb_s: float) -> list[str]:
+    """Return the groups of a run of nccl-tests whose rails to measure. Raises InputError."""
+    from railyard.parsers.nccl import parse
+    from railyard.verdict.gpu.rails import groups_to_measure
+
+    try:
+        tables = parse(_text(output)).tables
+    except ParseError as error:
+        raise InputError(str(output), str(error), "an output of nccl-tests") from None
+    return [str(group) for group in groups_to_measure(tables, expected_mb_s)]
+
+
+def judge(
+    given: Sequence[Path],
+    leaf_of: Leaves,
+    at_once: Sequence[Path],
+    name_pattern: str | None,
+    fewest: bool,
+    as_json: bool,
+    plot: Path | None,
+) -> int:
+    """Print what logs between two nodes each say; return the exit code. Raises InputError."""
+    from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
+    from railyard.verdict.blame.gpu_pairs_next import judged_again
+
+    recorded, early = _recorded(given, at_once, name_pattern)
+    found = judged_again(recorded, early, leaf_of).judged
+    few = gpu_pairs.sufficient(found, leaf_of) if fewest else None
+    if plot is not None:
+        from railyard.results.report.pair_plot import write_pair_plot
+        from railyard.verdict.blame.gpu_pairs_plot import marked, ordered, panels, title
+
+        write_pair_plot(panels(found), ordered(found), marked(found), title(found), plot)
+        click.echo(f"wrote {plot}", err=True)
+    if as_json:
+        click.echo(json.dumps(gpu_pairs_text.as_json(found, few), ensure_ascii=False, allow_nan=False, indent=1))
+    else:
+        click.echo(gpu_pairs_text.text(found, few), nl=False)
+    return 0 if found.is_good else 1
+
+
+def _recorded(
+    given: Sequence[Path], at_once: Sequence[Path], name_pattern: str | None
+) -> tuple["Recorded", frozenset[str]]:
+    """Return what logs hold, and the names of those that were measured at once with others.
+
+    Raises InputError where no log has a test of two nodes.
+    """
+    from railyard.verdict.blame import gpu_pairs
+
+    early = _files(at_once)
+    files = list(dict.fromkeys((*early, *_files(given))))
+    names = [file.name for file in files]
+    shown = dict(zip(files, names if len(set(names)) == len(names) else map(str, files), strict=True))
+    recorded = gpu_pairs.recorded(((shown[file], _text(file)) for file in files), _pattern(name_pattern))
+    if not recorded.tests:
+        why = recorded.not_used[0].why if recorded.not_used else "no file"
+        raise InputError(
+            ", ".join(map(str, [*given, *at_once][:3])), why, "logs of nccl-tests or rccl-tests between two nodes each"
+        )
+    return recorded, frozenset(shown[file] for file in early)
+
+
+def _files(given: Sequence[Path]) -> list[Path]:
+    """Return the files that are meant by files, folders and patterns. Raises InputError for one that means none."""
+    found: dict[Path, None] = {}
+    for path in given:
+        if path.is_dir():
+            own = sorted(file for file in path.iterdir() if file.is_file())
+        elif path.exists() or not glob.has_magic(str(path)):
+            own = [path]
+        else:
+            own = [file for file in map(Path, sorted(glob.glob(str(path)))) if file.is_file()]
+        if not own:
+            raise InputError(str(path), "no file", "logs of nccl-tests between two nodes each")
+        found |= dict.fromkeys(own)
+    return list(found)
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_bounded(file).text
+    except OSError as error:
+        raise InputError(str(file), f"no readable file ({error.strerror})", "a log of nccl-tests") from None
+
+
+def _pattern(words: str | None) -> re.Pattern[str] | None:
+    if words is None:
+        return None
+    example = r"the groups a and b, such as '_(?P<a>node\d+)_(?P<b>node\d+)'"
+    try:
+        pattern = re.compile(words)
+    except re.error as error:
+        raise InputError("--name-pattern", f"{words!r}, which is no regular expression ({error})", example) from None
+    if not {"a", "b"} <= set(pattern.groupindex):
+        raise InputError("--name-pattern", f"{words!r}", example)
+    return pattern

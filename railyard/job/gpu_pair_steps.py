@@ -1,0 +1,123 @@
+"""The parts of a job that measures pairs of nodes between their GPUs, each pair as a step (``gpu_pairs.sh``).
+
+A step is a launch over two of the job's nodes under the counter reader, ended after some time: a sick pair costs its
+own log alone. Each node is in one step at a time, so that its counters over all of its steps are of these alone.
+"""
+
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from railyard.base.paths import packaged_text
+from railyard.job.launch import SRUN, Launch
+from railyard.job.node_pair_steps import env_words
+from railyard.job.probe_job import lists_nodes, step_words
+from railyard.parsers.gpu_pairs import FOLDER, Step
+
+SCRIPT, ROUNDS, ALL_GPUS, ONE_GPU = "gpu_pairs.sh", "gpu_pairs.rounds", "gpu_pairs.all", "gpu_pairs.one"
+SWITCHES = "switches.txt"
+#: What stands in a step's words for what each step has of its own.
+NODES, GPU, TAG, OUT = ("railyard-first", "railyard-second"), "railyard-gpu", "railyard-tag", "railyard-out"
+#: How long a step may take to end once it was told to, in seconds: Slurm's KillWait, and some.
+END_S = 45
+#: How ``timeout`` says that it ended, or killed, what it started.
+TIMED_OUT = (124, 137)
+#: What the job needs besides its steps, in seconds: its start, and what is asked between steps.
+BESIDE_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A step that was made: what it printed, and what its nodes' counters were, a text a node."""
+
+    step: Step
+    text: str
+    counters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PairSteps:
+    """The words of the job's own process, which starts all steps: how long they may take, and how nodes are listed."""
+
+    name: str
+    limit_s: int
+    step_s: int
+    lists: str
+    ask: str
+
+    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+        return ["sh", SCRIPT, tag, self.name, str(self.limit_s), str(self.step_s), self.lists, self.ask]
+
+
+def script() -> str:
+    """Return the text of the script that starts the steps."""
+    return packaged_text(f"job/scripts/{SCRIPT}")
+
+
+def lister(scheduler: str, launcher: str, nodes: Sequence[str]) -> str:
+    """Return the shell's command that prints the job's nodes; ``nodes`` are those that are known beforehand.
+
+    Raises RailyardError for a scheduler whose jobs are not asked so.
+    """
+    if nodes:
+        return f"printf '%s\\n' {shlex.join(nodes)}"
+    return lists_nodes("slurm" if launcher in SRUN else scheduler)
+
+
+def asking(options: Sequence[str]) -> str:
+    """Return the shell's command that says what to measure next."""
+    logs = f"--at-once '{FOLDER}/rounds-*.log' '{FOLDER}/*.log'"
+    return " ".join([f"{shlex.quote(sys.executable)} -m railyard pairs next --tool nccl", *options, logs])
+
+
+def template(
+    launcher: str,
+    starter: str,
+    launch: Launch,
+    per_node: int,
+    limit_s: int,
+    program: Sequence[str],
+    job: Mapping[str, str],
+) -> str:
+    """Return the line that makes one step: ``launch`` over ``NODES`` with so many processes on each, read by counters.
+
+    ``starter`` is the stack whose launcher starts it, ``program`` the benchmark with its words, ``job`` the variables
+    that the job has already. Raises RailyardError for a launcher that is not told which nodes to use.
+    """
+    if launcher in SRUN:  # what is left of a step whose process is gone would wait for it
+        launch = replace(launch, options=(*launch.options, "--kill-on-bad-exit=1"))
+    start = step_words(launcher, starter, launch, limit_s, per_node=per_node, kill_after_s=END_S)
+    reader = ["sh", "reader.sh", OUT, TAG, ",".join(launch.meant), ",".join(launch.watched), "--"]
+    words = shlex.join([*start, *reader, *program])
+    return f"{env_words(job, launch.env)} {words}".strip() + "\n"
+
+
+def counters_of_nodes(steps: Iterable[Ended]) -> tuple[str, ...]:
+    """Return a counters file for each node: as it was before its first step, and after its last one.
+
+    Kernels count on from step to step, so that all that a node moved in between is in it. ``steps`` are in their order.
+    """
+    of_nodes: dict[str, list[str]] = {}
+    for ended in steps:
+        for text in ended.counters:
+            node = next((line.split()[1] for line in text.splitlines() if line.startswith("node ")), "")
+            of_nodes.setdefault(node, []).append(text)
+    return tuple(_over(texts[0], texts[-1]) for texts in of_nodes.values())
+
+
+def _over(first: str, last: str) -> str:
+    """Return the first file's lines up to its run, and the last one's behind it.
+
+    The time of processors is of the reader's own children, which are others in each step.
+    """
+    if first is last:
+        return first
+    own = [line for line in first.splitlines() if not _is_behind(line)]
+    behind = [line for line in last.splitlines() if _is_behind(line)]
+    kept = [line for line in (*own, *behind) if line.split()[1:3] != ["-", "processors_cs"]]
+    return "".join(f"{line}\n" for line in kept)
+
+
+def _is_behind(line: str) -> bool:
+    return line.split(" ", 1)[0] in ("after", "last", "waited", "end", "refused")

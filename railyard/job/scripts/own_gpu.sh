@@ -1,0 +1,30 @@
+#!/bin/sh
+# Shows each rank of a node one GPU alone, that of its own number there, and becomes the command:
+#   sh own_gpu.sh VARIABLE GPUS -- EXECUTABLE ARGUMENT...
+# VARIABLE is what hides the other GPUs (CUDA_VISIBLE_DEVICES), GPUS how many a node has. A rank whose number no launcher
+# says does not start: two of them would share a GPU, and nothing of the output would show it.
+
+set -f
+[ $# -ge 4 ] && [ "$3" = -- ] || {
+    echo 'railyard: own_gpu.sh VARIABLE GPUS -- EXECUTABLE ARGUMENT...: this call lacks one of these' >&2
+    exit 64
+}
+variable=$1 gpus=$2
+shift 3
+for name in OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID MV2_COMM_WORLD_LOCAL_RANK PMI_LOCAL_RANK PALS_LOCAL_RANKID \
+    FLUX_TASK_LOCAL_ID SLURM_LOCALID; do
+    eval "rank=\${$name-}"
+    [ -n "$rank" ] && break
+done
+case $rank in
+'' | *[!0-9]*)
+    echo 'railyard: no launcher says which rank of its node this is, so that it has no GPU of its own' >&2
+    exit 72
+    ;;
+esac
+[ "$rank" -lt "$gpus" ] || {
+    echo "railyard: rank $rank of a node with $gpus GPUs has no GPU of its own" >&2
+    exit 72
+}
+export "$variable=$rank"
+exec "$@"

@@ -1,0 +1,120 @@
+"""What all tests of a run need, asked once and before the first: else each would fail with the same sentence."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from railyard.base.errors import SetupError
+from railyard.base.wording import counted
+from railyard.cluster.doctor.login import sought, why_no_scheduler
+from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
+from railyard.job.slurm import why_never
+from railyard.provision.installed import installed, mpi_of
+from railyard.provision.mpi_prefixes import SOURCES, prefix_of
+from railyard.provision.replay.index import folder_of, read_index
+from railyard.provision.spack.prepare import Getting, prepare
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE
+from railyard.site.site import Site
+from railyard.site.systems.rehearsed import rehearsed
+from railyard.site.test_id import TestId
+from railyard.stacks.table import STACKS
+
+#: In a run's folder: the stacks that no test can use, with the sentence why.
+UNFIT_FILE = "unfit-stacks.json"
+
+
+def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], getting: Getting) -> Mapping[str, str]:
+    """Return the stacks that no test can use, each with the sentence why; what Spack builds is built here.
+
+    Raises RailyardError where no test of the run could be measured, and where nothing of what Spack builds is there.
+    """
+    system = site.system
+    if system.provider == "replay":
+        read_index(folder_of(site.home, system.system))
+        return {}
+    if rehearsed() is not None:  # its stand-ins are made with it
+        return {}
+    if system.provider == "nodes":
+        lacking = why_no_scheduler({name: shutil.which(name) for name in sought(system)}, system)
+        if lacking is not None:
+            raise SetupError(f"systems/{system.system}.yaml: {lacking.what}; {lacking.fix}")
+        never = why_never(system)
+        if never is not None:
+            options = " ".join(system.job_options) or "no options"
+            raise SetupError(
+                f"systems/{system.system}.yaml: Slurm takes no job with {options}: {never}; correct access or jobs in "
+                "the file"
+            )
+    stacks = tuple(dict.fromkeys(case.stack for case in promised))
+    by_spack = [stack for stack in stacks if system.stacks[stack].spack is not None]
+    unbuilt = prepare(site, by_spack, echo, getting) if by_spack else {}
+    unfit = {stack: why for stack in stacks if stack not in by_spack and (why := _why_not_installed(site, stack))}
+    unfit |= unbuilt
+    if unfit and (len(unfit) == len(stacks) or len(unbuilt) == len(by_spack) > 0):
+        raise SetupError(_sentences(unfit))
+    for stack, why in unfit.items():
+        failing = sum(case.stack == stack for case in promised)
+        echo(f"warning: {stack}: {why}; {counted(failing, 'test')} of this run will fail for it")
+    return unfit
+
+
+def ask_for_scripts(site: Site, promised: Sequence[TestId]) -> None:
+    """Raise SetupError where no job script can be written, since no stack of these tests is built: for a dry run."""
+    unfit: dict[str, str] = {}
+    for case in promised:
+        try:
+            installed(site, case.stack)
+        except SetupError as error:
+            unfit[case.stack] = str(error)
+    if unfit and all(case.stack in unfit for case in promised):
+        raise SetupError(_sentences(unfit))
+
+
+def _sentences(unfit: Mapping[str, str]) -> str:
+    return "\n".join(dict.fromkeys(unfit.values()))
+
+
+def note(unfit: Mapping[str, str], folder: Path) -> None:
+    """Write the stacks that no test can use into the run's folder, for its tests to read."""
+    if unfit:
+        (folder / UNFIT_FILE).write_text(json.dumps(dict(unfit), indent=1), encoding="utf-8")
+
+
+def why_unfit(stack: str) -> str | None:
+    """Return why no test of the present run can use a stack, as it was found before the first; else None."""
+    folder = os.environ.get(RUN_FOLDER_VARIABLE)
+    file = Path(folder or "", UNFIT_FILE)
+    if not folder or not file.is_file():
+        return None
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return found.get(stack)
+
+
+def _why_not_installed(site: Site, stack: str) -> str | None:
+    """Return why a stack that the site installed cannot be used from here, None where it can or nobody here can say.
+
+    On a cluster the nodes may have what this host has not, and modules may bring what no path names.
+    """
+    system, entry = site.system, site.system.stacks[stack]
+    starts = system.launcher in (*TESTBEDS, *OWN_LAUNCHERS) and not STACKS[stack].pair
+    try:
+        tools = [path for path in installed(site, stack).tools.values() if Path(path).is_absolute()]
+        wanted = [mpi_of(site, stack).launcher] if starts else []
+    except SetupError as error:
+        return str(error)
+    if system.scheduler != "local" or entry.modules:
+        return None
+    lacking = [path for path in wanted if Path(path).is_absolute() and not Path(path).exists()]
+    if tools and not any(Path(path).exists() for path in tools):
+        lacking.append(tools[0])
+    if not lacking:
+        return None
+    return f"{lacking[0]}: found nothing there, expected it for {stack}; {_how_to_get(site, stack, lacking[0])}"
+
+
+def _how_to_get(site: Site, stack: str, path: str) -> str:
+    if Path(path).is_relative_to(prefix_of(site.home, stack)) and stack in SOURCES:
+        return f"type: railyard stacks install {stack}"
+    return f"install it there, or correct stacks.{stack} in systems/{site.system.system}.yaml"

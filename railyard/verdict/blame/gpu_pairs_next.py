@@ -1,0 +1,135 @@
+"""What to measure after all pairs of nodes by nccl-tests: each suspect alone, then which GPU of a slow node it is.
+
+Pairs that measure at once may meet on one link of a healthy network with static routes (Hoefler et al. 2008). So a
+suspect's pairs are measured again, each alone, before it is named; a pair keeps its better value. Logs with all GPUs of
+a node do not tell one GPU's path from another's: of a slow node each GPU is then measured alone with one good partner,
+and the slow ones with a second one.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from railyard.site.topology import Leaves
+from railyard.verdict.blame.gpu_pairs import Judged, Recorded, judge
+from railyard.verdict.blame.search.explained import Blamed
+from railyard.verdict.blame.search.paths import State, Test
+
+#: A suspect is measured alone with so many partners, where it has them.
+PARTNERS = 2
+#: The GPUs of so many slow nodes are told apart; of more at once the network is to be looked at first.
+MOST_NODES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One pair to measure by itself: its nodes, and the number of the GPU of each; None: all of their GPUs."""
+
+    first: str
+    second: str
+    gpu: int | None = None
+
+    @property
+    def word(self) -> str:
+        """The pair as a step of a job reads it: ``gpu1,gpu2,all`` or ``gpu1,gpu2,3``."""
+        return f"{self.first},{self.second},{'all' if self.gpu is None else self.gpu}"
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What all logs come to where the better value of a pair counts, and which pairs were measured alone."""
+
+    judged: Judged
+    alone: frozenset[tuple[str, str]]
+
+    def is_confirmed(self, one: Blamed) -> bool:
+        """Return whether a suspect is bad by itself too: with two partners, or with all that it has."""
+        pairs = {test.pair for test in one.tests}
+        return len(pairs & self.alone) >= min(PARTNERS, len(pairs))
+
+
+def judged_again(found: Recorded, at_once: Collection[str], leaf_of: Leaves | None = None) -> Again:
+    """Return what logs come to. ``at_once``: those of pairs that were measured at once with others."""
+    alone = frozenset(test.pair for test in found.tests if test.log not in at_once)
+    return Again(judge(settled(found, at_once), leaf_of), alone)
+
+
+def settled(found: Recorded, at_once: Collection[str]) -> Recorded:
+    """Return the logs where of a pair that was measured at once with others, and alone, the better value counts.
+
+    A test without a result, or with wrong data, always counts: nothing else on the network causes that.
+    """
+    best: dict[tuple[object, ...], float] = {}
+    for test in found.tests:
+        if test.value is not None:
+            best[_of(test)] = max(test.value, best.get(_of(test), 0.0))
+    both = {_of(test) for test in found.tests if test.log in at_once}
+    both &= {_of(test) for test in found.tests if test.log not in at_once}
+    kept = [
+        test
+        for test in found.tests
+        if test.value is None or test.wrong or _of(test) not in both or test.value == best[_of(test)]
+    ]
+    return replace(found, tests=tuple(kept))
+
+
+def next_pairs(again: Again) -> tuple[Ask, ...]:
+    """Return what to measure next, each pair by itself; nothing where it would say no more."""
+    return _unconfirmed(again) or tuple(dict.fromkeys(_gpus(again.judged)))
+
+
+def _of(test: Test) -> tuple[object, ...]:
+    return test.layer, frozenset(zip(test.nodes, test.gpus, strict=True))
+
+
+def _unconfirmed(again: Again) -> tuple[Ask, ...]:
+    """Return the pairs of suspects that were measured at once with others alone, as few as confirm each suspect."""
+    asked: dict[tuple[str, str], None] = {}
+    for one in again.judged.blamed:
+        if again.is_confirmed(one):
+            continue
+        own = [test for test in one.tests if test.pair not in again.alone]
+        pairs = list(dict.fromkeys(test.pair for test in _good_partners_first(own, one)))
+        asked |= dict.fromkeys(pairs[:PARTNERS])
+    return tuple(Ask(*pair) for pair in asked)
+
+
+def _good_partners_first(tests: Iterable[Test], one: Blamed) -> list[Test]:
+    return sorted(tests, key=lambda test: not set(test.nodes) - set(one.nodes) <= set(one.partners))
+
+
+def _gpus(found: Judged) -> Iterator[Ask]:
+    """Yield the GPUs of slow nodes to measure alone, with the first good partner, then the bad ones with a second."""
+    states = _of_one_gpu(found.recorded.tests, found.states)
+    of_nodes: dict[str, Blamed] = {}
+    for one in found.named:
+        begun = one.kind == "gpu" and any(one.nodes[0] in pair for pair, _ in states)
+        if (one.kind == "node" or begun) and len(one.partners) >= PARTNERS:
+            of_nodes.setdefault(one.nodes[0], one)
+    for node, one in list(of_nodes.items())[:MOST_NODES]:
+        # The partner that some of its GPUs were measured with stays the first one.
+        met = Counter(other for pair, _ in states for other in pair if node in pair and other != node)
+        first, second = sorted(one.partners, key=lambda name: -met[name])[:PARTNERS]
+        gpus = sorted(int(gpu) for at, gpu in found.recorded.names if at == node and gpu.isdigit())
+        if len(gpus) < 2:
+            continue
+        # Two more pairs, so that the tests with one GPU can be compared with one another.
+        asked = [Ask(*_ordered(node, first), gpu) for gpu in gpus]
+        asked += [Ask(*_ordered(a, b), gpus[0]) for a, b in ((node, second), (first, second))]
+        bad = [gpu for gpu in gpus if states.get((_ordered(node, first), gpu)) in ("slow", "none")]
+        asked += [Ask(*_ordered(a, b), gpu) for gpu in bad for a, b in ((node, second), (first, second))]
+        yield from (ask for ask in asked if ((ask.first, ask.second), ask.gpu) not in states)
+
+
+def _of_one_gpu(tests: Sequence[Test], states: Mapping[Test, State]) -> dict[tuple[tuple[str, str], int], State]:
+    """Return the state of each pair by the number of its GPU, of the tests with the same one GPU of both nodes."""
+    return {
+        (test.pair, int(test.gpus[0][0])): states[test]
+        for test in tests
+        if test.layer.gpus == 1 and test.gpus[0] == test.gpus[1] and test.gpus[0][0].isdigit()
+    }
+
+
+def _ordered(a: str, b: str) -> tuple[str, str]:
+    first, second = sorted((a, b))
+    return first, second

@@ -1,0 +1,340 @@
+"""What is asked of a job that ran a collective between two nodes at a time, each pair a step with a log of its own.
+
+The slowest pair stands for all of them, as with railyard-pairs. All pairs are compared with one another as ``railyard
+pairs judge --tool nccl`` does: who is slow beside the others fails rule 5, whatever the references allow. A node is in
+one step at a time, so that its counters over all of its steps prove the path of all its pairs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from railyard.base.hostlist import label
+from railyard.base.wording import counted, listing, number
+from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.model import BANDWIDTH
+from railyard.benchmarks.table.nccl import collective_of, part_of
+from railyard.job.case import Case, Evidence
+from railyard.job.counters.node import NodeCounters
+from railyard.job.gpu_pair_steps import TIMED_OUT, Ended
+from railyard.parsers import nccl
+from railyard.parsers.nccl_said import Job, Log, Spoken
+from railyard.parsers.parsed import Parsed, ParseError, Table
+from railyard.results.record.form import Suspect
+from railyard.site import topology
+from railyard.site.gpu_shape import shape_of_part
+from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
+from railyard.verdict.blame.gpu_pairs_next import Again, judged_again, settled
+from railyard.verdict.blame.search.explained import Blamed
+from railyard.verdict.blame.search.paths import Test
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.gpu import meant_way
+from railyard.verdict.gpu.collectives import GpuCollectives, meant, moved_at_most, moved_by, of_nodes
+from railyard.verdict.path import counted as by_counters
+from railyard.verdict.path import proof, traffic
+from railyard.verdict.rules.model import Declared, Measured, MetricInput, OtherWay, OutputLine
+
+#: So many are named one by one in a sentence.
+_SHOWN = 3
+
+
+class GpuPairs(GpuCollectives):
+    """Answers for the pairs of one job; without ``steps`` for none."""
+
+    def __init__(self, steps: Sequence[Ended] = ()) -> None:
+        super().__init__()
+        self.all_steps = tuple(steps)
+
+    def of(self, evidence: Evidence) -> "GpuPairs":
+        """Return what answers for a job by the logs and counters of its steps."""
+        return GpuPairs(evidence.steps)
+
+    def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
+        """Return the curve of the slowest pair, all GPUs of both nodes; the job's own table where no pair gave one."""
+        tests = self._whole_pairs
+        return [self._table_of(min(tests, key=_value))] if tests else tables
+
+    def bounds(self, case: Case, tables: Sequence[Table]) -> tuple[MetricInput, ...]:
+        """Return the fastest pair, which must be possible too."""
+        tests, limit = self._whole_pairs, self.limit(case, tables)
+        if not tests or limit is None:
+            return ()
+        declared = Declared(
+            *(f"{BANDWIDTH} of the fastest pair", "MB/s", "bandwidth"),
+            limited=True,
+            reported_only="only its limit counts",
+        )
+        curve = _curve(self._table_of(max(tests, key=_value)))
+        return (MetricInput(declared, Measured(curve.unit, curve.sizes, curve.values), limit=limit),)
+
+    def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
+        """Return that pairs gave no result, moved wrong data, were not measured, or were of others than was asked."""
+        line = tables[0].line if tables else 0
+        # What is blamed for it fails rule 5; of a run without any result nothing is compared.
+        named = self._whole_pairs and {test.log for one in self._again(case).judged.blamed for test in one.tests}
+        lost = [
+            (ended, why)
+            for ended in self.all_steps
+            if ended.step.log not in named and (why := self._why_no_result(ended)) is not None
+        ]
+        other = [(ended, why) for ended in self.all_steps if (why := self._unlike(case, ended)) is not None]
+        said = []
+        for some, what in ((lost, "gave no sound result"), (other, "are of other GPUs than was asked for")):
+            if some:
+                shown = [f"{_pair(ended)} ({ended.step.log}: {why})" for ended, why in some[:_SHOWN]]
+                more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
+                said.append(f"{len(some)} of {counted(len(self.all_steps), 'step')} {what}: {', '.join(shown)}{more}")
+        left = sum(int(table.context.get("left") or 0) for table in tables)
+        if left:
+            said.append(
+                f"the time limit did not suffice for {counted(left, 'round')} of pairs: give a longer one "
+                "(time_limits of the system's file), or fewer rounds (-S NcclPairs.shifts=)"
+            )
+        return tuple(OutputLine(line, text) for text in said)
+
+    def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
+        """Return what the library's own log of a pair contradicts: the network, and the way within a node."""
+        for ended, log in self._logs:
+            other = meant_way.why_other(log, meant(case))
+            if other is not None:
+                return replace(other, sentence=f"{_pair(ended)} ({ended.step.log}): {other.sentence}")
+        return None
+
+    def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
+        """Return what the first log says that a reader should know, or that there is none."""
+        if self.all_steps and not any(self._logs):
+            return ("the library's own log is in no pair's log: by which NIC each GPU sent is not known from it",)
+        said = ((ended, remark) for ended, log in self._logs for remark in meant_way.remarks(log, meant(case)))
+        first = next(said, None)
+        return () if first is None else (f"{_pair(first[0])}: {first[1]}",)
+
+    def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
+        """Return who is slow or gave no result beside the other pairs; nobody is named who was not bad alone, too."""
+        if not self.all_steps:
+            return None
+        again = self._again(case)
+        found = again.judged
+        if not found.blamed:
+            return Findings((), _all_alike(again), is_clear=True)
+        named = [one for one in found.named if again.is_confirmed(one)]
+        left = [one for one in found.blamed if one not in named]
+        said = [_said(one, again) for one in named[:_SHOWN]]
+        said += [f"not told: {_said(one, again)}" for one in left[:_SHOWN]]
+        more = max(0, len(named) - _SHOWN) + max(0, len(left) - _SHOWN)
+        said += [f"and {more} more (railyard pairs judge --tool nccl)"] if more else []
+        first = (named or left)[0]
+        return Findings(
+            tuple(_suspect(one, again, case) for one in named),
+            "; ".join(said),
+            fault="fabric",
+            look_at=str(gpu_pairs_text.sentences(first, found)["next"]),
+        )
+
+    def path(
+        self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
+    ) -> proof.PathProof:
+        """Return the path proof: over all of its steps each node moved what no algorithm of its pairs avoids.
+
+        Which NIC carries how much is the library's choice, and each must have been used.
+        """
+        moved = self._moved(case)
+        if not moved:
+            return by_counters.judge(case, readings, plan, (), "no pair gave a result")
+        return proof.judge(readings, replace(plan, collective=True, traffic=moved))
+
+    def _moved(self, case: Case) -> dict[str, traffic.NodeTraffic]:
+        """Return what each node moved in all of its steps; nothing of a node whose GPUs gave no result all together.
+
+        One GPU alone need not use each rail. How much a step moved that gave no result is not known, so that there is
+        no most for its nodes.
+        """
+        nodes, collective, part = case.launch.nodes, collective_of(case.benchmark), part_of(case.benchmark)
+        found: dict[str, list[traffic.NodeTraffic]] = {}
+        unknown: set[str] = set()
+        whole: set[str] = set()
+        for ended in self.all_steps:
+            job, table = self._job(ended), self._table(ended)
+            own = {label(node): node for node in nodes}
+            if job is None or table is None or collective is None:
+                unknown |= {own[label(name)] for name in (ended.step.first, ended.step.second) if label(name) in own}
+                continue
+            shape = shape_of_part(case.site.system, case.fabric, case.rails, part, 2, len(job.ranks) // 2)
+            bytes_ = moved_by([table])
+            if shape is None or bytes_ is None:
+                continue
+            each = of_nodes(collective, shape, 1, bytes_, moved_at_most(case, bytes_))
+            for host, traffic_ in zip(job.hosts, each, strict=False):
+                if label(host) in own:
+                    found.setdefault(own[label(host)], []).append(traffic_)
+                    whole |= {own[label(host)]} if ended.step.gpu is None else set()
+        return {
+            node: replace(both, most_sent_bytes=None, most_received_bytes=None) if node in unknown else both
+            for node, parts in found.items()
+            for both in (traffic.added(parts),)
+            if node in whole
+        }
+
+    # --- what the steps left
+
+    def _again(self, case: Case) -> Again:
+        """Return what all pairs come to beside one another."""
+        return judged_again(self._recorded, self._at_once, _leaves(case))
+
+    @cached_property
+    def _parsed(self) -> Mapping[str, Parsed | ParseError]:
+        found: dict[str, Parsed | ParseError] = {}
+        for ended in self.all_steps:
+            if ended.text not in found:
+                try:
+                    found[ended.text] = nccl.parse(ended.text)
+                except ParseError as error:
+                    found[ended.text] = error
+        return found
+
+    @cached_property
+    def _recorded(self) -> gpu_pairs.Recorded:
+        def parsed(text: str) -> Parsed:
+            found = self._parsed[text]
+            if isinstance(found, ParseError):
+                raise found
+            return found
+
+        return gpu_pairs.recorded(((ended.step.log, ended.text) for ended in self.all_steps), parse=parsed)
+
+    @property
+    def _at_once(self) -> frozenset[str]:
+        return frozenset(ended.step.log for ended in self.all_steps if not ended.step.alone)
+
+    @cached_property
+    def _whole_pairs(self) -> tuple[Test, ...]:
+        """The tests with all GPUs of both nodes, of each pair the better one."""
+        tests = settled(self._recorded, self._at_once).tests
+        most = max((test.layer.gpus for test in tests), default=0)
+        return tuple(test for test in tests if test.layer.gpus == most and test.value is not None)
+
+    @property
+    def _logs(self) -> Iterator[tuple[Ended, Log]]:
+        for ended in self.all_steps:
+            spoken = self._spoken(ended)
+            if spoken is not None and spoken.log is not None:
+                yield ended, spoken.log
+
+    def _spoken(self, ended: Ended) -> Spoken | None:
+        found = self._parsed[ended.text]
+        return found.nccl if isinstance(found, Parsed) else None
+
+    def _job(self, ended: Ended) -> Job | None:
+        spoken = self._spoken(ended)
+        return spoken.jobs[0] if spoken is not None and len(spoken.jobs) == 1 else None
+
+    def _table(self, ended: Ended) -> Table | None:
+        found = self._parsed[ended.text]
+        whole = [table for table in found.tables if table.complete] if isinstance(found, Parsed) else []
+        return whole[0] if len(whole) == 1 else None
+
+    def _table_of(self, test: Test) -> Table:
+        table = next(self._table(ended) for ended in self.all_steps if ended.step.log == test.log)
+        assert table is not None  # it has a value
+        return table
+
+    def _why_no_result(self, ended: Ended) -> str | None:
+        tests = [test for test in self._recorded.tests if test.log == ended.step.log]
+        parsed = self._parsed[ended.text]
+        if isinstance(parsed, Parsed) and parsed.failures and any(test.value is not None for test in tests):
+            return f'its output reports "{parsed.failures[0].text}" (line {parsed.failures[0].line})'
+        if any(test.value is not None and not test.wrong for test in tests) and ended.step.exit_code == 0:
+            return None
+        if ended.step.exit_code in TIMED_OUT:
+            return f"ended after {counted(ended.step.seconds, 'second')}"
+        not_used = (one.why for one in self._recorded.not_used if one.log == ended.step.log)
+        why = next((test.why for test in tests if test.why), None) or next(not_used, None)
+        return why or f"exit code {ended.step.exit_code}"
+
+    def _unlike(self, case: Case, ended: Ended) -> str | None:
+        """Return which nodes or GPUs the log of a step has that were not asked for; None where it has those."""
+        job, step = self._job(ended), ended.step
+        if job is None or not job.ranks:
+            return None
+        if {label(host) for host in job.hosts} != {label(step.first), label(step.second)}:
+            return f"it ran on {listing(list(job.hosts))}"
+        due = case.ranks_per_node if step.gpu is None else 1
+        if len(job.ranks) != 2 * due:
+            return f"it has {counted(len(job.ranks), 'rank')}, expected {2 * due}"
+        devices = {rank.device for rank in job.ranks}
+        if step.gpu is not None and devices != {step.gpu}:
+            used = listing([f"GPU {device}" for device in sorted(devices)])
+            return f"it used {used}: NCCL_TESTS_DEVICE did not reach the tests, or their release has none"
+        return None
+
+
+def _value(test: Test) -> float:
+    return test.value or 0.0
+
+
+def _pair(ended: Ended) -> str:
+    gpu = "" if ended.step.gpu is None else f", GPU {ended.step.gpu}"
+    return f"{ended.step.first} and {ended.step.second}{gpu}"
+
+
+def _curve(table: Table) -> Curve:
+    """Return the larger of both halves of each row, MB/s."""
+    names = [name for name in ("busbw", "busbw_in_place") if name in table.columns]
+    rows = list(zip(table.column("size"), *(table.column(name) for name in names), strict=True))
+    best = {
+        size: max(float(value) for value in values if isinstance(value, int | float))
+        for size, *values in rows
+        if isinstance(size, int) and any(isinstance(value, int | float) for value in values)
+    }
+    return Curve(BANDWIDTH, "MB/s", tuple(best), tuple(best.values()))
+
+
+def _leaves(case: Case) -> topology.Leaves:
+    fabric, system = case.site.system.fabrics[case.fabric], case.site.system.system
+    devices = [name.partition(":")[0] for name in case.launch.meant]
+    return topology.leaves(case.site.home, system, case.fabric, fabric.leaf_switches, devices)
+
+
+def _said(one: Blamed, again: Again) -> str:
+    found = again.judged
+    said = gpu_pairs_text.sentences(one, found)
+    unsure = "" if again.is_confirmed(one) else "; not measured alone, so nobody is blamed"
+    return f"{said['part']}: {', '.join(said['evidence'][:2])} ({one.sure}){unsure}"
+
+
+def _all_alike(again: Again) -> str:
+    shares = again.judged.shares
+    if not shares:
+        pairs = len({test.pair for test in again.judged.recorded.tests})
+        return (
+            f"{counted(pairs, 'pair')} of nodes: too few to be compared with one another ({gpu_pairs.LEAST_PAIRS} are)"
+        )
+    low = min(shares.values())
+    compared = counted(len({test.pair for test in shares}), "pair")
+    return f"{compared} of nodes give {number(100 * low)} % of healthy ones at least"
+
+
+def _suspect(one: Blamed, again: Again, case: Case) -> Suspect:
+    """Return a suspect of the record: a rail where the system's file gives the GPU at fault one that is no other's."""
+    said = gpu_pairs_text.sentences(one, again.judged)
+    reason = f"{said['part']}: {', '.join(said['evidence'][:1])}"
+    if one.kind == "pair":
+        return Suspect("pair", reason, "-".join(one.nodes))
+    rail = _rail_of(one, case)
+    if one.kind == "part":
+        return Suspect("switch", reason, None, rail)
+    return Suspect(
+        "rail" if one.kind == "gpu" and rail else "node", reason, one.nodes[0], rail if one.kind == "gpu" else None
+    )
+
+
+def _rail_of(one: Blamed, case: Case) -> str | None:
+    """Return the rail of the one GPU that is named; None for several, and where the file gives it none of its own."""
+    gpus = case.site.system.gpus
+    named = [gpu for group in one.gpus for gpu in group]
+    if gpus is None or len(named) != 1 or not named[0].isdigit():
+        return None
+    own = [rail for rail in case.launch.meant if gpus.nearest.get(rail.partition(":")[0]) == (int(named[0]),)]
+    return own[0] if len(own) == 1 else None
+
+
+ASSESSOR = GpuPairs()

@@ -1,0 +1,83 @@
+"""Which rail of a run in groups is slow, by each rail measured with its GPU first: the rail, and not yet the node.
+
+The GPUs of one number on all nodes are a group with a rail of its own, whose slowest node sets its figure. So the rail
+is known and its node is not: pairs of nodes tell that.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from railyard.base.wording import listing, number
+from railyard.job.case import Case
+from railyard.parsers import nccl
+from railyard.parsers.nccl_words import GB
+from railyard.parsers.parsed import ParseError, Table
+from railyard.results.record.form import Suspect
+from railyard.verdict.blame.search.robust import healthy
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.gpu.run import HALVES, curve
+
+#: As between pairs of nodes whose leaf switches are not known (``blame.search.model``): slow is what is so far below.
+SLOW = 0.10
+#: So many rails there must be for one to be compared with the others.
+LEAST_RAILS = 3
+_GPU = re.compile(r"^# railyard: rail of GPU ([0-9]{1,4})$", re.MULTILINE)
+
+
+def of_each(texts: Sequence[str]) -> Mapping[int, float]:
+    """Return the busbw at the largest size by the GPU that was first, GB/s; without those that gave none."""
+    found: dict[int, float] = {}
+    for text in texts:
+        said = _GPU.search(text)
+        try:
+            tables = nccl.parse(text).tables
+        except ParseError:
+            continue
+        whole = [table for table in tables if table.complete]
+        halves = [own for table in whole for half in HALVES if (own := curve(table, half))]
+        if said is not None and len(whole) == 1 and halves:
+            found[int(said[1])] = min(own[max(own)] for own in halves)
+    return found
+
+
+def groups_to_measure(tables: Sequence[Table], expected_mb_s: float) -> tuple[int, ...]:
+    """Return the groups of a run that is slower than expected at its largest size, or gave nothing there."""
+    found: list[int] = []
+    for table in tables:
+        groups = table.context.get("groups")
+        halves = [own for half in HALVES if (own := curve(table, half))]
+        rate = min((own[max(own)] for own in halves), default=0.0)
+        if isinstance(groups, int) and rate * GB < expected_mb_s:
+            found += range(groups)
+    return tuple(dict.fromkeys(found))
+
+
+def findings(case: Case, rates: Mapping[int, float]) -> Findings | None:
+    """Return the slow rails beside the others; None where none was measured, and nobody where all are alike."""
+    if len(rates) < LEAST_RAILS:
+        return None
+    level, _ = healthy(list(rates.values()))
+    slow = {gpu: rate for gpu, rate in rates.items() if rate < (1 - SLOW) * level}
+    shown = ", ".join(f"GPU {gpu} {number(rate)}" for gpu, rate in sorted(rates.items()))
+    if not slow:
+        return Findings(
+            (), f"each rail with its GPU first: {shown} GB/s, so that no rail is slower than others", is_clear=True
+        )
+    others = f"GB/s where the other rails give {number(level)}, by the slowest of {listing(case.launch.nodes)}"
+    suspects = tuple(
+        Suspect("rail", f"{number(rate)} {others}", None, _rail_of(gpu, case)) for gpu, rate in sorted(slow.items())
+    )
+    rails = listing([f"{one.rail} (GPU {gpu})" for one, gpu in zip(suspects, sorted(slow), strict=True)])
+    return Findings(
+        suspects,
+        f"{rails} of one of these nodes: {shown} GB/s",
+        is_clear=True,
+        look_at="pairs of nodes, which tell the node: railyard run --extended -n NcclPairs",
+    )
+
+
+def _rail_of(gpu: int, case: Case) -> str:
+    gpus = case.site.system.gpus
+    near = {} if gpus is None else gpus.nearest
+    own = [rail for rail in case.launch.meant if gpu in near.get(rail.partition(":")[0], ())]
+    return " or ".join(own) if own else f"the rail of GPU {gpu}"
