@@ -130,7 +130,8 @@ def test_a_slow_rail_is_named_by_a_sample_in_one_job_of_slurm(
     site, bed = with_slurm
     # Not much slower: each round waits for its slowest pair, and the budget is one of minutes.
     bed.degrade("vn3", "hsn0", "slow", 60)
-    ran = undisturbed(site.call(*RAILYARD, "pairs", "run", "--system", "virtual-slurm:hsn", "--stack", "mpich",
+    # Open MPI: of MPICH's starts by Slurm's pmi2 plugin one in ten fails, and such a run has many (verdict/hints).
+    ran = undisturbed(site.call(*RAILYARD, "pairs", "run", "--system", "virtual-slurm:hsn", "--stack", "openmpi",
                                 "--budget", "6min"))  # fmt: skip
     assert (ran.code, failed(ran.record)) == (1, ("fail", 5, "fabric"))
     assert suspects(ran.record) == {("rail", "vn3", "hsn0")}

@@ -85,6 +85,14 @@ MESSAGES: tuple[Message, ...] = (
         "srun has no working plugin {name}: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
     ),
     Message(
+        ("mpich", "mvapich"),
+        "mpi/pmi2: value not properly terminated in client request",
+        r"^slurmstepd-(?P<node>\S{1,200}): error: mpi/pmi2: value not properly terminated in client request$",
+        "Slurm's plugin pmi2 read a long line of the library's start in two parts on {node}, so the processes got "
+        "broken addresses of one another; no network is to blame: run it again, or take the launcher mpirun in the "
+        "system's file",
+    ),
+    Message(
         (),
         "slurmstepd: error: execve()",
         r"^slurmstepd(?:-\S{1,200})?: error: execve\(\): (?P<name>[^\n]{1,200}): "
