@@ -1,4 +1,4 @@
-"""Is my number right? Where a curve of busbw stands among the published numbers of its transport class.
+"""Is my number right? How a curve of busbw compares with the published numbers of its transport class.
 
 It is compared size by size, with what was measured for the same collective, at the same size, on a similar number of
 nodes. It is never compared by its mean: that mixes sizes where start-up sets the time with sizes where links do. If a

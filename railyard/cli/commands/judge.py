@@ -281,7 +281,7 @@ def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:
             )
 
 
-#: Options that stand beside a system alone, and those that stand beside a link alone.
+#: Options that go only with a system, and those that go only with a link.
 _OF_SYSTEM = ("--fabric", "--stack", "--policy", "--hops")
 _OF_LINK = ("--slot", "--mtu")
 

@@ -1,6 +1,6 @@
 """The script lines of a pipeline's jobs, for the sh that GitLab's runner gives them to. Pure.
 
-All that a site chose stands in them as it was when the pipeline was made. A child pipeline that read variables would
+They have all that a site chose, as it was when the pipeline was made. A child pipeline that read variables would
 see others: GitLab forwards a parent's variables as its file states them, with precedence over the project's own, and
 those of a schedule not at all.
 """

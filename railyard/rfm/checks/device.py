@@ -102,7 +102,7 @@ class EveryGpuCheck(DeviceOsuCheck):
 
     extended = True
     placement = "launcher"
-    #: Whether its ranks' buffers are told one by one (D D); a collective's are all in GPUs.
+    #: Whether each rank's buffer is named (D D); those of a collective are all in GPUs.
     tells_ends = variable(typ.Bool, value=True)
 
     def shape(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class InstalledApplication(ApplicationCheck):
     """One application of the system's file; a check says which (its parameter ``app``) and on how many nodes.
 
-    On a stack without MPI one process a node is launched, of which the first becomes the application: so each node's
+    On a stack without MPI one process per node is launched, and the first becomes the application: so each node's
     counters are read before and after it, whatever it starts there by itself.
     """
 
@@ -41,7 +41,7 @@ class InstalledApplication(ApplicationCheck):
 
     @property
     def words(self) -> list[str]:
-        # Where it starts its own processes, or is replayed, the launch has fewer ranks a node than it is told of.
+        # If it starts its own processes, or is replayed, the launch has fewer ranks per node than it was given.
         ranks_per_node = max(self.ranks_per_node, self.described.ranks_per_node)
         return installed_output.words(self.described, self.num_nodes, ranks_per_node, self.has_no_mpi)
 

@@ -234,7 +234,7 @@ class Measured:
         from railyard.provision.testbed.starvation import Watch
 
         if self.site.system.is_allocated:
-            # ReFrame runs on one of its nodes then, where the others cannot be told: the whole host's wait counts.
+            # ReFrame then runs on one of the job's nodes, and its own waits cannot be separated: all of the host count.
             return Watch(frozenset()).start()
         return Testbed(self.site.home).watch()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railyard.parsers.parsed import Parsed
     from railyard.rfm.checks.prober import Prober
 
-#: Every power of two: nccl-tests is told a factor of 2 from the smallest size to the largest.
+#: Every power of two: nccl-tests is given a factor of 2 from the smallest size to the largest.
 _SIZES = tuple(1 << n for n in range(41))
 #: Collectives whose printed size is the one that was asked for, whatever the number of ranks; of others each rank has a
 #: part of whole 16 B.
@@ -34,7 +34,7 @@ def _parse(text: str) -> "Parsed":
 
 
 class NcclCheck(RepeatedCheck):
-    """One collective between GPUs, whose buffers lie in their memory.
+    """One collective between GPUs, with buffers in their memory.
 
     Processors and memory of the host have no part in it, so that nothing is placed: NCCL binds its own threads.
     """

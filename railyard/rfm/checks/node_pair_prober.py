@@ -43,7 +43,7 @@ class AllPairsProber:
     """Names who is slow by all steps together.
 
     ``least`` is what a pair must give by the references, in MB/s; ``repeats`` is how often each was measured again;
-    ``parse`` reads a step's output, which lies in ``stage``.
+    ``parse`` reads a step's output, which is in ``stage``.
     """
 
     rails: RailProber

@@ -36,9 +36,9 @@ SET_BY_CHECKS: Mapping[str, str] = {
 
 
 def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "StatedAmounts | None") -> None:
-    """Have a check take the nodes and ranks that it is told by `-S` (``told`` names the variables), else as stated.
+    """Have a check take the nodes and ranks that `-S` sets (``told`` names the variables), else as stated.
 
-    ``check`` has its benchmark, and the numbers that `-S` set. What it cannot be told is in its ``refused``, and fails
+    ``check`` has its benchmark, and the numbers that `-S` set. What it does not take is in its ``refused``, and fails
     its set-up. One that is asked for a number of nodes no longer spans all.
     """
     sentences = [

@@ -18,7 +18,7 @@ VALIDATION_OPTION = "validation-warmup"
 #: apart, and the first message pays for that.
 VALIDATION_WARM_UP = 1
 
-#: What OSU makes where it is told nothing, at sizes up to 8 KiB (source: osu_util.h of OSU 5 and 7; above 8 KiB a tenth
+#: What OSU repeats without a number, at sizes up to 8 KiB (source: osu_util.h of OSU 5 and 7; above 8 KiB a tenth
 #: of the latencies and of the collectives, a fifth of the bandwidths). 200 warm-ups in releases before those.
 LATENCY, BANDWIDTH, COLLECTIVE = Amounts(10_000, 100), Amounts(100, 10, window=64), Amounts(1000, 100)
 
@@ -46,7 +46,7 @@ def moved_repetitions(told: Repetitions, *, validates: bool) -> Repetitions:
 class OsuCheck(RepeatedCheck):
     """OSU with told repetitions and warm-ups, so that the bytes a run must move are known: OSU prints neither.
 
-    OSU repeats large messages less often only where it is told no number, and then its releases differ; so it is told
+    OSU repeats large messages less often only if it is given no number, and then its releases differ; so it is given
     one for all sizes, which its largest message has time for.
 
     With `-c` OSU fills the buffers before each repetition, makes ``VALIDATION_WARM_UP`` untimed ones (`-u`), then the

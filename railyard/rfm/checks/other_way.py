@@ -3,7 +3,7 @@
 A rail of a node may be slow in what it sends alone, which neither a stream to that node nor, as long as it is little,
 a ping-pong shows. One stream a rail the other way sees it. Where it is slow, streams with other nodes tell whether the
 one sends slowly or the other receives slowly; where the run's own direction is slow by now too, somebody disturbed it.
-A stream without a result is never taken for a slow one: it is said that the direction was not measured, and why.
+A stream without a result never counts as a slow one: the verdict says that the direction was not measured, and why.
 
 From here each stream is started as it is needed. Under a scheduler the run's own job has made them (``way_back``), and
 nodes are asked for once more only where one of them was low or gave nothing.

@@ -106,7 +106,7 @@ class Plan:
 
 
 def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
-    """Return how a check is run here, once it was told its nodes and ranks.
+    """Return how a check runs here, once its nodes and ranks are set.
 
     Raises Untested where it is not, and RailyardError where the stack cannot use these rails or is not there.
     """

@@ -38,7 +38,7 @@ from railyard.verdict.path.ports import sends_again
 #: one packet in a hundred drops what the kernel hands it in one piece, up to 64 KiB (45 segments of 1448 B). Two fifths
 #: of 70,000 are data: 620 such pieces at least, of which 6.2 are lost, one or none once in 70 times; the bound is 1.6.
 LEAST_SEGMENTS = 70_000
-#: What a rail sends again so many times as often as the bound allows is no chance: it need not be run on.
+#: A rail that sends again so many times as often as the bound allows does not do so by chance: stop measuring.
 CLEAR_FACTOR = 5
 #: Runs that it may take until so many were sent, at most.
 MOST_RUNS = 12
@@ -46,7 +46,7 @@ MOST_RUNS = 12
 PROBES, LOSSES = Series("probe", int(PROBE_ROUNDS_MOST.value)), Series("loss", MOST_RUNS)
 #: How often a slow rail streams each way, for which way it is slow.
 DIRECTION_TURNS = 3
-#: What was measured stands in this file of the probes' folder.
+#: This file of the probes' folder has what was measured.
 PROBES_FILE = "probes.json"
 
 

@@ -28,7 +28,7 @@ class RepeatedCheck(InterconnectCheck):
     window = 0
     #: What a slow link gets.
     fewest = Amounts(2)
-    #: What the tool makes where it is told nothing.
+    #: What the tool repeats if it is given no number.
     own = Amounts(1000)
 
     @classmethod

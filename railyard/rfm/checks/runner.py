@@ -1,4 +1,4 @@
-"""What a check's output is made by: what it is told, the job that comes of that, and what the job leaves.
+"""How a check's output is made: the settings, the job that follows from them, and the files that the job leaves.
 
 Two have the same methods: ``Measured`` runs the benchmark itself on the system's nodes, ``Replayed`` plays a recording.
 A test chooses one of them once, by ``runner_of``; nothing else asks which it is.
@@ -74,7 +74,7 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """All that ReFrame is told of a job. Words stand as a shell's script has them.
+    """All that ReFrame is given for a job. Words are as in a shell's script.
 
     ``after`` are its very last lines.
     ``launcher_words`` are what our own launchers begin with, ``launcher`` is one in place of the partition's,

@@ -35,7 +35,7 @@ def rail_counts() -> tuple[int, ...]:
 def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:
     """Return the rail policies that tests are made for: each stack's own, and those that some stack has besides.
 
-    A NIC per rank only where there is a pair a rail.
+    A NIC per rank only if there is a pair per rail.
     """
     named = named_policies(environ.features for each in partitions() or () for environ in each.environs)
     return (DEFAULT, *(policy for policy in named if pair_a_rail or policy != NIC_PER_RANK))
@@ -48,7 +48,7 @@ def of_gpus(values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def many_pairs(check: Check) -> Check:
-    """Give a check at least a pair of ranks a rail, and tests of the policy that only those show: a NIC per rank.
+    """Give a check at least one pair of ranks per rail, and tests of the policy that only those show: a NIC per rank.
 
     For a check whose ranks each have a partner of their own on another node; a decorator of its class, or of a base.
     """

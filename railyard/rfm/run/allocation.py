@@ -20,7 +20,7 @@ from railyard.site.test_id import TestId
 
 # In the allocation, where SLURM_JOB_NODELIST is set: its nodes, with commas, are what the tests choose theirs from.
 _STEPS = 'RAILYARD_ALLOCATION=$(scontrol show hostnames | paste -sd, -) && export RAILYARD_ALLOCATION && exec "$@"'
-#: Words that stand before ReFrame's own where the allocation is there already: a pipeline's job that Slurm runs.
+#: Words before ReFrame's own if the allocation is there already: a pipeline's job that Slurm runs.
 INSIDE = ("sh", "-c", _STEPS, "railyard")
 
 

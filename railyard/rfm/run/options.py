@@ -33,7 +33,7 @@ VALUED = (
 OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
 PLAIN = ("--list-tags", "--describe", "--dry-run", "--failed", *UNJUDGED)
 
-#: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be held against what there is.
+#: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be compared with what there is.
 _RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")
 #: "%policy=round-robin"; a test names only what its stack has besides its own policy.
 _POLICY = re.compile(r"%policy=([\w-]+)(?![\w*+?{\[.-])")
@@ -223,7 +223,7 @@ def _told(words: Words, need: Need) -> Need:
             given[found["name"]] = int(found["value"])
     if not given:
         return need
-    # What is told takes nothing more from the system's file.
+    # What is given here takes nothing more from the system's file.
     takes = replace(need.takes, fewest=0 if NODES in given else need.takes.fewest, ranks=RANKS not in given)
     return replace(need.asked(given.get(NODES), given.get(RANKS)), takes=takes)
 

@@ -20,8 +20,8 @@ def settle(
 ) -> tuple[Record, ...]:
     """Return one record a promised case, in the promised order; those that ran without a promise follow.
 
-    A record stands where ReFrame agrees with it. A failure that only ReFrame saw, a case without a record, and a pass
-    that needed a retry, or stands behind a failure of this run, become records that say so. A fixture (a build) is no
+    A record stays if ReFrame agrees with it. A failure that only ReFrame saw, a case without a record, and a pass
+    that needed a retry, or comes after a failure of this run, become records that say so. A fixture (a build) is no
     test of its own: its failure is the reason of those that depend on it.
     """
     written = tuple(records)
@@ -80,7 +80,7 @@ def _settled(case: TestId, record: Record | None, result: RanCase | None, run: s
     return record
 
 
-#: The results of ReFrame that a state may stand beside; any other overrules it.
+#: The results of ReFrame that agree with a state; any other overrules it.
 _AGREES: Mapping[State, tuple[str, ...]] = {
     "pass": ("pass",),
     "report-only": ("pass",),

@@ -107,7 +107,7 @@ def step_text(step: Step) -> str:
 def findings(reached: Screened, network: Network, rail: str | None) -> Findings:
     """Return who is slow by a screening.
 
-    ``rail`` is the one of a run over one rail: a node's fault is then that rail's. Whoever could not be told comes
+    ``rail`` is the one of a run over one rail: a node's fault is then that rail's. Whoever could not be decided comes
     last, and is no more than open.
     """
     named = [_suspect(one, network, rail, "shown") for one in reached.named]

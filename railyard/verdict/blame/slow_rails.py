@@ -83,7 +83,7 @@ def in_turn(planned: Sequence[Probe], rails: Collection[str], turn: int) -> list
 
 
 def alternating(pairs: Iterable[tuple[_Node, _Node]]) -> list[tuple[_Node, _Node]]:
-    """Return the pairs in an order in which each follows one that shares no node with it, where there is one.
+    """Return the pairs, each after one that shares no node with it, if there is one.
 
     Of four nodes, the pairs of each node and the pairs without it then alternate.
     """
@@ -315,7 +315,7 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
         return _Ruling(rail.name, (), "", True)
     sound = [other for other in others if other.level and other.level >= bound]
     beside: Sequence[RailProbe] = rail.probes
-    # Where there are no controls, what is known of the processes stands in their place.
+    # Without controls, use what is known about the processes instead.
     hit = PROBE_CHANCE.value
     if others:
         names = [other.name for other in sound]

@@ -1,6 +1,6 @@
 """Who is to blame: suspects, which single rails to measure again for them, and who loses packets by what TCP counted.
 
-Who is slow by such measurements is told in ``railyard/verdict/blame/slow_rails.py``.
+``railyard/verdict/blame/slow_rails.py`` decides from such measurements who is slow.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
 """What is asked of a run of nccl-tests besides its rules: what GPUs, NICs and groups took part, and what each carried.
 
 Bounds and bytes are of ``railyard.benchmarks.gpu``, for the GPUs that the system's file states. What the library's own
-log says of the way is compared with what was meant (``meant_way``); the NICs' counters prove it.
+log says about the way is compared with the intended way (``meant_way``); the NICs' counters prove it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,8 +41,8 @@ def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
     part = part_of(case.benchmark)
     nodes = 2 if part.pairs else nodes
     found = shape_of_part(case.site.system, case.fabric, case.rails, part, nodes, used)
-    # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on. What a
-    # replayed run was told is not known.
+    # Switches reduce only with a plugin: if a run is set to load none, they only pass messages on. The settings of a
+    # replayed run are not known.
     if found is None or not case.launch.nodes or case.launch.settings.env.get("NCCL_NET_PLUGIN") != "none":
         return found
     return replace(found, node=replace(found.node, reduces=False))

@@ -1,7 +1,7 @@
 """What the log of NCCL or RCCL tells of the way that bytes took, read once for all who judge by it.
 
 Two judges ask it: ``log_word`` of an output that somebody brings, against nodes in words, and ``meant_way`` of a run of
-ours, against what the run was told. What each makes of a fact is its own; the fact, and its line, are the same.
+ours, compared with the run's settings. Each draws its own conclusion from a fact; the fact and its line are the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

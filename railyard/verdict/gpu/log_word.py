@@ -1,7 +1,7 @@
 """What NCCL's own log says of the way that the bytes took (NCCL_DEBUG=INFO), against what the nodes have.
 
 It is the log's word and no proof: no counter was read. So it never passes rule 4, and it fails it where the log itself
-says that another network, or other NICs, were used than the nodes are said to have.
+says that the run used another network, or other NICs, than the nodes should have.
 """
 
 import re

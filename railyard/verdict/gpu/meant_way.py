@@ -1,4 +1,4 @@
-"""What the log of NCCL or RCCL says of the way that the bytes took, against the way that a run was meant to have.
+"""The way that the bytes took by the log of NCCL or RCCL, compared with the intended way.
 
 A log is what the library says, and the NICs' counters decide. But it alone knows by which NIC each GPU sent, and why a
 network was not used.
@@ -17,9 +17,9 @@ _SHARED_MEMORY, _PEER = "SHM", "P2P"
 
 @dataclass(frozen=True, slots=True)
 class MeantWay:
-    """The way that a run was meant to have.
+    """The intended way of a run.
 
-    ``network`` is the library's own name of it (IB, Socket), empty where none was told. ``within``: one node, by its
+    ``network`` is the library's own name for it (IB, Socket), empty if none was set. ``within``: one node, by its
     own links; ``over_nics``: one node, over its NICs alone. ``own_nics``: each GPU sends by the NICs nearest to it.
     ``has_links``: NVLink or xGMI connects the GPUs of a node. ``nearest``: device to GPUs, of the system's file.
     ``rails``: those of the run, such as ``mlx5_0:1``.

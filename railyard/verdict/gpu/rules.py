@@ -232,7 +232,7 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
         where = "" if of.rooted else " within nodes whose GPUs may be connected without an NVSwitch"
         return f"no floor has a source for {of.name}{where}"
     size, value = _peak(curves)
-    # What holds the floor is healthy at any size; short messages that do not need not be sick.
+    # What reaches the floor is healthy at any size; short messages below it are not necessarily sick.
     if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
         return f"no size from {message_size(int(GPU_FLOOR_FROM.value))} was measured, where the floor of nodes holds"
     return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
 
-#: Characters of each text that are looked through: what comes first stands at its beginning.
+#: Search only so many characters of each text: the first cause is near the beginning.
 LOOKED_THROUGH = 1 << 18
 
 _OPENMPI = ("openmpi", "hpcx")
@@ -110,7 +110,7 @@ MESSAGES: tuple[Message, ...] = (
         "Host key verification failed, Permission denied (publickey …)",
         r"^(?:Host key verification failed\.|(?:\S{1,200}: )?Permission denied "
         r"\([^\n)]{0,80}publickey[^\n)]{0,80}\)\.)$",
-        "ssh, by which the launcher starts processes on other nodes, is refused: its keys, or its known hosts",
+        "the other node refuses ssh, with which the launcher starts processes there: check its keys and known hosts",
     ),
     Message(
         (),

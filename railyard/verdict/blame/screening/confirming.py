@@ -20,7 +20,7 @@ from railyard.verdict.blame.search.model import Pair, Part, PartKind, Step, Step
 
 #: Rounds that each rail and GPU path of the named nodes takes, about.
 _ROUNDS_OF_A_PART = 15
-#: The step in which parts of a kind are measured, and how they are told.
+#: The step that measures parts of a kind, and how the verdict names them.
 _STEP_OF: Mapping[PartKind, StepName] = {"rail": "rails", "gpu path": "gpu paths"}
 _WORD_OF: Mapping[PartKind, str] = {"rail": "rails", "gpu path": "GPU paths"}
 

@@ -34,7 +34,7 @@ class BudgetError(RailyardError):
 class Network:
     """The nodes and what is known of what joins them.
 
-    ``layout`` has the nodes in topology order and the leaf of each; a node whose leaf is "" stands at no known leaf.
+    ``layout`` has the nodes in topology order and the leaf of each; the leaf of a node is "" if it is unknown.
     ``rails`` and ``gpus`` are the names of each node's rails and of its GPUs with their paths, in the same order on all
     nodes; () where they are not known. A value of a sample is over all of them at once. ``planes`` is true where each
     rail has leaf switches and up-links of its own. ``up_links`` is how many up-links a leaf switch has (each plane's,
@@ -112,7 +112,7 @@ class Results:
 class Suspect:
     """Who is slow, or was suspected: ``members`` are nodes by index; of a leaf or an up-link, all nodes of its leaf.
 
-    ``part`` is the rail's or the GPU's name, or of an up-link its number, where that is known. An up-link that could be
+    ``part`` is the name of the rail or GPU, or the number of the up-link if it is known. An up-link that could be
     at either end of a path has the nodes of both leaves, and ``leaves`` has their names. ``share`` is what was measured
     last, of ``expected``; ``expected`` is in the layout's unit. ``values`` is how many measurements bear it out.
     """
@@ -175,7 +175,7 @@ class Promise:
 
     ``share`` is what the fault leaves of the healthy rate (of up-links, of a leaf); 0: it carries nothing. The place of
     the fault is drawn at random over all that there are, also over what was not measured. ``basis`` says what the
-    probability rests on. None: nothing of this class was looked at, and ``basis`` says why.
+    probability depends on. None: nothing of this class was looked at, and ``basis`` says why.
     """
 
     kind: FaultKind

@@ -10,7 +10,7 @@ from railyard.verdict.blame.screening.known import Known
 from railyard.verdict.blame.screening.model import Coverage, Promise, Screened, Share, Suspect
 from railyard.verdict.blame.screening.promise import Made, promises
 
-#: So many stand in the sentence; all are in the verdict.
+#: The sentence has up to so many; the verdict has all.
 _TOLD = 6
 #: One up-link that carries half makes a leaf of six up-links or more no slower than this: a third of its pairs use it.
 _BY_ONE = 0.75

@@ -46,7 +46,7 @@ def doubts(layout: Layout, seen: Shares, settings: Settings) -> Doubts:
     """Return the nodes that are slow with everybody, sides most of whose nodes are slow with others, and slow pairs.
 
     A node that is good with its neighbours and slow with all others has a good card and a good cable: what is slow
-    lies beyond its leaf, so its pairs are in doubt, and not the node. Where sides are not known this cannot be told.
+    lies beyond its leaf, so its pairs are in doubt, and not the node. This needs the sides to be known.
     """
     best, usual = _away(layout, seen)
     away = lower(best, settings.look_again)

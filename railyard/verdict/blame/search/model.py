@@ -37,7 +37,7 @@ class PairsError(RailyardError):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The nodes, in topology order where that is known, and the side of the switch that each is on.
+    """The nodes, in topology order if it is known, and the side of the switch that each is on.
 
     ``sides`` names each node's leaf (or the half of its chassis) in the nodes' order; () where it is not known.
     ``expected`` is what a healthy pair gives by the reference, in ``unit``; None: pairs are judged by one another.
@@ -146,7 +146,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Who is named, who was suspected and is not, and who could not be told; one sentence sums up.
+    """Who is named, who was suspected but is not named, and who could not be decided; one sentence sums up.
 
     ``named`` empty does not mean that there is no fault: ``unclear`` may hold one.
     """

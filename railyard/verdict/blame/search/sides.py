@@ -16,7 +16,7 @@ from railyard.verdict.blame.search.model import Layout, Pair, Round, Step, Suspe
 
 #: Shifts of one side against the other: enough that collisions of routes average out.
 SHIFTS = 8
-#: Good sides that a side is held against, at most.
+#: A side is compared with at most so many good sides.
 GOOD_SIDES = 10
 #: Measurements of each pair, of which the median counts.
 REPEATS = 3
@@ -106,7 +106,7 @@ def judge(
 def routes(layout: Layout, slow: Sequence[Pair]) -> tuple[Route, ...]:
     """Return the sides that many slow pairs have in common, each with its pairs: one of its cables is the likely cause.
 
-    Two sides stand together where the slow pairs are those between them. A side is taken with all its slow pairs
+    Two sides belong together if the slow pairs are those between them. A side is taken with all its slow pairs
     before the next is looked for, the one with most of them first. () where sides are not known.
     """
     left = [pair for pair in slow if layout.far(*pair)]

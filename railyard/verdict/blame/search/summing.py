@@ -7,7 +7,7 @@ from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.asking import Search, named_route
 from railyard.verdict.blame.search.model import Suspect, Verdict
 
-#: So many stand in the sentence; all are in the verdict.
+#: The sentence has up to so many; the verdict has all.
 _TOLD = 6
 
 
