@@ -50,7 +50,7 @@ class Standing:
     thresholds: tuple[str, ...] = ()
 
 
-def stand(
+def standing(
     of: TransportClass,
     collective: str,
     curve: Mapping[int, float],

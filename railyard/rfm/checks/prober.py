@@ -333,7 +333,7 @@ class RailProber:
     def streamed(self, probe: Probe, name: str, held: Held) -> tuple[str | None, bool]:
         """Return what a stream from the first of two nodes printed, and whether it is known that it went that way.
 
-        What is started from here goes as it is told. In a job of a scheduler a launcher may keep an order of its own
+        What is started from here goes as requested. In a scheduler's job a launcher may keep an order of its own
         (Hydra under Slurm does): there the counters of both nodes must say it.
         """
         assert self.one_way is not None

@@ -1,7 +1,7 @@
 """Who is sick, by recorded logs of nccl-tests or rccl-tests between two nodes at a time: logs put to ``search.paths``.
 
 Each log is of one job: two nodes, the same number of GPUs of each. Tests are compared within their layer (program,
-GPUs a node, largest message), against the healthy level that the search over pairs takes: so a fault that all nodes
+GPUs per node, largest message), against the healthy level that the search over pairs takes: so a fault that all nodes
 share is not seen. A log that could not be read, or gave no result, never counts as good.
 """
 
@@ -98,7 +98,7 @@ class Judged:
 class Sufficient:
     """How few logs would have sufficed: the logs in the order asked for, and whether they blame the same parts.
 
-    With them and every log of the most GPUs a node (``gpus``) there are ``with_every_pair`` logs.
+    With them and every log of the most GPUs per node (``gpus``) there are ``with_every_pair`` logs.
     """
 
     logs: tuple[str, ...]
@@ -339,7 +339,7 @@ def _named(
 
 
 def _lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:
-    """Return logs without a test that most logs with as many GPUs a node have: they ended before it."""
+    """Return logs without a test that most logs with as many GPUs per node have: they ended before it."""
     logs: dict[tuple[int, str], set[Layer]] = {}
     for test in tests:
         logs.setdefault((test.layer.gpus, test.log), set()).add(test.layer)

@@ -22,7 +22,7 @@ from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Log
 from railyard.parsers.nccl_words import GB
 from railyard.site.references.transport_class import TransportClass
-from railyard.verdict.class_standing import Standing, stand
+from railyard.verdict.class_standing import Standing, standing
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
@@ -125,7 +125,7 @@ def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     shape = run.shape
     named = {None if shape is None else _name(algorithm(log, run.collective, size, shape)) for size in curve}
     known = named.pop() if len(named) == 1 else None
-    return stand(of, run.collective, curve, None if shape is None else shape.nodes, known)
+    return standing(of, run.collective, curve, None if shape is None else shape.nodes, known)
 
 
 def _name(found: tuple[str, str] | None) -> str | None:

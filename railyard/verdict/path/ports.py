@@ -130,8 +130,8 @@ def _unseen(node: str, rail: str, device: DeviceCounters) -> list[str]:
     where = _where(rail, device, node) if device.stuck or device.virtual else ""
     said = []
     for counter in device.stuck:
-        stands = f"{plain_name(counter)} of {where} was at its maximum, {error_maximum(counter)}, before the run"
-        said.append(f"{stands} and cannot grow any more: clear it")
+        maximal = f"{plain_name(counter)} of {where} was at its maximum, {error_maximum(counter)}, before the run"
+        said.append(f"{maximal} and cannot grow any more: clear it")
     if device.virtual:
         said.append(f"port errors of {where} not seen: it is a virtual function")
     return said

@@ -186,7 +186,7 @@ def test_where_half_of_the_nodes_are_gone_nothing_is_said_of_the_system(bed: Cal
     record, _ = made.stored(made.followed(run), ())
     assert record.nodes == run.steps[0].groups[0].nodes
     assert (record.state, record.verdict.rule, record.verdict.class_) == ("fail", 1, "scheduler")
-    assert record.verdict.sentence == "4 of 16 nodes gave a result: that says nothing of the others"
+    assert record.verdict.sentence == "4 of 16 nodes gave a result: that says nothing about the others"
 
 
 def test_where_no_group_is_measured_the_first_reason_is_said(bed: Callable[..., Bed]) -> None:

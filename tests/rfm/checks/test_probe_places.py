@@ -223,7 +223,7 @@ def test_nodes_that_are_not_given_are_said_and_the_job_is_ended(
 def test_a_launcher_that_cannot_be_told_nodes_is_said(made: Made) -> None:
     prober, launch, job = made("echo 47.8")
     assert isinstance(prober.place, InJob)
-    with pytest.raises(NotProbed, match=r"^the launcher ibrun is not told which of a job's nodes to use"):
+    with pytest.raises(NotProbed, match=r"^Railyard cannot give the launcher ibrun the nodes to use"):
         probed(replace(prober, place=replace(prober.place, launcher="ibrun")), launch)
     assert job.asked is None
 
