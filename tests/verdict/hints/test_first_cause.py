@@ -222,7 +222,7 @@ REPORTED = (
     Public(
         "a node whose ssh key is new after it was installed again",
         "Host key verification failed.\n",
-        "ssh, by which the launcher starts processes on other nodes, is refused: its keys, or its known hosts",
+        "the other node refuses ssh, with which the launcher starts processes there: check its keys and known hosts",
         "sshconnect.c of OpenSSH",
     ),
 )
