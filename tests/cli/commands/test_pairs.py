@@ -120,7 +120,7 @@ def test_logs_of_nccl_tests_name_the_slow_node(sick: Path, capsys: pytest.Captur
     out = capsys.readouterr().out
     assert "sick:\n  n03: at least one of the GPUs 0, 1, 2, 3, 4, 5, 6, 7, or what they share\n" in out
     assert re.search(
-        r"alltoall_perf with 8 GPUs a node: 14\.\d+ to 14\.\d+ of 23\.\d+ GB/s in 5 tests of 5 pairs\n", out
+        r"alltoall_perf with 8 GPUs per node: 14\.\d+ to 14\.\d+ of 23\.\d+ GB/s in 5 tests of 5 pairs\n", out
     )
     assert "how sure: shown; slow tests scattered by chance would all fall on it with odds of about 1 in " in out
     assert "would decide: logs with one GPU of each node, n03 with n01, GPU by GPU (8 logs)" in out

@@ -217,7 +217,7 @@ def fault_of_a_node(planted: str, said: str) -> pytest.MarkDecorator:
         ),
         pytest.param(
             *(STARTS.format("nobody"), " (hsn0 and hsn1), though processes start on it: the node"), id="it starts them",
-            marks=fault_of_a_node("a node whose benchmark breaks", "vn2 gives nobody a result over any of its rails"),
+            marks=fault_of_a_node("a node whose benchmark breaks", "vn2 gives no partner a result over any of its rails"),
         ),
     ],
 )  # fmt: skip

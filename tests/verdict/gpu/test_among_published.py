@@ -74,7 +74,7 @@ UNKNOWN = [
     ),
     (
         output("all_reduce", PUBLISHED, nodes(12), gpus=4),
-        "the output is of 4 of 8 GPUs of a node, and what is published of all",
+        "the output is from 4 of 8 GPUs per node, but the published numbers are from all",
     ),
     (
         output("sendrecv", {GIB: 47.0, 2 * GIB: 47.5}),

@@ -41,7 +41,7 @@ def test_what_the_log_names_is_said_and_proves_nothing() -> None:
     found = read(lines(BOTH, "Using network IB", SENT.replace("/0/", "/1/"), SENT))
     assert found.rule.state == "not-judged" and found.remarks == ()
     assert found.rule.sentence == (
-        "not judged: by the word of NCCL's log, NCCL used IB with node1: mlx5_0:1, mlx5_1:1; no counter was read"
+        "not judged: according to NCCL's log, NCCL used IB with node1: mlx5_0:1, mlx5_1:1; no counter was read"
     )
 
 
@@ -64,12 +64,12 @@ CONTRADICTIONS = [
     (
         lines("Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0"),
         "gpus=8,nvlink=4,nics=2,link=roce-400",
-        "node1 used sockets (TCP) in place of roce-400 (line 1): a silent fallback",
+        "node1 used sockets (TCP) instead of roce-400 (line 1): a silent fallback",
     ),
     (
         of_all(lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        "node1 has 1 NIC for it (line 1: mlx5_0:1), and 2 are stated",
+        "node1 has 1 NIC for it (line 1: mlx5_0:1), expected 2",
     ),
     (
         lines(BOTH.replace("/IB ", "/RoCE "), "Using network IB"),
@@ -85,7 +85,7 @@ CONTRADICTIONS = [
     (
         lines(BOTH, SENT, SENT.replace("/IB/0", "/IB/1"), SENT.replace("/IB/0", "/IB/2")),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        "node1 used 3 NICs (0, 1, 2), and 2 are stated",
+        "node1 used 3 NICs (0, 1, 2), expected at most 2",
     ),
 ]
 
@@ -94,14 +94,14 @@ CONTRADICTIONS = [
 def test_a_log_that_contradicts_the_nodes_fails(text: str, words: str, sentence: str) -> None:
     found = read(text, of_words(words))
     assert found.rule.state == "fail" and found.rule.look_at
-    assert found.rule.sentence == f"by the word of NCCL's log, {sentence}"
+    assert found.rule.sentence == f"according to NCCL's log, {sentence}"
 
 
 def test_one_process_of_a_node_does_not_speak_for_all() -> None:
     """A container for each GPU gets one card: a process does not list all cards of the node."""
     text = lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")
     assert read(text).rule.state == "not-judged"
-    assert "node1 lists 1 NIC (line 1) where 2 are stated, but not every process of it is in" in read(text).remarks[0]
+    assert "node1 lists 1 NIC (line 1), expected 2; but not all of its processes are in" in read(text).remarks[0]
     whole = text + output("all_reduce", curve(90))
     (found,) = judge_collectives(nccl.parse(whole), TWO, text=whole)
     assert found.rules[3].state == "not-judged"
@@ -121,7 +121,7 @@ def test_a_fallback_fails_a_run_however_good_its_figures_are() -> None:
     text = SOCKETS + output("all_reduce", curve(92))
     (found,) = judge_collectives(nccl.parse(text), TWO, text=text)
     assert [rule.state for rule in found.rules] == ["pass", "pass", "pass", "fail", "pass"]
-    assert found.state == "fail" and found.sentence.startswith("rule 4 (path): by the word of NCCL's log, node2 used")
+    assert found.state == "fail" and found.sentence.startswith("rule 4 (path): according to NCCL's log, node2 used")
     assert "ibv_devinfo" in found.sentence
 
 
@@ -162,7 +162,7 @@ REMARKS = [
 def test_a_slower_way_is_told_and_decides_nothing(text: str, sentence: str) -> None:
     found = read(text)
     assert found.rule.state == "not-judged"
-    assert f"by the word of NCCL's log, {sentence}" in found.remarks
+    assert f"according to NCCL's log, {sentence}" in found.remarks
 
 
 def test_rails_that_are_not_crossed_are_not_told() -> None:

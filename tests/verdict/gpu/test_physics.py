@@ -124,7 +124,7 @@ def test_the_log_says_that_nvlink_ends_at_the_node() -> None:
     domain = of_words("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400")
     found = one(off + output("all_reduce", {16 * GIB: 837.76}, gpus=4, gpu="NVIDIA GB200"), domain)
     assert found.state == "fail" and rule(found, 4)[0] == "fail"
-    assert "no NVLink leads from node to node" in rule(found, 4)[1]
+    assert "no NVLink connects the nodes" in rule(found, 4)[1]
 
 
 def test_a_value_in_place_alone_is_judged_too() -> None:
@@ -144,7 +144,7 @@ def test_an_algorithm_that_the_log_names_makes_a_figure_impossible() -> None:
     assert one(text).state == "pass"
     found = one(log + text)
     assert found.state == "fail" and "of what a ring can show" in found.sentence
-    assert "by the word of NCCL's log, Ring (line 1)" in found.sentence
+    assert "according to NCCL's log, Ring (line 1)" in found.sentence
 
 
 def test_an_algorithm_of_one_call_is_that_of_its_size() -> None:
@@ -168,7 +168,7 @@ def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_nee
     hdr = of_words("gpus=8,nvlink=3,nics=4,link=ib-hdr")
     three = ["a", "b", "c"]
     found = one(output("all_reduce", {128 << 20: 96.42}, three), hdr)
-    assert found.state == "pass" and "busbw 96.42 GB/s at 128 MiB holds the floor of healthy nodes" in found.sentence
+    assert found.state == "pass" and "busbw 96.42 GB/s at 128 MiB is above the floor of healthy nodes" in found.sentence
     found = one(output("all_reduce", {128 << 20: 30.0}, three), hdr)
     assert found.state == "not-judged" and "no size from 1 GiB was measured" in found.sentence
     # If there are long messages, they decide, however fast the short ones are.

@@ -95,7 +95,7 @@ def test_two_slow_pairs_that_share_no_node() -> None:
     found = ended(layout(4), slow_pairs((0, 1), (2, 3)))
     assert found.named == ()
     assert {one.members for one in found.unclear} == {(0, 1), (2, 3)}
-    assert "not told, since no two good partners show it or too many are slow: vn1-vn2 and vn3-vn4" in found.sentence
+    assert "undecided, since no two good partners show it or too many are slow: vn1-vn2 and vn3-vn4" in found.sentence
     larger = ended(layout(8), slow_pairs((0, 1), (2, 3)))
     assert [(one.kind, one.members) for one in larger.named] == [("pair", (0, 1)), ("pair", (2, 3))]
 
@@ -341,7 +341,7 @@ def test_slow_pairs_beyond_the_number_measured_alone_are_said_to_be_left_out() -
     found = ended(layout(64), slow_pairs(*pairs), settings=Settings(alone_at_most=10))
     assert (len(found.named), len(found.unclear)) == (10, 6)
     assert found.sentence.count(" alone gives ") == 6
-    assert "; 4 more are named; not told, " in found.sentence
+    assert "; 4 more are named; undecided, " in found.sentence
     assert found.unclear[-1].reason == "vn31-vn32 gave 10.0 % of 48.00 MB/s in rounds and was not measured alone"
 
 
