@@ -299,7 +299,7 @@ def _not_over_links(seen: _Seen) -> Iterator[str]:
     if shared:
         first = shared[0]
         yield (
-            f"{counted(len(shared), 'connection')} within a node use shared memory instead of {link.word} (line "
+            f"shared memory carries {counted(len(shared), 'connection')} within a node, instead of {link.word} (line "
             f"{first.line}: rank {first.source} to {first.target})"
         )
 

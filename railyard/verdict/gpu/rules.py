@@ -27,7 +27,7 @@ from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
 
-#: The busbw of a table, by half: size in bytes -> GB/s.
+#: The busbw of a table, for each half: size in bytes -> GB/s.
 Curves = Mapping[str, Mapping[int, float]]
 #: The same with every row: two may have one size, if sizes were rounded to a multiple of the ranks.
 Rows = Mapping[str, Sequence[tuple[int, float]]]
@@ -110,9 +110,7 @@ def _which(judged: Judged) -> str:
     """Return which algorithms may have been used, if none is ruled out and the output does not name one."""
     if judged.without or len(judged.with_) < 2:
         return ""
-    return (
-        f"; the output does not name the algorithm: {listing([e.algorithm for e in judged.with_])} are possible"
-    )
+    return f"; the output does not name the algorithm: {listing([e.algorithm for e in judged.with_])} are possible"
 
 
 def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> Standing:
@@ -217,20 +215,20 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
     if not run.in_order:
         return "its ranks are not placed node after node, so more crosses the network than in the published runs"
     if not _has_published_kin(node):
-        return "there is only a source for a floor for nodes with NICs, and NVLink between four or more GPUs"
+        return "sources only give a floor for nodes with NICs, and with NVLink between four or more GPUs"
     if shape.domains > 1 and (why := _why_no_floor_of_network(node)) is not None:
         return why
     if shape.gpus < node.gpus:
-        return f"there is no source for a floor for {shape.gpus} of {node.gpus} GPUs per node"
+        return f"no source gives a floor for {shape.gpus} of {node.gpus} GPUs per node"
     if shape.nodes > GPU_FLOOR_NODES.value:
-        return f"there is no source for a floor for more than {GPU_FLOOR_NODES.value:g} nodes"
+        return f"no source gives a floor for more than {GPU_FLOOR_NODES.value:g} nodes"
     least = _floor_bound(run.collective, shape)
     if math.isinf(least.busbw_mb_s):
         return "the rates of the parts that carry it are not known"
     of = COLLECTIVES[run.collective]
     if of.rooted or (of.point_to_point and least.limited_by == "NVLink" and node.may_lack_a_switch):
         where = "" if of.rooted else " within nodes whose GPUs may be connected without an NVSwitch"
-        return f"there is no source for a floor for {of.name}{where}"
+        return f"no source gives a floor for {of.name}{where}"
     size, value = _peak(curves)
     # What is above the floor is healthy at any size. Short messages below it are not necessarily at fault.
     if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
@@ -248,7 +246,7 @@ def _why_no_floor_of_network(node: GpuNode) -> str | None:
     if node.network is None:
         return "the NICs of its nodes are not given, or their rate is not known (nics= and link= of --nodes-have)"
     has_none = node.link is None or node.link.headers == "tcp"
-    return "there is no source for a floor for such a network" if has_none else None
+    return "no source gives a floor for such a network" if has_none else None
 
 
 def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:

@@ -43,11 +43,14 @@ def test_a_node_that_starts_nothing_is_named_and_none_of_its_rails(said: str) ->
     told = with_silent_nodes(found, RAILS, {"vn2": False})
     assert blamed(told) == {("node", "vn2", None)}
     assert told.sentence == told.suspects[0].reason
-    assert told.sentence == (f"{said}, and no partner gets a result from it over hsn0 and hsn1; its rails are not judged")
+    shared = "no partner gets a result from it over hsn0 and hsn1"
+    assert told.sentence == f"{said}, and {shared}; its rails are not judged"
     assert (told.fault, "is up and answers" in str(told.look_at)) == ("node", True)
 
 
-@pytest.mark.fault("session", "a node that answers over none of its rails", "vn2 gives no partner a result over any of its")
+@pytest.mark.fault(
+    "session", "a node that answers over none of its rails", "vn2 gives no partner a result over any of its"
+)
 def test_a_node_that_answers_over_no_rail_is_named(said: str) -> None:
     told = with_silent_nodes(probed(RAILS, *DEAD), RAILS, {})
     assert blamed(told) == {("node", "vn2", None)}

@@ -197,7 +197,7 @@ def test_other_jobs_are_not_used_each_with_its_reason() -> None:
     found = judged([*logs(NODES, healthy, (8,)), Made("one.log", one_node), Made("unequal.log", unequal)])
     assert [one.why for one in found.recorded.not_used] == [
         "alltoall_perf: 1 node (n01), expected a pair",
-        "alltoall_perf: 4 GPUs of n01 and 8 of n02, expected as many of both",
+        "alltoall_perf: 4 GPUs of n01 and 8 of n02, expected the same number of both",
     ]
     assert found.blamed == ()
     assert not found.is_good
@@ -249,7 +249,7 @@ def test_what_lies_between_good_and_slow_is_not_judged() -> None:
     assert {test for test, state in found.states.items() if state == "unjudged"} == between
     assert {test for test, state in found.states.items() if state == "slow"}.isdisjoint(between)
     assert not found.is_good
-    assert "neither good nor slow, since healthy pairs scatter as much: " in gpu_pairs_text.text(found)
+    assert "neither good nor slow, since healthy pairs differ by as much: " in gpu_pairs_text.text(found)
 
 
 def test_few_logs_suffice_for_a_node() -> None:

@@ -47,7 +47,7 @@ def test_what_the_log_names_is_said_and_proves_nothing() -> None:
 
 def test_a_log_that_names_no_network_says_so() -> None:
     found = read(lines("cudaDriverVersion 12010"))
-    assert "the log of NCCL names no network and no NIC" in found.rule.sentence
+    assert "NCCL's log does not name a network or a NIC" in found.rule.sentence
 
 
 SOCKETS = lines(BOTH, "Using network IB") + lines(
@@ -58,7 +58,7 @@ CONTRADICTIONS = [
     (
         SOCKETS,
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        'node2 used sockets (TCP) in place of ib-ndr (line 5), since "NET/IB : No device found." (line 3): a silent '
+        'node2 used sockets (TCP) instead of ib-ndr (line 5), since "NET/IB : No device found." (line 3): a silent '
         "fallback",
     ),
     (
@@ -74,12 +74,12 @@ CONTRADICTIONS = [
     (
         lines(BOTH.replace("/IB ", "/RoCE "), "Using network IB"),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        "the NICs of node1 are RoCE (line 1), and not ib-ndr",
+        "the NICs of node1 are RoCE (line 1), not ib-ndr",
     ),
     (
         lines("NET/OFI Selected Provider is tcp;ofi_rxm", "Using network AWS Libfabric"),
         "gpus=8,nvlink=4,nics=32,link=efa-100",
-        'Libfabric gave node1 TCP in place of efa-100 (line 1: "NET/OFI Selected Provider is tcp;ofi_rxm"): a silent '
+        'Libfabric gave node1 TCP instead of efa-100 (line 1: "NET/OFI Selected Provider is tcp;ofi_rxm"): a silent '
         "fallback",
     ),
     (
@@ -141,17 +141,17 @@ REMARKS = [
     ),
     (
         lines(BOTH, SENT.replace("/GDRDMA", ""), SENT.replace("/IB/0", "/IB/1")),
-        "1 of 2 connections over NICs are without GPUDirect RDMA (line 2): their bytes go through the hosts' memory",
+        "1 of 2 connections over NICs do not use GPUDirect RDMA (line 2): their bytes go through the hosts' memory",
     ),
     (
         lines(BOTH, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct"),
-        "1 connection within a node are of shared memory in place of NVLink (line 2: rank 0 to 1)",
+        "shared memory carries 1 connection within a node, instead of NVLink (line 2: rank 0 to 1)",
     ),
     (
         lines(BOTH, SENT, SENT.replace("00/0", "01/0").replace("/IB/0", "/IB/1"))
         + lines(BOTH, SENT.replace("send", "receive").replace("/IB/0", "/IB/1"), host="node2"),
         "rails are crossed in 1 of 2 connections: channel 0 from rank 0 to 8 leaves by NIC 0 (mlx5_0:1) (line 2) and "
-        "arrives at NIC 1 (mlx5_1:1) (line 5); where each rail has switches of its own, such bytes take a longer way "
+        "arrives at NIC 1 (mlx5_1:1) (line 5); if each rail has its own switches, such bytes take a longer way "
         "(NCCL_CROSS_NIC=0)",
     ),
     (lines(BOTH, SENT), "no connection of node1 uses mlx5_1:1"),

@@ -146,7 +146,7 @@ def _chosen(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
 
 
 def _within(groups: Sequence[_Group], own: Set[Test], others: Sequence[_Group]) -> list[_Group]:
-    """Return the fewest groups of the same nodes that explain what no other nodes do, each with all that fit equally."""
+    """Return the fewest groups of the same nodes that explain what no other nodes do, each with all that fit too."""
     left = set(own)
     chosen: list[_Group] = []
     while left:

@@ -59,7 +59,7 @@ def test_rails_are_those_of_measured_nodes() -> None:
 def test_without_leaves_it_is_said_and_no_number_given() -> None:
     found = covered(network("????"), [(0, 1)])
     assert (found.leaf_pairs.share, found.up_links.share) == (None, None)
-    assert found.up_links.basis == "nobody said which node stands at which leaf switch"
+    assert found.up_links.basis == "it is not known which node is at which leaf switch"
     one_leaf = covered(network("AAAA"), [(0, 1)])
     assert (one_leaf.up_links, one_leaf.up_links.share) == (Share(0, 0, "all nodes are at one leaf"), 0.0)
 

@@ -69,7 +69,7 @@ def test_classes_that_cannot_be_seen_have_no_number_and_a_reason() -> None:
     found = played(network("?" * 32), rounds=100).verdict
     reasons = {(one.kind, one.share): one.basis for one in found.promises if one.probability is None}
     assert reasons[("gpu path", 0.5)] == "nobody said which GPU paths a node has"
-    assert reasons[("leaf", 0.5)] == "nobody said which node stands at which leaf switch"
+    assert reasons[("leaf", 0.5)] == "it is not known which node is at which leaf switch"
     one_leaf = played(network("A" * 16), rounds=100).verdict
     reasons = {(one.kind, one.share): one.basis for one in one_leaf.promises if one.probability is None}
     assert reasons[("up-link", 0.5)] == "all nodes are at one leaf"
