@@ -43,7 +43,7 @@ def network_of(
 def hosts_of_sample(tables: Sequence[Table]) -> tuple[str, ...]:
     """Return the hosts of a sample in the order of the ranks. Raises ValueError if the first table is not a sample."""
     if not tables or not is_sample(tables[0]):
-        raise ValueError("found no sample of pairs, expected it first")
+        raise ValueError("no sample of pairs first")
     return hosts_of(tables[0])
 
 

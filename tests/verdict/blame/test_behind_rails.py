@@ -77,7 +77,7 @@ BOTH = (label_of(RAILS),)
 
 
 @pytest.mark.fault(
-    "rail", "both rails of a node behind one port", "each of hsn0 and hsn1 is good alone, and both at once"
+    "rail", "both rails of a node behind one port", "each of hsn0 and hsn1 is good alone, but both at once"
 )
 def test_rails_that_are_slow_together_alone_name_what_they_share(said: str) -> None:
     alone, together = probed(RAILS), probed(BOTH, ("vn2", BOTH[0]), value=24.0)

@@ -181,7 +181,7 @@ def test_the_same_run_twice_counts_once() -> None:
     made = [*logs(NODES, healthy, (8,))]
     found = judged([*made, Made("copy.log", made[0].text)])
     assert len(found.recorded.tests) == len(made)
-    assert found.recorded.not_used[0].why.endswith(f"the same run is in {made[0].name} too, where it counts")
+    assert found.recorded.not_used[0].why.endswith(f"the same run is also in {made[0].name}, where it counts")
 
 
 def test_a_pair_that_is_slow_in_one_of_two_runs_is_not_named() -> None:

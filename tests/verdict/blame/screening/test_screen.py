@@ -32,10 +32,10 @@ def test_healthy_nodes_need_nothing_but_the_sample() -> None:
     assert [step.name for step in found.steps] == ["sample", "sample"]
     assert found.verdict.rounds == 20
     assert found.verdict.sentence.startswith(
-        "nobody is named slow of what was measured: healthy is 48.00 MB/s (same side) and 48.00 MB/s (across sides); "
+        "nobody that was measured is named as slow: healthy is 48.00 MB/s (same side) and 48.00 MB/s (across sides); "
         "measured in 20 rounds: "
     )
-    assert "; it would have named, had there been one: a node at 90 % 99.9 %, " in found.verdict.sentence
+    assert "; if there had been one, it would have named: a node at 90 % 99.9 %, " in found.verdict.sentence
 
 
 @pytest.mark.parametrize("value", [43.2, 24.0, 4.8, None])
@@ -176,7 +176,7 @@ def test_the_slow_rail_of_a_node_is_named_in_the_nodes_place(share: float) -> No
     assert [(one.kind, one.members, one.part) for one in found.verdict.named] == [("rail", (5,), "rail2")]
     value = "6.000" if share else "0"
     assert found.verdict.named[0].reason == (
-        f"rail2 of vn6 alone gives {value} with vn5 and {value} with vn7, where good nodes give 12.00 MB/s "
+        f"rail2 of vn6 alone gives {value} with vn5 and {value} with vn7; good nodes give 12.00 MB/s "
         f"({100 * share:.1f} %)"
     )
     assert [step.over and step.over.name for step in found.steps][-4:] == ["rail0", "rail1", "rail2", "rail3"]
@@ -267,7 +267,7 @@ def test_nodes_that_stop_giving_results_are_taken_as_gone_where_nobody_says_so()
 def test_more_silent_nodes_than_can_be_sick_are_the_runs_fault() -> None:
     found = played(network(LEAVES), lambda a, b, over: None if a < 6 or b < 6 else GOOD)
     assert found.named() == []
-    assert "; not judged: 6 of 16 nodes (6 gave no result, as too many others); " in found.verdict.sentence
+    assert "; not judged: 6 of 16 nodes (6 gave no result, like too many others); " in found.verdict.sentence
 
 
 def test_a_node_that_goes_away_after_it_was_confirmed_is_not_blamed() -> None:
@@ -298,7 +298,7 @@ def test_a_budget_that_is_too_small_for_anything() -> None:
     )
     with pytest.raises(BudgetError) as error:
         advance(network(LEAVES, rails=4), Budget(100, 1.0, 10.0))
-    assert "a budget of 100 s is 0 rounds of 1 s beside the start of 16 steps, expected 40 or more (200 s): " in str(
+    assert "a budget of 100 s is 0 rounds of 1 s besides the start of 16 steps, expected at least 40 (200 s): " in str(
         error.value
     )
     for wrong in ((0.0, 1.0, 0.0), (60.0, 0.0, 0.0), (60.0, 1.0, -1.0), (float("inf"), 1.0, 0.0)):
@@ -412,8 +412,8 @@ def test_a_pair_without_a_value_was_not_measured() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"up_links": 0}, r"^0 up-links a leaf: at least 1$"),
-        ({"routes": ((0, 1),)}, r"^routes of another shape: expected 2 rows of 4 up-links, a leaf each$"),
+        ({"up_links": 0}, r"^0 up-links per leaf: expected at least 1$"),
+        ({"routes": ((0, 1),)}, r"^routes of another shape: expected 2 rows of 4 up-links, one row per leaf$"),
     ],
 )
 def test_networks_that_are_none(more: dict[str, object], message: str) -> None:
