@@ -104,7 +104,7 @@ class Target:
         if not benchmark.of_link:
             return self._floor_of_halves(benchmark, limit)
         if metric.shape == "one-of-two":
-            return "not judged: no floor has a source for one direction while the other is loaded too"
+            return "not judged: no source gives a floor for one direction while the other is loaded too"
         if metric.name == BANDWIDTH:
             if (why := self._why_no_floor_of_gpus(benchmark, from_device)) is not None:
                 return why
@@ -128,7 +128,7 @@ class Target:
     def _why_no_floor_of_gpus(self, benchmark: Benchmark, from_device: bool) -> str | None:
         """Return why no floor holds for messages from the memory of GPUs; None for one, and for other messages."""
         if benchmark.every_gpu:
-            return "not judged: no floor has a source for all GPUs of a node that send at once"
+            return "not judged: no source gives a floor for all GPUs of a node that send at once"
         if from_device and self.gpus is not None and self.gpus.slot is None:
             return "not judged: the file does not give a GPU's slot (gpus: slot), which may be slower than the link"
         return None

@@ -116,8 +116,8 @@ def test_a_node_that_is_drained_while_it_waits_is_said_and_the_others_are_measur
 def test_a_healthy_sample_within_one_allocation_passes_and_says_what_it_covered(site: VirtualSite) -> None:
     ran = site.cell("SampledPairs", "mpich", 2, "-S", "SampledPairs.budget=3m")
     assert (ran.code, ran.err, failed(ran.record)) == (0, "", ("pass", None, None))
-    assert "nobody is named slow of what was measured: healthy is " in ran.record.verdict.text
-    assert "it would have named, had there been one: a node at 90 %" in ran.record.verdict.text
+    assert "nobody that was measured is named as slow: healthy is " in ran.record.verdict.text
+    assert "if there had been one, it would have named: a node at 90 %" in ran.record.verdict.text
     assert ran.record.pairs is not None and ran.record.pairs.sample is not None
     assert ran.record.pairs.sample.kind == "budget"
     assert {one.of: (one.used, one.all) for one in ran.record.pairs.sample.covered}["pairs"] == (6, 6)

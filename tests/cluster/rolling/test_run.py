@@ -111,7 +111,7 @@ def test_a_run_is_not_stored_twice(bed: Callable[..., Bed]) -> None:
     made, seen = bed().measured()
     record, _ = made.stored(seen, ())
     assert record.state == "report-only"
-    assert "nobody is named slow" in record.verdict.text
+    assert "nobody that was measured is named as slow" in record.verdict.text
     with pytest.raises(SetupError, match="found a record of this run, expected none: it was collected before"):
         made.stored(seen, ())
 

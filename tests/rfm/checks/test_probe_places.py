@@ -322,7 +322,7 @@ def test_of_what_could_not_be_asked_any_more_nothing_is_said(made: Made, monkeyp
     monkeypatch.setattr(probe_places._InJob, "answer", lambda held, name, step: None)
     prober, launch, _ = made("case $NODES in *n9*) exit 1;; *) echo 47.8;; esac", rails=("hsn0", "hsn1"))
     sentence = probed(prober, launch).sentence
-    assert "n9 gives nobody a result over any of its rails" in sentence and "process" not in sentence
+    assert "n9 gives no partner a result over any of its rails" in sentence and "process" not in sentence
     slow, launch, _ = made(SLOW, rails=("hsn0", "hsn1"))
     assert "only what" not in probed(slow, launch).sentence
 

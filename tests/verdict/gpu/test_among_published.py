@@ -55,7 +55,7 @@ def test_a_curve_below_published_ones_fails_with_the_size() -> None:
 def test_more_nodes_than_were_published_are_not_blamed_for_less() -> None:
     found = one(output("all_reduce", {size: value * 0.8 for size, value in PUBLISHED.items()}, nodes(40)))
     assert found.state == "not-judged"
-    assert "which is of 12 nodes and yours of more: on more nodes less may be all there is" in found.sentence
+    assert "which is from 12 nodes; yours is from more, and more nodes may give less" in found.sentence
 
 
 def test_a_curve_above_published_ones_is_possible_and_passes() -> None:
@@ -70,11 +70,11 @@ UNKNOWN = [
     ),
     (
         output("all_reduce", PUBLISHED, nodes(12), gpu="NVIDIA A100-SXM4-80GB"),
-        "the output is of NVIDIA A100-SXM4-80GB, and h100-8xndr400 of H100",
+        "the output is from NVIDIA A100-SXM4-80GB, but h100-8xndr400 is for H100",
     ),
     (
         output("all_reduce", PUBLISHED, nodes(12), gpus=4),
-        "the output is of 4 of 8 GPUs of a node, and what is published of all",
+        "the output is from 4 of 8 GPUs per node, but the published numbers are from all",
     ),
     (
         output("sendrecv", {GIB: 47.0, 2 * GIB: 47.5}),
