@@ -85,7 +85,7 @@ def test_a_leaf_that_is_slow_with_all_others_is_named_and_explains_its_pairs() -
     assert found.verdict.named[0].leaves == ("A",)
     assert found.verdict.named[0].reason == (
         "A (6 nodes at once) gives 24.00 MB/s per pair with B, C, D, E, F, G and H; good sides give 48.00 "
-        "(50.0 %), and 100.0 % of healthy among its own nodes: its up-links"
+        "(50.0 %); it gives 100.0 % of healthy among its own nodes: its up-links"
     )
 
 
