@@ -175,7 +175,7 @@ def test_a_side_slow_with_all_others_at_once_is_named_in_place_of_its_nodes() ->
         "it gives 100.0 % of healthy among its own nodes: its up-links"
     )
     whole = ended(layout(16, SIDES), lambda a, b: 24.0 if a < 4 else GOOD)
-    assert whole.sentence.endswith("and 50.0 % of healthy among its own nodes: the switch itself")
+    assert whole.sentence.endswith("it gives 50.0 % of healthy among its own nodes: the switch itself")
 
 
 def test_a_side_that_is_good_the_second_time_is_cleared_with_all_its_nodes() -> None:
