@@ -138,7 +138,7 @@ def test_an_up_link_is_named_with_its_leaf_where_one_node_is_reached_by_it_alone
     assert found.named() == [("up-link", (12, 13, 14, 15, 16, 17))]
     one = found.verdict.named[0]
     assert (one.leaves, one.part, one.share) == (("C",), None, 0.5)
-    assert one.reason.endswith("with nodes that are good with others: an up-link of C")
+    assert one.reason.endswith("but the nodes are good with others: an up-link of C")
     assert found.verdict.unclear == ()
 
 
