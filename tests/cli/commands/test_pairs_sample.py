@@ -123,7 +123,8 @@ def test_what_is_not_confirmed_blames_nobody(tmp_path: Path, capsys: pytest.Capt
     code, said = play.judged()
     assert code == 1
     assert (
-        "that was not measured, so nobody is blamed (`railyard pairs next --sample` prints it); nobody is named" in said
+        "that was not measured, so nobody is blamed (`railyard pairs next --sample` prints it); nobody that was "
+        "measured is named" in said
     )
     assert "; undecided: n5; " in said
 

@@ -85,7 +85,7 @@ def test_a_leaf_that_is_slow_with_all_others_is_named_and_explains_its_pairs() -
     assert found.verdict.named[0].leaves == ("A",)
     assert found.verdict.named[0].reason == (
         "A (6 nodes at once) gives 24.00 MB/s per pair with B, C, D, E, F, G and H; good sides give 48.00 "
-        "(50.0 %), and 100.0 % of healthy among its own nodes: its up-links"
+        "(50.0 %); it gives 100.0 % of healthy among its own nodes: its up-links"
     )
 
 
@@ -138,7 +138,7 @@ def test_an_up_link_is_named_with_its_leaf_where_one_node_is_reached_by_it_alone
     assert found.named() == [("up-link", (12, 13, 14, 15, 16, 17))]
     one = found.verdict.named[0]
     assert (one.leaves, one.part, one.share) == (("C",), None, 0.5)
-    assert one.reason.endswith("with nodes that are good with others: an up-link of C")
+    assert one.reason.endswith("but the nodes are good with others: an up-link of C")
     assert found.verdict.unclear == ()
 
 

@@ -133,7 +133,7 @@ def test_what_stays_unclear_is_asked_once_more_with_other_partners() -> None:
     nodes = layout(8)
     found = ended(nodes, slow_node(2), partner_disturbed, slow_node(2))
     assert [(one.kind, one.members) for one in found.named] == [("node", (2,))]
-    assert found.named[0].reason.startswith("vn3 alone gives 4.800 with vn4 and 4.800 with vn5, ")
+    assert found.named[0].reason.startswith("vn3 alone gives 4.800 with vn4 and 4.800 with vn5; ")
 
 
 def test_a_node_slow_with_one_partner_only_is_not_named() -> None:
@@ -171,11 +171,11 @@ def test_a_side_slow_with_all_others_at_once_is_named_in_place_of_its_nodes() ->
     found = ended(layout(16, SIDES), uplinks)
     assert [(one.kind, one.members) for one in found.named] == [("side", (0, 1, 2, 3))]
     assert found.sentence == (
-        "A (4 nodes at once) gives 24.00 MB/s per pair with B, C and D; good sides give 48.00 (50.0 %), "
-        "and 100.0 % of healthy among its own nodes: its up-links"
+        "A (4 nodes at once) gives 24.00 MB/s per pair with B, C and D; good sides give 48.00 (50.0 %); "
+        "it gives 100.0 % of healthy among its own nodes: its up-links"
     )
     whole = ended(layout(16, SIDES), lambda a, b: 24.0 if a < 4 else GOOD)
-    assert whole.sentence.endswith("and 50.0 % of healthy among its own nodes: the switch itself")
+    assert whole.sentence.endswith("it gives 50.0 % of healthy among its own nodes: the switch itself")
 
 
 def test_a_side_that_is_good_the_second_time_is_cleared_with_all_its_nodes() -> None:
