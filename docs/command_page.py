@@ -29,7 +29,9 @@ def with_commands(page: str) -> str:
 def sections() -> Iterator[str]:
     """Yield a section for each command: a heading, and its `--help` as a terminal shows it."""
     runner = CliRunner()
-    for path, _ in commands():
+    for path, command in commands():
+        # click keeps the help option of a command's first call, and without its group that one has no -h.
+        command._help_option = None
         level = "##" if len(path) < 3 else "###"
         words = [*path[1:], "--help"]
         shown = runner.invoke(railyard_group, words, catch_exceptions=False, prog_name=PROGRAM, terminal_width=COLUMNS)
