@@ -8,7 +8,7 @@ import click
 from railyard.base.errors import did_you_mean
 from railyard.base.wording import either
 
-#: How click 8 words a value that an option's type does not take: the value stands first.
+#: How click 8 words a value that an option's type does not take: the value comes first.
 _VALUE = re.compile(r"^'?(?P<value>.*?)'? is not (?:one of |in the range |a valid |'|valid )")
 #: "File 'x' is a directory." and "Directory 'x' is a file."
 _PATH = re.compile(r"^(?P<expected>File|Directory) '(?P<value>.*)' is a (?:directory|file)\.$")

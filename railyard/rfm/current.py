@@ -1,4 +1,4 @@
-"""What ReFrame knows of where a test is: its current system while a check file is read, a test's own site and name."""
+"""What ReFrame knows about where a test is: its current system while a check file is read, the site of a test."""
 
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ from railyard.site.systems.measure import Measure, StatedAmounts
 
 
 def partitions() -> tuple[Any, ...] | None:
-    """Return the partitions of ReFrame's current system; None where it has none, since `railyard matrix` reads the
-    checks without ReFrame's own configuration.
+    """Return the partitions of ReFrame's current system; None without one.
+
+    `railyard matrix` reads the checks without ReFrame's own configuration, so it has none.
     """
     try:
         return tuple(runtime().system.partitions)
@@ -42,7 +43,8 @@ def sweep() -> tuple[int, ...]:
 def places(rails: int, nodes: int) -> list[str]:
     """Return what a test over so many rails and nodes asks of a partition, in ReFrame's terms.
 
-    A partition has a feature for each number of nodes up to ``MOST_NODES``; above, those that have as many are named.
+    A partition has a feature for each number of nodes up to ``MOST_NODES``. For more nodes, the partitions that have
+    enough are listed by name.
     """
     if nodes <= MOST_NODES:
         return [f"+rails{rails} +nodes{nodes}"]
@@ -51,7 +53,7 @@ def places(rails: int, nodes: int) -> list[str]:
 
 
 def stated_amounts(benchmark: str) -> StatedAmounts | None:
-    """Return what the current system's file states for a benchmark; None where it states nothing, or there is none."""
+    """Return what the current system's file states for a benchmark; None if it states nothing or there is no file."""
     there = partitions() or ()
     found = there[0].extras.get("railyard_numbers") if there else None  # each partition has those of its system
     return Measure.model_validate({"benchmarks": found}).stated(benchmark) if found else None

@@ -1,8 +1,8 @@
 """Flux by its own commands: importing this module registers the scheduler ``flux-batch`` and the launcher ``flux-run``.
 
-ReFrame's own ``flux`` needs Flux's Python bindings and asks for one task of a core, whatever the test has: no test of
-two nodes can run so, and the options of a system's file are dropped. This one writes them into the script and submits
-it by ``flux batch``. Never run on Flux. Sources: flux-batch(1), flux-run(1), flux-jobs(1) and flux-cancel(1) of
+ReFrame's own ``flux`` needs Flux's Python bindings. It always asks for one task with one core, so no test of two nodes
+can run, and it drops the options of a system's file. This one writes the options into the script and submits it with
+``flux batch``. It has never run on Flux. Sources: flux-batch(1), flux-run(1), flux-jobs(1) and flux-cancel(1) of
 flux-core 0.71.
 """
 
@@ -23,7 +23,7 @@ from railyard.job.slurm import answer
 from railyard.job.testbed_words import TIMEOUT_EXIT
 from railyard.site.systems.jobs import FLUX_BATCH
 
-#: A job's status as flux-jobs has it, when it has ended.
+#: The status that flux-jobs shows of a job that has ended.
 _FINAL = ("COMPLETED", "FAILED", "CANCELED", "TIMEOUT")
 #: The return code of a job that was cancelled before it began.
 _NEVER_BEGAN = -128
@@ -39,16 +39,16 @@ class FluxJob(Job):
 
 @register_scheduler(FLUX_BATCH)
 class FluxBatch(JobScheduler):
-    """Flux, asked by its command line alone."""
+    """Flux, used through its command line only."""
 
     def make_job(self, *args: Any, **kwargs: Any) -> FluxJob:
         return FluxJob(*args, **kwargs)
 
     def emit_preamble(self, job: Any) -> list[str]:
-        """Return the directives: whole nodes, since Flux gives those where it is told no slots.
+        """Return the directives. They ask for whole nodes: Flux gives these if the request has no slots.
 
-        What the job prints would be written by Flux's shell, which is none of the job's processes: a limit on it in the
-        job's script would bind nothing. So the script writes it itself, and Flux adds what it has to say of its own.
+        Flux's shell would write what the job prints. It is not a process of the job, so a limit in the job's script
+        would have no effect on it. So the script writes the output itself, and Flux appends its own messages.
         """
         asked = [f"--job-name={job.name}", f"--output={job.stdout}", f"--error={job.stderr}"]
         asked.append(f"--cwd={os.path.abspath(job.workdir)}")
@@ -87,7 +87,7 @@ class FluxBatch(JobScheduler):
         return bool(job.completed)
 
     def poll(self, *jobs: Any) -> None:
-        """Update each job from flux-jobs; one that it says nothing of stays as it was."""
+        """Update each job from flux-jobs. A job that it does not list stays as it was."""
         for job in jobs:
             if job is not None and not job.completed:
                 out, _ = answer(["flux", "jobs", "-n", "-o", "{status}|{returncode}|{nodelist}", job.jobid])
@@ -110,7 +110,7 @@ class FluxBatch(JobScheduler):
 
 
 def _exit_code(code: str) -> int | None:
-    """Return the exit code of a job; a signal's number is negative there. None where it never began."""
+    """Return the exit code of a job; flux-jobs gives a signal as a negative number. None if the job never began."""
     try:
         number = int(code)
     except ValueError:

@@ -1,9 +1,9 @@
-"""Plugins that close what ReFrame 4.10 lets pass in silence; any ReFrame test may inherit from them.
+"""Plugins that fail what ReFrame 4.10 lets pass silently; any ReFrame test may inherit from them.
 
-Each row was seen to pass on ReFrame 4.10.4 without them (docs/reference/silent-passes.md): an error in a hook after
-init drops the variant; a performance function that raises drops its variable; a variable without reference, with no
-bounds, of another unit, or infinite passes; `strict_check = False`, `--skip-sanity-check` and
-`--skip-performance-check` pass all.
+Each of these passed on ReFrame 4.10.4 without them (docs/reference/silent-passes.md): an error in a hook after init
+drops the variant; a performance function that raises drops its variable; a variable passes if it has no reference, no
+bounds or another unit, or is infinite; `strict_check = False`, `--skip-sanity-check` and `--skip-performance-check`
+pass everything.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def as_reframe_error() -> Iterator[None]:
 
 
 class KeptHooks(rfm.RegressionTestPlugin):
-    """Keeps `--disable-hook` away from the hooks of this package, without which a test would pass unjudged."""
+    """Keeps `--disable-hook` away from the hooks of this package: without them a test would pass unjudged."""
 
     def disable_hook(self, hook_name: str) -> None:
         """Raise ReframeError for a hook of this package; ReFrame then ends with that sentence, exit 1."""
@@ -49,7 +49,7 @@ _INIT = "_rfm_pipeline_fn___init__"
 
 
 class CarriedInit(KeptHooks):
-    """Carries an error of a post-init hook into the run, where it fails with its sentence."""
+    """Carries an error of a post-init hook into the run, so that the test fails with this error."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "CarriedInit":
         test: CarriedInit = super().__new__(cls, *args, **kwargs)
@@ -66,7 +66,7 @@ class CarriedInit(KeptHooks):
                 test.valid_systems = ["*"]
                 test.valid_prog_environs = ["*"]
 
-        # ReFrame's metaclass asks the test itself for it; its class cannot have it, since the hooks go around that one.
+        # ReFrame's metaclass takes it from the test itself. The class cannot have it: the hooks wrap the class's own.
         test.__dict__[_INIT] = init
         return test
 
@@ -79,9 +79,9 @@ class CarriedInit(KeptHooks):
 
 
 class GuardedFigures(KeptHooks):
-    """Fails a test whose declared performance variables were not all produced, finite, of their unit, and bounded.
+    """Fails a test unless all its declared performance variables were produced, are finite, and have unit and bound.
 
-    ``reported_figures`` names the variables that are recorded and not asserted: these alone need no bound.
+    ``reported_figures`` names the variables that are recorded but not asserted: only these need no bound.
     """
 
     reported_figures: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class GuardedFigures(KeptHooks):
 
     @run_before("run", always_last=True)
     def refuse_bad_references(self) -> None:
-        """Fail before the benchmark runs where a reference cannot mean what it says."""
+        """Fail before the benchmark runs if a reference cannot mean what it says."""
         for name, reference in self.declared_references().items():
             value, lower, upper = reference[:3]
             _refuse_bad_bounds(name, value, lower, upper)

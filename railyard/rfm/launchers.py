@@ -1,9 +1,9 @@
 """Launchers that ReFrame lacks: importing this module registers them.
 
-``namespaces`` starts a stack's own mpirun on the first node of the virtual cluster, and ``guests`` on the first guest:
-one measurement at a time on the machine, ended by ``timeout`` so that a run that hangs still reaches its verdict.
-``replay`` plays a recording in place of the benchmark, whose own words follow it in the job's script for a reader to
-see.
+``namespaces`` starts a stack's own mpirun on the first node of the virtual cluster, ``guests`` on the first guest. The
+machine makes one measurement at a time. ``timeout`` ends it, so that a run that hangs still gets its verdict.
+``replay`` plays a recording instead of the benchmark. The benchmark's own command line follows it in the job's script,
+so that a reader sees it.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from railyard.provision.testbed.lock import measurement_lock
 
 @register_launcher("namespaces")
 class NamespacesLauncher(JobLauncher):
-    """``flock LOCK timeout S ENTER NODE -- mpirun``: the base check sets ``railyard`` to these words."""
+    """``flock LOCK timeout S ENTER NODE -- mpirun``: the base check sets ``railyard`` to this command line."""
 
     railyard: list[str] | None = None
 
@@ -34,7 +34,7 @@ class NamespacesLauncher(JobLauncher):
 
 @register_launcher("guests")
 class GuestsLauncher(NamespacesLauncher):
-    """The same words with the ``enter`` of the Soft-RoCE guests."""
+    """The same command line with the ``enter`` of the Soft-RoCE guests."""
 
 
 @register_launcher("replay")
@@ -56,8 +56,8 @@ _held = contextlib.ExitStack()
 
 @lru_cache(maxsize=1)
 def hold_measurement_lock(home: Path) -> None:
-    """Take the machine's measurement lock for the rest of this process, or see that `railyard run` above us has it.
+    """Take the machine's measurement lock for the rest of this process, unless `railyard run` above it has the lock.
 
-    Raises SetupError where the lock file cannot be used.
+    Raises SetupError if the lock file cannot be used.
     """
     _held.enter_context(measurement_lock(lambda sentence: getlogger().info(sentence), home))

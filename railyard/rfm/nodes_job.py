@@ -1,4 +1,4 @@
-"""A job beside those of the tests, by ReFrame's schedulers: what a test that failed asks of nodes."""
+"""An extra job, submitted through ReFrame's schedulers: with it a failed test asks nodes for more."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from railyard.base.errors import RailyardError
 from railyard.job.probe_job import NodesAsked
 from railyard.rfm.scheduler import ended
 
-#: How ReFrame's schedulers call a job that has not begun (4.10: slurm, pbs, lsf).
+#: The states that ReFrame's schedulers give a job that has not begun (4.10: slurm, pbs, lsf).
 _WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED")
 
 
@@ -27,7 +27,7 @@ class ReframeJob:
         self._complaint = ""
 
     def submit(self, name: str, lines: list[str], asked: NodesAsked, count: int, limit_s: int) -> None:
-        """Submit a job of these lines, once. Raises RailyardError with the scheduler's word where it is refused."""
+        """Submit a job of these lines, once. Raises RailyardError with the scheduler's message if it is refused."""
         test, own = self._test, self._test.job
         job = Job.create(
             own.scheduler, own.launcher, name=name, workdir=str(self._stage), script_filename=f"{name}.sh",
@@ -54,21 +54,21 @@ class ReframeJob:
         self._job = job
 
     def state(self) -> Literal["waits", "runs", "ended"]:
-        """Ask the scheduler how it is."""
+        """Ask the scheduler for the job's state."""
         job = self._job
         try:
             with _within(self._stage):
                 job.scheduler.poll(job)
                 if job.finished():
                     return "ended"
-        except ReframeError as error:  # so its schedulers say that a job was cancelled by them
+        except ReframeError as error:  # raised by its schedulers if they cancelled a job
             self._complaint = str(error)
             return "ended"
         return "waits" if job.state is None or job.state in _WAITING else "runs"
 
     @property
     def said(self) -> str:
-        """What the scheduler says of it, as the end of a sentence; it begins with the job's number."""
+        """What the scheduler says about it, as the end of a sentence; it begins with the job's number."""
         why = getattr(self._job, "railyard_ended", None)
         if why is not None:
             return str(why.sentence)
@@ -82,7 +82,7 @@ class ReframeJob:
         return f"job {self._job.jobid} is {self._complaint or str(self._job.state).lower()}"
 
     def cancel(self) -> None:
-        """End it; nothing where it has ended or was not submitted."""
+        """End it. Do nothing if it has ended or was not submitted."""
         if self._job is not None and self.state() != "ended":
             with suppress(ReframeError), _within(self._stage):
                 self._job.cancel()

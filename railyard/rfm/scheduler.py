@@ -1,10 +1,10 @@
 """A scheduler that ReFrame lacks: importing this module registers ``slurm-nodb``, Slurm without an accounting database.
 
-ReFrame's ``squeue`` takes a job that squeue no longer lists for completed and knows no exit code; its ``slurm`` needs
+ReFrame's ``squeue`` takes a job for completed if squeue no longer lists it, and knows no exit code; its ``slurm`` needs
 sacct. This one asks slurmctld itself (``scontrol show job``, which answers for MinJobAge seconds after the end), so
-that the exit code, the state and the reason are known. It never waits for ever, and a job that was preempted or
-requeued has ended for it: two runs of one job must not be judged as one. So has one that was suspended (its pause would
-be taken for a slow network), and one that is an array. What ended a job is kept for the verdict.
+it knows the exit code, the state and the reason. It never waits for ever. For it, these jobs have ended: one that was
+preempted or requeued (two runs of one job must not be judged as one), one that was suspended (its pause would look like
+a slow network), and a job array. It keeps what ended a job for the verdict.
 """
 
 import re
@@ -20,16 +20,16 @@ from railyard.parsers.slurm.jobs import Ended, JobState
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 
 NAME = SLURM_WITHOUT_DATABASE
-#: How long the scheduler may say nothing of a job before it is taken for lost, in seconds: a restart of slurmctld takes
-#: less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
+#: How long the scheduler may say nothing about a job before the job counts as lost, in seconds. A restart of slurmctld
+#: takes less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
 LOST_AFTER_S = 180.0
-#: How long a job that is over may keep a node (state COMPLETING), in seconds. Slurm itself gives up what is left of it
-#: after KillWait and UnkillableStepTimeout, 90 s by default, and drains the node; epilogs that check a node's health
-#: take minutes.
+#: How long a job that is over may keep a node (state COMPLETING), in seconds. After KillWait and UnkillableStepTimeout,
+#: 90 s by default, Slurm itself gives up what is left of the job and drains the node. Epilogs that check the health of
+#: a node take minutes.
 COMPLETING_MOST_S = 600.0
-#: Reasons why a job waits that only an administrator or another request can lift (squeue(1), "Job Reason Codes"; the
-#: names are those of Slurm 22.05): limits of one job or of one of its nodes, hours that are used up, and jobs that are
-#: held. What running jobs reserve of those hours (RunMinutes) is given back as they end.
+#: Reasons why a job waits that only an administrator or another request can remove (squeue(1), "Job Reason Codes"; the
+#: names are from Slurm 22.05): limits of one job or of one of its nodes, hours that are used up, and jobs that are
+#: held. RunMinutes is not among them: running jobs give back the hours that they reserved when they end.
 _BLOCKED = re.compile(
     r"(?:Assoc|QOS)Max\w+Per(?:Job|Node)(?:Limit)?|QOSMin\w+|(?:Assoc|QOS)Grp\w+(?<!Run)Minutes(?:Limit)?|"
     r"AccountNotAllowed|BadConstraints|DependencyNeverSatisfied|InvalidAccount|InvalidQOS|JobHeldAdmin|JobHeldUser|"
@@ -82,14 +82,14 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         job._state = record.state if slurm_state_completed(record.state) else "CANCELLED"
 
     def _give_up_if_stuck(self, job: Any, record: JobState, now: float) -> None:
-        """End here the wait for a job that is over and that a node does not give up: no signal would end it."""
+        """Stop waiting for a job that is over but that a node does not give up: no signal would end it."""
         since = getattr(job, "railyard_completing_since", None) or now
         job.railyard_completing_since = since
         if now - since >= COMPLETING_MOST_S:
             self._give_up(job, slurm_jobs.stuck(record, COMPLETING_MOST_S, slurm.show_nodes(record.nodes)))
 
     def _cancel_unless_it_begins(self, job: Any, record: JobState) -> None:
-        """Cancel a job that cannot begin, or has been waiting longer than it may."""
+        """Cancel a job that cannot begin, or that has waited longer than it may."""
         if not slurm_state_pending(record.state):
             return
         waited = time.time() - (job.submit_time or time.time())
@@ -106,18 +106,18 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         job._is_cancelling = True
 
     def _give_up(self, job: Any, why: Ended | None) -> None:
-        """End the job here, so that the test goes on to its verdict, which says why."""
+        """Count the job as ended, so that the test goes on to its verdict, which says why."""
         job.railyard_ended = why
-        # Without it ReFrame would ask scontrol for the host names of None.
+        # Without this, ReFrame would ask scontrol for the host names of None.
         job._nodespec = job._nodespec or ""
         job._state = "CANCELLED"
         job._completion_time = time.time()
 
 
 def ended(job: Any, printed: str = "") -> Ended | None:
-    """Return why a job of any Slurm scheduler did not run to its end; None where it did, or nothing is known.
+    """Return why a job of any Slurm scheduler did not run to its end; None if it did, or if nothing is known.
 
-    ``printed`` is the job's error output, where slurmstepd says what the record of a job need not have.
+    ``printed`` is the job's error output: slurmstepd writes there what a job's record may lack.
     """
     known: Ended | None = getattr(job, "railyard_ended", None)
     if known is not None:

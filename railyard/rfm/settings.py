@@ -1,10 +1,10 @@
-"""ReFrame's configuration of a site: a system a cluster, a partition a fabric, an environment a stack."""
+"""ReFrame's configuration of a site: one system per cluster, one partition per fabric, one environment per stack."""
 
 # ruff: noqa: E402
 import gc
 
-# What is imported here stays. Until `build` has made all of it, the garbage collector would walk through ReFrame's
-# objects and ours again and again and find nothing: 0.04 s of 0.6 s that a listing takes (Python 3.11).
+# What is imported here stays. Until `build` is done, the garbage collector would walk through ReFrame's and our objects
+# again and again and find nothing: 0.04 s of the 0.6 s of a listing (Python 3.11).
 _COLLECTS = gc.isenabled()
 gc.disable()
 
@@ -40,8 +40,8 @@ if _COLLECTS:
 def build(settings_file: str | Path) -> dict[str, Any]:
     """Return the site configuration for the site folder of ``settings_file``.
 
-    Raises ConfigError for everything that is wrong: ReFrame prints such an error alone and exits 1, where any other
-    exception gives a traceback, or is lost.
+    Raises ConfigError for everything that is wrong: ReFrame prints such an error alone and exits with 1. Any other
+    exception gives a traceback or is lost.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -49,11 +49,11 @@ def build(settings_file: str | Path) -> dict[str, Any]:
         home = find_home(settings_file)
         systems = load_systems(home / "systems")
         for system in sorted(systems.values(), key=lambda each: each.like is not None):
-            # Loaded here to be refused here: a broken table would otherwise fail tests one by one, or not be seen.
+            # Loaded here, so that a broken table is refused here: else it fails tests one by one, or nobody sees it.
             references_of(home / "references", system)
         found = configuration(home, systems)
-        # What is imported by now lasts as long as ReFrame does. Without this its garbage collector walks through all of
-        # it again and again: 0.07 s of a listing of 10 cases, 0.13 s of one of 100 (Python 3.11).
+        # What is imported by now lasts as long as ReFrame does. Without this, the garbage collector walks through it
+        # again and again: 0.07 s of a listing of 10 cases, 0.13 s of one of 100 (Python 3.11).
         gc.freeze()
         return found
     except (RailyardError, OSError) as error:
@@ -64,7 +64,7 @@ def build(settings_file: str | Path) -> dict[str, Any]:
 
 
 def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
-    """Return the site configuration of these systems, one that takes any host last: ReFrame takes the first match."""
+    """Return the site configuration of these systems. A system for any host is last: ReFrame takes the first match."""
     ordered = sorted(systems.values(), key=lambda system: (_takes_any_host(system), system.system))
     state = state_folder(home) / "reframe"
     return {
@@ -75,24 +75,24 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
                 # An exit code other than 0 fails every test, ours or not.
                 "trap_job_errors": True,
                 "remote_detect": False,
-                # For a `reframe -r` that names none: in a site without a clone they are inside the wheel.
+                # For a `reframe -r` without a path: in a site without a clone the checks are inside the wheel.
                 "check_search_path": [str(part(home, CHECKS))],
                 "check_search_recursive": True,
-                # Benchmarks here take seconds: ReFrame's slowest poll, one in 10 s, would cost more than they do.
+                # Benchmarks here take seconds: ReFrame's slowest poll, one in 10 s, would take longer.
                 "poll_rate_min": 4,
                 "report_file": str(state / "reports" / "run-{sessionid}.json"),
             }
         ],
         "logging": [
             {
-                # The logger's own level decides what is formatted at all: 'debug' costs 150 ms a test.
+                # The logger's own level decides what is formatted at all: 'debug' costs 150 ms per test.
                 "level": "info",
                 "handlers": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
                 "handlers_perflog": [
                     {
                         "type": "filelog",
                         "prefix": "%(check_system)s/%(check_partition)s",
-                        # what is replayed or rehearsed is nobody's measurement: it is kept apart
+                        # a replay or a rehearsal is no measurement: it has its own folder
                         "basedir": str(state / _perflogs()),
                         "level": "info",
                         "format": "%(check_result)s|%(check_job_completion_time)s|%(check_display_name)s|"
@@ -125,7 +125,7 @@ def _system(home: Path, system: System) -> dict[str, Any]:
         "modules_system": "nomod" if not system.modules_system else system.modules_system,
         "prefix": str(state_folder(home) / "reframe"),
         "partitions": [_partition(home, system, name) for name in system.fabrics],
-        # Set in ReFrame's own process when it starts: with it the virtual cluster's sbatch and scontrol are found.
+        # Set in ReFrame's own process when it starts, so that it finds the virtual cluster's sbatch and scontrol.
         "env_vars": _env_vars(home, system),
     }
 
@@ -148,19 +148,19 @@ def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
         "extras": {
             "railyard_home": str(home),
             "railyard_spack": any(each.spack for each in system.stacks.values()),
-            # A single host stands in for any number of nodes.
+            # A single host acts as any number of nodes.
             "railyard_nodes": None if system.provider == "host" else system.nodes.number,
             "railyard_sweep": list(system.sweep),
             "railyard_numbers": _numbers(system),
         },
         "max_jobs": 1,
-        # Without it ReFrame looks at the host that it runs on and writes what it saw into the user's home.
+        # Without this, ReFrame examines the host that it runs on and writes what it found into the user's home.
         "processor": {"num_cpus": 1},
     }
 
 
 def _numbers(system: System) -> dict[str, dict[str, int]]:
-    """Return the nodes and ranks that the system's file states, by benchmark: a check knows them before its set-up."""
+    """Return the nodes and ranks that the system's file states, by benchmark: a check needs them before its set-up."""
     asked = {
         key: {"nodes": each.nodes, "ranks_per_node": each.ranks_per_node}
         for key, each in system.measure.benchmarks.items()
@@ -172,8 +172,9 @@ def _numbers(system: System) -> dict[str, dict[str, int]]:
 def _environments(system: System) -> list[dict[str, Any]]:
     """Return an environment for each (fabric, stack): its features say what this stack can do on this fabric.
 
-    And one for each stack on the whole system, without features: no partition takes it, but with `--system NAME:FABRIC`
-    ReFrame 4.10.4 asks for the system's own environments after each stage and ends with a traceback where it has none.
+    There is also one for each stack on the whole system, without features. No partition takes it, but with
+    `--system NAME:FABRIC` ReFrame 4.10.4 looks for the system's own environments after each stage. Without any, it ends
+    with a traceback.
     """
     whole = [{"name": stack, "target_systems": [system.system]} for stack in system.stacks]
     return whole + [

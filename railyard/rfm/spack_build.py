@@ -1,4 +1,4 @@
-"""The fixture that builds a stack's benchmarks with Spack, once a (system, stack), before a check needs them."""
+"""The fixture that builds a stack's benchmarks with Spack, once per (system, stack), before a check needs them."""
 
 import shlex
 import sys
@@ -20,11 +20,11 @@ from railyard.site.systems.stack_entry import StackEntry
 
 
 class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
-    """The environment of one stack, built outside the stage folder or found built; nothing for an installed stack."""
+    """The environment of one stack: built outside the stage folder, or found there. An installed stack needs none."""
 
     valid_systems = ["*"]
     valid_prog_environs = ["*"]
-    #: ReFrame makes the build system of this name out of it.
+    #: ReFrame replaces this name with the build system.
     build_system: Any = "CustomBuild"
     sourcesdir = None
 
@@ -35,14 +35,14 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
 
     @run_before("compile")
     def build_or_find(self) -> None:
-        """Build here, or give ReFrame the command that builds on a compute node; nothing where it is built."""
+        """Build here, or give ReFrame the command that builds on a compute node. Do nothing if it is built already."""
         self.build_system.commands = [":"]
         if self._entry.spack is None or self.is_dry_run():
             return
         from railyard.rfm.run.preflight import why_unfit
 
         unfit = why_unfit(self.current_environ.name)
-        if unfit is not None:  # found before the first test: not tried again with each fabric
+        if unfit is not None:  # found before the first test, so not tried again for each fabric
             raise ReframeError(unfit)
         on_compute = self.site.system.spack.build_on == "compute"
         self.build_locally = not on_compute
@@ -58,9 +58,9 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
 
     @run_after("compile")
     def demand_build(self) -> None:
-        """Fail where the command that ran on a compute node left no finished build, with what it said."""
-        # ReFrame 4.10.4 asks a run job for its exit code wherever trap_job_errors is on, and a compile-only test has
-        # none: AttributeError. The build's own job stands in for it.
+        """Fail if the command on a compute node left no finished build, with what it said."""
+        # With trap_job_errors on, ReFrame 4.10.4 asks the run job for its exit code. A compile-only test has no run
+        # job: AttributeError. So the build's own job takes its place.
         self._job = self.build_job
         if self._entry.spack is None or self.is_dry_run():
             return
@@ -75,7 +75,7 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
 
 
 def build_command(request: Request) -> str:
-    """Return the command that builds in a job; it always ends well: that it failed is told by the missing marker."""
+    """Return the command that builds in a job. It always exits with 0: a missing marker shows that it failed."""
     words = [sys.executable, "-m", "railyard", "spack", "install", "--system", request.system, "--stack", request.stack]
     return f"RAILYARD_HOME={shlex.quote(str(request.home))} RAILYARD_SPACK=1 {shlex.join(words)} || :"
 

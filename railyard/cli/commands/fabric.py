@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railyard.cluster.fabric.model import Expected, Readings, Report
     from railyard.site.systems.model import System
 
-SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: tests have made trees
+SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: tests have synthetic trees
 
 
 @click.command(name="fabric")

@@ -84,7 +84,7 @@ def status(name: str, stacks: tuple[str, ...], as_json: bool) -> int:
 @_verbose
 @click.option("--yes", is_flag=True, help="Write without asking.")
 def lock(name: str, stacks: tuple[str, ...], verbose: bool, yes: bool) -> int:
-    """Make the committed locks anew, and show what changes.
+    """Make the committed locks again, and show what changes.
 
     \b
     Examples:

@@ -167,8 +167,13 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
 
 def suspect_words(suspect: Suspect) -> str:
     """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``; with how sure the verdict is."""
+    return f"{suspect_part(suspect)}: {one_line(suspect.reason)}"
+
+
+def suspect_part(suspect: Suspect) -> str:
+    """Return a suspect without its reason: ``rail hsn1 of vn2``; with how sure the verdict is."""
     sure = f" ({suspect.confidence})" if suspect.confidence is not None else ""
-    return one_line(f"{suspect_name(suspect)}{sure}: {suspect.reason}")
+    return one_line(f"{suspect_name(suspect)}{sure}")
 
 
 def suspect_name(suspect: Suspect) -> str:

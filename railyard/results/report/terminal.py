@@ -8,7 +8,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
 from railyard.base.wording import counted, earlier_disturbed
 from railyard.results.conditions import HEADING, sentences
-from railyard.results.record.form import Record, State
+from railyard.results.record.form import Record, State, Suspect
 from railyard.results.report.beside import cost_lines, relation_lines
 from railyard.results.report.matrix import cell_words
 from railyard.results.report.summary import (
@@ -18,6 +18,7 @@ from railyard.results.report.summary import (
     overall,
     rehearsals,
     row,
+    suspect_part,
     suspect_words,
 )
 from railyard.results.run_files import CostRecord, RelationRecord
@@ -112,10 +113,16 @@ def failures(records: Sequence[Record], heading: str = "Failures", *, width: int
         lines.append(_folded(f"{number}. {one_line(record.case)}", width, "", "   "))
         lines.append(_folded(f"{_rule(record)}: {one_line(record.verdict.text)}", width, "   "))
         for suspect in record.verdict.suspects:
-            lines.append(_folded(f"suspect: {suspect_words(suspect)}", width, "   ", "     "))
+            lines.append(_folded(f"suspect: {_blamed(suspect, record)}", width, "   ", "     "))
         if record.verdict.next:
             lines.append(_folded(f"look at: {one_line(record.verdict.next)}", width, "   ", "     "))
     return "\n".join(lines)
+
+
+def _blamed(suspect: Suspect, record: Record) -> str:
+    """Return a suspect in words, without its reason if the verdict's sentence has that already, word for word."""
+    said = one_line(suspect.reason) in one_line(record.verdict.text)
+    return suspect_part(suspect) if said else suspect_words(suspect)
 
 
 def _rule(record: Record) -> str:

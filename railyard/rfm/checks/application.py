@@ -1,4 +1,4 @@
-"""The ReFrame base of the checks of applications: a problem in place of message sizes, on the ranks that it takes."""
+"""The ReFrame base of the checks of applications: a problem instead of message sizes, on the ranks that it needs."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -14,26 +14,27 @@ if TYPE_CHECKING:
     from railyard.job.command import Command
     from railyard.rfm.checks.prober import Prober
 
-#: What tells a program its threads: a BLAS that started one a core in every rank would measure the scheduler.
+#: These set a program's number of threads: if every rank's BLAS used all cores, the test would measure the scheduler.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-#: Where ranks share the host's cores, a thread that waits for its rank's others must not hold the core that they need:
-#: BT-MZ of class W, four ranks of two threads on two cores, took 2 s so and was not done after 120 s without.
+#: If ranks share the host's cores, a waiting thread must not hold the core that the other threads of its rank need.
+#: BT-MZ of class W, with four ranks of two threads on two cores, took 2 s with this setting. Without it, it was not
+#: done after 120 s.
 SHARED_CORES = {"OMP_WAIT_POLICY": "passive"}
 
 
 class ApplicationCheck(InterconnectCheck):
     """One application over one fabric, stack and number of rails.
 
-    A check names ``tool``, ``benchmark`` (or parameters of its own and ``problem_of``) and ``parse``, and gives
-    ``words``, ``input_files`` and, where not every number of ranks will do, ``shape``. It spans all nodes, or as
-    many as its parameter ``nodes`` says, which is then part of the benchmark's name.
+    A check names ``tool``, ``benchmark`` (or parameters of its own and ``problem_of``) and ``parse``. It gives
+    ``words``, ``input_files`` and, if it cannot run with every number of ranks, ``shape``. It runs on all nodes, or on
+    as many as its parameter ``nodes`` says; this number is then part of the benchmark's name.
     """
 
     tags = {"apps"}
     extended = True
     all_nodes = True
     check_class = "app"
-    #: All cores of a node compute, so that where each rank has a card of its own all cards are used.
+    #: All cores of a node compute: so all cards are used if each rank has its own card.
     pair_a_rail = True
     takes_ranks = True
     sizes_told: tuple[str, ...] = ()
@@ -66,22 +67,22 @@ class ApplicationCheck(InterconnectCheck):
 
     @property
     def most_ranks(self) -> int:
-        """How many ranks a node is to have at most: as many as it was told, else as it can have."""
+        """How many ranks a node may have at most: as many as were asked for, else as many as it has cores."""
         return int(self.asked_ranks) or self.cores
 
     @property
     def told_ranks(self) -> Mapping[str, str]:
-        """The variables that every rank is given: its threads, one unless a check says another number."""
+        """The variables that every rank is given: its number of threads, 1 unless a check sets another number."""
         shared = self.threads_a_rank > 1 and self.site.system.provider in ("testbed", "guests")
         return {**dict.fromkeys(THREAD_VARIABLES, str(self.threads_a_rank)), **(SHARED_CORES if shared else {})}
 
     def shape(self) -> None:
-        """Choose ``ranks_per_node`` (and fewer nodes, where all of them will not do) once the nodes are known."""
+        """Choose ``ranks_per_node``, and fewer nodes if it cannot use all of them, once the nodes are known."""
         self.ranks_per_node = self.most_ranks
 
     @property
     def prober(self) -> "Prober":
-        """Nobody: an application tells no rail from another; the micro-benchmarks do."""
+        """Nobody: an application cannot tell rails apart; the micro-benchmarks can."""
         from railyard.rfm.checks.prober import Nobody
 
         return Nobody()
@@ -90,8 +91,8 @@ class ApplicationCheck(InterconnectCheck):
 class EveryNodeCheck(ApplicationCheck):
     """A copy of the application on every node, each by itself and all at once: what a node gives without any network.
 
-    It belongs to no fabric and runs once a stack, on the first one. The slowest node is judged, and every node far
-    below the others is named: a slow node is not a slow link.
+    It belongs to no fabric and runs once per stack, on the first fabric. The slowest node is judged. The verdict names
+    every node that is far below the others: a slow node is not a slow link.
     """
 
     benchmark = every_node.EVERY_NODE
@@ -103,7 +104,7 @@ class EveryNodeCheck(ApplicationCheck):
 
     @property
     def threads_a_rank(self) -> int:
-        """How many threads each copy has: one a core of the node."""
+        """How many threads each copy has: one per core of the node."""
         return self.cores
 
     def shape(self) -> None:
@@ -127,7 +128,7 @@ class EveryNodeCheck(ApplicationCheck):
 
     @property
     def prober(self) -> "Prober":
-        """The output itself, whose slow nodes stand in the sentence."""
+        """The output itself: the sentence names its slow nodes."""
         from railyard.rfm.checks.prober import NodesThemselves
 
         return NodesThemselves()

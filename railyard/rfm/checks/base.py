@@ -1,7 +1,7 @@
 """The ReFrame base class of every check: hooks, in the order of a run. A check says only what is measured.
 
-What the hooks need is decided by plain objects: how it is run (`plan`), who makes the output (`runner`), whom to ask
-after a failure (`prober`), which measurement counts (`measure_again`), what is kept (`record`).
+Plain objects decide what the hooks need: how the test runs (`plan`), what makes the output (`runner`), what to measure
+after a failure (`prober`), which measurement counts (`measure_again`), and what is kept (`record`).
 """
 
 import shlex
@@ -28,7 +28,7 @@ from railyard.site.policies import DEFAULT, alone_reason, environment_terms, is_
 from railyard.site.test_id import TestId
 from railyard.stacks.programs import own_feature, pair_feature
 
-# What runs, judges and records is imported by the hooks that need it: a listing runs none, and would pay 0.1 s for it.
+# The hooks import what runs, judges and records. A listing runs no hook, and would lose 0.1 s on these imports.
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.way_back import WayBack
     from railyard.verdict.assess import Assessment
 
-#: What checks of before could override, and what they declare now in its place.
+#: What older checks could override, and what they declare instead now.
 GONE = {
     "_install_launch": "before(), after() or output_file",
     "_program": "programs",
@@ -49,7 +49,7 @@ GONE = {
     "_evidence": "more_outputs",
     "_with_suspects": "prober",
 }
-#: What every check has a variant for; a parameter besides these chooses its benchmark.
+#: Every check has variants for these; any other parameter chooses its benchmark.
 COMMON_PARAMETERS = ("rails", "policy")
 
 
@@ -57,8 +57,8 @@ COMMON_PARAMETERS = ("rails", "policy")
 class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest):
     """One benchmark over one fabric, stack and number of rails.
 
-    A check names ``tool`` (what a stack must have), ``benchmark``, ``parse`` and ``arguments``, and what else it
-    declares otherwise than ``Declaration`` does.
+    A check names ``tool`` (what a stack must have), ``benchmark``, ``parse`` and ``arguments``, and whatever differs
+    from ``Declaration``.
     """
 
     if builds_with_spack():
@@ -77,7 +77,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
     @run_after("init")
     def select_cells(self) -> None:
-        """Load only where the system's own file gives enough rails and nodes, and a stack that can drive them."""
+        """Load only if the system's file has enough rails and nodes, and a stack that can use them."""
         for name in {name for each in type(self).__mro__ for name in GONE.keys() & vars(each).keys()}:
             raise ReframeError(f"it overrides {name}, which nothing calls any more: declare {GONE[name]} instead")
         own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
@@ -93,7 +93,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         if self.within_node:  # no network carries it: once, on the first fabric
             once = self.rails == 1 and self.policy == DEFAULT
             self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []
-        # With `-P policy=…` the class has the asked values alone: then the stacks count that do it anyhow.
+        # With `-P policy=…` the class has only those values: then stacks that do so by default count too.
         made = DEFAULT in type(self).raw_params["policy"].values
         tool = pair_feature(self.tool) if self.pair else self.tool
         pairs = max(self.pairs, self.rails) if self.pair_a_rail else self.pairs
@@ -107,7 +107,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
     @run_after("setup")
     def plan(self) -> None:
-        """Work out nodes, ranks, devices, variables and launcher words; skip what is not tested, with its reason."""
+        """Choose nodes, ranks, devices, variables and launcher options. Skip what is not tested, with the reason."""
         from railyard.rfm.checks.plan import Untested, planned
         from railyard.rfm.checks.record import store_untested
 
@@ -131,7 +131,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
     @run_before("run")
     def stage(self) -> None:
-        """Put what the run reads beside the job's script, on the file system that the nodes share; note the time."""
+        """Write the files that the run reads beside the job's script, where all nodes see them; note the time."""
         from railyard.rfm.checks.measure_again import Again, Clock
 
         with as_reframe_error():
@@ -145,7 +145,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
     @run_before("sanity")
     def judge(self) -> None:
-        """Reach the verdict and store it; fail here where the run itself is not sound (rules 1 and 2)."""
+        """Reach the verdict and store it. Fail here if the run itself is not sound (rules 1 and 2)."""
         if self.is_dry_run():
             return
         from railyard.rfm.checks.measure_again import measured
@@ -156,7 +156,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             found = self._assessment = made.explained(self.prober, self._plan.nodes_remark)
             words = (*shlex.split(self.job.launcher.run_command(self.job)), self.executable, *self.executable_opts)
             store_run(self.runner, self, made, found, words, self.left)
-        if self.job.exitcode is None:  # ReFrame asks for it too, and its scheduler may have none
+        if self.job.exitcode is None:  # ReFrame needs it too, and its scheduler may have none
             self.job._exitcode = self.left.exit_code
         if found.verdict.state == "fail" and found.verdict.rule in (1, 2):
             raise SanityError(found.verdict.line)
@@ -168,7 +168,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
     @run_before("performance")
     def show_figures(self) -> None:
-        """Give ReFrame the key figures, with a bound where a reference asserts one."""
+        """Give ReFrame the key figures, with a bound if a reference asserts one."""
         found = self._assessment
         if found is None:
             return
@@ -207,7 +207,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
     @property
     def rail_prober(self) -> "RailProber":
-        """What measures each rail of the run alone, by the tool's own ping-pong, with one rank a node."""
+        """What measures each rail of the run alone, by the tool's own ping-pong, with one rank per node."""
         from railyard.rfm.checks.ping_pong import PingPong
         from railyard.rfm.checks.probe_places import place_of
         from railyard.rfm.checks.prober import RailProber
@@ -237,7 +237,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
     @property
     def way_back(self) -> "WayBack | None":
-        """The streams of the run's own job in the other direction, where no step of it can be started from here."""
+        """The streams of the run's own job in the other direction, if no step can be started from here."""
         from railyard.rfm.checks.way_back import of_plan
 
         return of_plan(self._plan, self.rail_prober) if self.measures_other_way else None

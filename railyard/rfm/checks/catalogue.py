@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def needs(checks: Path) -> tuple[Need, ...]:
     """Return what each check below a folder asks of a cell, in the order of file and class.
 
-    A check file is imported: this is the one place outside ReFrame that does so. Raises RailyardError naming the file
-    that cannot be imported.
+    Check files are imported: only this module and ReFrame do so. Raises RailyardError, which names a file that cannot
+    be imported.
     """
     return tuple({need.check: need for cls in _classes(checks) for need in _needs_of(cls)}.values())
 
@@ -31,7 +31,7 @@ def tags(checks: Path) -> set[str]:
 
 
 def names(checks: Path) -> set[str]:
-    """Return the class of each test below a folder, plain ReFrame tests too. Raises RailyardError as ``needs``."""
+    """Return the class of each test below a folder, plain ReFrame tests too. Raises RailyardError as ``needs`` does."""
     return {cls.__name__ for cls in _tests(checks)}
 
 
@@ -53,7 +53,7 @@ def _tests(checks: Path) -> Iterator[type]:
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
-        except (Exception, SystemExit) as error:  # whatever a check file raises, the user is told which file
+        except (Exception, SystemExit) as error:  # whatever a check file raises, the error names the file
             raise RailyardError(
                 f"{file}: found {type(error).__name__}: {error}, expected a check that imports"
             ) from error
@@ -67,7 +67,7 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
     for own in _own_parameters(cls):
         nodes = cls.nodes_of(own)
         yield Need(
-            # ReFrame's variables, which a Need outlives as plain text and numbers
+            # plain text and numbers from ReFrame's variables, since a Need outlives these
             " ".join((cls.__name__, *(f"%{name}={value}" for name, value in own.items()))),
             *(cls.tool_of(own), f"{cls.tool}/{cls.benchmark_of(own)}", nodes),
             ranks=int(nodes * cls.ranks_per_node),

@@ -1,4 +1,4 @@
-"""What a check declares of its benchmark: ReFrame's variables and parameters, and what follows from them alone."""
+"""What a check declares about its benchmark: ReFrame's variables and parameters, and what follows from these only."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -28,113 +28,114 @@ if TYPE_CHECKING:
     from railyard.site.systems.measure import StatedAmounts
 
 
-#: Numbers that a tool may be told, and the message sizes that it may be told to measure.
+#: Numbers that a tool may be given, and the message sizes that it may be asked to measure.
 AMOUNTS, SIZES = ("repetitions", "warm_up", "window"), ("full", "smallest", "largest")
-#: What a site may choose of any check besides those; the other variables of this class say what a check is.
+#: What else a site may choose for any check; the other variables of this class say what a check is.
 _CHOSEN = ("placement", "use_launcher")
 
 
 class Declaration(rfm.RegressionTestPlugin):
-    """What a check says, each with what most checks say: no hook, and no decision."""
+    """All that a check declares, with the values of most checks as defaults. It has no hooks and decides nothing."""
 
     tags: Any
     rails = parameter(rail_counts(), type=int, loggable=True)
-    #: How messages are spread over the rails; ``default`` is the stack's own way, and stands in no name.
+    #: How messages are spread over the rails. ``default`` is the stack's own way; no test has it in its name.
     policy = parameter(rail_policies(), type=str, loggable=True)
     full = variable(typ.Bool, value=False, loggable=True)
     tool = variable(str)
     benchmark = variable(str)
     #: The parser of the tool's output.
     parse: Any
-    #: Whether an everyday run leaves it out: what it asks is answered, less closely, by another.
+    #: Whether an everyday run leaves it out: another check answers its question, less closely.
     extended = variable(typ.Bool, value=False)
     num_nodes = variable(int, value=2)
-    #: Whether it spans all nodes of the system, of which there must be ``num_nodes``.
+    #: Whether it runs on all nodes of the system; there must be at least ``num_nodes``.
     all_nodes = variable(typ.Bool, value=False)
     ranks_per_node = variable(int, value=1)
-    #: The fewest nodes that it can be told to have (``-S num_nodes``, ``nodes`` in the system's file); 0: its own
-    #: number alone. One that spans all can be told any number from its own on.
+    #: The fewest nodes that it can be given (``-S num_nodes``, ``nodes`` in the system's file); 0: only its own number.
+    #: A check of all nodes can be given any number from its own on.
     fewest_nodes = 0
-    #: Whether such a number is even: half of the nodes are the others' partners.
+    #: Whether this number is even: half of the nodes are the partners of the others.
     even_nodes = False
-    #: Whether it can be told how many ranks a node has.
+    #: Whether it can be given the number of ranks per node.
     takes_ranks = False
-    #: The largest of a sweep over powers of two alone; 0 for any numbers of nodes.
+    #: The largest number of a sweep over powers of two only; 0 for any numbers of nodes.
     powers = 0
-    #: What it was told, 0 where it was told nothing; and why it cannot be told what it was.
+    #: What it was given, 0 if nothing; and why it refuses what it was given.
     asked_nodes = 0
     asked_ranks = 0
     refused = ""
-    #: The variables that ``-S`` set, each with what the check has by itself.
+    #: The variables that ``-S`` set, each with the check's own value.
     told: Mapping[str, Any] = MappingProxyType({})
-    #: Whether each rank's partner is on its own node, so that no rail is meant to carry anything: then it belongs to
-    #: no fabric, and runs on the first one alone.
+    #: Whether each rank's partner is on its own node, so that no rail should carry anything. Then the check belongs to
+    #: no fabric, and runs only on the first one.
     within_node = variable(typ.Bool, value=False)
-    #: Whether several ranks of a node each have a partner of their own, at least one a rail (see ``many_pairs``).
+    #: Whether several ranks of a node each have their own partner, at least one per rail (see ``many_pairs``).
     pair_a_rail = variable(typ.Bool, value=False)
-    #: Whether each core of its nodes has a rank: only where the system's file says how many there are.
+    #: Whether each core of its nodes has a rank: only if the system's file says how many cores there are.
     every_core = variable(typ.Bool, value=False)
-    #: Whether the GPUs of its nodes take part: only where the system's file says which there are.
+    #: Whether the GPUs of its nodes take part: only if the system's file says which there are.
     gpus = variable(typ.Bool, value=False)
-    #: Whether the benchmark is a client and a server, no MPI program: one pair of processes per rail
+    #: Whether the benchmark is a client and a server, not an MPI program: one pair of processes per rail
     #: (`client_server_words`).
     pair = variable(typ.Bool, value=False)
-    #: Whether it is an application that starts its own processes on a stack without MPI, as the first node's process.
+    #: Whether it is an application that starts its own processes on a stack without MPI, from a process on the first
+    #: node.
     starts_itself = variable(typ.Bool, value=False)
-    #: Whether such pairs run one rail after the other, and the worst rail is judged; else all at once, and summed.
+    #: Whether such pairs run one rail after the other, so that the worst rail is judged; else all at once, as a sum.
     in_turn = variable(typ.Bool, value=False)
-    #: Whether the tool has a program a benchmark; else it is one program.
+    #: Whether the tool has one program per benchmark; else it is one program.
     program_a_benchmark = variable(typ.Bool, value=False)
     #: Messages in flight of a windowed test; 1 for all others.
     window = variable(int, value=1)
     #: How often one job measures everything; the median at each size is judged.
     passes = variable(int, value=1)
-    #: Which of the variables of message sizes say something to it.
+    #: Which of the variables of message sizes have an effect on it.
     sizes_told: tuple[str, ...] = SIZES
     #: The smallest and largest message that make sense for this benchmark, in bytes.
     smallest = variable(int, value=1)
     largest = variable(int, value=4 << 20)
-    #: The kinds of fabric that it is for; empty: all on which a stack has its tool.
+    #: The kinds of fabric that it is for; empty: every fabric on which a stack has its tool.
     kinds: tuple[str, ...] = ()
-    #: The file that the benchmark appends its output to, where it prints none.
+    #: The file that the benchmark appends its output to, if it does not print it.
     output_file = variable(str, value="")
-    #: Which of the system's time limits holds: ``micro``, or ``app`` for an application.
+    #: Which of the system's time limits applies: ``micro``, or ``app`` for an application.
     check_class = variable(str, value="micro")
-    #: Another launcher of ReFrame than the system's (``-S use_launcher=mpirun``: the stack's own, inside the job).
+    #: A launcher of ReFrame instead of the system's (``-S use_launcher=mpirun``: the stack's own, inside the job).
     use_launcher = variable(str, value="", loggable=True)
-    #: Near the rails or far from them, in place of what the system's file says of the fabric (``-S placement=far``);
+    #: Near the rails or far from them, instead of what the system's file says for the fabric (``-S placement=far``).
     #: ``launcher`` leaves processes where launcher and library put them.
     placement = variable(str, value="", loggable=True)
-    #: Variables that must not reach the benchmark from whoever starts the run.
+    #: Variables of the user who starts the run that must not reach the benchmark.
     cleared: tuple[str, ...] = ()
-    #: What the check chose and why, behind the verdict's sentence.
+    #: What the check chose and why, after the verdict's sentence.
     remarks: tuple[str, ...] = ()
-    #: Files with more of the benchmark's output, which lines behind its launch made (``after``).
+    #: Files with more of the benchmark's output, from lines after its launch (``after``).
     more_outputs: tuple[str, ...] = ()
-    #: Whether its command is one process of the job, which starts the benchmark itself in steps of the job.
+    #: Whether its command is one process of the job, which itself starts the benchmark in steps of the job.
     starts_steps = False
-    #: Whether the tool prints how many threads it had, which is then held against what it was given.
+    #: Whether the tool prints how many threads it had. This is then compared with the number that it was given.
     prints_threads = False
     #: Whether the tool prints its rows on standard error.
     rows_on_stderr = False
-    #: What ``probe_arguments`` runs: a ping-pong, and its executable, of a tool that is a folder of them.
+    #: What ``probe_arguments`` runs: a ping-pong, and its executable if the tool has several.
     probe_key = ""
     probe_program = ""
-    #: The same of a stream one way, which tells which way a slow rail is slow; empty for a tool without one.
+    #: The same for a stream one way, which shows in which direction a slow rail is slow; empty for a tool without one.
     one_way_key = ""
     one_way_program = ""
-    #: Of a check that streams one way: the tests that see the other, in words; empty for any other check.
+    #: For a check that streams one way: the tests that see the other direction, in words; empty for other checks.
     other_way_seen_by = ""
-    #: Each rail is measured the other way, too, after a pass (``rfm.checks.other_way``), about a second a rail, unless
-    #: the stack has one of these tools, whose tests do that; None: never.
+    #: After a pass each rail is measured the other way too (``rfm.checks.other_way``), about a second per rail, unless
+    #: the stack has one of these tools, whose tests do that. None: never.
     other_way_unless: tuple[str, ...] | None = None
     #: What makes its output, from its set-up on: the benchmark itself, or a recording.
     runner: "Runner"
 
     @classmethod
     def setvar(cls, name: str, value: Any) -> bool:
-        """Set a variable, as ReFrame does for ``-S``, and note that it was set: a hook may set it, too."""
-        if hasattr(value, "__get__"):  # ReFrame gives the class its variables so, when it makes the first test
+        """Set a variable, as ReFrame does for ``-S``, and note that it was set: a hook may set it too."""
+        if hasattr(value, "__get__"):  # ReFrame gives the class its variables this way when it makes the first test
             return bool(RegressionTestMeta.setvar(cls, name, value))
         # As a number, since ReFrame gives the variable itself, which is about to change.
         own = int(getattr(cls, name)) if name in (NODES, RANKS, "all_nodes") else None
@@ -145,7 +146,7 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @classmethod
     def takes_of(cls, parameters: Mapping[str, str]) -> Takes:
-        """Return which numbers of nodes and ranks such a variant can be told."""
+        """Return which numbers of nodes and ranks such a variant can be given."""
         own = int(cls.told.get(NODES, cls.num_nodes))
         return Takes(
             nodes=own,
@@ -160,15 +161,15 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @classmethod
     def idle(cls) -> frozenset[str]:
-        """Return the variables that change nothing of it, though every check has them."""
+        """Return the variables that have no effect on it, although every check has them."""
         unsaid = {name for name in AMOUNTS if name not in cls.takes()}
         unsaid |= {name for name in SIZES if name not in cls.sizes_told}
-        # A client and a server are started by the system's own launcher; without them nothing runs in turn.
+        # The system's own launcher starts a client and a server; without these nothing runs in turn.
         return frozenset(unsaid | {"use_launcher" if cls.pair else "in_turn"})
 
     @classmethod
     def answers_to(cls) -> tuple[str, ...]:
-        """Return the variables that change something of it: its own, and those of all checks that are not idle."""
+        """Return the variables that have an effect on it: its own, and those of all checks that are not idle."""
         own = {name for name in cls._rfm_var_space if name not in Declaration._rfm_var_space}
         own -= set(rfm.RunOnlyRegressionTest._rfm_var_space)
         return tuple(sorted((own | {*AMOUNTS, *SIZES, *_CHOSEN}) - cls.idle()))
@@ -195,7 +196,7 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @classmethod
     def feature_of(cls, parameters: Mapping[str, str]) -> str:
-        """Return the feature by which a system asks for the problem of such a variant (``npb-W``); empty for none."""
+        """Return the feature with which a system asks for such a variant's problem (``npb-W``); empty for none."""
         return ""
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
@@ -226,15 +227,15 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @property
     def lasting_s(self) -> int:
-        """How long a run takes that is told so, in seconds; 0 where the system's limit is all that bounds it."""
+        """How long a run takes if its duration is set, in seconds; 0 if only the system's time limit bounds it."""
         return 0
 
     def before(self, program: str) -> list[str]:
-        """Return lines of the job before the benchmark's launch, for what it needs there; ``program`` is its path."""
+        """Return the lines of the job that prepare the benchmark's launch; ``program`` is its path."""
         return []
 
     def after(self) -> list[str]:
-        """Return lines of the job behind the benchmark's launch."""
+        """Return the lines of the job after the benchmark's launch."""
         return []
 
     def input_files(self) -> Mapping[str, str]:
@@ -244,69 +245,69 @@ class Declaration(rfm.RegressionTestPlugin):
     def choose_amounts(self, pace: "Pace | None", stated: "StatedAmounts | None") -> None:
         """Choose repetitions and messages in flight for a link (None: its rate is not known), or as the file states.
 
-        Raises RailyardError where the system's file states a number that the tool cannot be told.
+        Raises RailyardError if the system's file states a number that the tool does not take.
         """
         self.refuse_others(stated)
 
     def refuse_others(self, stated: "StatedAmounts | None") -> None:
-        """Raise RailyardError where the system's file states a number that is none of what the check ``takes()``."""
+        """Raise RailyardError if the system's file states a number that the check does not take (``takes()``)."""
         for name, value in ({} if stated is None else stated.given).items():
             if name not in self.takes():
                 known = ", ".join(self.takes()) or "nothing"
                 raise RailyardError(f"measure: benchmarks: {self.key}: {name}: found {value}, expected {known}")
 
     def shape(self) -> None:
-        """Choose nodes and ranks a node once it is known how many nodes there are; most checks have fixed numbers."""
+        """Choose nodes and ranks per node once the number of nodes is known; most checks have fixed numbers."""
 
     @property
     def program(self) -> str:
-        """The executable of a tool that has one a benchmark, of its name; empty for a tool that is one executable."""
+        """The executable of a tool that has one per benchmark; empty for a tool with one executable."""
         return str(self.benchmark).partition("/")[0] if self.program_a_benchmark else ""
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """The names that its executable may have, of which the first that is installed runs."""
+        """The names that its executable may have; the first that is installed runs."""
         return (self.program,)
 
     @property
     def cores(self) -> int:
-        """How many ranks a node can have: its cores, one where the system's file states none."""
+        """How many ranks a node can have: its cores, or one if the system's file states no cores."""
         hardware = self.site.system.nodes.hardware
         return 1 if hardware is None else hardware.cores
 
     @property
     def memory(self) -> str | None:
-        """By what its messages lie in the memory of GPUs on this stack (cuda, rocm); None: in the host's."""
+        """How this stack reaches the GPU memory of its messages (cuda, rocm); None: they are in the host's memory."""
         return None
 
     @property
     def told_ranks(self) -> Mapping[str, str]:
-        """The variables that every rank is given besides what its stack is told."""
+        """The variables that every rank is given besides those of its stack."""
         return {}
 
     @property
     def threads_a_rank(self) -> int:
-        """How many threads each rank has, each on a core of its own."""
+        """How many threads each rank has, each on its own core."""
         return 1
 
     @classmethod
     def takes(cls) -> tuple[str, ...]:
-        """Return the numbers that ``measure: benchmarks`` of the system's file may set, since the tool takes them."""
+        """Return the numbers that ``measure: benchmarks`` of the system's file may set: those that the tool takes."""
         return ()
 
     @property
     def fixed_repetitions(self) -> "Repetitions | None":
-        """What a tool that prints no repetitions is told."""
+        """The repetitions that a tool is given if it does not print them."""
         return None
 
     @property
     def validates(self) -> bool:
-        """Whether the benchmark is told to check the data that it moves."""
+        """Whether the benchmark checks the data that it moves."""
         return False
 
     @property
     def command(self) -> "Command":
-        """How the processes are told what to run: each is a rank, or one end of a pair a rail."""
+        """How the processes learn what to run: each is a rank, or one end of a pair per rail."""
         from railyard.job.command import ClientAndServer, Program
 
         kind = self.site.system.fabrics[self.current_partition.name].kind
@@ -314,9 +315,9 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @property
     def prober(self) -> "Prober":
-        """Who is asked after a failure: each rail alone, by the tool's own ping-pong.
+        """What is measured after a failure: each rail alone, by the tool's own ping-pong.
 
-        Where other tests see the direction that this one leaves out, also after a pass.
+        It is also used after a pass if other tests see the direction that this test leaves out.
         """
         if not self.other_way_seen_by:
             return self.rail_prober
@@ -328,18 +329,18 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @property
     def measures_other_way(self) -> bool:
-        """Whether each rail is measured the other way, too, on this stack."""
+        """Whether each rail is also measured the other way on this stack."""
         elsewhere = self.other_way_unless
         return elsewhere is not None and not any(tool in self.current_environ.features for tool in elsewhere)
 
     @property
     def way_back(self) -> "WayBack | None":
-        """The streams of the run's own job in the other direction; None of a job that makes none."""
+        """The streams of the run's own job in the other direction; None for a job without them."""
         return None
 
     @property
     def rail_prober(self) -> "RailProber":
-        """What measures each rail of the run alone, once there was one."""
+        """What measures each rail of the run alone, once there was a run."""
         raise ReframeError(f"{type(self).__name__}: found no run, expected one whose rails can be measured alone")
 
     @property
@@ -349,7 +350,7 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @property
     def display_name(self) -> str:
-        """The test's name with its parameters; a policy that it leaves to the stack is none of them."""
+        """The test's name with its parameters, without a policy that it leaves to the stack."""
         return str(super().display_name).replace(f" %policy={DEFAULT}", "")
 
     @property
@@ -369,5 +370,5 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @property
     def asked_sizes(self) -> tuple[int, ...]:
-        """The message sizes that the output must have, in bytes; none where the tool goes through its own."""
+        """The message sizes that the output must have, in bytes; none if the tool uses its own sizes."""
         return ()

@@ -103,7 +103,7 @@ class Replayed:
         return launch
 
     def evidence(self, asked: Asked, left: Left, launch: Launch, placing: Placing) -> Evidence:
-        """Return what was printed, held against the index of the recordings."""
+        """Return what was printed, compared with the index of the recordings."""
         stdout, stderr = left.text(left.stdout), left.text(left.stderr)
         printed = left.stage / left.stdout
         return Evidence(

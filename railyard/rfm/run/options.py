@@ -1,4 +1,4 @@
-"""The options of a run that are ReFrame's: read as ReFrame reads them, and held against the system."""
+"""The options of a run that are ReFrame's: read as ReFrame reads them, and compared with the system."""
 
 import argparse
 import re
@@ -33,7 +33,7 @@ VALUED = (
 OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
 PLAIN = ("--list-tags", "--describe", "--dry-run", "--failed", *UNJUDGED)
 
-#: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be held against what there is.
+#: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be compared with what there is.
 _RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")
 #: "%policy=round-robin"; a test names only what its stack has besides its own policy.
 _POLICY = re.compile(r"%policy=([\w-]+)(?![\w*+?{\[.-])")
