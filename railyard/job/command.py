@@ -12,10 +12,10 @@ OWN_GPU = "own_gpu.sh"
 
 
 class Command(Protocol):
-    """How the processes of a launch are told what to run."""
+    """What the processes of a launch are to run."""
 
     def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
-        """Return each process's words; ``tag`` is of this run alone. Raises RailyardError where it cannot be told."""
+        """Return each process's words; ``tag`` belongs to this run alone. Raises RailyardError if there are none."""
 
 
 class Program:
@@ -27,10 +27,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class ClientAndServer:
-    """A client and a server of a tool, a pair of them a rail: all at once, or one rail after the other (``in_turn``).
+    """A client and a server of a tool for each rail: all at once, or one rail after the other (``in_turn``).
 
-    ``kind`` is the fabric's; ``gpu_of`` has the number of the GPU that each device has its buffers in, none where those
-    lie in the host's memory.
+    ``kind`` is the fabric's. ``gpu_of`` has for each device the number of the GPU that holds its buffers; it is empty
+    if they are in the host's memory.
     """
 
     tool: str
@@ -47,7 +47,7 @@ class ClientAndServer:
 
 @dataclass(frozen=True, slots=True)
 class FirstProcess:
-    """An application that starts its own processes, as the first of one process a node; ``agent`` starts the others."""
+    """An application that starts its own processes with ``agent``: it is the first node's process of one per node."""
 
     nodes: int
     agent: str
@@ -58,9 +58,9 @@ class FirstProcess:
 
 @dataclass(frozen=True, slots=True)
 class OwnGpu:
-    """An MPI program each rank of which sees one GPU alone, of its own number on its node; a node has ``gpus``.
+    """An MPI program whose ranks each see only the GPU with the rank's number on its node; a node has ``gpus``.
 
-    ``variable`` is what hides the others from it.
+    ``variable`` is the variable that hides the other GPUs.
     """
 
     variable: str
@@ -71,12 +71,12 @@ class OwnGpu:
 
 
 def own_gpu_script() -> str:
-    """Return the text of the script that shows a rank its GPU, to be written beside a job's script."""
+    """Return the text of the script that shows a rank its GPU; it is written beside a job's script."""
     return packaged_text(f"job/scripts/{OWN_GPU}")
 
 
 class CopyANode:
-    """A copy of the program on each node by itself, which prints to a file of its own in ``every_node.PARTS``."""
+    """A separate copy of the program on each node, which prints to its own file in ``every_node.PARTS``."""
 
     def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
         return ["sh", every_node.SCRIPT, every_node.PARTS, tag, executable, *arguments]

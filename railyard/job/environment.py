@@ -1,8 +1,8 @@
-"""With which variables a benchmark really ran, by its own process on each node, against those that were planned.
+"""Compares the variables of a benchmark's own process on each node with those that were planned.
 
-What a job exports is not yet what a rank has: a module, a profile or a wrapper may set another value, and a launcher
-may hand on none. ``environment.sh`` (package data beside this file) reads it from /proc. Only variables that choose
-transport and rails are read, by whole names: an environment holds secrets.
+A rank may not have what the job exports: a module, a profile or a wrapper may set another value, and a launcher may
+pass none on. ``environment.sh`` (package data beside this file) reads the variables from /proc. It reads only variables
+that choose transport and rails, by whole names, because an environment holds secrets.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,20 +33,20 @@ class Found:
 
 
 def scripts(stack: str) -> dict[str, str]:
-    """Return what is to lie beside the counter reader: the script, and the names that it may write down."""
+    """Return the files for the counter reader's folder: the script, and the names that it may write down."""
     names = "".join(f"{name}\n" for name in sorted(known(stack)))
     return {SCRIPT: packaged_text(f"job/scripts/{SCRIPT}"), NAMES_FILE: names} if names else {}
 
 
 def planned(launch: Launch) -> dict[str, str]:
-    """Return the variables that the stack is told, with their values; none whose value a shell still fills in."""
+    """Return the variables that the stack is given, with their values; without those that a shell still fills in."""
     told = {name: launch.env.get(name, value) for name, value in launch.settings.env.items()}
     return {name: value for name, value in told.items() if "$" not in value}
 
 
 @lru_cache(maxsize=32)
 def known(stack: str) -> frozenset[str]:
-    """Return the variables that the stacks' table knows to choose transport, devices or rails of a stack."""
+    """Return the variables that choose transport, devices or rails of a stack, from the stacks' table."""
     found: set[str] = set()
     for way in STACKS[stack].ways.values():
         if not isinstance(way, str):
@@ -59,7 +59,7 @@ def known(stack: str) -> frozenset[str]:
 
 
 def parse(text: str, tag: str) -> Found | None:
-    """Return what a node wrote; None where the file is from another run, was cut, or is not the script's."""
+    """Return what a node wrote; None if the file is from another run, was cut, or is not the script's."""
     lines = text.split("\n")
     if len(lines) < 5 or lines[0] != f"railyard-environment {FORMAT} {tag}" or lines[-2:] != ["end", ""]:
         return None
@@ -71,9 +71,9 @@ def parse(text: str, tag: str) -> Found | None:
 
 
 def why_other(found: Iterable[Found], launch: Launch) -> str | None:
-    """Return the sentence of the first variable that a benchmark's process has otherwise than it was planned.
+    """Return a sentence about the first variable that differs from the plan in a benchmark's process.
 
-    Of the variable that gives each rank a rail of its own, any one of the planned list is right.
+    For the variable that gives one rail per rank, any name of the planned list is right.
     """
     for each in found:
         for name, value in planned(launch).items():
@@ -87,13 +87,13 @@ def why_other(found: Iterable[Found], launch: Launch) -> str | None:
 
 
 def unseen(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
-    """Return the nodes of a run whose benchmark was not seen: it had ended before, or the node shows no /proc."""
+    """Return the nodes where the benchmark was not seen: it had ended already, or the node shows no /proc."""
     seen = {label(each.node) for each in found}
     return tuple(node for node in launch.nodes if label(node) not in seen)
 
 
 def unplanned(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
-    """Return a remark for each variable that the stack's table knows, that is set and that nobody planned."""
+    """Return a remark for each variable of the stack's table that is set and was not planned."""
     told = planned(launch)
     said = [
         f'{name} is "{value}" in the environment of {each.program} on {each.node}, and the run did not plan it'

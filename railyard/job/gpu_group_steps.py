@@ -1,8 +1,9 @@
-"""The lines of a job that measure each rail behind a run of nccl-tests in groups, where its slowest group is too slow.
+"""The lines of a job that measure each rail after a run of nccl-tests in groups, if its slowest group is too slow.
 
-A run in groups prints one figure for all of them. So the same launch is made once more for each GPU of a node, which is
-then the first that its processes see: nccl-tests says the time of rank 0, which is of that GPU's group (``-a 0``).
-``railyard pairs groups`` says whether that is needed; a healthy run asks once. What fails here fails nothing.
+A run in groups prints one figure for all groups. So the same launch runs once more for each GPU of a node, with that
+GPU as the first one that its processes see: nccl-tests prints the time of rank 0, which is in that GPU's group
+(``-a 0``). ``railyard pairs groups`` says whether that is needed; a healthy run asks once. A failure here does not
+fail the run.
 """
 
 import shlex
@@ -27,9 +28,9 @@ def before() -> list[str]:
 
 
 def lines(output: str, launch: str, program: Sequence[str], gpus: int, least_mb_s: float, limit_s: int) -> list[str]:
-    """Return the lines behind the run; ``launch`` is the job's own, ``program`` with its words, as a shell has them.
+    """Return the lines after the run; ``launch`` is the job's own, ``program`` has its words too, as shell words.
 
-    ``least_mb_s`` is what the slowest group must give at its largest size; ``limit_s`` is the job's time limit.
+    ``least_mb_s`` is the least that the slowest group must give at its largest size; ``limit_s`` is the job's limit.
     """
     asked = f"{shlex.quote(sys.executable)} -m railyard pairs groups --expected {least_mb_s!r} {shlex.quote(output)}"
     last_s = limit_s - STEP_S - END_S

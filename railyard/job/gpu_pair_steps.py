@@ -1,7 +1,7 @@
 """The parts of a job that measures pairs of nodes between their GPUs, each pair as a step (``gpu_pairs.sh``).
 
-A step is a launch over two of the job's nodes under the counter reader, ended after some time: a sick pair costs its
-own log alone. Each node is in one step at a time, so that its counters over all of its steps are of these alone.
+A step is a launch over two of the job's nodes under the counter reader, with a time limit: a bad pair loses only its
+own log. Each node is in one step at a time, so its counters over all of its steps count only these steps.
 """
 
 import shlex
@@ -17,19 +17,19 @@ from railyard.parsers.gpu_pairs import FOLDER, Step
 
 SCRIPT, ROUNDS, ALL_GPUS, ONE_GPU = "gpu_pairs.sh", "gpu_pairs.rounds", "gpu_pairs.all", "gpu_pairs.one"
 SWITCHES = "switches.txt"
-#: What stands in a step's words for what each step has of its own.
+#: Placeholders in a step's words; each step puts its own values there.
 NODES, GPU, TAG, OUT = ("railyard-first", "railyard-second"), "railyard-gpu", "railyard-tag", "railyard-out"
-#: How long a step may take to end once it was told to, in seconds: Slurm's KillWait, and some.
+#: How long a step may take to end after its signal, in seconds: Slurm's KillWait and a little more.
 END_S = 45
-#: How ``timeout`` says that it ended, or killed, what it started.
+#: The exit codes of ``timeout`` if it ended, or killed, what it started.
 TIMED_OUT = (124, 137)
-#: What the job needs besides its steps, in seconds: its start, and what is asked between steps.
+#: The job's time besides its steps, in seconds: its start, and the questions between steps.
 BESIDE_S = 15
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A step that was made: what it printed, and what its nodes' counters were, a text a node."""
+    """A step that has run: what it printed, and its nodes' counters, one text per node."""
 
     step: Step
     text: str
@@ -38,7 +38,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class PairSteps:
-    """The words of the job's own process, which starts all steps: how long they may take, and how nodes are listed."""
+    """The words of the job's own process, which starts all steps: how long they may take, and how to list nodes."""
 
     name: str
     limit_s: int
@@ -56,9 +56,9 @@ def script() -> str:
 
 
 def lister(scheduler: str, launcher: str, nodes: Sequence[str]) -> str:
-    """Return the shell's command that prints the job's nodes; ``nodes`` are those that are known beforehand.
+    """Return the shell command that prints the job's nodes; ``nodes`` are those that are known beforehand.
 
-    Raises RailyardError for a scheduler whose jobs are not asked so.
+    Raises RailyardError for a scheduler for which Railyard knows no such command.
     """
     if nodes:
         return f"printf '%s\\n' {shlex.join(nodes)}"
@@ -66,7 +66,7 @@ def lister(scheduler: str, launcher: str, nodes: Sequence[str]) -> str:
 
 
 def asking(options: Sequence[str]) -> str:
-    """Return the shell's command that says what to measure next."""
+    """Return the shell command that says what to measure next."""
     logs = f"--at-once '{FOLDER}/rounds-*.log' '{FOLDER}/*.log'"
     return " ".join([f"{shlex.quote(sys.executable)} -m railyard pairs next --tool nccl", *options, logs])
 
@@ -83,9 +83,9 @@ def template(
     """Return the line that makes one step: ``launch`` over ``NODES`` with so many processes on each, read by counters.
 
     ``starter`` is the stack whose launcher starts it, ``program`` the benchmark with its words, ``job`` the variables
-    that the job has already. Raises RailyardError for a launcher that is not told which nodes to use.
+    that the job already has. Raises RailyardError for a launcher that cannot be given the nodes to use.
     """
-    if launcher in SRUN:  # what is left of a step whose process is gone would wait for it
+    if launcher in SRUN:  # if one process of a step has died, the others would wait for it
         launch = replace(launch, options=(*launch.options, "--kill-on-bad-exit=1"))
     start = step_words(launcher, starter, launch, limit_s, per_node=per_node, kill_after_s=END_S)
     reader = ["sh", "reader.sh", OUT, TAG, ",".join(launch.meant), ",".join(launch.watched), "--"]
@@ -94,9 +94,9 @@ def template(
 
 
 def counters_of_nodes(steps: Iterable[Ended]) -> tuple[str, ...]:
-    """Return a counters file for each node: as it was before its first step, and after its last one.
+    """Return a counters file for each node: its counters before its first step and after its last one.
 
-    Kernels count on from step to step, so that all that a node moved in between is in it. ``steps`` are in their order.
+    Kernels keep counting from step to step, so the file has all that a node moved in between. ``steps`` are in order.
     """
     of_nodes: dict[str, list[str]] = {}
     for ended in steps:
@@ -107,9 +107,9 @@ def counters_of_nodes(steps: Iterable[Ended]) -> tuple[str, ...]:
 
 
 def _over(first: str, last: str) -> str:
-    """Return the first file's lines up to its run, and the last one's behind it.
+    """Return the first file's lines from before its run, and the last file's lines from after its run.
 
-    The time of processors is of the reader's own children, which are others in each step.
+    The processor time is left out: it is of the reader's own children, which differ in each step.
     """
     if first is last:
         return first

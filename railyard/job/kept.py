@@ -1,4 +1,4 @@
-"""What is kept of a run beside its output: what its benchmark was told, and what each node's counters moved. Pure."""
+"""What is kept of a run beside its output: its benchmark's words, and what each node's counters moved. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,8 +1,8 @@
 """Where a run's processes ran: how far from its rails, and at which clock.
 
-Of a run that was told neither these are remarks, which decide nothing; one that was told to run near its rails or far
-from them (``place.sh``, package data beside this file) fails where it did not, and so does one whose ranks have more
-threads than processors.
+By default these are remarks, which decide nothing. A run that was set to run near its rails, or far from them
+(``place.sh``, package data beside this file), fails if it did not. So does a run whose ranks have more threads than
+processors.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,11 +19,11 @@ from railyard.job.node_facts import NodeFacts
 from railyard.stacks.table import STACKS
 
 _MOST_PROCESSORS = 1 << 16
-#: Near the rails, on the processors of their NUMA nodes, or on all the others.
+#: Near the rails (on the processors of their NUMA nodes), or far from them (on all other processors).
 Side = Literal["near", "far"]
 SCRIPT = "place.sh"
-#: What may be asked for in place of the system's file (``-S placement=far``); ``launcher`` leaves processes where
-#: launcher and library put them.
+#: What you may ask for instead of the system file's placement (``-S placement=far``). ``launcher`` leaves processes
+#: where the launcher and the library put them.
 _SIDES: Mapping[str, Side | None] = {"near": "near", "far": "far", "launcher": None}
 
 
@@ -31,10 +31,10 @@ _SIDES: Mapping[str, Side | None] = {"near": "near", "far": "far", "launcher": N
 class Placing:
     """Where a run's processes are put: on one side of its rails, or where launcher and library put them (None).
 
-    ``asked`` is the word that replaced what the system's file says, empty where none did. ``threads`` of each rank are
-    to have a processor each, where a node's processors are its own. ``nic_ranks``: so many ranks of each node have a
-    rail of their own each, and are put beside that one alone; 0 where all ranks use all rails. ``dealt``: they are an
-    application's, many for each rail, and each is given a rail of the socket where the launcher puts it.
+    ``asked`` is the word that replaced what the system's file says; empty if there was none. Each of a rank's
+    ``threads`` should have its own processor, if the node does not share its processors. ``nic_ranks`` ranks of each
+    node have one rail each, and each is put near that rail only; 0 if all ranks use all rails. ``dealt``: they are an
+    application's ranks, many for each rail, and each is given a rail of the socket where the launcher puts it.
     """
 
     side: Side | None
@@ -44,9 +44,9 @@ class Placing:
     dealt: bool = False
 
     def words(self, launch: Launch, folder: str, tag: str) -> tuple[str, ...]:
-        """Return the words of a shell that stand before the counter reader's, none where nothing is placed.
+        """Return the shell words that come before the counter reader's; none if nothing is placed.
 
-        Ranks with a rail of their own write to ``folder`` which they were given; ``tag`` is of this run alone.
+        Ranks that have one rail each write to ``folder`` which one they were given; ``tag`` belongs to this run alone.
         """
         variable = launch.settings.rank_variable
         if self.dealt and variable:
@@ -57,15 +57,15 @@ class Placing:
         return () if self.side is None else (SCRIPT, self.side, ",".join(launch.meant), "--", "sh")
 
     def variables(self, stack: str) -> dict[str, str]:
-        """Return what keeps the library from binding the processes elsewhere when it starts."""
+        """Return the variables that keep the library from binding the processes elsewhere when it starts."""
         return {} if self.side is None else dict(STACKS[stack].own_pinning)
 
     def scripts(self) -> dict[str, str]:
-        """Return the script that is to be written beside the job's own: name and text, none where nothing is placed."""
+        """Return the script to write beside the job's own: name and text; none if nothing is placed."""
         return {SCRIPT: place_script()} if self.side is not None or self.nic_ranks or self.dealt else {}
 
     def remarks(self, launch: Launch) -> tuple[str, ...]:
-        """Return what is said of a run that was placed in another way than the system's file says."""
+        """Return the remark on a run that was placed in another way than the system's file says."""
         if not self.asked or self.side is None:
             return ()
         return (
@@ -73,7 +73,7 @@ class Placing:
         )
 
     def why_not(self, facts: Sequence[NodeFacts], launch: Launch) -> str | None:
-        """Return why the processes were not where they were to be; None where they were, or nothing was asked."""
+        """Return why the processes were not where they should be; None if they were, or nothing was asked."""
         side = None if self.nic_ranks else self.side  # each rank says itself where it ran: railyard.job.rank_nics
         elsewhere = None if side is None else why_elsewhere(facts, launch.nodes, side, launch.meant)
         if elsewhere is not None or self.threads == 1:
@@ -84,7 +84,7 @@ class Placing:
 def side_of(asked: str, own: Side | None) -> Side | None:
     """Return where processes are put: as asked, else as the system's file says.
 
-    Raises RailyardError for another word.
+    Raises RailyardError for an unknown word.
     """
     if asked not in ("", *_SIDES):
         raise RailyardError(f'-S placement: found "{asked}", expected {", ".join(_SIDES)}')
@@ -92,14 +92,14 @@ def side_of(asked: str, own: Side | None) -> Side | None:
 
 
 def place_script() -> str:
-    """Return the text of the script that puts a command on one side, to be written beside the counter reader."""
+    """Return the text of the script that puts a command on one side; it is written beside the counter reader."""
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
 def why_elsewhere(found: Iterable[NodeFacts], nodes: Sequence[str], side: Side, rails: Sequence[str]) -> str | None:
-    """Return why a run was not where it was told to be, by the first process of each node; None where it was.
+    """Return why a run was not where it should be, by the first process of each node; None if it was there.
 
-    What a node does not show is not known, and that is no better.
+    What a node does not show is not known, and fails as well.
     """
     by_name = {label(facts.node): facts for facts in found}
     for node in nodes:
@@ -120,10 +120,10 @@ def why_elsewhere(found: Iterable[NodeFacts], nodes: Sequence[str], side: Side, 
 
 
 def why_too_few(found: Iterable[NodeFacts], nodes: Sequence[str], threads: int) -> str | None:
-    """Return why each rank's threads had no core each, by the first process of each node; None where they may have.
+    """Return why the threads of a rank shared cores, by the first process of each node; None if they may not have.
 
-    Fewer processors than threads are a core for several of them; as many may still be two a core where SMT is on.
-    What a node does not show is not known, and that is no better.
+    With fewer processors than threads, several threads share a core. With as many processors, two threads may still
+    share a core if SMT is on. What a node does not show is not known, and fails as well.
     """
     by_name = {label(facts.node): facts for facts in found}
     for node in nodes:
@@ -134,7 +134,7 @@ def why_too_few(found: Iterable[NodeFacts], nodes: Sequence[str], threads: int) 
         there = f"was bound to processors {own}" if processors(own) else "was on processors that are not known"
         return (
             f"each rank has {threads} threads: the first process of {node} {there}, expected at least {threads}, one "
-            f"a thread"
+            f"per thread"
         )
     return None
 
@@ -142,15 +142,15 @@ def why_too_few(found: Iterable[NodeFacts], nodes: Sequence[str], threads: int) 
 def remarks(nodes: Iterable[NodeFacts], clocks_khz: Mapping[str, int], rails: Collection[str]) -> tuple[str, ...]:
     """Return a sentence for each node whose first process was bound away from all its rails, or whose clock was low.
 
-    A process that uses a rail at each socket is far from one of them wherever it runs. Only where the node shows both:
-    its processes' binding and the rails' processors, its clock and the highest one.
+    A process that uses a rail at each socket is far from one of them wherever it runs. A sentence needs both values
+    from the node: its processes' binding and the rails' processors, or its clock and the highest clock.
     """
     found = [said for facts in nodes for said in (_far(facts, rails), _slow(facts, clocks_khz.get(facts.node)))]
     return tuple(sentence for sentence in found if sentence is not None)
 
 
 def processors(text: str) -> frozenset[int]:
-    """Return the processors of a list as the kernel writes it, ``0-3,8``; none for any other text."""
+    """Return the processors of a list in the kernel's form, ``0-3,8``; none for any other text."""
     found: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

@@ -1,8 +1,8 @@
 """A job that measures single rails under a scheduler: the nodes that it asks for, its script, and the words of a step.
 
-The two nodes of a failed run are asked for by name, and one or two more that the scheduler chooses. Each measurement is
-then a step over two of the job's nodes (``probes.sh``, package data beside this file). What is asked of nodes besides,
-once a measurement gives reason to, is a step of the same job (``question``). Sources: sbatch(1), srun(1) and
+The job asks for the two nodes of a failed run by name, and for one or two more that the scheduler chooses. Each
+measurement is a step over two of the job's nodes (``probes.sh``, package data beside this file). If a measurement
+raises a question, its answer is one more step of the same job (``question``). Sources: sbatch(1), srun(1) and
 scontrol(1) of Slurm 22.05; qsub(1B) and pbs_resources(7B) of PBS 2022.1; qsub(1) of Torque 6.1; bsub(1) of IBM
 Spectrum LSF 10.1; flux-batch(1), flux-run(1) and flux-hostlist(1) of flux-core 0.71.
 """
@@ -19,21 +19,21 @@ from railyard.site.systems.jobs import FAMILIES
 from railyard.stacks import ask
 
 SCRIPT = "probes.sh"
-#: Names in the steps of the nodes that the scheduler chooses.
+#: What the steps call the nodes that the scheduler chooses.
 PARTNERS = ("railyard-partner-1", "railyard-partner-2")
-#: How srun starts a step beside others on the same nodes: each would else wait for their processors and memory, and
-#: be bound to the same first ones.
+#: How srun starts a step beside others on the same nodes: otherwise each waits for their processors and memory, and
+#: is bound to the same first ones.
 SHARED = ("--overlap", "--cpu-bind=none")
-#: How srun gives a step's nodes their ranks in the order of its list: it would else sort them, and a stream from the
-#: second to the first would go the same way as one from the first to the second.
+#: How srun gives a step's nodes their ranks in the order of its list. Otherwise it sorts them, and a stream from the
+#: second to the first node goes the same way as one from the first to the second.
 IN_ORDER = ("--distribution=arbitrary",)
-#: The same for flux, which takes the order of ranks from a file alone (flux-run(1), --taskmap):
-#: the hosts stand before ``--``, the words of flux run behind.
+#: The same for flux, which takes the order of ranks only from a file (flux-run(1), --taskmap):
+#: the hosts come before ``--``, the words of flux run after it.
 _FLUX_IN_ORDER = (
     'file=.hosts-$$; trap "rm -f $file" EXIT; echo "$0" >$file; '
     'while [ "$1" != -- ]; do echo "$1" >>$file; shift; done; shift; flux run --taskmap=hostfile:$file "$@"'
 )
-#: How long after its TERM a step that hangs is killed, in seconds.
+#: How long after SIGTERM a step that hangs is killed, in seconds.
 _KILL_AFTER_S = 5
 
 
@@ -41,8 +41,8 @@ _KILL_AFTER_S = 5
 class NodesAsked:
     """How a scheduler is asked for a pair of nodes and for others beside them.
 
-    ``options`` are the job's, beside the system's own. ``tasks``: whether ReFrame's words for the number of tasks are
-    to be among them, or ``options`` say it all.
+    ``options`` are the job's, beside the system's own. ``tasks`` is whether ReFrame should add its own words for the
+    number of tasks; if not, ``options`` are enough.
     """
 
     options: tuple[str, ...]
@@ -50,19 +50,19 @@ class NodesAsked:
 
 
 def nodes_asked(scheduler: str, pair: tuple[str, str], others: Sequence[str], count: int, whole: bool) -> NodesAsked:
-    """Return how a scheduler is asked for so many nodes, the pair among them.
+    """Return how a scheduler is asked for so many nodes, with the pair among them.
 
-    ``others`` are the system's other nodes by name, where its file has names. ``whole``: the system's own options ask
-    for whole nodes already. Raises RailyardError for a scheduler that cannot be asked for nodes by name.
+    ``others`` are the names of the system's other nodes, if its file has names. ``whole``: the system's own options
+    already ask for whole nodes. Raises RailyardError for a scheduler that cannot be asked for nodes by name.
     """
     way = _WAYS.get(scheduler) or _WAYS.get(FAMILIES.get(scheduler, ""))
     if way is None:
-        raise RailyardError(f"the scheduler {scheduler} is not asked for nodes by name")
+        raise RailyardError(f"Railyard cannot ask the scheduler {scheduler} for nodes by name")
     return way(pair, others, count - len(pair), whole)
 
 
 def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
-    # Of more nodes than are in the list Slurm chooses the others itself.
+    # If the count is larger than the list, Slurm chooses the other nodes itself.
     options = (f"--nodes={len(pair) + more}", f"--nodelist={','.join(pair)}", "--no-requeue")
     return NodesAsked(options, True)
 
@@ -80,14 +80,14 @@ def _torque(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool
 
 
 def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
-    # LSF takes the names of all hosts that a job may have, or of none.
+    # LSF takes the names of all hosts that a job may have, or no names at all.
     hosts = (*pair, *others[:more])
     options = (f"-n {len(hosts)}", f'-m "{" ".join(hosts)}"', '-R "span[ptile=1]"')
     return NodesAsked(options, False)
 
 
 def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
-    # A constraint names all hosts that a job may have, or none.
+    # A constraint names all hosts that a job may have, or no hosts at all.
     hosts = (*pair, *others[:more])
     options = (f"--nodes={len(hosts)}", f"--requires=host:{','.join(hosts)}")
     return NodesAsked(options, False)
@@ -103,7 +103,7 @@ _WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool], NodesA
 }
 
 
-#: A family of schedulers -> the shell's command that prints the nodes of a job, one a line, in the order of its ranks.
+#: A family of schedulers -> the shell command that prints the nodes of a job, one per line, in the order of its ranks.
 _LISTS_NODES = {
     "slurm": 'scontrol show hostnames "$SLURM_JOB_NODELIST"',
     "pbs": """awk '!seen[$0]++' "$PBS_NODEFILE\"""",
@@ -113,18 +113,18 @@ _LISTS_NODES = {
 
 
 def lists_nodes(scheduler: str) -> str:
-    """Return the shell's command that prints the nodes of the job that it runs in, one a line, the first rank's first.
+    """Return the shell command that prints the nodes of the job that it runs in, one per line, in the order of ranks.
 
-    Raises RailyardError for a scheduler whose jobs are not asked so.
+    Raises RailyardError for a scheduler for which Railyard knows no such command.
     """
     found = _LISTS_NODES.get(FAMILIES.get(scheduler, ""))
     if found is None:
-        raise RailyardError(f"nobody knows here how a job of the scheduler {scheduler} is asked for its nodes")
+        raise RailyardError(f"Railyard does not know how a job of the scheduler {scheduler} lists its nodes")
     return found
 
 
 def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
-    """Return the options that ask for these nodes and no others, each whole, one process on each.
+    """Return the options that ask for exactly these nodes, each whole, with one process on each.
 
     Raises RailyardError for a scheduler that cannot be asked for nodes by name.
     """
@@ -134,32 +134,32 @@ def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
         chunks = "+".join(f"1:ncpus=1:mpiprocs=1:host={node}" for node in nodes)
         return (f"-l select={chunks}", "-l place=scatter:excl")
     if FAMILIES.get(scheduler) not in ("lsf", "flux"):
-        raise RailyardError(f"the scheduler {scheduler} is not asked for nodes by name")
+        raise RailyardError(f"Railyard cannot ask the scheduler {scheduler} for nodes by name")
     own = {"lsf": "-x", "flux": "--exclusive"}[FAMILIES[scheduler]]
     return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes), True).options, own)
 
 
 def job_lines(name: str, scheduler: str, pair: tuple[str, str], limit_s: float, questions_s: int) -> list[str]:
-    """Return the lines of a scheduler's job; ``name`` begins the names of its files.
+    """Return the lines of a scheduler's job; the names of its files begin with ``name``.
 
-    ``limit_s`` bounds all planned steps together, and no question is answered ``questions_s`` seconds later.
+    All planned steps together may take ``limit_s`` seconds. Questions are answered for ``questions_s`` more seconds.
     """
     words = [name, str(int(limit_s)), str(questions_s), *pair]
     return [f"{lists_nodes(scheduler)} | sh {SCRIPT} {shlex.join(words)}"]
 
 
 def question(name: str, number: int) -> str:
-    """Return the file whose text is the name of a step that a job named ``name`` is to run next: its so many-th."""
+    """Return the file that names the step that a job named ``name`` should run next: its question of this number."""
     return f"{name}.ask-{number}"
 
 
 def no_more(name: str) -> str:
-    """Return the file that says that a job named ``name`` is asked nothing more."""
+    """Return the file that says that a job named ``name`` will get no more questions."""
     return f"{name}.done"
 
 
 def probes_script() -> str:
-    """Return the text of the script that the job runs, to be written into its folder."""
+    """Return the text of the script that the job runs; it is written into the job's folder."""
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
@@ -174,22 +174,22 @@ def step_words(
 ) -> list[str]:
     """Return the words that start ``per_node`` processes on each node of a launch within a job that has more nodes.
 
-    Nodes are filled in their order. ``launcher`` is ReFrame's name. It is ended after ``limit_s`` seconds, and killed
-    ``kill_after_s`` later. ``shared``: other steps run on the same nodes at that time, and would be bound to the same
-    cores; the order of these does not matter. Raises RailyardError for a launcher that cannot be told which of a job's
-    nodes it is to use.
+    Nodes are filled in their order. ``launcher`` is ReFrame's name. The launch is ended after ``limit_s`` seconds, and
+    killed ``kill_after_s`` later. ``shared``: other steps run on the same nodes at that time, and would be bound to the
+    same cores; the order of nodes does not matter then. Raises RailyardError for a launcher that cannot be given the
+    nodes to use.
     """
     timed, count = ["timeout", "-k", str(kill_after_s), str(limit_s)], len(launch.nodes)
     ranks = count * per_node
     if launcher in SRUN:
         words = [*(SHARED if shared else ()), f"--ntasks={ranks}", f"--ntasks-per-node={per_node}"]
-        if launcher == "srun":  # the options of a step in an allocation have its nodes already
+        if launcher == "srun":  # the options of a step in an allocation already have its nodes
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
-        # An arbitrary order names a node for each process; blocks fill one node after the other.
+        # "arbitrary" names a node for each process; "block" fills one node after the other.
         order = IN_ORDER if per_node == 1 else ("--distribution=block",)
         return [*timed, "srun", *words, *launch.options, *(() if shared else order)]
     if launcher in OWN_LAUNCHERS:
-        # By the name that the run was started by: PALS brings an mpiexec and no mpirun.
+        # Use the name with which the run was started: PALS has an mpiexec and no mpirun.
         program = str(PurePath(launch.program).with_name(launcher))
         if ask.between(stack) and not shared:
             parts = [
@@ -205,4 +205,4 @@ def step_words(
         front = ["flux", "run"] if shared or per_node > 1 else ["sh", "-c", _FLUX_IN_ORDER, *launch.nodes, "--"]
         return [*timed, *front, *words, *launch.options]
     known = ", ".join((*SRUN, *OWN_LAUNCHERS, FLUX_RUN))
-    raise RailyardError(f"the launcher {launcher} is not told which of a job's nodes to use; known are {known}")
+    raise RailyardError(f"Railyard cannot give the launcher {launcher} the nodes to use; it knows {known}")

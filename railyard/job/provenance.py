@@ -27,7 +27,7 @@ VERSION_LIMIT_S = 10
 def provenance(site: Site, stack: str) -> dict[str, object]:
     """Return the versions that belong to a result of this stack."""
     ours: dict[str, object] = {"railyard": __version__, "reframe": version("reframe-hpc")}
-    if site.system.provider == "replay":  # this machine's kernel and stacks had no part in what is played
+    if site.system.provider == "replay":  # what is played did not run on this machine's kernel and stacks
         return ours
     there = mpi_of(site, stack)
     known = ours | {
@@ -41,7 +41,7 @@ def provenance(site: Site, stack: str) -> dict[str, object]:
 
 
 def spack_provenance(built: "Marker") -> dict[str, object]:
-    """Return what of a Spack build belongs to each result: the key, the lock's hash, concrete specs and libraries."""
+    """Return what each result records of a Spack build: the key, the lock's hash, concrete specs and libraries."""
     return {
         "key": built.key,
         "lock_sha256": built.lock_sha256,
@@ -53,14 +53,14 @@ def spack_provenance(built: "Marker") -> dict[str, object]:
             for each in built.packages
             if each.root or each.external
         ],
-        # The file that a soname stands for has the version in its name.
+        # The name of the file that a soname links to has the version.
         "libraries": [each.real.path for each in built.libraries],
     }
 
 
 @lru_cache(maxsize=16)
 def _mpi_version(program: str) -> str:
-    """Return the first line of `mpirun --version` that holds a digit; empty where it cannot be asked."""
+    """Return the first line of `mpirun --version` with a digit; empty if it cannot be run."""
     try:
         done = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=VERSION_LIMIT_S, check=False
@@ -82,7 +82,7 @@ def circumstances(
 ) -> dict[str, Any]:
     """Return fields of a record: ``facts`` of each node, ``linked`` is what ``ldd`` printed.
 
-    What could not be read is left empty: no verdict rests on it.
+    What could not be read is left empty: no verdict depends on it.
     """
     return {
         "started": f"{started.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",

@@ -1,4 +1,4 @@
-"""Which network device each rank of a run was given, as ``place.sh`` wrote it, and why that is no NIC per rank."""
+"""Which network device each rank of a run was given, as ``place.sh`` wrote it, and why that is not a NIC per rank."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,10 +17,10 @@ _NAMES = ("node", "rank", "device", "near", "allowed")
 
 @dataclass(frozen=True, slots=True)
 class RankNic:
-    """What one rank was given: its number on its node, its device, and lists of processors as the kernel writes them.
+    """What one rank was given: its number on its node, its device, and lists of processors in the kernel's form.
 
-    ``near`` are those of the device's NUMA node, empty where the node shows none; ``allowed`` those that the rank may
-    run on. ``rank`` is None where its launcher did not say it, and ``device`` then names all of the run's.
+    ``near`` are the processors of the device's NUMA node, empty if the node shows none; ``allowed`` are those that the
+    rank may run on. ``rank`` is None if its launcher did not say it; ``device`` then names all devices of the run.
     """
 
     node: str
@@ -31,7 +31,7 @@ class RankNic:
 
 
 def parse(text: str, tag: str) -> RankNic | None:
-    """Return what a rank wrote; None where the file is from another run, was cut, or is not the script's."""
+    """Return what a rank wrote; None if the file is from another run, was cut, or is not the script's."""
     first, *lines = text.split("\n")
     said = [line.partition(" ") for line in lines[:-2]]
     if first != f"railyard-nic {FORMAT} {tag}" or lines[-2:] != ["end", ""] or tuple(s[0] for s in said) != _NAMES:
@@ -41,10 +41,10 @@ def parse(text: str, tag: str) -> RankNic | None:
 
 
 def why_not_own(found: Iterable[RankNic], launch: Launch, placing: Placing) -> str | None:
-    """Return why the ranks of a run had not each a NIC of its own on the side where they were put; None where they had.
+    """Return why some rank of a run did not have its own NIC on the side where it was put; None if each had one.
 
-    With more ranks on a node than NICs they share them evenly. What a rank did not say is not known, and that is no
-    better.
+    If a node has more ranks than NICs, the ranks share them evenly. What a rank did not say is not known, and fails as
+    well.
     """
     ranks = placing.nic_ranks
     of_nodes: dict[str, list[RankNic]] = {}

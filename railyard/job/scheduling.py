@@ -1,4 +1,4 @@
-"""What a run asks of launcher and scheduler: its time, whether it may run again, and nodes that can run a job."""
+"""What a run asks of launcher and scheduler: its time limit, whether it may rerun, and nodes that can run a job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from railyard.stacks.table import STACKS
 class Scheduling:
     """How one run of a stack is scheduled on a system.
 
-    ``check_class`` says which of the system's time limits holds (``micro``, ``app``); ``asked_launcher`` is a launcher
-    of ReFrame in place of the system's, empty for none. ``lasting_s``: how long the run was told to last, in seconds.
+    ``check_class`` selects one of the system's time limits (``micro``, ``app``). ``asked_launcher`` is a launcher of
+    ReFrame that replaces the system's; empty for none. ``lasting_s`` is how long the run was asked to last, in seconds.
     """
 
     system: System
@@ -26,59 +26,59 @@ class Scheduling:
 
     @property
     def limit_s(self) -> int:
-        """How long the run may take, in seconds: the system's limit for this class of checks, or what it was told."""
+        """How long the run may take, in seconds: the system's limit for this class of checks, or longer if asked."""
         return max(self.system.limit_s(self.check_class), self.lasting_s)
 
     @property
     def launcher(self) -> str:
-        """ReFrame's name of the launcher; a client and a server are started by the system's own whatever is asked."""
+        """ReFrame's name of the launcher; the system's own always starts a client and a server, whatever is asked."""
         own = self.system.launcher
         return own if STACKS[self.stack].pair else self.asked_launcher or own
 
     @property
     def other_launcher(self) -> str | None:
-        """The launcher that the job is given in place of the partition's; None where it keeps that."""
+        """The launcher that replaces the partition's for this job; None if the job keeps the partition's."""
         return None if self.launcher == self.system.launcher else self.launcher
 
     @property
     def is_step(self) -> bool:
-        """Whether it is a step of an allocation: ReFrame's own limit of it would raise before there is a verdict."""
+        """Whether it is a step of an allocation: ReFrame's own limit would then raise before there is a verdict."""
         return self.launcher == "srunalloc"
 
     def one_thread_a_core(self, ranks_a_node: int, threads: int) -> bool:
-        """Return whether Slurm must be told that a process or thread needs a core of its own (--hint=nomultithread).
+        """Return whether Slurm must give each process or thread its own core (--hint=nomultithread).
 
-        Without it Slurm counts each hardware thread of a core as a processor, and gives half of the cores. It also
-        binds a process to one core. So a stack without MPI is not told: its one process on a node starts all the others
-        there, which would share that core.
+        Without this option Slurm counts each hardware thread of a core as a processor, and gives half of the cores. The
+        option also binds a process to one core. So a stack without MPI does not get it: its one process on a node
+        starts all the others there, and they would share that core.
         """
         if threads > 1:
             return True
-        if STACKS[self.stack].pair or self.system.provider != "nodes":  # our testbeds' nodes share the host's cores
+        if STACKS[self.stack].pair or self.system.provider != "nodes":  # nodes of our testbeds share the host's cores
             return False
         hardware = self.system.nodes.hardware
         stated = None if hardware is None else hardware.threads_per_core
-        # Where the file says nothing, a core may have two threads, and a single process has all of its core anyhow.
+        # If the file says nothing, a core may have two threads. A single process has its whole core anyway.
         return ranks_a_node > 1 if stated is None else stated > 1
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The job's options that are no partition's.
+        """The job's options beside the partition's.
 
-        It never runs twice: the output may then be of one run and the counters of the other.
+        The job must not run twice: its output might be of one run and its counters of the other.
         """
         return ("--no-requeue",) if is_slurm(self.system.scheduler) else ()
 
     @property
     def longest_wait_s(self) -> int | None:
-        """How long the job may wait for its nodes, in seconds; None where the system's file says nothing."""
+        """How long the job may wait for its nodes, in seconds; None if the system's file does not say."""
         most = self.system.jobs.max_pending
         return None if most is None else seconds(most)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How many nodes a run has. ``remark`` says which of the system's were left out; ``untested`` why it cannot run."""
+    """How many nodes a run has. ``remark`` says which nodes were left out; ``untested`` says why it cannot run."""
 
     nodes: int
     remark: str | None = None
@@ -86,10 +86,10 @@ class Span:
 
 
 def span(asked: int, states: Sequence[NodeState], *, least: int | None = None) -> Span:
-    """Return how many of the nodes that can run a job a run has, of ``asked``.
+    """Return how many nodes a run has, out of the ``asked`` ones: only those that can run a job.
 
-    ``least`` is how many a run over all nodes (``asked``) must have; None for one that needs just those. Without
-    ``states`` nobody was asked, or nobody answered: what is wrong there, the scheduler will say.
+    ``least`` is how many nodes a run over all nodes (``asked``) must have; None for a run that needs exactly ``asked``.
+    Without ``states`` the scheduler was not asked or did not answer: it will say itself what is wrong.
     """
     if not states:
         return Span(asked)

@@ -1,4 +1,4 @@
-"""The words that start something on a node of a testbed of ours: a launcher, a probe, or a process a node."""
+"""The words that start something on nodes of our testbeds: a launcher, a probe, or one process per node."""
 
 import shlex
 from pathlib import Path
@@ -6,29 +6,29 @@ from pathlib import Path
 from railyard.provision.testbed.entry import CLUSTER, bed_folder, enter_script
 from railyard.provision.testbed.needs import front
 
-#: How long after its TERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
+#: How long after SIGTERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
 KILL_AFTER_S = 5
-#: What `timeout` exits with where it ended the job (coreutils).
+#: The exit code of `timeout` if it ended the job (coreutils).
 TIMEOUT_EXIT = 124
 
 
 def namespace_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
-    """Return the words that run a launcher on a node of a testbed of ours: one at a time, and not for ever.
+    """Return the words that run a launcher on a node of one of our testbeds: one at a time, with a time limit.
 
-    ReFrame runs the tests of two partitions at once unless it is told otherwise: the jobs wait for one another.
+    By default ReFrame runs the tests of two partitions at once: with these words the jobs wait for one another.
     """
     lock = bed_folder(home, bed) / "job.lock"
     return ["flock", str(lock), *node_words(home, node, limit_s, program, bed)]
 
 
 def node_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
-    """Return the words that run a program on a node of a testbed of ours, ended after a time."""
+    """Return the words that run a program on a node of one of our testbeds, with a time limit."""
     limited = ["timeout", "-k", str(KILL_AFTER_S), str(limit_s)]
     return [*limited, *front(), str(enter_script(home, bed)), node, "--", program]
 
 
 def each_node_words(home: Path, nodes: tuple[str, ...], bed: str = CLUSTER) -> list[str]:
-    """Return the words that run a program on each of these nodes of a testbed of ours, and fail as any does."""
+    """Return the words that run a program on each of these nodes of a testbed of ours; they fail if any node fails."""
     script = (
         f'for node in {shlex.join(nodes)}; do "$0" "$node" -- "$@" & all="$all $!"; done; '
         "code=0; for one in $all; do wait $one || code=$?; done; exit $code"

@@ -1,4 +1,4 @@
-"""What is asked of an application's run: ranks and peak held against what was given, and a path without sizes."""
+"""What is checked in an application's run: ranks and peak compared with what was given, and a path without sizes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 
 def _other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for each table that ran on other processes, or threads, than the launch gave: each rank alone, say.
+    """Return a line for each table that ran on other processes, or threads, than the launch gave: for example, each
+    rank alone.
 
-    A program that is not linked to the launcher's MPI starts as often as there are ranks, each with one process, and
-    every one of them calls its result right. So does one that was compiled without OpenMP.
+    A program that is not linked to the launcher's MPI starts once per rank, each time with one process, and each of
+    them says that its result is right. A program that was compiled without OpenMP does the same.
     """
-    on_one_host = case.site.system.provider == "host"  # its processes stand in for nodes
+    on_one_host = case.site.system.provider == "host"  # its processes represent nodes
     if not case.launch.nodes or on_one_host:
         return ()
     given = len(case.launch.nodes) * case.ranks_per_node
@@ -40,13 +41,13 @@ def _other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...
         return _other_threads(case, tables, given)
     found = [(table, ran) for table in tables for ran in _processes(table) if ran != given]
     return tuple(
-        OutputLine(table.line, f"{case.benchmark} ran on {ran} processes, the launch gave it {given}")
+        OutputLine(table.line, f"{case.benchmark} ran on {ran} processes, but the launch gave it {given}")
         for table, ran in found
     )
 
 
 def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[OutputLine, ...]:
-    """Return a line for each table whose processes, and threads of all of them, are not those that the launch gave."""
+    """Return a line for each table whose number of processes, or of all their threads, is not that of the launch."""
     found: list[OutputLine] = []
     for table in tables:
         said = (table.context.get("processes"), table.context.get("threads"))
@@ -55,7 +56,7 @@ def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[O
             found.append(
                 OutputLine(
                     table.line,
-                    f"{case.benchmark} ran on {processes} processes and {threads} threads in all, the launch gave it "
+                    f"{case.benchmark} ran on {processes} processes and {threads} threads in all, but the launch gave "
                     f"{given} and {given * case.threads}, {case.threads} each",
                 )
             )
@@ -63,7 +64,7 @@ def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[O
 
 
 def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for the nodes that gave no result of their own, where every node was to give one."""
+    """Return a line for the nodes that gave no result of their own, if every node should give one."""
     found: list[OutputLine] = []
     for table in tables if find(case.benchmark).every_node else ():
         heard = {label(name) for name in every_node.nodes_of(table)}
@@ -74,9 +75,9 @@ def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
 
 
 def _other_copies(case: "Case", table: Table) -> Iterator[tuple[str, str]]:
-    """Yield each node whose GPUs were not those that the file states, and why: one that is gone has no slow copy.
+    """Yield each node whose GPUs are not those that the file states, and why: a missing GPU shows no slow copy.
 
-    Where it is not known that any two GPUs reach one another, copies between a GPU and the processors alone show it.
+    If it is not known that any two GPUs reach one another, only copies between a GPU and the processors show it.
     """
     gpus, within = case.site.system.gpus, find(case.benchmark).within
     if gpus is None or not within or (within == "gpu-link" and isinstance(floor_within(gpus, within), str)):
@@ -111,9 +112,10 @@ def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
 
 
 def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-    """Return a line for each table of nodes on which most threads were idle: a BLAS without threads, say.
+    """Return a line for each table of nodes on which most threads were idle: for example, because of a BLAS without
+    threads.
 
-    On our testbeds, whose nodes share the host's cores, a thread may wait for one.
+    On our testbeds the nodes share the host's cores, so a thread may have to wait for a core.
     """
     found: list[OutputLine] = []
     for table in tables if case.site.system.provider == "nodes" else ():
@@ -123,7 +125,7 @@ def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
         node, busy, threads = idle[0]
         where = node if len(idle) == 1 else f"{node} and {len(idle) - 1} more"
         if busy is None or threads is None:
-            found.append(OutputLine(table.line, f"how many threads of {table.tool} worked on {where} is not known"))
+            found.append(OutputLine(table.line, f"it is not known how many threads of {table.tool} worked on {where}"))
             continue
         found.append(
             OutputLine(
@@ -138,11 +140,10 @@ def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
 def _idle_in_ranks(
     case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters]
 ) -> tuple[OutputLine, ...]:
-    """Return a line for each table during which most threads of a node's first rank were idle.
-
-    All that the rank's processors did counts for the time that the output states, its start too: more threads may seem
-    busy than were, and fewer never do. Of an output without a time of its own (HPC Challenge, whose parts mostly have
-    no threads) nothing is said.
+    """Return a line for each table during which most threads of a node's first rank were idle. All work of the rank's
+    processors, including its start, counts for the time that the output states: more threads may seem busy than were,
+    but never fewer. There is no such line for an output without a time of its own (HPC Challenge, whose parts mostly
+    have no threads).
     """
     told = case.threads_told
     if told < 2 or case.site.system.provider != "nodes" or find(case.benchmark).every_node:
@@ -155,7 +156,7 @@ def _idle_in_ranks(
         used = {node: readings[node].used_s if node in readings else None for node in case.launch.nodes}
         unknown = [node for node, seconds in used.items() if seconds is None]
         if unknown:
-            words = f"how many threads of {case.benchmark} worked on {listing(unknown)} is not known"
+            words = f"it is not known how many threads of {case.benchmark} worked on {listing(unknown)}"
             found.append(OutputLine(table.line, words))
             continue
         busy, node = min((seconds / sum(times), node) for node, seconds in used.items() if seconds is not None)
@@ -190,14 +191,14 @@ class Application(Sizes):
     """Answers for a run of an application, which has no message sizes."""
 
     def most(self, case: "Case", metric: Metric) -> MostLike | None:
-        """Return what the nodes could compute at most, for HPL's own figure where the site states clock and cores."""
+        """Return the most that the nodes can compute, for HPL's own figure, if the site states clock and cores."""
         if not metric.of_peak:
             return None
         source = f"nodes.hardware of systems/{case.site.system.system}.yaml"
         return peak.most(case.site.system.nodes.hardware, _nodes_together(case), source)
 
     def failures(self, case: "Case", tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
-        """Return a line for each table of other processes than were given, of idle threads, and of silent nodes."""
+        """Return a line for each table with other processes than were given, idle threads, or silent nodes."""
         return (
             *(() if played else (*_other_ranks(case, tables), *_idle_threads(case, tables))),
             *_silent_nodes(case, tables),
@@ -216,23 +217,22 @@ class Application(Sizes):
         return _idle_in_ranks(case, tables, readings)
 
     def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
-        """Return a line for each sign that it computed something else, as its own physics says."""
+        """Return a line for each sign that it computed something else, by its own physics."""
         return tuple(OutputLine(line, why) for line, why in physics_of(find(key)).wrong(key, tables))
 
     def bounds(self, case: "Case", tables: Sequence[Table]) -> tuple[MetricInput, ...]:
-        """Return the fastest copy between GPUs of a node, which what carries it bounds as it does the slowest."""
+        """Return the fastest copy between GPUs of a node: its path bounds it, as it does the slowest."""
         within = find(case.benchmark).within
         found = [value for table in tables if within for value in table.column("fastest") if isinstance(value, float)]
         if not found:
             return ()
-        declared = Declared("fastest", "MB/s", "bandwidth", True, False, "only a limit holds for it", sized=False)
+        declared = Declared("fastest", "MB/s", "bandwidth", True, False, "only a limit applies to it", sized=False)
         measured = Measured("MB/s", (0,), (max(found),))
         return (MetricInput(declared, measured, limit=limit_within(case.site.system.gpus, within)),)
 
     def figures(self, case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
-        """Return HPL's share of the peak at the base clock, in per cent; () where it is not known or not measured.
-
-        Of two ranks that shared a processor, how many times as long each way to wait made the other's work.
+        """Return HPL's share of the peak at the base clock, in per cent; () if it is not known or not measured. For two
+        ranks that shared a processor: for each way to wait, how many times longer the other's work took.
         """
         benchmark = find(case.benchmark)
         own = physics_of(benchmark).figures(tables)
@@ -246,9 +246,8 @@ class Application(Sizes):
         return (*own, *(Figure("percent_of_peak", share, "%", None) for share in shares))
 
     def remarks(self, case: "Case", tables: Sequence[Table], again: Sequence[Table]) -> tuple[str, ...]:
-        """Return which nodes are slower than the others, where every node was measured alone, judged or not.
-
-        Of two ranks that shared a processor, what that cost; of MILC, which physics was held.
+        """Return which nodes are slower than the others, if every node was measured alone, judged or not. For two ranks
+        that shared a processor: what that cost. For MILC: which physics held.
         """
         if not find(case.benchmark).every_node or not tables:
             return physics_of(find(case.benchmark)).remarks(case.benchmark, tables)
@@ -266,8 +265,8 @@ class Application(Sizes):
     ) -> proof.PathProof:
         """Return the path proof of an application's run.
 
-        Where its algorithm says what each node must move at least, that is held against the meant rails, as for a
-        collective; the rest is as ``counted``. On one node no network may have carried anything.
+        If its algorithm gives the least that each node must move, that is compared with the intended rails, as for a
+        collective; the rest is as in ``counted``. On one node no network may have carried anything.
         """
         nodes = case.launch.nodes
         if find(case.benchmark).within_node:
@@ -276,7 +275,7 @@ class Application(Sizes):
             return replace(alone, sentence=said) if alone.state == "proven" else alone
         threshold = case.launch.settings.threshold_bytes or 0
         least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)
-        return counted.judge(case, readings, plan, least, f"how much {case.benchmark} must move is not known")
+        return counted.judge(case, readings, plan, least, f"it is not known how much {case.benchmark} must move")
 
 
 ASSESSOR = Application()

@@ -1,4 +1,4 @@
-"""What was asked of a tool against what it printed: tables, message sizes, processes, messages in flight."""
+"""What a tool was asked for, compared with what it printed: tables, message sizes, processes, messages in flight."""
 
 import math
 from collections.abc import Sequence
@@ -9,23 +9,23 @@ from railyard.benchmarks.table import micro
 from railyard.job.case import Case
 from railyard.parsers.parsed import Table
 
-_SHOWN = 4  # sizes of a sentence
+_SHOWN = 4  # sizes in a sentence
 
 
 def unlike_asked(case: Case, tables: Sequence[Table], judged: Sequence[Table], printed: Sequence[Table]) -> str | None:
-    """Return how an output differs from what its run was told; None where it does not.
+    """Return how an output differs from what its run was asked for; None if it does not.
 
-    ``tables`` are those of the benchmark, ``judged`` what is made of them, ``printed`` all.
+    ``tables`` are those of the benchmark, ``judged`` what is made from them, ``printed`` all.
     """
     if len(judged) > case.passes:
         had = counted(len(judged), "table")
-        return f"the output has {had}, expected {case.passes}: which of them are of this run is not known"
+        return f"the output has {had}, expected {case.passes}: it is not known which of them are of this run"
     if micro.find(case.benchmark).assessed not in ("sizes", "gpus"):
         return None
     foreign = [table for table in printed if table not in tables]
     if foreign:
         what = f"{foreign[0].tool}/{foreign[0].benchmark or '?'} (line {foreign[0].line})"
-        return f"the output has a table of {what} besides, which was not asked for"
+        return f"the output also has a table of {what}, which was not asked for"
     return next(
         (
             why
@@ -37,7 +37,7 @@ def unlike_asked(case: Case, tables: Sequence[Table], judged: Sequence[Table], p
 
 
 def _other_crowd(case: Case, table: Table) -> str | None:
-    """Return which number of processes, pairs or messages in flight a table's heading has that was not asked for."""
+    """Return which number in a table's heading was not asked for: of processes, pairs or messages in flight."""
     if micro.find(case.benchmark).every_node or "groups" in table.context:
         return None
     ranks = len(case.launch.nodes) * case.ranks_per_node
@@ -49,14 +49,14 @@ def _other_crowd(case: Case, table: Table) -> str | None:
     ):
         found = table.context.get(name)
         if isinstance(found, int) and not isinstance(found, bool) and found != asked:
-            return f"{case.benchmark} (line {table.line}) is of {found} {said}: {asked} were asked for"
+            return f"{case.benchmark} (line {table.line}) has {found} {said}: {asked} were asked for"
     return None
 
 
 def other_sizes(table: Table, key: str, asked: Sequence[int]) -> str | None:
-    """Return which of the message sizes that were asked for a table lacks, and which it has besides, in bytes.
+    """Return which of the requested message sizes a table lacks, and which other ones it has, in bytes.
 
-    None where it has all of them alone, or where none were asked for: the tool goes through its own.
+    None if it has exactly these, or if none were asked for: then the tool uses its own.
     """
     if not asked:
         return None
@@ -66,15 +66,15 @@ def other_sizes(table: Table, key: str, asked: Sequence[int]) -> str | None:
     if not lacking and not besides:
         return None
     parts = [f"lacks {_listed(lacking)}"] if lacking else []
-    parts += [f"has {_listed(besides)} besides"] if besides else []
+    parts += [f"also has {_listed(besides)}"] if besides else []
     return f"{key} (line {table.line}) {' and '.join(parts)}: {counted(len({*asked}), 'message size')} were asked for"
 
 
 def gap(table: Table, key: str) -> str | None:
-    """Return where a table whose message sizes grow by one factor leaves out one, or several; None where it does not.
+    """Return where a table whose message sizes grow by one factor leaves out one or more sizes; None if it does not.
 
-    For an output of which nobody knows what was asked for. At least three in four steps must be alike, unless the tool
-    always doubles.
+    For an output if nobody knows what was asked for. At least three in four steps must be alike, unless the tool always
+    doubles.
     """
     if micro.tool(micro.find(key).tool).doubles:
         return _not_doubled(table, key)
@@ -109,7 +109,7 @@ def _is_power(step: float, usual: float) -> bool:
 
 
 def sizes_of(table: Table) -> tuple[int, ...]:
-    """Return the message sizes of a table in bytes, as they stand; the one of its heading where it has no column."""
+    """Return the message sizes of a table in bytes, in its order; that of its heading if it has no such column."""
     cells = table.column("size") if "size" in table.columns else (table.context.get("size"),)
     return tuple(cell for cell in cells if isinstance(cell, int) and not isinstance(cell, bool))
 

@@ -1,4 +1,4 @@
-"""From a run's evidence to its verdict and record: parses, proves the path, judges, and leaves nothing out."""
+"""From a run's evidence to its verdict and record: parses, proves the path and judges, and leaves nothing out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,19 +36,19 @@ from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
 
-#: What a run within a node goes over, in place of rails.
+#: What a run within a node uses in place of rails.
 _WITHIN: Mapping[Within, str] = {"": "shared memory", "slot": "slots of GPUs", "gpu-link": "links between GPUs"}
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The verdict of one run with what it was made from; ``inputs`` can be judged again with suspects added.
+    """The verdict of one run, and what it was made from; ``inputs`` can be judged again with suspects added.
 
-    ``pair_tables`` are those of all pairs of nodes and of each step after it; none for any other benchmark.
-    ``version`` is what the benchmark prints of itself; None where it prints none. ``starved`` and ``attempts`` are as
-    in the record (``railyard.results.record.form``). ``deficits``: what was found at least, by metric. ``computed``:
-    what of a replay no source printed. ``conditions``: what the sources of its references state. ``sample``: what a
-    sample covered of all pairs. ``readings``: the counters of each node that was heard of.
+    ``pair_tables`` are the tables of all pairs of nodes and of each later step; other benchmarks have none. ``version``
+    is what the benchmark prints as its version; None if it prints none. ``starved`` and ``attempts`` are as in the
+    record (``railyard.results.record.form``). ``deficits``: the least deficit that was found, by metric. ``computed``:
+    which figures of a replay no source printed. ``conditions``: what the sources of its references state. ``sample``:
+    how much of all pairs a sample covered. ``readings``: the counters of each node that reported.
     """
 
     case: Case
@@ -69,7 +69,9 @@ class Assessment:
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
-    """Return the assessment of one run. Never raises for what an output or a counters file holds: that fails a rule."""
+    """Return the assessment of one run. Whatever an output or a counters file holds, nothing is raised: it fails a
+    rule.
+    """
     parsed, unread = _parsed(evidence.stdout, parse)
     tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
     results = [table for table in parsed.tables if not metrics.is_part(table)]
@@ -136,7 +138,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *assessor.figures(case, curves, tables),
     )
     figures = computed.mark(figures, case.benchmark)
-    if figures:  # beside what was measured, never in its place
+    if figures:  # in addition to what was measured, never in its place
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
     reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
     reached = replace(reached, rules=computed.say(reached.rules))
@@ -180,9 +182,8 @@ def _beside(findings: Findings) -> RuleResult:
 
 
 def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdict:
-    """Return the verdict; a single host has no network, so there a sound run is *not tested* and never a pass.
-
-    ``tables``: whose curves may look like a known cause.
+    """Return the verdict. A single host has no network, so a sound run there is *not tested* and never a pass.
+    ``tables``: their curves may look like a known cause.
     """
     judged = verdict.judge(inputs)
     if judged.state == "fail" and (judged.rule in (3, 5) or inputs.job.rails_unlike is not None) and tables:
@@ -198,7 +199,7 @@ def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdi
 def _looks_like(case: Case, run: Run, inputs: Inputs, table: Table) -> tuple[str, ...]:
     """Return what a failed run looks like.
 
-    The rails of the virtual cluster are shaped at rates of no hardware, and one host has none: nothing is said there.
+    Empty on the virtual cluster, whose rails have rates that no hardware has, and on one host, which has no rails.
     """
     if case.site.system.provider not in ("nodes", "replay"):
         return ()
@@ -207,14 +208,14 @@ def _looks_like(case: Case, run: Run, inputs: Inputs, table: Table) -> tuple[str
 
 
 def _beside_hops(case: Case) -> list[str]:
-    """Return why references by hops did not count: the run's are not known, or are others."""
+    """Return why references by hops were not used: the run's hops are not known, or are others."""
     bound = case.site.references.by_hops(case.test)
     if not bound or case.hops in bound:
         return []
-    said = f"references by hops ({listing([str(hops) for hops in bound])}) are not asked"
+    said = f"references by hops ({listing([str(hops) for hops in bound])}) were not used"
     if case.hops is not None:
         return [f"{said}: {listing(case.launch.nodes)} have {case.hops} between them"]
-    return [f"{said}: how many switches lie between its nodes is not known (railyard fabric --keep-hops)"]
+    return [f"{said}: it is not known how many switches are between its nodes (type: railyard fabric --keep-hops)"]
 
 
 def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
@@ -225,7 +226,7 @@ def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | No
 
 
 def _is_meant(table: Table, key: str) -> bool:
-    """Return whether a table is of the benchmark that was asked for: a tool's output may hold others."""
+    """Return whether a table is of the requested benchmark: a tool's output may hold others."""
     tool, _, benchmark = key.partition("/")
     named = table.benchmark is None or table.benchmark in (benchmark.partition("/")[0], tool)
     return table.tool == tool and named and not metrics.is_part(table)
@@ -275,16 +276,16 @@ def _job(
 
 
 def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
-    """Return the hosts that read counters for this run and are none of its nodes, by the names that they gave."""
+    """Return the hosts that read counters for this run but are not among its nodes, by the names that they gave."""
     known = {reading.node for reading in readings.values()}
     return tuple(dict.fromkeys(each.node for each in read if each.devices and each.node and each.node not in known))
 
 
 def _failures(case: Case, parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
-    """Return what the output reports as wrong, of a run that failed its first cause before what came of it.
+    """Return what the output reports as wrong; for a run that failed, the first cause before its consequences.
 
-    The error output counts whatever the exit code is. Of a job that failed without a word of either that is known, the
-    first line of its error output.
+    The error output counts whatever the exit code is. If a job failed and neither output has a known message, the first
+    line of its error output is returned.
     """
     found = [OutputLine(remark.line, remark.text) for remark in parsed.failures]
     texts, known = texts_of(evidence.stderr), {failure.text for failure in found}
@@ -311,11 +312,11 @@ def _accepts_unproven(case: Case) -> str | None:
         return f"systems/{case.site.system.system}.yaml, accept_unproven of {case.fabric}: {rules.accept_unproven}"
     if counters_can_prove(case.site, case.fabric):
         return None
-    return f"systems/{case.site.system.system}.yaml says counters: none of a rail of {case.fabric}"
+    return f"systems/{case.site.system.system}.yaml says counters: none for a rail of {case.fabric}"
 
 
 def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
-    """Return what is known of a run that was measured just now, or replayed."""
+    """Return what is known about a run that was just measured or replayed."""
     benchmark = micro.find(case.benchmark)
     most = {metric.name: assessor.most(case, metric) for metric in benchmark.metrics}
     return Run(

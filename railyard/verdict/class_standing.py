@@ -1,8 +1,8 @@
-"""Is my number right? Where a curve of busbw stands among the published numbers of its transport class.
+"""Is my number right? How a curve of busbw compares with the published numbers of its transport class.
 
-It is compared size by size, with what was measured of the same collective, at the same size, on a like number of nodes.
-Never by its mean: that mixes sizes where start-up sets the time with sizes where links do. What a vendor or a cloud
-demands (a threshold) is told beside it, with whose it is, and decides nothing.
+It is compared size by size, with what was measured for the same collective, at the same size, on a similar number of
+nodes. It is never compared by its mean: that mixes sizes where start-up sets the time with sizes where links do. If a
+vendor or a cloud demands a value (a threshold), the result names it and whose it is, but it decides nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ State = Literal["below", "within", "above", "impossible", "not-known"]
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """One size of a curve: ``size_bytes`` None for the largest value of all, against a peak without a size.
+    """One size of a curve; ``size_bytes`` None: the largest value of all, compared with a peak without a size.
 
     Values in GB/s (10^9 B/s). ``low`` and ``high``: the published numbers' own range, ``of``: their ids.
     """
@@ -36,10 +36,10 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a curve stands: the worst of its sizes, in one sentence; ``sources`` of what it was compared with.
+    """How a curve compares: the worst of its sizes, in one sentence; ``sources`` of what it was compared with.
 
     ``unknown``: why each other published number was left out, and sizes without one. ``thresholds``: who demands what,
-    and whether the curve has it.
+    and whether the curve reaches it.
     """
 
     state: State
@@ -50,16 +50,16 @@ class Standing:
     thresholds: tuple[str, ...] = ()
 
 
-def stand(
+def standing(
     of: TransportClass,
     collective: str,
     curve: Mapping[int, float],
     nodes: int | None = None,
     algorithm: str | None = None,
 ) -> Standing:
-    """Return where a curve stands among the class's numbers: size in bytes -> busbw in GB/s (10^9 B/s).
+    """Return how a curve (size in bytes -> busbw in GB/s, 10^9 B/s) compares with the class's numbers.
 
-    ``nodes`` None: not known, and then nothing is compared. ``algorithm`` None: the library's own choice. Raises
+    ``nodes`` None: not known; then nothing is compared. ``algorithm`` None: the library's own choice. Raises
     RailyardError for an unknown collective, ValueError for an empty curve.
     """
     name = found_collective(collective).name
@@ -91,19 +91,20 @@ def stand(
 def _why_not(published: Number, shape: Shape | None, of: TransportClass, algorithm: str | None) -> str | None:
     """Return why a curve of this shape cannot be compared with a number that was measured, or None.
 
-    What is like: all GPUs in one domain, two domains, or more, since trees and alltoall differ on two.
+    Runs are alike if both have all GPUs in one domain, or both in two, or both in more: trees and alltoall differ on
+    two.
     """
     if published.kind == "bad-case":
         return f"a bad case ({published.reason})"
     if published.mean is not None:
-        return "a mean over all sizes says nothing of any"
+        return "a mean over all sizes says nothing about any size"
     if published.nodes is None:
         return "its source does not say on how many nodes"
     if shape is None:
-        return "on how many nodes yours was measured is not known"
+        return "it is not known on how many nodes yours was measured"
     theirs = Shape(of.has, published.nodes)
     if min(theirs.domains, 3) != min(shape.domains, 3):
-        return f"it is of {counted(published.nodes, 'node')}, yours of {counted(shape.nodes, 'node')}"
+        return f"it is for {counted(published.nodes, 'node')}, yours for {counted(shape.nodes, 'node')}"
     if published.algorithm != algorithm:
         ways = [each or "the library's choice" for each in (published.algorithm, algorithm)]
         return f"its algorithm was {ways[0]}, yours {ways[1]}"
@@ -111,17 +112,17 @@ def _why_not(published: Number, shape: Shape | None, of: TransportClass, algorit
 
 
 def _why_no_peak(published: Number, curve: Mapping[int, float]) -> str | None:
-    """Return why a curve cannot be below a peak whose size nobody tells: its messages are short; None where it can."""
+    """Return why a curve cannot be compared with a peak of unknown size: its messages are short; None if it can."""
     longest, best = max(curve), max(curve.values())
     if published.peak is None or longest >= CLASS_PEAK_FROM.value or best >= published.peak * (1 - CLASS_SHARE.value):
         return None
-    return f"its peak of {number(published.peak)} GB/s may be of longer messages, yours end at {message_size(longest)}"
+    return f"its peak of {number(published.peak)} GB/s may be for longer messages; yours end at {message_size(longest)}"
 
 
 def _sizes(usable: list[Number], curve: Mapping[int, float]) -> Iterator[At]:
-    """Give each size that has published numbers; the peak alone where no size has one.
+    """Give each size that has published numbers; only the peak if no size has one.
 
-    Whoever published a lower peak showed no more than that at any size, and was healthy.
+    A healthy system with a lower published peak showed no more than that at any size.
     """
     peaks = [(each.id, each.peak) for each in usable if each.peak is not None]
     curves = [(each.id, each.busbw) for each in usable if each.busbw is not None]
@@ -158,31 +159,31 @@ def _sentence(name: str, worst: At, sizes: tuple[At, ...], of: TransportClass) -
     counts = {state: sum(at.state == state for at in sizes) for state in ("below", "within", "above")}
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     return (
-        f"{worst.state} what is published of {of.name}: {shown} is {share} of {published} ({listing(worst.of)}); of "
+        f"{worst.state} what is published for {of.name}: {shown} is {share} of {published} ({listing(worst.of)}); of "
         f"{counted(len(sizes), 'comparison')}: {told}"
     )
 
 
 def _why_nothing(of: TransportClass, name: str, usable: list[Number], unknown: list[str]) -> str:
     if not usable and not unknown:
-        return f"nobody published a measured {name} of {of.name} that is kept here"
+        return f"no published measurement of {name} on {of.name} is stored here"
     if usable:
         had = sorted({size for each in usable for size in each.busbw or ()})
-        return f"{of.name} has published {name} at {listing([message_size(size) for size in had])} alone"
+        return f"{of.name} has published {name} only at {listing([message_size(size) for size in had])}"
     return "; ".join(unknown)
 
 
 def _threshold(demanded: Number, curve: Mapping[int, float], shape: Shape | None, of: TransportClass) -> str:
-    """Return who demands what, whether the curve has it, and where no run can have it; never a verdict."""
+    """Return who demands what, whether the curve reaches it, and whether any run can; never a verdict."""
     wanted = (
         ", ".join(f"{number(value)} GB/s at {message_size(size)}" for size, value in (demanded.busbw or {}).items())
         or f"{number(next(value for _, _, value in figures(demanded)))} GB/s"
     )
     on = "" if demanded.nodes is None else f" on {counted(demanded.nodes, 'node')}"
-    head = f"{demanded.whose} demands {wanted}{on} ({demanded.id}; a threshold, no physics)"
+    head = f"{demanded.whose} demands {wanted}{on} ({demanded.id}; a threshold, not physics)"
     said = _whether(demanded, curve, shape)
     most = _most(demanded, of)
-    beyond = "" if most is None else f"; no run can have it, since at most {number(most)} GB/s are possible"
+    beyond = "" if most is None else f"; no run can reach it, since at most {number(most)} GB/s are possible"
     return f"{head}: {said}{beyond}"
 
 
@@ -192,7 +193,7 @@ def _whether(demanded: Number, curve: Mapping[int, float], shape: Shape | None) 
     if demanded.nodes is None:
         return "not compared, since its source does not say on how many nodes"
     if shape is None or shape.nodes != demanded.nodes:
-        return "not compared, since yours is of another number of nodes, or of one that is not known"
+        return "not compared, since yours is for another or an unknown number of nodes"
     if demanded.peak is not None:
         return "reached" if max(curve.values()) >= demanded.peak else "not reached"
     wanted = {size: value for size, value in (demanded.busbw or {}).items() if size in curve}
@@ -203,7 +204,7 @@ def _whether(demanded: Number, curve: Mapping[int, float], shape: Shape | None) 
 
 
 def _most(demanded: Number, of: TransportClass) -> float | None:
-    """Return what is possible at most where that is less than what is demanded, GB/s; None where it is not."""
+    """Return the most that is possible, GB/s, if that is less than what is demanded; else None."""
     if demanded.nodes is None:
         return None
     known = bounds(demanded.collective, Shape(of.has, demanded.nodes))

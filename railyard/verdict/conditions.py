@@ -1,7 +1,7 @@
-"""What the sources of a run's references state of their conditions, and which nodes of the run had others.
+"""What the sources of a run's references state about their conditions, and which nodes of the run had other ones.
 
-It decides nothing: a difference is said beside the verdict. What the nodes of a replay or a rehearsal are is this
-machine's, so that nothing is compared there.
+It decides nothing: a difference is a remark of the verdict. In a replay or a rehearsal the nodes' conditions are those
+of this machine, so nothing is compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from railyard.site.references.model import Source
 
 
 def conditions_of(case: Case, evidence: Evidence, used: Sequence[str]) -> tuple[ConditionRecord, ...]:
-    """Return each condition that the sources of these entries state, with the nodes that had another.
+    """Return each condition that the sources of these entries state, with the nodes that had another one.
 
     ``used``: ids of the entries that judged the run.
     """
@@ -33,14 +33,14 @@ def conditions_of(case: Case, evidence: Evidence, used: Sequence[str]) -> tuple[
 
 
 def stated_by(source: Source) -> dict[str, str]:
-    """Return what a source states by name: its conditions, and its fields that are conditions too."""
+    """Return what a source states, by name: its conditions, and those of its fields that are conditions too."""
     fields = {"firmware": source.firmware, "driver": source.driver, "mpi": source.mpi}
     hops = {} if source.hops is None else {"hops": str(source.hops)}
     return {**source.conditions, **{name: text for name, text in fields.items() if text is not None}, **hops}
 
 
 def seen_nodes(case: Case, evidence: Evidence) -> dict[str, Seen]:
-    """Return what each node of a measurement shows; nothing of a replay or a rehearsal."""
+    """Return what each node of a measurement shows; empty for a replay or a rehearsal."""
     if evidence.played is not None or evidence.rehearsed:
         return {}
     run = {"mpi": _mpi(case, evidence), "hops": None if case.hops is None else str(case.hops)}
@@ -52,7 +52,7 @@ def seen_nodes(case: Case, evidence: Evidence) -> dict[str, Seen]:
 
 
 def _mpi(case: Case, evidence: Evidence) -> str | None:
-    """Return the library of the run with its version, where its prefix or its own launcher says one."""
+    """Return the library of the run with its version, if its prefix or its own launcher gives one."""
     meant = case.launch.mpi
     if meant is None:
         return None

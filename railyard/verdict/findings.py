@@ -1,4 +1,4 @@
-"""What is found out after a run was assessed: rails measured alone, whether it starved, what is to be said too."""
+"""What is found out after a run was assessed: rails measured alone, whether it starved, and other remarks."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from railyard.verdict.verdict import Verdict
 def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     """Return the assessment with what probes found: who is to blame, and their own sentence before all remarks."""
     path = assessment.path
-    if findings.suspects:  # measured alone: that says more than which share a rail carried
+    if findings.suspects:  # measured alone: that says more than the share that a rail carried
         path = replace(path, suspects=tuple(one for one in path.suspects if one.reason != SHORT))
     inputs = replace(assessment.inputs, suspects=findings.suspects, path=path)
     judged = assessment.verdict
@@ -25,7 +25,7 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
         judged,
         suspects=verdict.suspects_of(inputs),
         remarks=(findings.sentence, *judged.remarks),
-        # A run that hung is a matter of set-up only until a rail is found that passes nothing alone either.
+        # A run that hung counts as a set-up fault only until a rail is found that passes nothing when measured alone.
         fault=findings.fault or ("fabric" if findings.suspects else judged.fault),
         look_at=findings.look_at or judged.look_at,
     )
@@ -33,9 +33,9 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
 
 
 def probe_size(assessment: Assessment, small: int, large: int) -> int:
-    """Return the message size in bytes at which probes are to look for who is slow: that of the worst value.
+    """Return the message size in bytes at which probes look for who is slow: that of the worst value.
 
-    ``large`` where that is above ``small``, or not known: there a rail's rate decides, and no longer its delay.
+    ``large`` if that size is above ``small`` or not known: there a rail's rate decides, no longer its delay.
     """
     judged = assessment.verdict
     if judged.rule != 5:
@@ -52,7 +52,7 @@ def probe_size(assessment: Assessment, small: int, large: int) -> int:
 
 
 def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
-    """Return the assessment with who loses packets: a rail of a node fails the path, anything else is a remark."""
+    """Return the assessment with who loses packets: a rail of a node fails the path, any other finding is a remark."""
     lossy = tuple(suspect for suspect in findings.suspects if suspect.kind == "rail")
     if not lossy:
         return with_remark(assessment, findings.sentence)
@@ -64,17 +64,17 @@ def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
         look_at=look_at(places([f"{suspect.rail} of {suspect.node}" for suspect in lossy])),
         suspects=lossy,
     )
-    # Who was slow by chance is cleared: what is lost explains it.
+    # A suspect that was slow by chance is cleared: the losses explain it.
     inputs = replace(assessment.inputs, path=path, suspects=())
     said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
 def with_starvation(assessment: Assessment, starved: float | None) -> Assessment:
-    """Return the assessment as *disturbed* where values were low, nobody was found slow, and its processes starved.
+    """Return the assessment as *disturbed* if values were low, nobody was found slow, and its processes starved.
 
     ``starved`` is the share of the measurement's time in which the run's own processes waited for a processor, or the
-    hypervisor had taken it; None where it is not known.
+    hypervisor had taken it; None if it is not known.
     """
     assessment = replace(assessment, starved=starved)
     judged = assessment.verdict
@@ -82,16 +82,16 @@ def with_starvation(assessment: Assessment, starved: float | None) -> Assessment
         return assessment
     bound = f"bound {100 * STARVED_SHARE.value:.0f} %, {STARVED_SHARE.name}"
     remark = f"disturbed: its processes waited for a processor {100 * starved:.0f} % of the time ({bound})"
-    look = "what else runs on this host (top, steal time of the hypervisor); run it again when that has ended"
+    look = "what else runs on this host (top, steal time of the hypervisor); run the test again when that has ended"
     said = replace(judged.with_remarks(remark), state="disturbed", fault="disturbed", look_at=look)
     return replace(assessment, verdict=said)
 
 
 def _may_explain(starved: float, judged: Verdict) -> bool:
-    """Return whether waiting for a processor may have cost what the worst curve lacks of its reference.
+    """Return whether waiting for a processor may explain by how much the worst curve misses its reference.
 
-    A process that waits a share of its time loses up to about that share of its figure, on each of two sides. Where how
-    much is lacking is not known, as with a floor of the link's class, all of it is taken to lack.
+    A process that waits a share of its time loses up to about that share of its figure, on each of two sides. If it is
+    not known how much is missing, as with a floor of the link's class, all of it counts as missing.
     """
     of_reference = [curve.percent_of_reference for curve in judged.curves if curve.percent_of_reference is not None]
     lacking = 1 - min(of_reference, default=0.0) / 100
@@ -101,17 +101,17 @@ def _may_explain(starved: float, judged: Verdict) -> bool:
 def explained(
     assessment: Assessment, attempts: tuple[AttemptRecord, ...], nodes: str | None, placement: tuple[str, ...]
 ) -> Assessment:
-    """Return the assessment of a run that was asked about, with all that is to be said beside it.
+    """Return the assessment of a run after its probes, with all remarks.
 
     ``attempts`` are the earlier ones that were disturbed, ``nodes`` says which were not tested, ``placement`` where
-    processes were. Probes decide before: a rail that is slow beside good ones is slow, however busy the host is.
+    processes were. Probes come first: a rail that is slow while others are good is slow, however busy the host is.
     """
     found = with_remark(with_starvation(assessment, assessment.starved), nodes)
     return with_attempts(with_placement(found, placement), attempts)
 
 
 def with_attempts(assessment: Assessment, attempts: tuple[AttemptRecord, ...]) -> Assessment:
-    """Return the assessment with the measurements before it that were disturbed, the oldest first."""
+    """Return the assessment with the earlier measurements that were disturbed, the oldest first."""
     if not attempts:
         return assessment
     remark = f"measured again: {earlier_disturbed(len(attempts))}"
@@ -119,19 +119,19 @@ def with_attempts(assessment: Assessment, attempts: tuple[AttemptRecord, ...]) -
 
 
 def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
-    """Return the assessment with what may have made its values low, where they failed: nothing of it decides."""
+    """Return the assessment with what may have made its values low, if they failed: it decides nothing."""
     is_low = assessment.verdict.fails and assessment.verdict.rule == 5
     return _remarked(assessment, *remarks) if is_low else assessment
 
 
 def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:
-    """Return the assessment of a run over whose rail too little goes the other way: that fails its path."""
+    """Return the assessment of a run with a rail that carries too little the other way: that fails its path."""
     path = replace(
         assessment.path,
         state="failed",
         sentence=f"{findings.sentence}; {assessment.path.sentence}",
         fault="fabric",
-        look_at="rate, cable and error counters of that rail, and what limits its sending or receiving side alone",
+        look_at="rate, cable and error counters of that rail, and what may limit only its sending or receiving side",
         suspects=findings.suspects,
     )
     inputs = replace(assessment.inputs, path=path)
@@ -140,7 +140,7 @@ def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:
 
 
 def with_remark(assessment: Assessment, remark: str | None) -> Assessment:
-    """Return the assessment with a remark behind those that it has; as it is where there is none."""
+    """Return the assessment with a remark after those that it has; unchanged if there is none."""
     return assessment if remark is None else _remarked(assessment, remark)
 
 

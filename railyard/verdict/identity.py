@@ -1,7 +1,8 @@
-"""What ran is what was meant: one proof of launcher, library and environment, in the order of cause and consequence.
+"""Whether the intended program ran: one proof of launcher, library and environment, causes before consequences.
 
-A launcher of another library, a benchmark that is linked to another one, an output that names another one, processes
-that did not find one another, and variables that the benchmark's own process has otherwise than they were planned.
+It finds a launcher of another library, a benchmark that is linked to another one, an output that names another one,
+processes that did not find one another, and variables that have other values in the benchmark's own process than
+planned.
 """
 
 import re
@@ -30,9 +31,9 @@ _TOO_FEW = re.compile(
 
 
 def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
-    """Return the first of launcher, library and environment that is not what the run was meant to have.
+    """Return a sentence about the first of launcher, library and environment that is not the intended one; else None.
 
-    ``tables``: all of the output. A stand-in of a rehearsal is no library and names none, so that it is not asked.
+    ``tables``: all of the output. A stand-in of a rehearsal is not a library and names none, so it is not checked.
     """
     return (
         _launcher(case, evidence)
@@ -43,13 +44,13 @@ def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> st
 
 
 def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[str, ...]:
-    """Return what is said beside a verdict: nodes whose benchmark was not seen, variables that nobody planned.
+    """Return remarks: nodes whose benchmark was not seen, variables that nobody planned.
 
-    ``answered`` are the nodes that the job is taken to have run on: of any other one rule 1 says more.
+    ``answered`` are the nodes that the job is taken to have run on: rule 1 says more about any other node.
     """
     if evidence.environment is None or not environment.planned(case.launch) or evidence.exit_code != 0:
         return ()
-    # A stand-in of another rank than the first ends at once; a benchmark's ranks end together.
+    # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.unseen(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
     unseen = [f"the environment of the benchmark was not read on {named(nodes)}"] if nodes else []
@@ -64,16 +65,16 @@ def _launcher(case: Case, evidence: Evidence) -> str | None:
 
 
 def _library(case: Case, evidence: Evidence) -> str | None:
-    """Return why the benchmark is not linked to its stack's MPI; None where it is, or where it is a script."""
+    """Return why the benchmark is not linked to its stack's MPI; None if it is, or if it is a script."""
     said, exit_code = evidence.linked, evidence.exit_code
-    if said is None or exit_code == UNFIT_EXIT:  # the job's own checks ended it before, with a better sentence
+    if said is None or exit_code == UNFIT_EXIT:  # the job's own checks ended it earlier, with a better sentence
         return None
-    if not said.strip() and exit_code:  # the job ended before it asked: rule 1 says of what
+    if not said.strip() and exit_code:  # the job ended before it asked ldd: rule 1 says why
         return None
     found = linkage.parse(said)
     wanted = stacks_table.STACKS[case.stack]
     tool = TOOLS.get(micro.find(case.benchmark).tool)
-    if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: memory alone, whatever the stack
+    if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: only memory, whatever the stack
         return None
     if found and wanted.by_mpi and case.launch.mpi is not None:
         sonames = stacks_table.STACKS[case.launch.mpi.stack].sonames
@@ -81,14 +82,14 @@ def _library(case: Case, evidence: Evidence) -> str | None:
         return why or linkage.why_without(case.benchmark, found, wanted.sonames, case.launch.library_prefix)
     if found:
         return linkage.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix)
-    # A script (the system's own NetPIPE is called by one) has no libraries, and says nothing of what it calls.
+    # A script (one calls the system's own NetPIPE) has no libraries, and does not show what it calls.
     if linkage.NO_LIBRARIES in said:
         return None
-    return f"what {case.benchmark} is linked to is not known: ldd said {one_line(said) or 'nothing'}"
+    return f"it is not known what {case.benchmark} is linked to: ldd said {one_line(said) or 'nothing'}"
 
 
 def _another_mpi(case: Case, evidence: Evidence) -> str | None:
-    """Return the sentence of an output that names another MPI; of a replay only the library counts, not its version."""
+    """Return the sentence about an output that names another MPI; in a replay only its library counts."""
     meant = case.launch.mpi if evidence.played is None else Meant(case.stack)
     if meant is None or evidence.exit_code == UNFIT_EXIT:
         return None
@@ -96,12 +97,12 @@ def _another_mpi(case: Case, evidence: Evidence) -> str | None:
 
 
 def _alone(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
-    """Return why each process was a run of its own, by what several of them printed; None where they were together.
+    """Return why each process was a run of its own, by what several of them printed; None if they ran together.
 
-    One process that says so may be a benchmark that was told wrong; two are two first ranks.
+    If one process says so, the benchmark may have wrong options; if two do, both were first ranks.
     """
     given = len(case.launch.nodes) * case.ranks_per_node
-    of_its_own = micro.find(case.benchmark).every_node  # on each node a run of its own, as it was meant
+    of_its_own = micro.find(case.benchmark).every_node  # one run per node, as intended
     if case.launch.mpi is None or given < 2 or of_its_own or case.site.system.provider == "host":
         return None
     single = sum(table.context.get("processes", table.context.get("ranks")) == 1 for table in tables)
@@ -111,5 +112,5 @@ def _alone(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | Non
     said = f'"{one_line(refusals[0])}"' if len(refusals) >= single else "a table of 1 process"
     return (
         f"each of the {given} processes ran alone, as rank 0 of 1: the output has {said} "
-        f"{counted(max(single, len(refusals)), 'time')}; the launcher did not tell the library of the others"
+        f"{counted(max(single, len(refusals)), 'time')}; the launcher did not connect them"
     )

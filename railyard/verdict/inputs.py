@@ -1,6 +1,5 @@
-"""What the rules are given of one output, measured just now or stored: each metric with what it is held against.
-
-That is the target: a fabric of a system with its references, or a link alone.
+"""What the rules get from one output, just measured or stored: each metric with what it is compared with. That is the
+target: a fabric of a system with its references, or only a link.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +29,8 @@ from railyard.verdict.rules.model import QUANTITIES, Declared, LimitLike, Measur
 class Target:
     """The hardware and references of one judgement.
 
-    ``references`` None: no system is named, or it is report-only (``report_only`` says why), so that the limit and the
-    floors of the link's class decide alone.
+    ``references`` None: no system is named, or it is report-only (``report_only`` says why); then only the limit and
+    the floors of the link's class decide.
     """
 
     system: str
@@ -63,9 +62,10 @@ class Target:
         return f"{self.system}, fabric {self.fabric_name}, {self.stack}, {rails}, {self.policy}{hops}"
 
     def limit(self, directions: int, one_stream: bool = False, of: Benchmark | None = None) -> limits.Limit | None:
-        """Return the physical bound of its rails in MB/s; None where the link's rate is not known.
+        """Return the physical bound of its rails in MB/s; None if the link's rate is not known.
 
-        ``of`` may have messages in the memory of GPUs, whose slots they pass, too; or nothing of it leaves a node.
+        Messages of the benchmark ``of`` may be in the memory of GPUs, so that they cross the GPUs' slots too. Or
+        nothing of it leaves a node.
         """
         if of is not None and of.within:
             return limit_within(self.gpus, of.within)
@@ -75,11 +75,11 @@ class Target:
         return self.fabric.limit(self.rails, directions, one_stream, self.policy)
 
     def blocking(self, benchmark: Benchmark) -> float:
-        """Return what half a network against the other half is blocked by: the fabric's figure for it, else 1."""
+        """Return the blocking factor between two halves of the network: the fabric's figure for it, else 1."""
         return self.fabric.blocking if benchmark.of_halves else 1.0
 
     def bands(self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None) -> tuple[Band, ...]:
-        """Return what the references hold a metric to. Raises RailyardError where an entry counts other directions."""
+        """Return what the references demand of a metric. Raises RailyardError if an entry counts other directions."""
         assert self.references is not None
         return self.references.bands(
             TestId(self.fabric_name, self.stack, self.rails, benchmark.key, policy=self.policy),
@@ -92,10 +92,10 @@ class Target:
     def floors(
         self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None, from_device: bool
     ) -> tuple[Band, ...] | str:
-        """Return the floors of the link's class as bands, or the sentence "not judged: …" where it has none.
+        """Return the floors of the link's class as bands, or the sentence "not judged: …" if it has none.
 
-        ``limit``: the link's for this metric, in MB/s; None where no link bounds it. ``from_device``: the buffers lie
-        in the memory of an accelerator.
+        ``limit``: the link's for this metric, in MB/s; None if no link bounds it. ``from_device``: the buffers are in
+        the memory of an accelerator.
         """
         link, streaming = self.fabric.link, metric.shape == "stream"
         if benchmark.within:
@@ -104,11 +104,11 @@ class Target:
         if not benchmark.of_link:
             return self._floor_of_halves(benchmark, limit)
         if metric.shape == "one-of-two":
-            return "not judged: no floor has a source for one direction while the other is loaded as well"
+            return "not judged: no source gives a floor for one direction while the other is loaded too"
         if metric.name == BANDWIDTH:
             if (why := self._why_no_floor_of_gpus(benchmark, from_device)) is not None:
                 return why
-            # A class's own floor is of buffers in the host's memory.
+            # A class's own floor is for buffers in the host's memory.
             of_class = () if from_device else limits.class_floors(link, metric.directions, streaming)
             bands = [floor_band(f"class:{link.name}", floor) for floor in of_class]
             floor = limits.day_one_floor(link, limit, metric.directions, streaming, from_device)
@@ -128,22 +128,22 @@ class Target:
     def _why_no_floor_of_gpus(self, benchmark: Benchmark, from_device: bool) -> str | None:
         """Return why no floor holds for messages from the memory of GPUs; None for one, and for other messages."""
         if benchmark.every_gpu:
-            return "not judged: no floor has a source for all GPUs of a node that send at once"
+            return "not judged: no source gives a floor for all GPUs of a node that send at once"
         if from_device and self.gpus is not None and self.gpus.slot is None:
-            return "not judged: the file does not say the slot of a GPU (gpus: slot), which may be below the link"
+            return "not judged: the file does not give a GPU's slot (gpus: slot), which may be slower than the link"
         return None
 
     def _floor_of_halves(self, benchmark: Benchmark, limit: limits.Limit | None) -> tuple[Band, ...] | str:
-        """Return the floor of half a network against the other half, or "not judged: …" for what no link sets alone.
+        """Return the floor between two halves of a network, or "not judged: …" for what a link alone does not set.
 
-        A healthy network with static routes gives no more over random halves (Hoefler et al. 2008).
+        A healthy network with static routes reaches no more over random halves (Hoefler et al. 2008).
         """
         if not benchmark.of_halves:
             return f"not judged: no link sets what {'memory gives' if benchmark.within_node else 'all ranks share'}"
         if limit is None:
             return "not judged: no limit known for the link"
         blocked = self.blocking(benchmark)
-        source = f"{STATIC_SHARE:.0%} of {limit.value_mb_s:.1f} MB/s, what static routes leave of random halves"
+        source = f"{STATIC_SHARE:.0%} of {limit.value_mb_s:.1f} MB/s, what static routes leave for random halves"
         floor = limits.LinkFloor(
             STATIC_SHARE * limit.value_mb_s / blocked,
             limits.DAY_ONE_FROM_BYTES,
@@ -153,7 +153,7 @@ class Target:
 
 
 def of_case(case: Case) -> Target:
-    """Return what a run is held against: its system's references, or the link's class where it is report-only."""
+    """Return what a run is compared with: its system's references, or the link's class if it is report-only."""
     system = case.site.system
     return Target(
         system.system,
@@ -171,14 +171,14 @@ def of_case(case: Case) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The curves of an output: the median of its passes, and each of them; ``problem`` is why there are none."""
+    """The curves of an output: the median of its passes, and each pass; ``problem`` is why there are none."""
 
     curves: tuple[Curve, ...] = ()
     passes: tuple[tuple[Curve, ...], ...] = ()
     problem: str | None = None
 
     def curves_of(self, metric: str) -> tuple[Curve, ...]:
-        """Return a metric's curve of each pass."""
+        """Return a metric's curve in each pass."""
         return tuple(curve for one in self.passes for curve in one if curve.metric == metric)
 
     def each(self, metric: str) -> tuple[Measured, ...]:
@@ -188,7 +188,7 @@ class Read:
 
 
 def read_of(tables: Sequence[Table], key: str, node_pairs: int) -> Read:
-    """Return the curves of the passes and their median; of sums over several pairs of nodes one pair's share."""
+    """Return the curves of the passes and their median; of sums over several pairs of nodes, one pair's share."""
     if not tables:
         return Read(problem=f"the output has no table of {key}")
     try:
@@ -200,19 +200,19 @@ def read_of(tables: Sequence[Table], key: str, node_pairs: int) -> Read:
 
 
 def contradictions(tables: Sequence[Table], key: str) -> tuple[str, ...]:
-    """Return a sentence for each table of which a row contradicts itself."""
+    """Return a sentence for each table with a row that contradicts itself."""
     found = ((table, contradiction(table, key)) for table in tables)
     return tuple(f"{why} (table of line {table.line})" for table, why in found if why is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What made an output, as far as it is known, and what it is held against.
+    """What made an output, as far as it is known, and what it is compared with.
 
-    ``nodes`` and ``ranks_per_node`` None: not known. ``window``: messages in flight, 1 where it is not known.
-    ``on_one_host``: its processes shared one host, and nothing lay between them. ``from_device``: its buffers lay in
-    the memory of an accelerator. ``most``: what its processors can compute at most, for the metrics that are bounded
-    by it. ``limit``: of its bandwidth, where no link alone sets it.
+    ``nodes`` and ``ranks_per_node`` None: not known. ``window``: messages in flight, 1 if it is not known.
+    ``on_one_host``: its processes shared one host, with no network between them. ``from_device``: its buffers were in
+    the memory of an accelerator. ``most``: the most that its processors can compute, for the metrics that this bounds.
+    ``limit``: the limit of its bandwidth, if a link alone does not set it.
     """
 
     benchmark: Benchmark
@@ -227,10 +227,10 @@ class Run:
 
 
 def metric_inputs(run: Run, read: Read) -> tuple[MetricInput, ...]:
-    """Return each metric of the benchmark with what was read for it, and all that it is held to.
+    """Return each metric of the benchmark with what was read for it, and all that it must keep.
 
-    A metric that a tool need not print is left out where it did not. Raises
-    RailyardError where an entry of the references counts other directions than the benchmark.
+    An optional metric is left out if the tool did not print it. Raises RailyardError if an entry of the references
+    counts other directions than the benchmark.
     """
     found = {curve.metric: curve for curve in read.curves}
     return tuple(
@@ -247,15 +247,15 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     of_time = metric.shape == "collective" and benchmark.least is not None
     crosses = crossing(benchmark.least, run.nodes, run.ranks_per_node) if of_time and benchmark.least else None
     limit = target.limit(metric.directions, of=benchmark) if limited else None
-    # What must be reached is a stream's: of the ports bonded to a rail (LAG) it has one.
+    # What must be reached is the bandwidth of one stream, which uses one of the ports bonded to a rail (LAG).
     due = target.limit(metric.directions, one_stream=True, of=benchmark) if limited else None
-    if limit is not None and metric.shape == "figure":  # it has no message size at which the limit would begin
+    if limit is not None and metric.shape == "figure":  # it has no message size from which the limit could apply
         limit = replace(limit, from_bytes=0)
-    if limit is not None:  # messages of a window follow one another, so the first alone has the burst
+    if limit is not None:  # messages of a window follow one another, so only the first has the burst
         limit = replace(limit, burst_bytes=limit.burst_bytes // run.window)
     if target.references is not None:
         held: tuple[Band, ...] | str = target.bands(benchmark, metric, due)
-        if benchmark.within and not held:  # physics of one node, which no system of its own need have measured
+        if benchmark.within and not held:  # physics of one node: its own system does not have to have measured it
             held = target.floors(benchmark, metric, due, run.from_device)
     else:
         held = _in_reach(target.floors(benchmark, metric, due, run.from_device), metric, curve)
@@ -263,7 +263,8 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     bands = tuple(band for band in of_references if not band.is_upper_limit)
     upper_limits = tuple(band for band in of_references if band.is_upper_limit)
     unnamed = "only an upper limit names it" if upper_limits else "no reference names it"
-    # Of a system's run the first metric must be judged; of a link's output that which its class has a floor for.
+    # In a run of a system the first metric must be judged; in an output over a link, the one for which its class has a
+    # floor.
     must_be = bool(target.system) and metric is benchmark.metrics[0]
     own = run.limit if metric.is_bandwidth else None
     return MetricInput(
@@ -289,7 +290,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
 
 
 def _messages(run: Run, metric: Metric) -> limits.MessageLimit | None:
-    """Return the most messages a second that the link carries; None for any other metric."""
+    """Return the most messages per second that the link carries; None for any other metric."""
     if metric.name != MESSAGE_RATE:
         return None
     directions = max(each.directions for each in run.benchmark.metrics)
@@ -297,7 +298,7 @@ def _messages(run: Run, metric: Metric) -> limits.MessageLimit | None:
 
 
 def _in_reach(floors: tuple[Band, ...] | str, metric: Metric, curve: Curve | None) -> tuple[Band, ...] | str:
-    """Return the floors, or that no measured size is one at which they hold: perftest sends 64 KiB by default."""
+    """Return the floors, or the sentence that they hold at no measured size: perftest sends 64 KiB by default."""
     if isinstance(floors, str) or curve is None:
         return floors
     if any(band.bound_at(size) is not None for band in floors for size in curve.sizes):
@@ -308,7 +309,7 @@ def _in_reach(floors: tuple[Band, ...] | str, metric: Metric, curve: Curve | Non
 
 
 def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
-    # At 0 B only a benchmark between two ranks is known to send a message; a collective or a put may return at once.
+    # At 0 B only a benchmark between two ranks surely sends a message; a collective or a put may return at once.
     if metric.name == LATENCY:
         traffic = benchmark.traffic
         both_ways = traffic is not None and traffic.forward > 0 and traffic.backward > 0
@@ -317,5 +318,5 @@ def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
 
 
 def is_from_device(table: Table) -> bool:
-    """Return whether the buffers of a run lay in the memory of an accelerator, as far as its output says."""
+    """Return whether the buffers of a run were in the memory of an accelerator, as far as its output says."""
     return micro.tool(table.tool).from_device(table)

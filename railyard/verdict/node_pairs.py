@@ -199,16 +199,16 @@ class NodePairs(Sizes):
             again = node_pairs.over_all(again)
             every = node_pairs.with_more(tables[0], again)
             better = node_pairs.with_alone(every, again)
-            mended = [
+            faster = [
                 (before, after)
                 for before, after in zip(node_pairs.pairs_of(every), node_pairs.pairs_of(better), strict=True)
                 if after.slower_mb_s > before.slower_mb_s
             ]
         except ValueError:
             return ()
-        mended.sort(key=lambda both: both[0].slower_mb_s)
-        said = [f"{b.first}-{b.second} {number(b.slower_mb_s)} and then {number(a.slower_mb_s)}" for b, a in mended[:4]]
-        more = f" and {len(mended) - 4} more" if len(mended) > 4 else ""
+        faster.sort(key=lambda both: both[0].slower_mb_s)
+        said = [f"{b.first}-{b.second} {number(b.slower_mb_s)} and then {number(a.slower_mb_s)}" for b, a in faster[:4]]
+        more = f" and {len(faster) - 4} more" if len(faster) > 4 else ""
         return (f"measured again, alone: {listing(said)} MB/s{more}",) if said else ()
 
     def path(
@@ -216,7 +216,7 @@ class NodePairs(Sizes):
     ) -> proof.PathProof:
         """Return the path proof: each node in a pair moved what its rows say, and nothing where the ranks share a node.
 
-        ``plan`` has the meant rails and the policy; its traffic is given here.
+        ``plan`` has the intended rails and the policy; this adds its traffic.
         """
         moved = _of_nodes(case.launch.nodes, _moved(tables))
         if find(case.benchmark).within_node:

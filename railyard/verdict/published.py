@@ -1,4 +1,4 @@
-"""What of a replay its source printed; all else in the output was computed, to make it whole."""
+"""Which parts of a replay its source printed; the rest of the output was computed to complete it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,16 +11,16 @@ from railyard.provision.replay.form import Played
 from railyard.site.references.printed import ROUNDED, is_printed
 from railyard.verdict.rules.model import RuleResult
 
-_OF_A_REPLAY = "; of a replay: what no source printed was computed"
+_OF_A_REPLAY = "; replayed: what no source printed was computed"
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """By metric, the message sizes at which no source printed the value; empty for what was measured or recorded.
+    """By metric, the message sizes at which no source printed the value; empty if it was measured or recorded.
 
-    ``printed`` are the values at all others.
-    ``invented`` are metrics of which the source printed nothing, where it did print another metric of the same output:
-    a time that follows from a bandwidth alone has a start-up that nobody published, so that it has no key figure.
+    ``printed`` are the values at all others. ``invented`` are metrics that the source did not print, although it did
+    print another metric of the same output: a time that follows only from a bandwidth has a start-up that nobody
+    published, so it has no key figure.
     """
 
     sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -32,15 +32,17 @@ class Computed:
         return tuple(curve for curve in curves if curve.metric not in self.invented)
 
     def mark(self, figures: Sequence[Figure], key: str) -> tuple[Figure, ...]:
-        """Return the key figures of a benchmark, those that no source printed marked so.
+        """Return the key figures of a benchmark; those that no source printed are marked.
 
-        A curve is level behind a peak of which no size is printed, so that its figure is read at the source's size.
-        A figure that is no value of a curve (N½) was computed from the whole of it.
+        After a peak whose size is not printed, a curve is level, so its figure is read at the source's size. A figure
+        that is not a value of the curve (N½) was computed from the whole curve.
         """
         return tuple(self._marked(one, key) for one in figures) if self.sizes else tuple(figures)
 
     def say(self, rules: Sequence[RuleResult]) -> tuple[RuleResult, ...]:
-        """Return the rules, of which that of physics names the best values, whoever they are from: it says so."""
+        """Return the rules; the rule of physics names the best values, printed or computed, so its sentence says which
+        they may be.
+        """
         made = any(self.sizes.values())
         return tuple(
             replace(one, sentence=f"{one.sentence}{_OF_A_REPLAY}")
@@ -59,7 +61,7 @@ class Computed:
 
 
 def computed(case: Case, played: Played | None, curves: Sequence[Curve]) -> Computed:
-    """Return what of these curves no source printed: nothing of a measurement, nor of a recorded one."""
+    """Return which parts of these curves no source printed: none for a measurement or a recorded one."""
     recording = None if played is None else played.recording
     if recording is None or recording.origin == "recorded":
         return Computed()

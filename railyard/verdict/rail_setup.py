@@ -1,8 +1,8 @@
 """Whether the rails of a run are set and wired as the system's file says: MTU, networks, rates and slots.
 
-What a node said of its own devices in the job is compared before any figure is judged: a rail with another MTU is slow
-or loses what does not fit, and a rail in another rail's network carries what that one should. A port that trained at
-fewer lanes, or a card in a slower slot, gives a good latency still: only a large message would show it.
+What a node said about its own devices in the job is compared before any figure is judged. A rail with another MTU is
+slow, or loses packets that are too large. A rail in another rail's network carries that rail's traffic. A port that
+trained at fewer lanes, or a card in a slower slot, still gives a good latency: only a large message would show it.
 """
 
 import re
@@ -18,26 +18,26 @@ from railyard.job.node_facts import NodeFacts
 from railyard.results.record.form import Suspect
 from railyard.site.systems.model import Fabric, Rail
 
-#: Path MTUs of RDMA, and what the kernel leaves for headers of RoCE in an interface's MTU (40 + 8 + 12 + 4 + 28 + 4 B).
-#: Source: Linux, include/rdma/ib_addr.h, iboe_get_mtu.
+#: Path MTUs of RDMA, and what the kernel reserves for headers of RoCE in an interface's MTU (40 + 8 + 12 + 4 + 28 + 4
+#: B). Source: Linux, include/rdma/ib_addr.h, iboe_get_mtu.
 PATH_MTUS = (4096, 2048, 1024, 512, 256)
 ROCE_HEADERS = 96
-#: "100 Gb/sec (4X EDR)", of lanes with their line code: never less than the link's data rate.
+#: "100 Gb/sec (4X EDR)": the rate of the lanes with their line code, never less than the link's data rate.
 _RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec\b")
 _FAMILIES = frozenset({"infiniband", "roce", "omnipath"})
 
 
 def why_unlike(case: Case, facts: Sequence[NodeFacts]) -> str | None:
-    """Return why the rails of a run are not those of the system's file; None where they are, or nothing is known."""
+    """Return why the rails of a run are not those of the system's file; None if they are, or if nothing is known."""
     slower = (suspect.reason for suspect in slower_than_meant(case, facts))
     sentences = (*_mtus_unlike(case, facts), *_outside(case, facts), *_crossed(case, facts), *slower)
     return some(sentences) or None
 
 
 def slower_than_meant(case: Case, facts: Sequence[NodeFacts]) -> tuple[Suspect, ...]:
-    """Return each used rail of a node whose port runs slower than the file's link, or whose card sits in less a slot.
+    """Return each used rail of a node whose port runs slower than the file's link, or whose card is in a slower slot.
 
-    Nothing is said where the kernel shows no rate, as of software RDMA, or where the file names no slot.
+    Nothing is returned if the kernel shows no rate, as for software RDMA, or if the file names no slot.
     """
     fabric = case.site.system.fabrics[case.fabric]
     of_file = f"(systems/{case.site.system.system}.yaml, fabrics.{case.fabric})"
@@ -69,16 +69,16 @@ def _slow_slot(meant: str | None, said: Mapping[str, str]) -> str | None:
     due = int(meant.removeprefix("pcie").partition("-")[0])
     if int(width) == 0 or (int(width) >= slot.lanes and generation >= due):  # a virtual function shows no lanes
         return None
-    return f"sits in PCIe Gen{generation} x{width}, expected Gen{due} x{slot.lanes}"
+    return f"runs at PCIe Gen{generation} x{width}, expected Gen{due} x{slot.lanes}"
 
 
 def remarks(case: Case, facts: Sequence[NodeFacts]) -> tuple[str, ...]:
-    """Return what differs between the nodes of a run where the system's file says nothing of it."""
+    """Return what differs between the nodes of a run, if the system's file does not set it."""
     fabric = case.site.system.fabrics[case.fabric]
     if _meant_mtu(fabric) is not None:
         return ()
     return tuple(
-        f"the MTU of {name} differs: {_by_node(known)}; mtu of fabrics.{case.fabric} in the system's file says which"
+        f"the MTU of {name} differs: {_by_node(known)}; set mtu of fabrics.{case.fabric} in the system's file"
         for name in case.launch.meant
         if len(set((known := _mtus(fabric, facts, name)).values())) > 1
     )
@@ -89,7 +89,7 @@ def _mtus_unlike(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
     meant = _meant_mtu(fabric)
     for name in case.launch.meant if meant is not None else ():
         other = {node: mtu for node, mtu in _mtus(fabric, facts, name).items() if mtu != meant}
-        if fabric.kind == "roce":  # the largest that the interface allows: less may have been chosen
+        if fabric.kind == "roce":  # the largest that the interface allows: the actual one may be smaller
             other = {node: mtu for node, mtu in other.items() if mtu < (meant or 0)}
         if other:
             yield (
@@ -99,7 +99,7 @@ def _mtus_unlike(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
 
 
 def _meant_mtu(fabric: Fabric) -> int | None:
-    """Return the MTU that the system's file states; None where it does not, or where nodes do not show it."""
+    """Return the MTU that the system's file states; None if it states none, or if nodes do not show it."""
     if fabric.kind not in ("tcp", "roce"):
         return None
     stated = fabric.link.mtus
@@ -107,7 +107,7 @@ def _meant_mtu(fabric: Fabric) -> int | None:
 
 
 def _mtus(fabric: Fabric, facts: Sequence[NodeFacts], rail: str) -> dict[str, int]:
-    """Return the MTU of a rail by node: of RoCE the largest path MTU that its interface has room for."""
+    """Return the MTU of a rail by node: for RoCE the largest path MTU that its interface has room for."""
     found = {}
     for each in facts:
         said = each.devices.get(rail, {})
@@ -122,7 +122,7 @@ def _mtus(fabric: Fabric, facts: Sequence[NodeFacts], rail: str) -> dict[str, in
 
 
 def _outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
-    """Yield a sentence for each rail of a node that does not lead to the network that the file says."""
+    """Yield a sentence for each rail of a node that does not lead to the network that the file states."""
     for rail in _rails(case):
         if rail.subnet is None:
             continue
@@ -136,10 +136,10 @@ def _outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
 
 
 def _crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
-    """Yield a sentence for each two nodes of which one's rail shares a network with another rail of the other alone.
+    """Yield a sentence for each two nodes if one's rail shares a network only with another rail of the other.
 
-    Rails of one name need not share a network: where packets are routed each leaf, or each port, has its own. A node is
-    in one sentence at most. Who may be crossed is looked up by network, so that the time grows as the nodes do.
+    Rails of one name do not have to share a network: if packets are routed, each leaf, or each port, has its own. A
+    node is in one sentence at most. Candidates are looked up by network, so the time grows linearly with the nodes.
     """
     names = [device_name(rail) for rail in _rails(case) if rail.subnet is None]
     told: set[str] = set()
@@ -164,7 +164,7 @@ def _crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
 def _with_another_rail_in(
     facts: Sequence[NodeFacts], name: str, others: Sequence[str]
 ) -> Mapping[str, deque[NodeFacts]]:
-    """Return the nodes by each network that one of their other rails is in, and the rail of this name is not."""
+    """Return nodes by each network that one of their other rails is in, but the rail of this name is not."""
     found: dict[str, deque[NodeFacts]] = {}
     for each in facts:
         own = _networks(each, name)
@@ -174,7 +174,7 @@ def _with_another_rail_in(
 
 
 def _first_apart(nodes: deque[NodeFacts], name: str, own: frozenset[str], told: Set[str]) -> NodeFacts | None:
-    """Return the first node of which nothing was told, and whose rail of this name shares none of these networks."""
+    """Return the first node that is in no sentence yet, and whose rail of this name shares none of these networks."""
     while nodes and nodes[0].node in told:
         nodes.popleft()
     return next((each for each in nodes if each.node not in told and not own & _networks(each, name)), None)
@@ -186,7 +186,7 @@ def _rails(case: Case) -> tuple[Rail, ...]:
 
 
 def _networks(facts: NodeFacts, device: str) -> frozenset[str]:
-    """Return the networks of a device: of InfiniBand its subnet, where that is not the one that all begin with."""
+    """Return the networks of a device: for InfiniBand its subnet, unless it is the default one."""
     said = facts.devices.get(device, {})
     prefix = said.get("subnet_prefix", "")
     own = () if prefix in ("", "fe80:0000:0000:0000") else (f"the subnet {prefix}",)

@@ -18,7 +18,7 @@ from railyard.verdict.rules.model import failed
 
 #: More steps than a screening has.
 _MOST_STEPS = 20
-#: So many of the named stand in a sentence; all are suspects of the record.
+#: A sentence has up to so many of the named; all are suspects in the record.
 _TOLD = 6
 
 

@@ -1,10 +1,10 @@
-"""The smallest deficit that a run would have found: what its references leave open, and what its repeats spread.
+"""The smallest deficit that a run would have found, from the margin of its references and the spread of its repeats.
 
 Source: L. A. Currie, "Limits for qualitative detection and quantitative determination", Analytical Chemistry 40 (1968)
-586-593: what is detected in 95 of 100 cases lies as far beyond the critical level as 1.645 standard deviations, or
-Student's t where these are estimated from few values. The critical level is the reference's bound here, and the
-deviation is that of the median of the passes: 1.2533 s / sqrt(n) (M. G. Kendall and A. Stuart, The Advanced Theory of
-Statistics 1, 1977, section 10.10).
+586-593: a deficit that is detected in 95 of 100 cases is 1.645 standard deviations beyond the critical level, or
+Student's t times the deviation if it is estimated from few values. Here the critical level is the reference's bound,
+and the deviation is that of the median of the passes: 1.2533 s / sqrt(n) (M. G. Kendall and A. Stuart, The Advanced
+Theory of Statistics 1, 1977, section 10.10).
 """
 
 import math
@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from railyard.benchmarks.curve import Curve
 from railyard.verdict.rules.model import MetricInput, points
 
-#: Student's t at 95 %, one side, by degrees of freedom; the last one for all more. Source: NIST/SEMATECH e-Handbook of
-#: Statistical Methods, 1.3.6.7.2.
+#: Student's t at 95 %, one side, by degrees of freedom; the last one is for all higher ones. Source: NIST/SEMATECH
+#: e-Handbook of Statistical Methods, 1.3.6.7.2.
 _STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
 _OF_A_MEDIAN = 1.2533
 
 
 @dataclass(frozen=True, slots=True)
 class Deficit:
-    """``share`` of what was measured, 0 to 1, at ``size_bytes``; of one pass (``repeats`` 1) the spread is not known.
+    """``share`` of what was measured, 0 to 1, at ``size_bytes``; with one pass (``repeats`` 1) the spread is not known.
 
-    Less than that may be missing, and the run passes.
+    If less than that is missing, the run may pass.
     """
 
     share: float
@@ -36,7 +36,7 @@ class Deficit:
 def smallest_deficit(metric: MetricInput, passes: Sequence[Curve]) -> Deficit | None:
     """Return the smallest deficit, the same at all sizes, that would have failed such a run in 95 of 100 cases.
 
-    ``passes`` are the metric's curves, one a pass. None where no reference bounds it, or it is at fault already.
+    ``passes`` are the metric's curves, one per pass. None if no reference bounds it, or if it fails already.
     """
     higher = metric.declared.higher_is_better
     found: list[Deficit] = []

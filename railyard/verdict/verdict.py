@@ -1,9 +1,9 @@
 """The verdict of one run: five rules in order, and the sentence of the first that fails.
 
-A run passes only when nothing fails; what was not judged is said, and is never turned into a pass of the reference:
-a run without a judged reference is *report-only* or a failure. One that something else disturbed is *disturbed*: it
-does not pass, and nobody is blamed. To add a rule: one function in ``railyard/verdict/rules``,
-its name in ``RULE_NAMES``, its function in ``_RULES``.
+A run passes only if nothing fails. The verdict says what was not judged, and never turns it into a pass of the
+reference: a run without a judged reference is *report-only* or a failure. A run that something else disturbed is
+*disturbed*: it does not pass, and nobody is blamed. To add a rule, write one function in ``railyard/verdict/rules``,
+and add its name to ``RULE_NAMES`` and the function to ``_RULES``.
 """
 
 import math
@@ -28,10 +28,10 @@ _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class CurveVerdict:
-    """How a metric stands to its references and its limit, in per cent; None where it has none.
+    """A metric compared with its references and its limit, in per cent; None if it has none.
 
-    ``percent_of_reference`` is the worst ratio over the curve, below 100 where it is worse than the reference
-    (for a latency too), at ``percent_of_reference_size`` bytes; ``percent_of_limit`` is the peak's.
+    ``percent_of_reference`` is the worst ratio over the curve, below 100 if it is worse than the reference (for a
+    latency too), at ``percent_of_reference_size`` bytes; ``percent_of_limit`` is the peak's.
     """
 
     metric: str
@@ -44,8 +44,8 @@ class CurveVerdict:
 class Verdict:
     """The state of one run, the rule that decided (None: none failed), all five rules, and suspects.
 
-    ``sentence`` is of what decided alone. ``remarks`` are sentences of what is to be said too: what was not judged,
-    likely causes, what probes found. ``text`` is both.
+    ``sentence`` is only about what decided. ``remarks`` are further sentences: what was not judged, likely causes, what
+    probes found. ``text`` is both.
     """
 
     state: State
@@ -61,29 +61,29 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The sentence with all remarks behind it."""
+        """The sentence, followed by all remarks."""
         return "; ".join((self.sentence, *self.remarks))
 
     @property
     def fails(self) -> bool:
-        """Whether the test fails: its run failed, or it was disturbed and so nobody has judged it."""
+        """Whether the test fails: its run failed, or was disturbed and could not be judged."""
         return self.state in ("fail", "disturbed")
 
     @property
     def misses_reference(self) -> bool:
-        """Whether the run is sound and its values are low: rule 5 failed it, and the fabric is what it is about."""
+        """Whether the run is sound but its values are low: rule 5 failed, and the cause is in the fabric."""
         return self.state == "fail" and self.rule == 5 and self.fault == "fabric"
 
     @property
     def line(self) -> str:
-        """The text as it stands alone: with the rule that decided before it, and what to look at next behind it."""
+        """The text as a line of its own: the rule that decided, the text, and what to look at next."""
         if not self.fails:
             return self.text
         look = f"; look at {self.look_at}" if self.look_at else ""
         return f"rule {self.rule} ({RULE_NAMES[self.rule or 0]}): {self.text}{look}"
 
     def with_remarks(self, *remarks: str) -> "Verdict":
-        """Return the verdict with more remarks behind those that it has."""
+        """Return the verdict with more remarks after those that it has."""
         return replace(self, remarks=(*self.remarks, *remarks))
 
 
@@ -112,7 +112,7 @@ def _beside(inputs: Inputs, judged: RuleResult) -> RuleResult:
 
 
 def not_tested(reason: str) -> Verdict:
-    """Return the verdict of a case that did not run, with why: neither a pass nor a failure."""
+    """Return the verdict of a case that did not run, and why: neither a pass nor a failure."""
     sentence = f"not tested: {reason}"
     rules = tuple(RuleResult(rule, name, "not-judged", sentence) for rule, name in RULE_NAMES.items())
     return Verdict("not-tested", sentence, None, None, rules, (), None, (), ())
@@ -134,7 +134,7 @@ def _unjudged(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
 
 
 def _shared(inputs: Inputs) -> tuple[str, ...]:
-    """Return that somebody else's traffic went over the rails, where that did not fail the run."""
+    """Return the sentence about somebody else's traffic on the rails, if that did not fail the run."""
     return () if inputs.path.disturbance is None else (inputs.path.disturbance,)
 
 
@@ -147,7 +147,7 @@ def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...])
     until = f"{expected.reason}, until {expected.expires.isoformat()}"
     if inputs.today > expected.expires:
         return state, f"{said}; the expected failure ({until}) has expired"
-    # A reference that is missing is not a failure that one can expect of the hardware.
+    # A missing reference is not a failure that can be expected of the hardware.
     if any(r.state == "fail" and (r.rule not in expected.rules or r.fault == "reference") for r in rules):
         covered = listing([str(rule) for rule in expected.rules])
         return state, f"{said}; the expected failure ({until}) covers rule {covered} only"
@@ -155,22 +155,22 @@ def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...])
 
 
 def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
-    """Return who may be to blame where the run failed: refused rails, what probes and the path proof found."""
+    """Return who may be to blame if the run failed: refused rails, what probes and the path proof found."""
     refused = [
         Suspect("node" if rail.rail is None else "rail", rail.sentence, rail.node, rail.rail)
         for rail in inputs.job.refused
     ]
     ended = inputs.job.ended
-    if inputs.job.cut is not None:  # what was moved until then says nothing of any rail
+    if inputs.job.cut is not None:  # what was moved until then says nothing about any rail
         return tuple(refused)
     if ended is not None and ended.kind != "time":
-        # What its nodes had moved by then says nothing of them: only whom the scheduler names is a suspect.
+        # What its nodes had moved by then says nothing about them: only a node that the scheduler names is a suspect.
         return tuple(Suspect("node", ended.sentence, node) for node in ended.nodes)
     return each_once([*refused, *inputs.suspects, *inputs.path.suspects])
 
 
 def each_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
-    """Return each suspect once, where it was named first, with all that is said against it."""
+    """Return each suspect once, at its first place, with all that speaks against it."""
     found: dict[tuple[str, str | None, str | None], Suspect] = {}
     for one in suspects:
         name = (one.kind, one.node, one.rail)
@@ -184,7 +184,7 @@ def _curve(metric: MetricInput) -> CurveVerdict:
     worst, of_limit = worst_ratio(metric), percent_of_limit(metric)
     name = metric.declared.name
     of_limit = of_limit if of_limit is not None and math.isfinite(of_limit) else None
-    # An absurd value overflows here; rule 3 has said so, and a record holds no infinity.
+    # An absurd value overflows here; rule 3 has reported it, and a record cannot hold infinity.
     if worst is None or not math.isfinite(100 * worst.ratio):
         return CurveVerdict(name, None, None, of_limit)
     return CurveVerdict(name, 100 * worst.ratio, worst.size_bytes, of_limit)

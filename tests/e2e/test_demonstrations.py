@@ -189,8 +189,8 @@ def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite
     state, sentence = rule(record, 4)
     assert state == "fail"
     assert re.fullmatch(
-        r"[\d.]+ MB went over eth0 of vn1, which was not meant: hsn0 and hsn1 of vn1 sent 0\.0 kB of [\d.]+ MB "
-        r"\(bound 98\.0 %, carried-share\)",
+        r"[\d.]+ MB went over eth0 of vn1, which is not an intended rail: hsn0 and hsn1 of vn1 sent 0\.0 kB of "
+        r"[\d.]+ MB \(bound 98\.0 %, carried-share\)",
         sentence,
     )
     assert suspects(record) == {("stack", "vn1", "eth0"), ("stack", "vn2", "eth0")}

@@ -116,8 +116,8 @@ def test_a_node_that_is_drained_while_it_waits_is_said_and_the_others_are_measur
 def test_a_healthy_sample_within_one_allocation_passes_and_says_what_it_covered(site: VirtualSite) -> None:
     ran = site.cell("SampledPairs", "mpich", 2, "-S", "SampledPairs.budget=3m")
     assert (ran.code, ran.err, failed(ran.record)) == (0, "", ("pass", None, None))
-    assert "nobody is named slow of what was measured: healthy is " in ran.record.verdict.text
-    assert "it would have named, had there been one: a node at 90 %" in ran.record.verdict.text
+    assert "nobody that was measured is named as slow: healthy is " in ran.record.verdict.text
+    assert "if there had been one, it would have named: a node at 90 %" in ran.record.verdict.text
     assert ran.record.pairs is not None and ran.record.pairs.sample is not None
     assert ran.record.pairs.sample.kind == "budget"
     assert {one.of: (one.used, one.all) for one in ran.record.pairs.sample.covered}["pairs"] == (6, 6)
@@ -130,7 +130,8 @@ def test_a_slow_rail_is_named_by_a_sample_in_one_job_of_slurm(
     site, bed = with_slurm
     # Not much slower: each round waits for its slowest pair, and the budget is one of minutes.
     bed.degrade("vn3", "hsn0", "slow", 60)
-    ran = undisturbed(site.call(*RAILYARD, "pairs", "run", "--system", "virtual-slurm:hsn", "--stack", "mpich",
+    # Open MPI: of MPICH's starts by Slurm's pmi2 plugin one in ten fails, and such a run has many (verdict/hints).
+    ran = undisturbed(site.call(*RAILYARD, "pairs", "run", "--system", "virtual-slurm:hsn", "--stack", "openmpi",
                                 "--budget", "6min"))  # fmt: skip
     assert (ran.code, failed(ran.record)) == (1, ("fail", 5, "fabric"))
     assert suspects(ran.record) == {("rail", "vn3", "hsn0")}

@@ -155,7 +155,7 @@ def test_an_application_without_mpi_starts_its_own_processes_on_2_and_4_nodes(si
 @pytest.mark.parametrize(
     ("mode", "rule", "sentence"),
     [
-        ("astray", 4, "eth0 of vn1, which was not meant, received 25."),
+        ("astray", 4, "eth0 of vn1, which is not an intended rail, received 25."),
         ("dies", 1, "solver printed no line like success: Calculation complete"),
     ],
 )

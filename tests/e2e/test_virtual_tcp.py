@@ -67,7 +67,7 @@ def test_a_stream_over_another_network_fails_by_its_path(site: VirtualSite) -> N
     site.edit("systems/virtual.yaml", 'iperf3: "{prefix}/bin/iperf3"', 'iperf3: "{home}/iperf3-astray"')
     ran = site.run("--system", "virtual:hsn", "-n", "TcpStream%rails=1%streams=1")
     assert (ran.code, failed(ran.record)) == (1, ("fail", 4, "set-up"))
-    assert "went over eth0 of vn1, which was not meant" in ran.record.verdict.text
+    assert "went over eth0 of vn1, which is not an intended rail" in ran.record.verdict.text
 
 
 def test_a_pulled_cable_is_named(site: VirtualSite) -> None:

@@ -278,7 +278,7 @@ def test_a_node_without_an_address_ends_all_before_the_application_begins(bench:
     assert other[:2] == (1, "")
     assert f"rail ib7 of {socket.gethostname()} has no IPv4 address" in other[2]
     (first,) = nodes_of(bench, 2, "lo", ("echo", "begun"), alone=True)
-    assert first == (1, "", "railyard: a node has no address to be told: its own error says why\n")
+    assert first == (1, "", "railyard: a node has no address to give: its own error says why\n")
 
 
 def test_a_node_that_never_comes_is_not_waited_for_without_end(bench: Bench) -> None:

@@ -180,7 +180,8 @@ def test_a_rank_with_a_processor_a_thread_is_no_failure(bound: str) -> None:
 
 def test_a_rank_whose_threads_share_a_core_is_named() -> None:
     assert too_few("0-3", "5") == (
-        "each rank has 4 threads: the first process of vn2 was bound to processors 5, expected at least 4, one a thread"
+        "each rank has 4 threads: the first process of vn2 was bound to processors 5, expected at least 4, "
+        "one per thread"
     )
 
 
@@ -188,7 +189,7 @@ def test_a_rank_whose_threads_share_a_core_is_named() -> None:
 def test_processors_that_are_not_known_are_not_enough(bound: tuple[str, ...]) -> None:
     assert too_few(*bound) == (
         "each rank has 4 threads: the first process of vn2 was on processors that are not known, expected at least 4, "
-        "one a thread"
+        "one per thread"
     )
 
 

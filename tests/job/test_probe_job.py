@@ -53,7 +53,7 @@ def test_each_scheduler_is_asked_for_the_pair_and_for_partners(
 
 
 def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
-    with pytest.raises(RailyardError, match=r"^the scheduler oar is not asked for nodes by name$"):
+    with pytest.raises(RailyardError, match=r"^Railyard cannot ask the scheduler oar for nodes by name$"):
         nodes_asked("oar", PAIR, (), 4, False)
 
 
@@ -136,7 +136,7 @@ def test_flux_is_told_the_order_of_a_steps_nodes_in_a_file(tmp_path: Path) -> No
 
 
 def test_a_launcher_that_cannot_be_told_nodes_is_named() -> None:
-    with pytest.raises(RailyardError, match=r"^the launcher ibrun is not told which of a job's nodes to use; known"):
+    with pytest.raises(RailyardError, match=r"^Railyard cannot give the launcher ibrun the nodes to use; it knows"):
         step_words("ibrun", "openmpi", launch("openmpi"), 20)
 
 

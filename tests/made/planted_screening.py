@@ -44,7 +44,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a screening made of planted faults. ``found`` are named or not told, ``named`` by kind and place."""
+    """What a screening made of planted faults. ``found`` are named or undecided, ``named`` by kind and place."""
 
     verdict: Screened
     planted: tuple[Fault, ...]

@@ -83,12 +83,12 @@ def bound(virtual: Site) -> Site:
     ("hops", "state", "end"),
     [
         (1, "pass", None),
-        (3, "fail", "; references by hops (1) are not asked: vn1 and vn2 have 3 between them"),
+        (3, "fail", "; references by hops (1) were not used: vn1 and vn2 have 3 between them"),
         (
             None,
             "fail",
-            "; references by hops (1) are not asked: how many switches lie between its nodes is not known (railyard "
-            "fabric --keep-hops)",
+            "; references by hops (1) were not used: it is not known how many switches are between its nodes (type: "
+            "railyard fabric --keep-hops)",
         ),
     ],
 )

@@ -80,8 +80,8 @@ def said(found: Assessment) -> tuple[str, int | None, str]:
 
 
 NOT_ASSERTED = (
-    "not judged: reported and never asserted (op_rate and runtime: processors, memory and compiler set it, and no "
-    "reference names it)"
+    "not judged: only reported, never compared with a reference (op_rate and runtime: processors, memory and "
+    "compiler set it, and no reference names it)"
 )
 
 
@@ -102,7 +102,7 @@ def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ra
     assert (path.state, path.expected_bytes) == ("proven", None)
     assert path.sentence == (
         "240.0 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0, at most 0.1 MB over another network; "
-        "how much npb/CG/W must move is not known"
+        "it is not known how much npb/CG/W must move"
     )
 
 
@@ -113,7 +113,7 @@ def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_th
     assert (found.path.state, found.path.one_rail) == ("not-judged", True)
     assert found.verdict.rules[3].sentence == (
         "not judged: hsn1 idled on all of vn1, vn2, vn3 and vn4: the stack did not use it; mpich splits messages of "
-        "1 MiB and more, and none of npb/CG/W is known to be so large: its figure is that of hsn0 alone"
+        "1 MiB and more, and none of npb/CG/W is known to be so large: its figure is that of hsn0 only"
     )
     assert "rule 4 (path) not judged: hsn1 idled on all of" in found.verdict.text
     used = ran("npb/CG/W", npb_text(), {"hsn1": (4.0, 4.0)}, rails=2)
@@ -146,7 +146,9 @@ def test_a_transpose_that_must_be_split_fails_over_one_rail(ran: Run) -> None:
 def test_bytes_over_another_network_fail_it(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn0": IDLE, "eth0": BUSY})
     assert said(found)[:2] == ("fail", 4)
-    assert found.path.sentence.startswith("eth0 of vn1, which was not meant, sent 30.0 MB while the run moved 0.1 MB")
+    assert found.path.sentence.startswith(
+        "eth0 of vn1, which is not an intended rail, sent 30.0 MB while the run moved 0.1 MB"
+    )
 
 
 def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
@@ -190,13 +192,13 @@ def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
         in said(alone)[2]
     )
     other = ran("hpl/hpl", hpl_text().replace("     2     2   ", "     1     2   "))
-    assert 'line 1: "hpl/hpl ran on 2 processes, the launch gave it 4"' in said(other)[2]
+    assert 'line 1: "hpl/hpl ran on 2 processes, but the launch gave it 4"' in said(other)[2]
 
 
 def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(verified="UNSUCCESSFUL"))
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith("the application's own check calls its result wrong, line 12: ")
+    assert said(found)[2].startswith("the application's own check says that its result is wrong, line 12: ")
 
 
 def multi_zone_text(processes: int = 4, threads: int | None = 8, verified: str = "SUCCESSFUL") -> str:
@@ -234,13 +236,13 @@ def test_other_processes_or_threads_fail_and_both_are_named(
 ) -> None:
     found = ran("npb/SP-MZ/W", multi_zone_text(processes, threads), threads=2)
     assert said(found)[:2] == ("fail", 1)
-    assert f"npb/SP-MZ/W ran on {had} in all, the launch gave it 4 and 8, 2 each" in said(found)[2]
+    assert f"npb/SP-MZ/W ran on {had} in all, but the launch gave 4 and 8, 2 each" in said(found)[2]
 
 
 def test_a_hybrid_run_that_calls_its_result_wrong_fails(ran: Run) -> None:
     found = ran("npb/SP-MZ/W", multi_zone_text(verified="UNSUCCESSFUL"), threads=2)
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith("the application's own check calls its result wrong, line 12: ")
+    assert said(found)[2].startswith("the application's own check says that its result is wrong, line 12: ")
 
 
 @pytest.mark.parametrize("residual", ["8.1e+03 ...... FAILED", "nan ...... PASSED"])
@@ -327,7 +329,7 @@ def test_threads_that_did_not_work_fail_hpl_on_every_node(
         ((3.26 * 4.1, 3.26 * 8), None),
         ((3.26 * 8, 3.6), "at most 1.1 of 8 threads of the first rank of hpl/hpl on vn2 worked, expected at least 4: a "
          "library without threads, or a rank bound to one core?"),
-        ((3.26 * 8, None), "how many threads of hpl/hpl worked on vn2 is not known"),
+        ((3.26 * 8, None), "it is not known how many threads of hpl/hpl worked on vn2"),
     ],
 )  # fmt: skip
 def test_threads_of_ranks_over_several_nodes_have_worked(
@@ -360,4 +362,4 @@ def test_threads_of_which_nothing_is_known_did_not_work(virtual: Site) -> None:
     case = case_of(nodes, "hpl/every-node", launch={"nodes": ("vn1",), "within_node": True}, time_limit_s=120)
     bare = every_node_text(3.26).replace("# railyard: used 326 326 56\n", "")
     found = judged(case, bare, every_node.hpl_of_nodes, {"vn1": {}})
-    assert 'line 1: "how many threads of hpl worked on vn1 is not known"' in found.verdict.text
+    assert 'line 1: "it is not known how many threads of hpl worked on vn1"' in found.verdict.text

@@ -182,7 +182,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "ended well and ldd said nothing",
         {"linked": ""},
         "set-up",
-        "what imb/Uniband is linked to is not known: ldd said nothing",
+        "it is not known what imb/Uniband is linked to: ldd said nothing",
     ),
     (
         "ended badly before ldd was asked",
@@ -203,8 +203,8 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "no output",
         {"output": ""},
         "set-up",
-        "the output is none of the benchmark's: \"found '', expected output of IMB: a banner, a title "
-        '"# Benchmarking …" or a heading"',
+        "the output is not the benchmark's: \"found '', expected output of IMB: a banner, a title \"# Benchmarking "
+        '…" or a heading"',
     ),
     (
         "another benchmark",
@@ -238,7 +238,7 @@ def test_an_output_that_is_cut_fails_at_every_line(assessed: Assess, imb_text: C
     without_end = assessed(output="".join(lines[: last + 1]))
     assert said(without_end)[:2] == ("fail", 1)
     assert without_end.verdict.text == (
-        'the output is cut: "# All processes entering MPI_Finalize" is missing behind imb/Uniband (line 4)'
+        'the output is cut: "# All processes entering MPI_Finalize" is missing after imb/Uniband (line 4)'
     )
 
 
@@ -355,8 +355,8 @@ def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
         "fail",
         4,
         "set-up",
-        "190.0 MB went over eth0 of vn1, which was not meant: hsn0 of vn1 sent 0.1 MB of 89.5 MB (bound 98.0 %, "
-        "carried-share)",
+        "190.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.1 MB of 89.5 MB (bound "
+        "98.0 %, carried-share)",
     )
 
 
@@ -367,8 +367,8 @@ def test_the_other_rail_is_a_network_that_was_not_meant(assessed: Assess) -> Non
         "fail",
         4,
         "set-up",
-        "hsn1 of vn1, which was not meant, sent 95.0 MB while the run moved 89.5 MB (bound 16.0 MB, the larger of "
-        "unmeant-share and unmeant-bytes)",
+        "hsn1 of vn1, which is not an intended rail, sent 95.0 MB while the run moved 89.5 MB (bound 16.0 MB, the "
+        "larger of unmeant-share and unmeant-bytes)",
     )
 
 
@@ -472,8 +472,8 @@ def test_a_stream_over_bonded_ports_is_held_to_one_and_bounded_by_all(assessed: 
     for most, reached in ((12_020.0, "pass"), (20_000.0, "pass"), (9_000.0, "fail")):
         rules = assessed(site=site, rates={M: min(most, 12_010.0), 4 * M: most}).verdict.rules
         assert (rules[2].state, rules[4].state) == ("pass", reached)
-    # The cluster of this test has no bond; this is reported before anything else.
-    assert rules[3].sentence == "hsn0 of vn1 is no bond, and the system's file says bonded_ports: 2"
+    # The cluster of this test has no bond, which is said before anything else.
+    assert rules[3].sentence == "hsn0 of vn1 is not a bond, but the system's file says bonded_ports: 2"
 
 
 def test_a_report_only_system_without_a_known_limit_fails(assessed: Assess, virtual: Site) -> None:
@@ -483,7 +483,7 @@ def test_a_report_only_system_without_a_known_limit_fails(assessed: Assess, virt
         5,
         "reference",
         "virtual is report-only (delivered yesterday) and no limit is known for the link of hsn: there is nothing to "
-        "judge it against",
+        "compare it with",
     )
 
 
@@ -496,7 +496,7 @@ def test_rails_without_counters_leave_rule_4_unjudged_and_say_so(assessed: Asses
     assert found.verdict.text == (
         f"bandwidth holds one-rail, at worst 101.6 % of one-rail at 1 MiB{UNBOUNDED}; rule 4 (path) not judged: "
         "path not judged: "
-        "the rails of hsn have no counters; the system accepts this: systems/virtual.yaml says counters: none of a "
+        "the rails of hsn have no counters; the system accepts this: systems/virtual.yaml says counters: none for a "
         "rail of hsn"
     )
 
@@ -662,7 +662,7 @@ def test_a_stacks_log_that_contradicts_the_counters_is_said(assessed: Assess) ->
     log = "[1] [vn2:524  :0] ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag(tcp/hsn1) am(tcp/hsn1)\n"
     found = assessed(stderr=log)
     assert found.verdict.state == "pass"
-    assert "the stack's own log contradicts the counters: it names hsn1 alone (" in found.path.sentence
+    assert "the stack's own log contradicts the counters: it names only hsn1 (" in found.path.sentence
     assert "contradicts" not in assessed(stderr=log.replace("hsn1", "hsn0")).path.sentence
 
 

@@ -117,7 +117,7 @@ def test_a_stream_that_is_copied_through_the_hosts_memory_is_below_the_floor(tmp
 def test_no_floor_is_taken_from_a_link_that_an_unknown_slot_may_hold_back(tmp_path: Path) -> None:
     found = ran(site(tmp_path, "  slot: pcie5-x16\n  nearest", "  nearest"), printed(24_000))
     assert said(found)[:2] == ("report-only", None)
-    assert "the file does not say the slot of a GPU (gpus: slot)" in said(found)[2]
+    assert "the file does not give a GPU's slot (gpus: slot)" in said(found)[2]
 
 
 def test_the_counters_prove_that_the_bytes_went_over_the_rail(tmp_path: Path) -> None:

@@ -135,9 +135,9 @@ def test_a_barrier_is_reported_and_neither_its_time_nor_its_path_is_judged(ran: 
     text = f"# OSU {TITLES['osu_barrier']} Test v7.4\n# Avg Latency(us)\n             57.31\n"
     assert said(ran("osu_barrier", text, ((0.1, 0.1),) * 4)) == (
         "report-only", None, None,
-        "not judged: reported and never asserted (latency: a barrier moves no payload, so no rate of a link bounds its "
-        "time); rule 3 (possible) not judged: no physical limit is known for latency; rule 4 (path) not judged: "
-        "osu/osu_barrier moves no payload",
+        "not judged: only reported, never compared with a reference (latency: a barrier moves no payload, so no rate "
+        "of a link bounds its time); rule 3 (possible) not judged: no physical limit is known for latency; rule 4 "
+        "(path) not judged: osu/osu_barrier moves no payload",
     )  # fmt: skip
 
 
@@ -167,8 +167,8 @@ def test_wrong_data_fail_rule_1_though_the_bandwidth_is_good(ran: Osu, validates
     found = ran("osu_bw", text, ((88, 2), (2, 88)), window=8, validates=validates, exit_code=1)
     assert said(found) == (
         "fail", 1, "node",
-        "the benchmark's own validation found wrong data: what arrived was not what was sent, line 5: "
-        '"4194304 47.7 Fail"',
+        "the benchmark's own validation found wrong data: what arrived is not what was sent, line 5: \"4194304 47.7 "
+        'Fail"',
     )  # fmt: skip
 
 

@@ -84,8 +84,8 @@ def test_a_stack_that_falls_back_to_tcp_is_named_though_the_ports_counted_its_by
     proof = pair.judged(tcp)
     assert (proof.state, proof.fault) == ("failed", "set-up")
     assert proof.sentence == (
-        "ib0 of vn1, the network interface of mlx5_0:1, sent 95.0 MB while the run moved 180.0 MB (bound 16.0 MB, the "
-        "larger of unmeant-share and unmeant-bytes): TCP, and not RDMA"
+        "ib0 of vn1, the network interface of mlx5_0:1, sent 95.0 MB while the run moved 180.0 MB (bound 16.0 MB, "
+        "the larger of unmeant-share and unmeant-bytes): TCP, not RDMA"
     )
     assert blamed(proof) == {("stack", "vn1", "ib0"), ("stack", "vn2", "ib0")}
 
@@ -132,9 +132,9 @@ def test_a_counter_that_stands_still_is_no_proof_where_no_other_shows_the_bytes(
     proof = pair.judged({"vn2": still})
     assert (proof.state, blamed(proof)) == ("not-proven", set())
     assert proof.sentence == (
-        "path not proven: over mlx5_0:1 and mlx5_1:1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two ends "
-        "contradict each other, so the counter of bytes received of mlx5_0:1 and mlx5_1:1 on vn2 is wrong, and not the "
-        "rail"
+        "path not proven: over mlx5_0:1 and mlx5_1:1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two "
+        "ends contradict each other, so the counter of bytes received of mlx5_0:1 and mlx5_1:1 on vn2 is wrong, not "
+        "the rail"
     )
 
 

@@ -18,7 +18,7 @@ def test_one_direction_of_two_that_are_loaded_takes_no_floor_of_a_stream(
     assert limit is not None and 12000 < limit.value_mb_s < 12500, "no direction gives more than the link, one way"
     found = target.floors(find(benchmark), one_way, limit, from_device=False)
     if least_mb_s is None:
-        assert found == "not judged: no floor has a source for one direction while the other is loaded as well"
+        assert found == "not judged: no source gives a floor for one direction while the other is loaded too"
     else:
         assert not isinstance(found, str)
         assert max(bound.low or 0 for band in found if (bound := band.bound_at(4 << 20))) == least_mb_s

@@ -127,7 +127,7 @@ def test_every_node_must_have_moved_its_pairs_bytes(run: Run) -> None:
     state, rule, _, sentence = said(run(moved={"hsn0": 60.0, "eth0": 40.7}))
     assert (state, rule) == ("fail", 4)
     assert sentence == (
-        "40.7 MB went over eth0 of vn1, which was not meant: hsn0 of vn1 sent 60.0 MB of 100.7 MB "
+        "40.7 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 60.0 MB of 100.7 MB "
         "(bound 98.0 %, carried-share)"
     )
 

@@ -112,7 +112,7 @@ NEGATIVE = f" {RATES[M]:.2f}", f"-{RATES[M]:.2f}"
         pytest.param(
             WHOLE.replace(END, ""),
             marks=pytest.mark.fault(
-                "output", "the end lines cut away", '"# All processes entering MPI_Finalize" is missing behind'
+                "output", "the end lines cut away", '"# All processes entering MPI_Finalize" is missing after'
             ),
             id="no-end",
         ),
@@ -150,7 +150,7 @@ def test_a_missing_size_is_named(run: Run, virtual: Site, said: str) -> None:
     assert said in stored(virtual, output, sizes=SIZES).sentence
 
 
-@pytest.mark.fault("output", "sizes shifted by one", "lacks 1 B and has 16 MiB besides")
+@pytest.mark.fault("output", "sizes shifted by one", "lacks 1 B and also has 16 MiB")
 def test_shifted_sizes_are_named(run: Run, virtual: Site, said: str) -> None:
     output = three(*[table({4 * size: rate for size, rate in RATES.items()})] * 3)
     assert said in run(output).verdict.text
@@ -162,7 +162,9 @@ def test_more_tables_than_were_asked_for_fail(run: Run, said: str) -> None:
     assert said in run(three(table(RATES), TABLE, TABLE, TABLE)).verdict.text
 
 
-@pytest.mark.fault("output", "a table of another benchmark beside", "a table of imb/Biband (line 36) besides")
+@pytest.mark.fault(
+    "output", "a table of another benchmark beside", "the output also has a table of imb/Biband (line 36)"
+)
 def test_a_table_of_another_benchmark_fails(run: Run, said: str) -> None:
     other = TABLE.replace("Uniband", "Biband")
     assert said in run(HEAD + f"{TABLE}\n{TABLE}\n{other}\n{TABLE}" + END).verdict.text

@@ -53,7 +53,7 @@ def test_where_the_file_says_nothing_two_mtus_are_a_remark(assessed: Assess, vir
     site = with_fabric(virtual, declared_link=link.model_copy(update={"mtu": None}))
     found = assessed(site=site, facts=(fact("vn1"), fact("vn2", hsn0={"mtu": "9000"}))).verdict
     assert (
-        "the MTU of hsn0 differs: 1500 on vn1 and 9000 on vn2; mtu of fabrics.hsn in the system's file says which"
+        "the MTU of hsn0 differs: 1500 on vn1 and 9000 on vn2; set mtu of fabrics.hsn in the system's file"
         in found.remarks
     )
     assert assessed(site=site, facts=(fact("vn1"), fact("vn2"))).verdict.remarks == ()
@@ -201,14 +201,18 @@ def of_edr(site: Site) -> Site:
         pytest.param(
             {"current_link_speed": "2.5 GT/s PCIe"},
             marks=pytest.mark.fault(
-                "rail", "a card in PCIe Gen1 after a reboot", "hsn0 of vn2 sits in PCIe Gen1 x16, expected Gen3 x16"
+                "rail",
+                "a card in PCIe Gen1 after a reboot",
+                "hsn0 of vn2 runs at PCIe Gen1 x16, expected Gen3 x16",
             ),
             id="gen1",
         ),
         pytest.param(
             {"current_link_width": "8"},
             marks=pytest.mark.fault(
-                "rail", "a card with half of its PCIe lanes", "hsn0 of vn2 sits in PCIe Gen3 x8, expected Gen3 x16"
+                "rail",
+                "a card with half of its PCIe lanes",
+                "hsn0 of vn2 runs at PCIe Gen3 x8, expected Gen3 x16",
             ),
             id="x8",
         ),

@@ -119,7 +119,7 @@ def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess)
     assert verdict.suspects == (
         Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it", None, None),
     )
-    assert verdict.next == ("how the stack is told its devices and rails; whether hsn1 of vn1 reaches the other nodes")
+    assert verdict.next == ("how the stack's devices and rails are set; whether hsn1 of vn1 reaches the other nodes")
     assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [
         (1, "complete", "pass"),
         (2, "metrics", "pass"),

@@ -106,7 +106,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             "imb/Uniband",
             1,
             marks=pytest.mark.fault(
-                "output", "a table of four processes where two ran", "is of 4 processes: 2 were asked for"
+                "output", "a table of four processes where two ran", "has 4 processes: 2 were asked for"
             ),
             id="processes",
         ),
@@ -115,7 +115,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             "imb/Uniband",
             1,
             marks=pytest.mark.fault(
-                "output", "another window than was asked for, printed", "is of 64 messages in flight: 16"
+                "output", "another window than was asked for, printed", "has 64 messages in flight: 16"
             ),
             id="window",
         ),
@@ -329,7 +329,7 @@ def test_a_stored_output_that_cannot_be_true_fails(stored: Callable[[str], Judge
             8,
             id="pairs",
             marks=pytest.mark.fault(
-                "output", "osu_mbw_mr of four pairs where one ran", "is of 4 pairs of ranks: 1 were asked for"
+                "output", "osu_mbw_mr of four pairs where one ran", "has 4 pairs of ranks: 1 were asked for"
             ),
         ),
         pytest.param(
@@ -337,7 +337,7 @@ def test_a_stored_output_that_cannot_be_true_fails(stored: Callable[[str], Judge
             64,
             id="window",
             marks=pytest.mark.fault(
-                "output", "osu_mbw_mr with another window", "is of 64 messages in flight: 8 were asked for"
+                "output", "osu_mbw_mr with another window", "has 64 messages in flight: 8 were asked for"
             ),
         ),
     ],

@@ -216,7 +216,7 @@ RULE_1 = [
     (
         {"unread": "line 1: found 'hello'"},
         "set-up",
-        "the output is none of the benchmark's: \"line 1: found 'hello'\"; look at the job's output and error output",
+        "the output is not the benchmark's: \"line 1: found 'hello'\"; look at the job's output and error output",
     ),
     (
         {"tables": 0},
@@ -232,21 +232,20 @@ RULE_1 = [
     (
         {"validates": True, "validation": False},
         "node",
-        "the benchmark's own validation found wrong data: what arrived was not what was sent; "
-        "look at memory and device errors of the nodes, then the stack's version",
+        "the benchmark's own validation found wrong data: what arrived is not what was sent; look at memory and "
+        "device errors of the nodes, then the stack's version",
     ),
     (
         {"validates": True, "validation": None},
         "set-up",
-        "the benchmark was told to validate its data and printed no validation; "
-        "look at the benchmark's version and its validation option",
+        "the benchmark was asked to validate its data but printed no validation; look at the benchmark's version and "
+        "its validation option",
     ),
     (  # wrong data ends the benchmark: this is the cause, not its exit code
         {"validates": True, "validation": False, "exit_code": 1, "failures": (OutputLine(5, "1024 3.20 Fail"),)},
         "node",
-        "the benchmark's own validation found wrong data: what arrived was not what was sent, line 5: "
-        '"1024 3.20 Fail"; '
-        "look at memory and device errors of the nodes, then the stack's version",
+        "the benchmark's own validation found wrong data: what arrived is not what was sent, line 5: \"1024 3.20 "
+        "Fail\"; look at memory and device errors of the nodes, then the stack's version",
     ),
 ]
 
@@ -314,14 +313,13 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
         (
             Ended("memory", "job 12 was killed for memory"),
             "set-up",
-            "job 12 was killed for memory; look at the memory that the job was given, and what else took memory on its "
-            "nodes",
+            "job 12 was killed for memory; look at how much memory the job got, and what else used memory on its nodes",
         ),
         (
             Ended("preempted", "job 12 was preempted by another job"),
             "scheduler",
-            "job 12 was preempted by another job; look at the partition and QOS of the job: it may be taken from its "
-            "nodes there",
+            "job 12 was preempted by another job; look at the partition and QOS of the job: jobs there can be "
+            "preempted",
         ),
         (
             Ended("requeued", "job 12 was requeued once"),
@@ -332,8 +330,8 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
         (
             Ended("node", "job 12 was ended because a node died: vn2 is down", ("vn2",)),
             "node",
-            "job 12 was ended because a node died: vn2 is down; look at the nodes' own logs, and why the scheduler has "
-            "them down (scontrol show node)",
+            "job 12 was ended because a node died: vn2 is down; look at the nodes' own logs, and why the scheduler "
+            "marks them as down (scontrol show node)",
         ),
         (
             Ended("cancelled", "job 12 was cancelled"),
@@ -350,7 +348,7 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
             Ended("lost", "the scheduler said nothing about job 12 for 3 min: no answer"),
             "scheduler",
             "the scheduler said nothing about job 12 for 3 min: no answer; look at whether the scheduler answers "
-            "(scontrol ping), and how long it keeps them (MinJobAge)",
+            "(scontrol ping), and how long it remembers jobs (MinJobAge)",
         ),
     ],
     ids=lambda value: value.kind if isinstance(value, Ended) else "",
@@ -418,7 +416,7 @@ RULE_2 = [
     (bandwidth(measured=Measured("MB/s", (1, 2), (1.0,))), "bandwidth has 2 sizes but 1 values"),
     (bandwidth(measured=Measured("GB/s", SIZES, (1.0,) * 4)), "bandwidth was read in GB/s, declared in MB/s"),
     (bandwidth(measured=Measured(None, SIZES, (1.0,) * 4)), "bandwidth was read in no unit, declared in MB/s"),
-    (bandwidth(measured=Measured("MB/s", (8, 4), (1.0, 1.0))), "bandwidth has sizes that do not rise"),
+    (bandwidth(measured=Measured("MB/s", (8, 4), (1.0, 1.0))), "bandwidth has sizes that are not in rising order"),
     (bandwidth(0.8, math.nan, 47.5, 47.8), "bandwidth at 4 KiB is nan, expected a finite number"),
     (bandwidth(0.8, 2.5, 47.5, math.inf), "bandwidth at 4 MiB is inf, expected a finite number"),
     (bandwidth(0.8, 2.5, None, 47.8), "bandwidth at 1 MiB is missing, expected a finite number"),
@@ -785,7 +783,7 @@ def test_a_report_only_system_without_a_known_limit_fails() -> None:
         5,
         "reference",
         "rule 5 (reference): virtual is report-only (laptop) and no limit is known for the link of hsn: there is "
-        "nothing to judge it against; look at the link in systems/virtual.yaml: it should declare its data rate and "
+        "nothing to compare it with; look at the link in systems/virtual.yaml: it should declare its data rate and "
         "source",
     )
 
@@ -793,7 +791,9 @@ def test_a_report_only_system_without_a_known_limit_fails() -> None:
 def test_metrics_that_are_only_reported_make_no_pass() -> None:
     verdict = judge(replace(HEALTHY, metrics=(LATENCY,)))
     assert verdict.state == "report-only"
-    assert verdict.line == ("not judged: reported and never asserted (latency: means nothing on shaped rails)")
+    assert verdict.line == (
+        "not judged: only reported, never compared with a reference (latency: means nothing on shaped rails)"
+    )
 
 
 EXPECTED = ExpectedFailure.model_validate(

@@ -7,7 +7,7 @@ _NET = "/sys/class/net"
 
 
 def members_of(source: Source, interface: str) -> list[str]:
-    """Return the interfaces that a bond is of, none where it is no bond."""
+    """Return the interfaces that a bond is of, none if it is no bond."""
     return (source.read(f"{_NET}/{interface}/bonding/slaves") or "").split()
 
 

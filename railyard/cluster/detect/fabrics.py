@@ -30,7 +30,7 @@ class FoundFabric:
 
     @property
     def slot(self) -> str | None:
-        """The slot of most of its cards; None where none is known."""
+        """The slot of most of its cards; None if none is known."""
         slots = [port.pci.slot for port in self.ports if port.pci.slot]
         return max(slots, key=slots.count, default=None)
 

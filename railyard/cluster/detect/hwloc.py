@@ -13,10 +13,10 @@ ASKED = ("lstopo-no-graphics", *(word for part in _WITHOUT for word in ("--filte
 
 
 def domains(source: Source) -> Mapping[str, int]:
-    """Return the domain of memory of each device by name (``mlx5_0``) and by PCI address; empty without hwloc.
+    """Return the memory domain of each device by name (``mlx5_0``) and by PCI address; empty without hwloc.
 
-    A device near several domains has none. Source: hwloc 2's XML, in which a PCI device stands below the part of the
-    machine that it is near, whose ``nodeset`` has a bit a domain.
+    A device near several domains has none. Source: hwloc 2's XML. There a PCI device is below the part of the machine
+    that it is near, and the ``nodeset`` of that part has one bit per domain.
     """
     try:
         top = ElementTree.fromstring(source.run(*ASKED) or "")

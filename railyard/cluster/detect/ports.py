@@ -44,7 +44,7 @@ class Pci:
 class Port:
     """One device and port, as the kernel shows it.
 
-    ``link`` is a name of the table, None where the rate is not known or the table has none; ``state`` is printed.
+    ``link`` is a name of the table, None if the rate is not known or the table has none; ``state`` is printed.
     ``mtu`` is what a system's file says: the path's (RoCE) or the interface's (TCP), in bytes. ``gid_index`` is the
     first RoCE v2 entry made of an IPv4 address. ``virtual``: no device of the machine is behind it.
     ``bonded``: how many ports are bonded to it (LAG); link and rate are those of one.

@@ -14,7 +14,7 @@ _MEMORY = re.compile(r"^MemTotal:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Processors:
-    """Cores of the whole node, threads of each core, sockets (None where they are not told), memory in KiB."""
+    """Cores of the whole node, threads of each core, sockets (None if they are not told), memory in KiB."""
 
     cores: int
     threads_a_core: int
@@ -37,7 +37,7 @@ class Processors:
 
 
 def processors_of(source: Source) -> Processors | None:
-    """Return what the node computes with; None where the kernel does not say it whole.
+    """Return what the node computes with; None if the kernel does not say it whole.
 
     The first processor stands for the others, as all cores of a cluster's nodes are alike. Source: proc(5), and Linux,
     admin-guide/cputopology.rst (``thread_siblings_list``: of the same core, ``core_siblings_list``: of the socket).

@@ -41,7 +41,7 @@ def port_rate(text: str | None) -> PortRate | None:
 
 
 def infiniband_link(rate: PortRate) -> str | None:
-    """Return the table's name of an InfiniBand link (``ib-hdr100`` for 2X HDR); None where the table has no such."""
+    """Return the table's name of an InfiniBand link (``ib-hdr100`` for 2X HDR); None if the table has no such."""
     count = lanes(rate.width)
     if count is None or rate.speed is None:
         return None

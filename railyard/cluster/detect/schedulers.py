@@ -23,7 +23,7 @@ _CLUSTER = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition or queue: its nodes (None where the listing counts none), and whether jobs go there unasked."""
+    """A partition or queue: its nodes (None if the listing counts none), and whether jobs go there unasked."""
 
     name: str
     nodes: int | None

@@ -12,9 +12,9 @@ A recording is a text of this form; ``railyard detect --record FILE`` writes one
     $ sinfo --version <<
     | slurm 23.11.4
 
-A path that ends in "/" is there and no more is known of it. A folder has the same below ``sys/`` and ``proc/``; what a
-command printed stands in ``commands/`` under its words, blanks and all (a "/" in them as "_"), and where a program lies
-in ``commands/NAME.path``.
+A path that ends in "/" exists, and nothing more is known about it. A folder has the same files below ``sys/`` and
+``proc/``. ``commands/`` has what each command printed, in a file named by the command's words and blanks (with "_" for
+"/"). ``commands/NAME.path`` has the path of a program.
 """
 
 import re
@@ -29,8 +29,8 @@ from railyard.base.errors import InputError
 FORMAT = 1
 _HEAD = f"railyard-tree {FORMAT}"
 _DIGITS = re.compile(r"([0-9]+)")
-#: Of these a recording keeps what stands before the separator: a block a processor, of which the first says what the
-#: others do, and the memory that there is, before how it is used.
+#: A recording keeps of these files only what is before the separator: the first processor's block, which says the same
+#: as the others, and the total memory, which comes before its use.
 _KEPT_BEFORE = {"/proc/cpuinfo": "\n\n", "/proc/meminfo": "\n"}
 _MOST_BYTES = 1 << 20  # of one file: sysfs has pages, and /proc/cpuinfo of 512 processors half a megabyte
 
@@ -48,11 +48,11 @@ class Source(Protocol):
         """Return where a program of the search path lies."""
 
     def run(self, *words: str) -> str | None:
-        """Return what a command printed; None where there is no such program, or it failed."""
+        """Return what a command printed; None if there is no such program, or it failed."""
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key by which mlx5_2 stands before mlx5_10."""
+    """Return a key that sorts mlx5_2 before mlx5_10."""
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in _DIGITS.split(name) if part)
 
 

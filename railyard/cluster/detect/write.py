@@ -20,7 +20,7 @@ class Texts:
 
 
 def checked(texts: Texts) -> System:
-    """Return the system that the texts describe. Raises InputError where Railyard would refuse them."""
+    """Return the system that the texts describe. Raises InputError if Railyard would refuse them."""
     with tempfile.TemporaryDirectory(prefix="railyard-detect-") as folder:
         paths = _put(Path(folder), texts)
         system = load_system(paths[0])
@@ -31,8 +31,8 @@ def checked(texts: Texts) -> System:
 def write(home: Path, texts: Texts, *, replace: bool) -> tuple[Path, Path]:
     """Write systems/NAME.yaml and references/NAME.yaml and return their paths.
 
-    Raises InputError where one is there already and ``replace`` is not given, or where Railyard would refuse the text,
-    and SetupError where the folder may not be written; nothing is written then.
+    Raises InputError if one is there already and ``replace`` is not set, or if Railyard would refuse the text. Raises
+    SetupError if the folder cannot be written. Nothing is written then.
     """
     checked(texts)
     for folder in ("systems", "references"):

@@ -19,7 +19,7 @@ from railyard.site.systems.model import System
 def ask(home: Path, name: str) -> tuple[Login, System]:
     """Return what the login host says, and the system.
 
-    Raises InputError where there is no such system, and for what is wrong in its file or its references.
+    Raises InputError if there is no such system, and for what is wrong in its file or its references.
     """
     system = find_system(home / "systems", name)
     references_of(home / "references", system)

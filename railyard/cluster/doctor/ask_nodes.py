@@ -37,7 +37,7 @@ DEFAULT_COUNT = 2
 class Answer:
     """What the nodes said, when the step began and ended (seconds since 1970), and which nodes were to answer.
 
-    ``expected`` is empty where the scheduler chose them; ``count`` is how many were asked. ``silent``: findings of
+    ``expected`` is empty if the scheduler chose them; ``count`` is how many were asked. ``silent``: findings of
     nodes without a whole answer, and of how the others answered. ``calibration``: findings of the transfers of known
     size, made where Railyard can make them itself.
     """
@@ -57,7 +57,7 @@ def rails_of(system: System) -> str:
 
 
 def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str], None]) -> Answer:
-    """Return what nodes of the system say. Raises SetupError where nothing here can start a step, or the step fails."""
+    """Return what nodes of the system say. Raises SetupError if nothing here can start a step, or the step fails."""
     script = _script(home)
     if system.provider == "testbed":
         return _in_testbed(home, system, count, script, echo)
@@ -191,7 +191,7 @@ def _not_started(words: Sequence[str], error: OSError) -> SetupError:
 
 
 def _unanswered(ended: tuple[int, str, str] | None, count: int, program: str) -> SetupError:
-    """Return the sentence of a step in which no node answered; ``ended`` is None where it did not end in time."""
+    """Return the sentence of a step in which no node answered; ``ended`` is None if it did not end in time."""
     if ended is None:
         return SetupError(
             f"doctor: the step did not end within {_STEP_LIMIT_S} s, expected a few seconds: no free nodes, or a node "

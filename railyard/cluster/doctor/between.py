@@ -61,7 +61,7 @@ def clocks(nodes: Sequence[NodeState], begun_s: float, ended_s: float) -> Iterat
 
 
 def differing(nodes: Sequence[NodeState]) -> Iterator[Finding]:
-    """Yield nodes of which a setting is not that of most; nothing where there is no most."""
+    """Yield nodes of which a setting is not that of most; nothing if there is no most."""
     for fact, what in _UNIFORM.items():
         yield from _odd({node.name: node.facts.get(fact) for node in nodes}, what)
 

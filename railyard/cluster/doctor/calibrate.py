@@ -81,7 +81,7 @@ def _astray(transfer: Transfer, grown: Mapping[str, int | None]) -> str | None:
 
 
 def _unit(payload_bytes: int, counted: int) -> str:
-    """Return the unit that would explain a count, within 15 %; nothing where none does."""
+    """Return the unit that would explain a count, within 15 %; nothing if none does."""
     for factor, name in _UNITS.items():
         if counted and 0.85 <= payload_bytes / counted / factor <= 1.15:
             return f" ({name}?)"

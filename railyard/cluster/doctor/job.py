@@ -32,7 +32,7 @@ _NODE = "railyard-node "
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of the job: its number, what it printed, and what kept it from its end, None where nothing did."""
+    """What became of the job: its number, what it printed, and what kept it from its end, None if nothing did."""
 
     job: str
     text: str
@@ -40,10 +40,10 @@ class Sent:
 
 
 def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """Return what is wrong with a job of this system; nothing where each stack's step reached all of its nodes.
+    """Return what is wrong with a job of this system; nothing if each stack's step reached all of its nodes.
 
     ``count`` is how many nodes it asks for (2), ``before`` leads to where the scheduler's clients find their server.
-    Raises SetupError where the scheduler is none of Slurm's family.
+    Raises SetupError if the scheduler is none of Slurm's family.
     """
     system = site.system
     if not is_slurm(system.scheduler):
@@ -53,7 +53,7 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
         )
     nodes = min(count or _NODES, system.nodes.number)
     folder = state_folder(site.home) / "doctor"
-    # So many nodes write a file each; what a few print is one short line a node.
+    # Many nodes write a file each; a few nodes print one short line per node.
     asking = node_files.Asking(folder, "doctor", nodes) if nodes > node_files.FLAT else None
     lines, found = _steps(site, nodes, asking)
     shutil.rmtree(folder, ignore_errors=True)
@@ -196,6 +196,6 @@ def _judged(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking | No
 
 
 def _number(out: str) -> str:
-    """Return the job's number as sbatch --parsable prints it (``7`` or ``7;cluster``), empty where none was sent."""
+    """Return the job's number as sbatch --parsable prints it (``7`` or ``7;cluster``), empty if none was sent."""
     first = out.strip().partition("\n")[0].partition(";")[0]
     return first if first.isascii() and first.isdigit() else ""

@@ -29,12 +29,12 @@ _FILE_CLOCK_SLACK_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What was seen: versions, programs of the search path, paths that are there, and whether state can be kept.
+    """What was seen: versions, programs on the search path, paths that exist, and whether state can be kept.
 
-    ``reframe``: its version, None where it cannot be imported. ``programs`` maps what was sought to where it lies, None
-    where it is not there; ``paths`` an absolute path to whether it is there. ``state``: None, or why the state folder
-    cannot be written. ``file_clock_s``: how much later a file written now is dated than this host's clock says, None
-    where none was.
+    ``reframe`` is its version, None if it cannot be imported. ``programs`` maps each needed program to its path, None
+    if it is missing. ``paths`` maps absolute paths to whether they exist. ``state`` is None, or why the state folder
+    cannot be written. ``file_clock_s`` is how much later than this host's clock a file written now is dated; None if
+    none was written.
     """
 
     python: tuple[int, int]
@@ -91,7 +91,7 @@ def _python(login: Login) -> Iterator[Finding]:
 
 
 def why_no_scheduler(programs: Mapping[str, str | None], system: System) -> Finding | None:
-    """Return what of the system's scheduler and launcher is not on the search path; None where all of it is."""
+    """Return what of the system's scheduler and launcher is not on the search path; None if all of it is."""
     missing = [name for name in sought(system) if name != "spack" and not programs.get(name)]
     if not missing:
         return None

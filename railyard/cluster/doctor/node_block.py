@@ -32,7 +32,7 @@ class NodeState:
     whole: bool = False
 
     def number(self, name: str) -> float | None:
-        """Return a fact that begins with a number, None where there is none."""
+        """Return a fact that begins with a number, None if there is none."""
         return _number(self.facts.get(name))
 
     def device(self, rail: str) -> Mapping[str, str]:

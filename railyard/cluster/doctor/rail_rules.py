@@ -1,4 +1,4 @@
-"""What is wrong with the rails of one node, held against the system's file: one function a rule, in a table.
+"""What is wrong with the rails of one node, compared with the system's file: one function per rule, in a table.
 
 Links and slots of RDMA devices are not judged here, but in ``rail_ports``.
 """

@@ -1,4 +1,4 @@
-"""What nodes wrote of their own ports into a file each: readings, and a problem for each node without a whole file."""
+"""What each node wrote about its own ports in a file: readings, and a problem for each node without a whole file."""
 
 from collections.abc import Sequence
 

@@ -14,7 +14,7 @@ from railyard.provision.testbed.needs import SEARCH_PATH
 
 #: Of the subnet, on which nothing is changed.
 SUBNET = ("sminfo", "ibnetdiscover", "iblinkinfo", "ibqueryerrors")
-#: Of this node alone, without any right.
+#: Commands about this node alone, which need no special rights.
 OWN: Mapping[str, tuple[str, ...]] = {
     "ibv_devinfo.out": ("ibv_devinfo", "-v"),
     "ibstat.out": ("ibstat",),
@@ -27,9 +27,9 @@ LIMIT_S = 300
 def collect(
     folder: Path, node: str, say: Callable[[str], None], again_s: float | None = None, sys: Path = Path("/sys")
 ) -> None:
-    """Run each diagnostic that is on PATH, its output to a file; after ``again_s`` seconds counters once more.
+    """Run each diagnostic on PATH, with its output in a file; read counters again after ``again_s`` seconds.
 
-    A command that is not there, or prints nothing, leaves no file; ``say`` is told. Nothing is changed on the fabric.
+    A command that is missing or prints nothing leaves no file; ``say`` reports it. Nothing is changed on the fabric.
     """
     own = folder / node
     own.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def _ways(sys: Path) -> list[tuple[tuple[str, ...], str, str | None]]:
 
 
 def collect_own(folder: Path, say: Callable[[str], None], sys: Path = Path("/sys")) -> None:
-    """Run the commands that show this node's own ports; nothing where it has no RDMA device."""
+    """Run the commands that show this node's own ports; run nothing if it has no RDMA device."""
     for file, words in OWN.items():
         _run(words, folder / file, say)
     for device in sorted({str(port.device) for port in ports_of(sys, "") if port.link_layer == "Ethernet"}):
@@ -98,7 +98,7 @@ def _run(words: tuple[str, ...], file: Path, say: Callable[[str], None], *, keep
         said = next((line.strip() for line in done.stderr.splitlines() if line.strip()), "nothing")
         say(f"{' '.join(words)} printed nothing (exit code {done.returncode}): {one_line(said)}")
         return
-    # ibqueryerrors exits 1 where it finds errors; what failed in part is told on the error output alone.
+    # ibqueryerrors exits with 1 if it finds errors. Only the error output says which part failed.
     text = done.stdout if done.returncode == 0 else f"{done.stdout}{done.stderr}"
     file.write_text(text, encoding="utf-8")
 

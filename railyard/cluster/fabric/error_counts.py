@@ -99,7 +99,7 @@ def _bound(expected: Expected, name: str, grows: bool) -> float:
 
 
 def signals(readings: Readings) -> dict[str, int]:
-    """Return how many ports show each signal: said, and no fault."""
+    """Return how many ports show each signal: a signal is reported and is not a fault."""
     shown: dict[str, int] = {}
     for port in readings.later or readings.counters or ():
         for name in SIGNALS:

@@ -8,7 +8,7 @@ from railyard.site.systems.model import Fabric, System
 
 #: Kinds whose ports a subnet manager brings up.
 MANAGED = ("ib", "opa")
-#: Kinds of which there is an RDMA device to look at.
+#: Kinds of fabrics that have an RDMA device to look at.
 VERBS = ("ib", "roce", "opa")
 
 
@@ -47,7 +47,7 @@ def expected_of(system: System, name: str) -> Expected:
 
 
 def rate_of(link: Link, width: int | None, speed: str | None) -> float | None:
-    """Return the rate as the kernel names it: of InfiniBand by lanes and speed, else the link's data rate, Gbit/s."""
+    """Return the rate as the kernel gives it: for InfiniBand by lanes and speed, else the link's data rate, Gbit/s."""
     if width is not None and speed is not None:
         return rate_gbit_s(f"{width}X", speed)
     return link.data_rate_gbit_s

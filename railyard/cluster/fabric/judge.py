@@ -1,4 +1,4 @@
-"""All judgements of a fabric together: problems first, and what nobody saw is counted."""
+"""All judgements of a fabric together: problems first; what could not be seen is counted."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +17,7 @@ from railyard.cluster.fabric.topology import hop_counts, hop_findings
 from railyard.cluster.fabric.uniform import driver_findings, uniform_findings
 from railyard.cluster.fabric.words import some, unique
 
-#: In the order in which a person mends: who is there, how they are linked, then how they are set.
+#: In the order in which a person fixes things: what is there, how it is linked, then how it is set.
 JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
     manager_findings,
     member_findings,
@@ -50,7 +50,7 @@ def judge(expected: Expected, readings: Readings) -> Report:
 
 
 def of_fabric(expected: Expected, readings: Readings) -> Readings:
-    """Return the readings that are about this fabric: of its kind, and none of another's subnet."""
+    """Return the readings about this fabric: of its kind, and not of another fabric's subnet."""
     return of_subnets(expected, of_kind(expected, readings))
 
 
@@ -83,7 +83,7 @@ def _seen(expected: Expected, readings: Readings) -> set[tuple[str, object]]:
 
 
 def _said(expected: Expected, readings: Readings) -> list[str]:
-    """Return what is worth saying and no finding: ports that are no rails, signals, files that nobody could read."""
+    """Return remarks that are not findings: ports that are not rails, signals, files that could not be read."""
     said = []
     other = [port for port in readings.own if port.state == "Down" and expected.rail(port.device, port.port) is None]
     if other:
@@ -108,7 +108,7 @@ def _said(expected: Expected, readings: Readings) -> list[str]:
 
 
 def with_silent(expected: Expected, readings: Readings, report: Report, asked: int) -> Report:
-    """Return the report with a problem more where fewer nodes than were asked showed a rail: silence is no pass."""
+    """Return the report with one more problem if fewer nodes than asked showed a rail: silence is not a pass."""
     if report.is_blind or report.nodes >= asked:
         return report
     here = {label(port.node or "") for port in readings.own}

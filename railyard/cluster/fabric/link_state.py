@@ -11,7 +11,7 @@ from railyard.cluster.fabric.words import cable, is_adapter, is_other, link_word
 from railyard.hardware.ib_speeds import lanes, slower
 from railyard.parsers.fabric.port import Peer, PortState
 
-#: A port's physical state: what mends a port that is down so.
+#: A port's physical state: what fixes a port that is down in this way.
 _DOWN = {
     "Polling": "it sees no partner: plug its cable in, or check the switch port at the other end",
     "Disabled": "somebody switched it off: ibportstate LID PORT enable, or rdma and ip link on the node",
@@ -19,7 +19,7 @@ _DOWN = {
     "LinkErrorRecovery": "it recovers from errors again and again: reseat or replace its cable",
 }
 _NO_PARTNER = "check its cable, and the switch port at the other end"
-#: A port's logical state: what was found, and what mends it.
+#: A port's logical state: what was found, and what fixes it.
 _NOT_ACTIVE = {
     "Initializing": "no subnet manager has configured it: start one (opensm, or the switch's own)",
     "Armed": "the subnet manager has not finished: wait, and read its log",
@@ -57,7 +57,7 @@ def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
 
 
 def is_software(expected: Expected, port: PortState) -> bool:
-    """Return whether a rail is a software device (rdma_rxe), which prints 2.5 Gbit/s whatever carries it."""
+    """Return whether a rail is a software device (rdma_rxe), which prints 2.5 Gbit/s whatever is below it."""
     rail = expected.rail(port.device, port.port)
     return rail is not None and rail.counters == "rxe"
 
@@ -72,7 +72,7 @@ def unjudged(expected: Expected, readings: Readings) -> list[str]:
 
 
 def links(ports: Iterable[PortState]) -> list[PortState]:
-    """Return one port a link, the adapter's end where there is one, and the ports without a partner as they are."""
+    """Return one port per link (the adapter's end, if there is one), and the ports without a partner as they are."""
     chosen: dict[Any, PortState] = {}
     for port in ports:
         key: Any = (id(port),) if port.peer is None else frozenset((_end(port), _end(port.peer)))
@@ -134,7 +134,7 @@ def _wrong_rate(rate: float, port: PortState) -> str | None:
 
 
 def _told(expected: Expected, judged: list[tuple[PortState, str | None]]) -> list[Finding]:
-    """Return a finding a link; where all nodes' links differ alike, one for the file that says otherwise."""
+    """Return one finding per link; if all nodes' links differ in the same way, one finding about the file."""
     ours = [(port, wrong) for port, wrong in judged if is_adapter(port) or expected.rail(port.device, port.port)]
     alike = Counter((port.width, port.speed, port.rate) for port, _ in ours)
     meant = link_words(_x(expected.width), expected.speed, expected.rate)

@@ -1,4 +1,4 @@
-"""Who is on the subnet: nodes and rails that are missing, hosts that nobody expects, descriptions that name no host."""
+"""What is on the subnet: nodes and rails that are missing, unexpected hosts, descriptions that name no host."""
 
 from collections.abc import Iterable
 
@@ -14,8 +14,8 @@ _CABLE = "is the node up? check its cable, and ibstat on the node"
 def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
     """Return a finding for each missing node or rail and each unknown host.
 
-    Without a discovered subnet only rails are missed that a node's own reading lacks. A rail that its own node says is
-    down is told there, with its state, and not as missing.
+    Without a discovered subnet, only rails that a node's own reading lacks count as missing. A rail that its own node
+    reports as down is reported there with its state, and not as missing.
     """
     absent = _absent(expected, readings)
     if not readings.is_whole:
@@ -113,7 +113,7 @@ def _unknown(expected: Expected, seen: dict[str, list[PortState]], known: set[st
 
 
 def _counted(expected: Expected, seen: dict[str, list[PortState]]) -> list[Finding]:
-    """Return a finding where fewer hosts are there than the file counts; more may be servers and log-in nodes."""
+    """Return a finding if there are fewer hosts than in the file; additional hosts may be servers and log-in nodes."""
     hosts = [
         ports[0].node or host for host, ports in seen.items() if not is_other(expected.others, ports[0].node or host)
     ]

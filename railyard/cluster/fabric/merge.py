@@ -21,9 +21,9 @@ def by_device(port: PortState) -> object:
 
 
 def merged(key: Key, *views: Iterable[PortState]) -> tuple[PortState, ...]:
-    """Return each port once, in its first order; a field that an earlier view fills is not overwritten.
+    """Return each port once, in the order of its first view; a field that an earlier view fills is not overwritten.
 
-    Counters of all views stand together, the earlier one's value where two have the same name.
+    The counters of all views are put together; if two have the same name, the earlier view's value is kept.
     """
     found: dict[object, PortState] = {}
     for view in views:
@@ -46,7 +46,7 @@ def _filled(first: PortState, second: PortState) -> PortState:
 
 
 def with_subnet(known: tuple[PortState, ...], more: tuple[PortState, ...], place: int) -> tuple[PortState, ...]:
-    """Return the ports of all subnets: seen from two rails they are one where they share a GUID, else two.
+    """Return the ports of all subnets: the views of two rails show one subnet if they share a GUID, else two.
 
     LIDs are a subnet's own: those of another are moved up, so that no two ports have one LID.
     """

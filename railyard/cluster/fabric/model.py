@@ -9,10 +9,10 @@ from railyard.parsers.fabric.port import PortState
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be: where, what was found and expected, and what mends it.
+    """One thing that is not as it should be: where, what was found and expected, and what fixes it.
 
-    ``what`` is a word for programs ("width", "missing" …). A *problem* turns the exit code, a *remark* does not.
-    ``node``, ``device`` and ``port`` are None where it is the whole fabric's.
+    ``what`` is a word for programs ("width", "missing" …). A *problem* changes the exit code, a *remark* does not.
+    ``node``, ``device`` and ``port`` are None if it is the whole fabric's.
     """
 
     what: str
@@ -96,8 +96,8 @@ class Readings:
 
     ``ports`` are those that the subnet's diagnostics print, ``own`` those that nodes read of themselves (``node`` is
     filled). ``is_whole``: the subnet was discovered. ``counters``: ports with error counters, ``later`` the same
-    at a second time; None where they were not read. ``managers``: what ``sminfo`` answered, None where nothing, by the
-    rail that it was asked from (``words.asked_as``; empty where not said). ``notes``: what could not be read, a
+    at a second time; None if they were not read. ``managers``: what ``sminfo`` answered, None if nothing, by the
+    rail that it was asked from (``words.asked_as``; empty if not said). ``notes``: what could not be read, a
     sentence each.
     """
 
@@ -125,7 +125,7 @@ class RailExpected:
 class Expected:
     """How one fabric of a system is to be; None for what its file does not say. ``rate``: Gbit/s as ibstat names it.
 
-    ``nodes`` is empty where the file only says how many there are (``count``). ``file`` is what sentences call it.
+    ``nodes`` is empty if the file only says how many there are (``count``). ``file`` is what sentences call it.
     ``neighbours``: (device, port) of rails that are other fabrics' alone.
     """
 
@@ -158,11 +158,11 @@ class Expected:
     iommu: str | None = None
 
     def rail(self, device: str | None, port: int | None) -> RailExpected | None:
-        """Return the rail that a device's port is, None where it is none."""
+        """Return the rail of a device's port; None if it is not a rail."""
         return next((rail for rail in self.rails if (rail.device, rail.port) == (device, port)), None)
 
     def sits(self, device: str) -> RailExpected | None:
-        """Return the first rail of a device, None where no port of it is one."""
+        """Return the first rail of a device; None if none of its ports is a rail."""
         return next((rail for rail in self.rails if rail.device == device), None)
 
 

@@ -1,7 +1,7 @@
-"""What one node read of its own ports and cards as JSON in short lines, so that a job's output holds all of its nodes.
+"""What one node read of its own ports and cards, as JSON in short lines: one job's output can hold all of its nodes.
 
-A launcher hands on a long line in pieces, between which other nodes' output may stand: srun of Slurm 22.05 after each
-1,024 bytes (MAX_MSG_LEN in slurmd/slurmstepd/io.c). So a long text is cut into numbered lines of its node.
+A launcher passes a long line on in pieces, and other nodes' output may come between them: srun of Slurm 22.05 cuts
+after each 1,024 bytes (MAX_MSG_LEN in slurmd/slurmstepd/io.c). So a long text is split into numbered lines of its node.
 """
 
 # History of the format: 1 the first; a text of several lines came later, and one of a single line is read as before.
@@ -70,7 +70,7 @@ def lines_of(node: str, ports: tuple[PortState, ...], cards: tuple[Card, ...]) -
 
 
 def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card, ...]]:
-    """Return ports and cards of all lines that are such JSON; others (of a launcher, say) are passed over.
+    """Return ports and cards of all lines that are such JSON; other lines (of a launcher, for example) are ignored.
 
     Raises InputError, with the line, where a line begins as one and is cut or of another form, or none is one.
     """
@@ -98,7 +98,7 @@ def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card,
 def _whole(text: str, file: str) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, and each text of several lines with that of its last one.
 
-    Raises InputError where a node's text lacks a line.
+    Raises InputError if a node's text lacks a line.
     """
     found: dict[str, dict[int, str]] = defaultdict(dict)
     for number, line in enumerate(text.split("\n"), 1):

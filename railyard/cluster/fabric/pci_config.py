@@ -29,7 +29,7 @@ class Control:
 
 
 def device_control(config: bytes) -> Control | None:
-    """Return Device Control; None where the space is cut before it, or no PCI Express device's."""
+    """Return Device Control; None if the space ends before it, or the device is not a PCI Express device."""
     at = _capability(config, _EXPRESS)
     if at is None or len(config) < at + _DEVICE_CONTROL + 2:
         return None
@@ -41,7 +41,7 @@ def device_control(config: bytes) -> Control | None:
 
 
 def redirects(config: bytes) -> bool | None:
-    """Return whether a bridge redirects peer traffic to the root; None where its extended space cannot be read.
+    """Return whether a bridge redirects peer traffic to the root; None if its extended space cannot be read.
 
     A bridge without the capability redirects nothing.
     """
@@ -59,7 +59,7 @@ def redirects(config: bytes) -> bool | None:
 
 
 def _capability(config: bytes, wanted: int) -> int | None:
-    """Return where a capability begins; None where the list has none, is cut, or runs in a circle."""
+    """Return where a capability begins; None if the list has none, is cut, or runs in a circle."""
     if len(config) <= _FIRST or not config[_STATUS] & _HAS_LIST:
         return None
     at = config[_FIRST] & 0xFC

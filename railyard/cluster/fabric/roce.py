@@ -13,7 +13,7 @@ _SHOW_GIDS = "look at /sys/class/infiniband/DEVICE/ports/1/gid_attrs/types, and 
 
 
 def parse_pfc(text: str) -> tuple[int, ...] | None:
-    """Return the priorities that ``dcb pfc show dev DEV`` prints as on; None for a text that is none of it."""
+    """Return the priorities that ``dcb pfc show dev DEV`` prints as on; None for any other text."""
     found = _PFC.search(text)
     if found is None:
         return None

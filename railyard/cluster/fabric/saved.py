@@ -1,14 +1,14 @@
-"""A folder of saved outputs -> readings: what ran there need not be here.
+"""A folder of saved outputs -> readings: the tools do not have to be on this machine.
 
     DIR/iblinkinfo.out ibnetdiscover.out ibqueryerrors.out ibqueryerrors-later.out sminfo.out
     DIR/own.out                          lines of `railyard fabric --own`, of any number of nodes
     DIR/NODE/ibstat.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
     DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
-    DIR/answers/asked, …                 lines of `railyard fabric --own` in a file a node (job/node_files.py)
+    DIR/answers/asked, …                 lines of `railyard fabric --own` in one file per node (job/node_files.py)
 
-A file's tool is its name up to the first "." or "-". Behind the "-" stands the device that it was asked from, where
-rails are subnets of their own (iblinkinfo-mlx5_1.out); "later" ends the name of the second reading of ibqueryerrors
-(ibqueryerrors-later.out, ibqueryerrors-mlx5_1-later.out), and what grew between both is judged.
+A file's name up to the first "." or "-" is its tool. If each rail is its own subnet, the device that it was asked from
+follows after the "-" (iblinkinfo-mlx5_1.out). The name of the second reading of ibqueryerrors ends with "later"
+(ibqueryerrors-later.out, ibqueryerrors-mlx5_1-later.out); what grew between both readings is judged.
 """
 
 import io
@@ -41,7 +41,7 @@ _NO_UMAD = "reading the subnet needs read access to /dev/infiniband/umad* (root 
 
 @dataclass(slots=True)
 class _Found:
-    """What a folder holds: ``subnet`` by tool and the device that it was asked from (empty: not said)."""
+    """What a folder holds: ``subnet`` by tool and by the device that it was asked from (empty if not given)."""
 
     subnet: dict[tuple[str, str], Parsed] = field(default_factory=dict)
     later: dict[str, Parsed] = field(default_factory=dict)
@@ -53,9 +53,9 @@ class _Found:
 
 
 def read_folder(folder: Path, here: Mapping[str, Path] | None = None) -> Readings:
-    """Return all that a folder's outputs hold; ``here`` are sysfs roots of nodes that are no part of the folder.
+    """Return all that a folder's outputs hold; ``here`` are sysfs roots of nodes outside the folder.
 
-    Raises InputError for a folder that is not there or holds no output, and for a file that is none of its tool's.
+    Raises InputError for a folder that is missing or has no output, and for a file that its tool did not write.
     """
     if not folder.is_dir():
         raise InputError(str(folder), "no such folder", "a folder of saved outputs")
@@ -103,13 +103,13 @@ def _readings(found: _Found) -> Readings:
 
 
 def _counted(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
-    """Return the ports of outputs of ibqueryerrors that came to something; None where there is none."""
+    """Return the ports of the outputs of ibqueryerrors that could be read; None if there is no such output."""
     read = [parsed.fabric for parsed in outputs if parsed.fabric or parsed.remarks or not parsed.failures]
     return merged(by_guid, *read) if read else None
 
 
 def _cards(read: list[Card], own: tuple[PortState, ...]) -> tuple[Card, ...]:
-    """Return each card once; one whose sysfs nobody read has the firmware that ibstat or ibv_devinfo prints."""
+    """Return each card once; if its sysfs was not read, it has the firmware that ibstat or ibv_devinfo prints."""
     cards: dict[tuple[str | None, str | None], Card] = {
         (port.node, port.device): Card(port.node, port.device, firmware=port.firmware)
         for port in own

@@ -1,7 +1,7 @@
 """Two fabrics on the same nodes: which of the subnets that were discovered belong to the one that is judged.
 
 A node with an EDR and an FDR card is on two subnets, and the diagnostics are asked from both. What is on the other
-fabric's subnet is not held against this one's link, nodes and counters.
+fabric's subnet is not compared with this one's link, nodes and counters.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from railyard.parsers.fabric.port import Peer, PortState
 
 
 def of_subnets(expected: Expected, readings: Readings) -> Readings:
-    """Return the readings without what belongs to the system's other fabrics alone: subnets, ports, managers.
+    """Return the readings without what belongs only to the system's other fabrics: subnets, ports, managers.
 
     A subnet on which no adapter names a rail of any fabric ("HCA-1") stays.
     """

@@ -39,7 +39,7 @@ _LONGEST = 4096
 
 
 def ports_of(sys: Path, node: str) -> tuple[PortState, ...]:
-    """Return each port of each RDMA device below a sysfs root, by device and port; none where there is no device."""
+    """Return each port of each RDMA device below a sysfs root, by device and port; none if there is no device."""
     return tuple(
         _port(folder, node, device.name)
         for device in _folders(sys / "class/infiniband")
@@ -140,7 +140,7 @@ def _slot(device: Path, sys: Path) -> SlotState | None:
 
 
 def _acs(device: Path, sys: Path) -> bool | None:
-    """Return whether any bridge above a card redirects; None where one of them cannot be read, or there is none."""
+    """Return whether any bridge above a card redirects; None if one of them cannot be read, or there is none."""
     root = sys.resolve()
     above = [parent for parent in device.parents if root in parent.parents and (parent / "config").exists()]
     bridges = [redirects(_bytes(parent / "config")) for parent in above]
@@ -157,7 +157,7 @@ def _gids(port: Path) -> tuple[Gid, ...]:
             break
         if gid == _NO_GID:
             continue
-        # Of an empty entry the kernel gives EINVAL for the type: it is read of the others alone.
+        # For an empty entry the kernel gives EINVAL for the type: read the type only of other entries.
         kind = text(port / "gid_attrs/types" / str(index))
         netdev = text(port / "gid_attrs/ndevs" / str(index))
         found.append(Gid(index, gid, _MODES.get(kind or ""), netdev))
@@ -195,12 +195,12 @@ def _bytes(path: Path) -> bytes:
 
 
 def _target(link: Path) -> str | None:
-    """Return the name of the folder that a link leads to; None where it is none."""
+    """Return the name of the folder that a link leads to; None if it is none."""
     return link.resolve().name if link.exists() else None
 
 
 def _folders(folder: Path) -> list[Path]:
-    """Return the folders in a folder, by name; none where it cannot be read."""
+    """Return the folders in a folder, by name; none if it cannot be read."""
     try:
         return sorted(path for path in folder.iterdir() if path.is_dir())
     except OSError:

@@ -37,7 +37,7 @@ def summary(expected: Expected, report: Report) -> str:
 
 
 def nothing_seen(expected: Expected, report: Report) -> str:
-    """Return the sentence for a fabric of which no port was read."""
+    """Return the sentence for a fabric if none of its ports was read."""
     devices = ", ".join(f"{rail.device} port {rail.port}" for rail in expected.rails)
     why = f" ({one_line(report.notes[0])})" if report.notes else ""
     return (

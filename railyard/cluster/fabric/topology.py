@@ -1,4 +1,4 @@
-"""How many switches lie between two nodes on the shortest way: latency references can be by hops.
+"""How many switches are between two nodes on the shortest path: latency references can depend on hops.
 
 Routing tables may take longer ways; adaptive routing takes several. What is counted here is the cabling.
 """
@@ -27,7 +27,7 @@ class Distances:
     hops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def between(self, device: str, one: str, other: str) -> int | None:
-        """Return the switches between two nodes on a device's rail; None where no way is known."""
+        """Return the switches between two nodes on a device's rail; None if no way is known."""
         of_device = self.places.get(device, {})
         first, second = of_device.get(one), of_device.get(other)
         return None if first is None or second is None else self.hops.get(first, {}).get(second)
@@ -64,9 +64,9 @@ def hop_counts(expected: Expected, ports: Iterable[PortState]) -> dict[int, int]
 
 
 def distances(expected: Expected, ports: Iterable[PortState]) -> Distances:
-    """Return the distances between the nodes of the file, where it names them, else between all hosts.
+    """Return the distances between the nodes of the file, if it names them, else between all hosts.
 
-    Only devices that the subnet names are told.
+    Only devices that the subnet names are included.
     """
     known = list(ports)
     known_nodes = {label(node) for node in expected.nodes}
@@ -93,7 +93,7 @@ def _cable(node: str, port: PortState) -> str:
 
 
 def _switch(end: PortState | Peer) -> str:
-    """Return what names a switch from either side: its LID, and where no manager gave one, its description."""
+    """Return the name of a switch as seen from either side: its LID or, if no manager gave one, its description."""
     return f"LID {end.lid}" if end.lid else str(end.node)
 
 

@@ -15,7 +15,7 @@ def uniform_findings(expected: Expected, readings: Readings) -> list[Finding]:
     """Return a finding for each card whose firmware, board or MTU is not the expected one, or not the others'."""
     cards = [card for card in readings.cards if expected.sits(card.device)]
     found: list[Finding] = []
-    # Two kinds of cards in a node have firmware and PSID of their own: a card is held against its namesakes.
+    # Two kinds of cards in a node have different firmware and PSIDs: compare a card with the cards of the same name.
     for device in dict.fromkeys(card.device for card in cards):
         same = [card for card in cards if card.device == device]
         found += _alike(same, "firmware", expected.firmware, lambda card: card.firmware, "update it as on the others")
@@ -47,7 +47,7 @@ def driver_findings(expected: Expected, readings: Readings) -> list[Finding]:
 def _alike(
     cards: list[Card], what: str, meant: str | None, value: Callable[[Card], str | None], fix: str
 ) -> list[Finding]:
-    """Return a finding for each card whose value is not ``meant``, or where that is not said, not the majority's.
+    """Return a finding for each card whose value is not ``meant`` or, without ``meant``, not the majority's.
 
     Where no value has more than half of the cards nobody is odd: one remark says who has which.
     """

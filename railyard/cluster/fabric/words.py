@@ -1,4 +1,4 @@
-"""How ports and links stand in a finding's sentence, and when two host names are one node."""
+"""How a finding's sentence names ports and links, and when two host names are one node."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ def is_adapter(port: PortState) -> bool:
 
 
 def link_words(width: str | None, speed: str | None, rate: float | None) -> str:
-    """Return a link as the field writes it: "4X EDR (100 Gbit/s)"; of Ethernet its rate alone."""
+    """Return a link in its usual form: "4X EDR (100 Gbit/s)"; for Ethernet only its rate."""
     words = " ".join(part for part in (width, speed) if part)
     if rate is None:
         return words or "no width or speed"
@@ -34,7 +34,7 @@ def link_words(width: str | None, speed: str | None, rate: float | None) -> str:
 
 
 def peer_words(peer: Peer | None) -> str:
-    """Return the other end as "Leaf2 port 3"; empty where the tool names none."""
+    """Return the other end as "Leaf2 port 3"; empty if the tool names none."""
     if peer is None or not (peer.node or peer.device):
         return ""
     named = " ".join(part for part in (peer.node, peer.device) if part)

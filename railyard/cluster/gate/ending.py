@@ -75,9 +75,9 @@ def bounded(seconds: float) -> Iterator[Deadline]:
 def started(
     words: Sequence[str], folder: Path | None = None, more: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start a process with a group of its own; whatever happens within, the whole group has ended afterwards.
+    """Start a process in its own process group; whatever happens inside, the whole group has ended afterwards.
 
-    Raises OSError where it cannot be started.
+    Raises OSError if it cannot be started.
     """
     pipe = subprocess.PIPE
     process = subprocess.Popen(
@@ -91,18 +91,18 @@ def started(
 
 
 def limited(words: Sequence[str], deadline: Deadline) -> list[str]:
-    """Return the words under timeout(1): they end even where this process was killed and could end nothing."""
+    """Return the words under timeout(1): the command then ends even if this process is killed and cannot end it."""
     return ["timeout", "-k", "1", str(int(deadline.left_s) + _SPARE_S), *words]
 
 
 def run(words: Sequence[str], deadline: Deadline, folder: Path | None = None) -> Ended:
-    """Return what a process printed. Raises OSError where it cannot be started, Stopped where the time is over."""
+    """Return what a process printed. Raises OSError if it cannot be started, Stopped if the time is over."""
     with started(limited(words, deadline), folder) as process:
         return wait_for(process, deadline)
 
 
 def wait_for(process: "subprocess.Popen[str]", deadline: Deadline) -> Ended:
-    """Return what a process printed, once it has ended. Raises Stopped where the time is over."""
+    """Return what a process printed, once it has ended. Raises Stopped if the time is over."""
     try:
         out, err = process.communicate(timeout=deadline.left_s)
     except subprocess.TimeoutExpired:

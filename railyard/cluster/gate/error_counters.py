@@ -1,4 +1,4 @@
-"""Error counters of a node's rails: how they stand, and by how much they grew since the node's last gate."""
+"""Error counters of a node's rails: their values, and how much they grew since the node's last gate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def _file(sys: Path, rail: Rail, counter: str) -> Path:
 
 
 def look(before: Counts | None, now: Reading, bounds: Mapping[str, int]) -> Look:
-    """Return what grew beyond its bound since the last gate; ``before`` is None where there was none since the boot.
+    """Return what grew beyond its bound since the last gate; ``before`` is None if there was no gate since the boot.
 
     A counter that is lower than before was cleared in between, and one at its end cannot grow: neither is judged.
     """

@@ -26,7 +26,7 @@ def messages(most_bytes: int, measurements: int) -> int:
 class Wanted:
     """What is measured, and the least that it must reach in MB/s (10^6 B/s), with who says so.
 
-    ``busy`` says what ran on the node before anything was measured, None where it was idle.
+    ``busy`` says what ran on the node before anything was measured, None if it was idle.
     """
 
     part: Part

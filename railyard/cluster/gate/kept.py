@@ -32,7 +32,7 @@ class Kept:
 
 @contextlib.contextmanager
 def locked(folder: Path, node: str) -> Iterator[None]:
-    """Hold the node's lock. Raises Busy where another gate has it, SetupError where the folder cannot be written."""
+    """Hold the node's lock. Raises Busy if another gate has it, SetupError if the folder cannot be written."""
     path = folder / f"{node}.lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def locked(folder: Path, node: str) -> Iterator[None]:
 
 
 def load(folder: Path, node: str) -> Kept:
-    """Return what the last gate kept; nothing where there was none, or its file has another form."""
+    """Return what the last gate kept; nothing if there was none, or its file has another form."""
     try:
         told = json.loads(_file(folder, node).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -61,7 +61,7 @@ def load(folder: Path, node: str) -> Kept:
 
 
 def save(folder: Path, node: str, kept: Kept) -> None:
-    """Replace the node's file at once, so that no reader sees half of it. Raises SetupError where it cannot be."""
+    """Replace the node's file at once, so that no reader sees half of it. Raises SetupError if it cannot be."""
     path = _file(folder, node)
     told = {"format": FORMAT, "boot": kept.boot, "counters": kept.counts, "drained": kept.drained}
     try:

@@ -1,4 +1,4 @@
-"""Links and slots of a node, judged by what judges those of `railyard doctor` and `railyard fabric`."""
+"""Links and slots of a node, judged by the same rules as in `railyard doctor` and `railyard fabric`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -16,7 +16,7 @@ from railyard.hardware.links import pcie_generation
 from railyard.job.launch import device_name
 from railyard.site.systems.model import Fabric, Rail, System
 
-#: A port with this link layer is none of a fabric of the kind, and says nothing of it.
+#: A port with this link layer does not belong to a fabric of the kind, and says nothing about it.
 _FOREIGN: Mapping[str, str] = {"ib": "Ethernet", "opa": "Ethernet", "roce": "InfiniBand"}
 
 
@@ -30,7 +30,7 @@ def look(node: NodeState, system: System) -> tuple[Look, Look]:
     judged: dict[str, bool] = {}
     for name, fabric in system.fabrics.items():
         for rail in fabric.rails:
-            # Each rail alone: two rails that are slow alike are no contradiction of the file, but two slow rails.
+            # Each rail alone: if two rails are slow in the same way, the file is not wrong, both rails are slow.
             alone = fabric.model_copy(update={"rails": (rail,)})
             one = system.model_copy(update={"fabrics": {name: alone}})
             links += rail_ports.of_nodes((node,), one, (link_findings, uniform_findings))
@@ -54,7 +54,7 @@ def look(node: NodeState, system: System) -> tuple[Look, Look]:
 
 
 def is_foreign(node: NodeState, fabric: Fabric, rail: Rail) -> bool:
-    """Return whether a rail's port has the link layer of another kind of fabric, and carries nothing of this one."""
+    """Return whether a rail's port has the link layer of another kind of fabric, so that it carries nothing of this."""
     return _FOREIGN.get(fabric.kind) == node.device(device_name(rail)).get("link_layer", "")
 
 

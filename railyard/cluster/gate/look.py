@@ -42,7 +42,7 @@ class Looked:
 
 
 def look(asked: Asked, deadline: Deadline) -> Looked:
-    """Return what a gate says of this node. Raises Stopped where it was cancelled or its time was over."""
+    """Return what a gate says of this node. Raises Stopped if it was cancelled or its time was over."""
     system, before = asked.system, kept.load(asked.state, asked.node)
     with tempfile.TemporaryDirectory(prefix="railyard-gate-") as name:
         folder = Path(name)

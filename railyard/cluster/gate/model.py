@@ -55,7 +55,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a gate says of a node. ``reason`` is empty where it is fit."""
+    """What a gate says about a node. ``reason`` is empty if the node is fit."""
 
     node: str
     state: State

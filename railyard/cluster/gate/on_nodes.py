@@ -110,7 +110,7 @@ def _printed(ended: Ended) -> dict[str, dict[str, Any]]:
 
 
 def told_in(text: str) -> dict[str, Any] | None:
-    """Return the answer of a gate in what it printed, None where there is none."""
+    """Return the answer of a gate in what it printed, None if there is none."""
     return next((told for line in text.splitlines() if (told := _told(line)) is not None), None)
 
 

@@ -23,7 +23,7 @@ _MANY = 0.05
 def drain_lines(system: System, parts: Iterable[SickPart]) -> list[str]:
     """Return a comment and a command for each sick node, and a comment for each part that drains nobody.
 
-    Raises InputError where the system's file has no drain command.
+    Raises InputError if the system's file has no drain command.
     """
     if not system.gate.drain:
         raise InputError(
@@ -45,7 +45,7 @@ def drain_lines(system: System, parts: Iterable[SickPart]) -> list[str]:
 
 
 def why_not(part: SickPart) -> str | None:
-    """Return why a part drains no node; None where it drains its own."""
+    """Return why a part drains no node; None if it drains its own."""
     if part.passed is not None:
         return f"it passed since ({part.passed.time})"
     if part.confidence == "open":

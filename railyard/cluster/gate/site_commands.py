@@ -17,7 +17,7 @@ def filled(words: Sequence[str], node: str, reason: str) -> list[str]:
 
 
 def started(words: Sequence[str], answer: Answer, deadline: Deadline) -> str | None:
-    """Run a command for a node; return None where it ended with 0, else a sentence that says how it ended."""
+    """Run a command for a node; return None if it ended with 0, else a sentence that says how it ended."""
     given = filled(words, answer.node, short(f"railyard gate: {answer.reason}"))
     try:
         ended = ending.run(given, deadline)

@@ -66,7 +66,7 @@ class Ground:
 
     @property
     def messages(self) -> int:
-        """How many messages each measurement may send: the loop of each rail, and both ways of its pair where asked."""
+        """How many messages each measurement may send: each rail's loop and, if asked, both directions of its pair."""
         most = self.system.gate.most_bytes
         return figures.messages(most, len(self.rails) * (1 if self.neighbour is None else 3))
 
@@ -125,7 +125,7 @@ def _loop(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
 
 
 def memory(ground: Ground) -> Look:
-    """Return what STREAM gives, where the system's file has it and says what it must give."""
+    """Return what STREAM gives, if the system's file has it and says what it must give."""
     least = ground.system.gate.memory_mb_s
     why = "gate.memory_mb_s is not set" if least is None else _no_program(ground, "stream")
     if why is not None or least is None:

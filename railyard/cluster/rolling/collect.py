@@ -1,7 +1,8 @@
 """What the groups of a run left: which are whole, which are not and why, and what the whole ones say together.
 
-A group is whole where its job wrote its end behind its output, and the output has all the bytes that the end says. What
-is cut, of another run, or was ended by the scheduler gives no value, and its nodes are told with the reason.
+A group is whole if its job wrote its end after its output, and the output has as many bytes as the end says. A group
+gives no value if its output is cut or of another run, or if the scheduler ended it. Its nodes are then named with the
+reason.
 """
 
 import os
@@ -22,22 +23,22 @@ from railyard.parsers.pairs import parse
 from railyard.parsers.parsed import Parsed, ParseError, Table
 
 #: ``waits`` and ``runs``: it is not over. ``lost``: the scheduler ended it, or its nodes went away. ``broken``: it
-#: failed by itself. ``cut``: what it left is not whole. ``foreign``: it is of another run.
+#: failed by itself. ``cut``: its files are not whole. ``foreign``: its files are of another run.
 Kind = Literal["whole", "waits", "runs", "lost", "broken", "cut", "foreign"]
-#: A clock is off that differs by more than this from what it is compared with, in seconds: jobs begin within seconds,
-#: and clocks that are kept by NTP differ by less than one.
+#: A clock is off if it differs by more than this from the time that it is compared with, in seconds. Jobs begin within
+#: seconds, and clocks that NTP sets differ by less than one second.
 CLOCK_S = 60.0
-#: By how much the time of a job may differ by its node's clock and by its files' times, in seconds: more, and the files
-#: were copied since.
+#: How much the duration of a job may differ between its node's clock and its files' times, in seconds. If it differs
+#: more, the files have been copied since.
 _COPIED_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What became of one group. ``words`` say why it is not whole; empty where it is.
+    """What became of one group. ``words`` say why it is not whole; empty if it is.
 
     ``parsed`` is its output, ``folder`` has its files. ``began`` and ``ended`` are seconds since 1970 by the clock of
-    its first node; ``clock_off_s`` is by how much that is ahead (behind, below 0) at least; None: nothing shows it.
+    its first node. That clock is at least ``clock_off_s`` ahead (below 0: behind); None if nothing shows it.
     """
 
     step: str
@@ -53,7 +54,7 @@ class Part:
 
     @property
     def table(self) -> Table | None:
-        """Its pairs, where it is whole."""
+        """Its pairs, if it is whole."""
         return None if self.parsed is None else self.parsed.tables[0]
 
     @property
@@ -69,7 +70,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """The line that a job writes as it begins or ends: its tag and the other words."""
+    """The line that a job writes when it begins or ends: its tag and the other words."""
 
     tag: str
     words: tuple[str, ...]
@@ -79,10 +80,10 @@ class _Mark:
 def part_of(
     folder: Path, run: KeptRun, step: KeptStep, number: int, state: State | None, now: float, ended: str = ""
 ) -> Part:
-    """Return what became of a group, from its files and, where they do not say it, from its job's state.
+    """Return what became of a group: from its files or, if they do not say it, from its job's state.
 
-    ``state`` None: the scheduler does not know the job. ``ended`` are its words on a job that it ended. ``now`` is this
-    machine's clock, in seconds since 1970.
+    ``state`` is None if the scheduler does not know the job. ``ended`` is what the scheduler says of a job that it
+    ended. ``now`` is this machine's clock, in seconds since 1970.
     """
     group, own = step.groups[number - 1], folder / step.folder(number)
     begun, end = _mark(own / BEGUN), _mark(own / END)
@@ -110,7 +111,7 @@ def part_of(
 
 
 def incomplete(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Return the groups of which more may still be seen: a file system may show a node's files up to a minute late."""
+    """Return the groups whose files may still be on their way: a file system may show them up to a minute late."""
     return tuple(one for one in parts if one.kind == "cut" or (one.kind == "lost" and one.began is not None))
 
 
@@ -135,16 +136,16 @@ def clock_off(
     submitted: float,
     now: float,
 ) -> float | None:
-    """Return by how many seconds a node's clock is ahead at least, below 0 behind; None where nothing shows it.
+    """Return by how many seconds at least a node's clock is ahead (below 0: behind); None if nothing shows it.
 
-    It wrote ``began`` and ``ended``. Compared are: the time that the file server gave what it wrote as it began
-    (``written``; some file systems give the node's own), the time of the scheduler at which the job began
-    (``started``), and the time between ``submitted`` and ``now`` by this machine's clock, in which all of it lies.
+    The node wrote ``began`` and ``ended``. They are compared with three times. ``written`` is the file server's time of
+    what the node wrote when it began (some file systems give the node's own time). ``started`` is the scheduler's time
+    of the job's start. The whole job was between ``submitted`` and ``now`` by this machine's clock.
     """
     if began is None:
         return None
     found = [] if written is None else [began - written]
-    # A prolog may pass between the start of a job and that of its script.
+    # A prolog may run between the start of a job and the start of its script.
     found += [began - started] if started is not None and began < started else []
     found += [began - submitted] if began < submitted else []
     found += [ended - now] if ended is not None and ended > now else []
@@ -153,9 +154,9 @@ def clock_off(
 
 
 def why_not_together(runs: Iterable[tuple[str, KeptRun]]) -> None:
-    """Say nothing where these runs, each with its name, may be merged.
+    """Do nothing if these runs, each with its name, may be merged.
 
-    Raises InputError naming the first that is of another system, or measured something else.
+    Raises InputError that names the first run of another system, or the first that measured something else.
     """
     named = list(runs)
     first_name, first = named[0]
@@ -207,16 +208,16 @@ def duration(seconds: float) -> str:
 
 
 def _whole(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[Kind, str, Parsed | None]:
-    """Return what a group is whose job wrote its end, with why it is not whole, or its table."""
+    """Return the kind of a group whose job wrote its end, and why it is not whole, or its table."""
     if end.tag != run.tag:
         return "foreign", f"its files are of another run ({end.tag})", None
     code, size = end.words[0], int(end.words[1]) if len(end.words) > 1 and end.words[1].isdigit() else -1
     try:
-        # A folder that is listed is looked at again by NFS, whose caches show what was there before.
+        # NFS caches show what was there before; listing a folder makes NFS look again.
         os.listdir(own)
         content = read_bounded(own / OUTPUT)
     except OSError:
-        return "cut", f"its output is not there, and had {size} bytes", None
+        return "cut", f"its output is missing, and had {size} bytes", None
     if content.size != size:
         return "cut", f"its output has {content.size} of {size} bytes", None
     if code != "0":
@@ -225,7 +226,7 @@ def _whole(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[Kind,
     try:
         parsed = parse(content.text)
     except ParseError as error:
-        return "broken", f"its output is none of railyard-pairs ({error})", None
+        return "broken", f"its output is not from railyard-pairs ({error})", None
     if len(parsed.tables) != 1 or not parsed.tables[0].complete:
         return "broken", "its output has no whole table, though its job ended well", None
     planned = {label(node) for node in group.nodes}
@@ -245,7 +246,7 @@ def _why_foreign(run: KeptRun, begun: _Mark) -> str | None:
 
 
 def _mark(file: Path) -> _Mark | None:
-    """Return the words of a mark; None where it is not there or not whole."""
+    """Return the words of a mark; None if it is missing or not whole."""
     try:
         text, written = file.read_text(encoding="utf-8", errors="replace"), file.stat().st_mtime
     except OSError:
@@ -255,7 +256,7 @@ def _mark(file: Path) -> _Mark | None:
 
 
 def _written(begun: _Mark | None, end: _Mark | None) -> float | None:
-    """Return when the file server says that a job began; None where it has other times, as those of a copied folder."""
+    """Return when a job began by the file server's time; None if the files have other times, as in a copied folder."""
     began, ended = _time(begun, 2), _time(end, 2)
     if begun is None or end is None or began is None or ended is None:
         return None

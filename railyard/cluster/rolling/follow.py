@@ -1,4 +1,4 @@
-"""Follows the jobs of a run in groups until all are over, or until it is left: how they are, and what they left."""
+"""Follows the jobs of a run in groups until all are over or you leave it: their states, and what they left."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def look(run: KeptRun, folder: Path, scheduler: Scheduler) -> tuple[Seen, Mappin
 
 
 def settled(run: KeptRun, folder: Path, scheduler: Scheduler) -> Seen:
-    """Return how a run is now, once no file of a job that has ended can still be on its way."""
+    """Return how a run is now, once all files of the jobs that have ended must have arrived."""
     begun = time.monotonic()
     while True:
         seen, _ = look(run, folder, scheduler)
@@ -53,9 +53,9 @@ def settled(run: KeptRun, folder: Path, scheduler: Scheduler) -> Seen:
 
 
 def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str], None]) -> Seen:
-    """Return how a run is when all its groups are over; ``echo`` is told what changes.
+    """Wait until all groups of a run are over, and return how it is then; ``echo`` says what changes.
 
-    Groups that wait for a node that was drained go on without it.
+    Groups that wait for a drained node go on without it.
     """
     said = ""
     while True:

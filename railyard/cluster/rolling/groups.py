@@ -1,8 +1,8 @@
 """Which nodes are tested together: every node in one group, several leaf switches in each, free nodes first. Pure.
 
-A group is a job that waits until all of its nodes are free. So nodes that are free now are in groups of their own, and
-of the others those are together whose jobs end at about the same time. A group has several nodes of each of several
-leaf switches: pairs within a leaf and across leaves are then both in it, and up-links are crossed.
+A group is a job that waits until all of its nodes are free. So nodes that are free now are in groups of their own.
+Busy nodes are grouped with others whose jobs end at about the same time. A group has several nodes of each of several
+leaf switches: it then has pairs within a leaf and pairs across leaves, which cross up-links.
 """
 
 import math
@@ -16,18 +16,18 @@ from railyard.base.errors import SetupError
 from railyard.verdict.blame.search.model import Round
 from railyard.verdict.blame.search.rounds import rounds
 
-#: Nodes that are busy are dealt into groups so many groups at a time, in the order in which they come free: more would
-#: let a group wait for a node that comes free much later than its others, fewer would leave it few leaves.
+#: Busy nodes are dealt into so many groups at a time, in the order in which they become free. With more, a group may
+#: wait for a node that becomes free much later than its others; with fewer, a group has few leaves.
 GROUPS_DEALT_TOGETHER = 4
-#: Two leaf switches, and how often pairs of nodes between them were measured lately.
+#: Two leaf switches, and how often pairs of nodes between them were measured recently.
 Used = Mapping[frozenset[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node that can be tested; ``leaf`` is its leaf switch, empty where that is not known.
+    """A node that can be tested; ``leaf`` is its leaf switch, empty if it is not known.
 
-    ``free_in_s`` is how long its job may still run, in seconds; 0: it is free, None: nobody knows.
+    ``free_in_s`` is how long its job may still run, in seconds; 0 if the node is free, None if that is not known.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Candidate:
 def groups(
     candidates: Sequence[Candidate], size: int, seed: int = 0, used: Used | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the nodes of each group, the group first that may begin first; nodes stay in the order given.
+    """Return the nodes of each group. The group that can begin first comes first; nodes keep the given order.
 
-    A group has at most ``size`` nodes, or one more where a node would else be alone. ``seed`` decides which nodes of a
-    leaf meet which leaves, and leaves that met least (``used``) meet first. Raises SetupError for groups of fewer than
-    two nodes.
+    A group has at most ``size`` nodes, or one more if a node would otherwise be alone. ``seed`` decides which nodes of
+    a leaf meet which leaves. Leaves that met least often (``used``) meet first. Raises SetupError for groups of fewer
+    than two nodes.
     """
     if size < 2:
         raise SetupError(f"pairs --group: found {size}, expected 2 nodes or more, since a pair needs two")
@@ -55,7 +55,7 @@ def groups(
     deal = _Deal(random.Random(seed), Counter(used or {}))
     for wave in _waves(candidates, size):
         made += [tuple(sorted(group, key=place.__getitem__)) for group in deal.groups(wave, size)]
-    # A single free node waits with busy ones, and its wave has groups of both kinds.
+    # A single free node waits with busy ones, so its wave has groups of both kinds.
     return tuple(sorted(made, key=lambda group: max(free_in[name] for name in group)))
 
 
@@ -70,8 +70,8 @@ def group_rounds(nodes: int, at_most: int | None = None) -> tuple[Round, ...]:
 def groups_of_step(rounds: Sequence[Round], size: int) -> tuple[tuple[tuple[int, ...], tuple[Round, ...]], ...]:
     """Return the groups in which these rounds can be measured, each with its nodes and its own part of the rounds.
 
-    Nodes that meet, directly or by others, are in one group, however many they are. Small ones share a group, up to
-    ``size`` nodes.
+    Nodes that meet, directly or through others, are in one group, however many they are. Small groups are joined, up
+    to ``size`` nodes.
     """
     leader: dict[int, int] = {}
 
@@ -101,7 +101,7 @@ def groups_of_step(rounds: Sequence[Round], size: int) -> tuple[tuple[tuple[int,
 
 
 def _waves(candidates: Sequence[Candidate], size: int) -> list[list[Candidate]]:
-    """Return the candidates that are dealt into groups together; each wave has two or more."""
+    """Return the candidates that are dealt into groups together; each wave has at least two."""
     free = [one for one in candidates if one.free_in_s == 0]
     busy = sorted((one for one in candidates if one.free_in_s), key=lambda one: one.free_in_s or 0.0)
     busy += [one for one in candidates if one.free_in_s is None]
@@ -127,7 +127,7 @@ class _Deal:
     met: Counter[frozenset[str]] = field(default_factory=Counter)
 
     def groups(self, wave: Sequence[Candidate], size: int) -> list[list[str]]:
-        """Return the groups of one wave, whose numbers of nodes differ by one at most."""
+        """Return the groups of one wave; their sizes differ by at most one node."""
         count = max(1, min(math.ceil(len(wave) / size), len(wave) // 2))
         left: dict[str, list[str]] = {}
         for one in wave:

@@ -1,6 +1,6 @@
-"""The job of a group of nodes: reader and pairs in one launch, all that it leaves in a folder of its own.
+"""The job of a group of nodes: one launch runs the counter reader and the pairs; all its files are in its own folder.
 
-Under Slurm the groups of a step are the tasks of one array, so that they share one script; elsewhere each has its own.
+Under Slurm the groups of a step are the tasks of one array and share one script. Otherwise each group has its own.
 """
 
 import math
@@ -37,12 +37,12 @@ SCRIPT, GROUP, READER = "job.sh", "group.sh", "reader.sh"
 PAIRS, HOSTS, BEGUN, END = "pairs.txt", "hosts.txt", "begun", "end"
 OUTPUT, ERRORS, COUNTERS, LINKED, LAUNCHER = "pairs.out", "pairs.err", "counters", "linked.txt", "launcher.txt"
 _NAME = "railyard-pairs"
-#: Slurm's variable of how many nodes a job has.
+#: Slurm's variable for the number of nodes of a job.
 _COUNT = "SLURM_JOB_NUM_NODES"
-#: A group's time, in seconds: so much besides, so many times what its rounds take on healthy nodes (a rail at a tenth
-#: of its rate holds its rounds up), and so much at least.
+#: A group's time limit, in seconds: a fixed part, plus so many times what its rounds take on healthy nodes (a rail at a
+#: tenth of its rate delays its rounds), and at least so much.
 _AROUND_S, _TIMES, _LEAST_S = 120, 10, 300
-#: So long before its time is over the launch is ended, so that the job can still write its end.
+#: The launch is ended so many seconds before the job's time is over, so that the job can still write its end.
 _BEFORE_END_S = 30
 
 
@@ -58,21 +58,21 @@ class Jobs:
 
     @property
     def batch(self) -> Batch:
-        """The scheduler's way."""
+        """How this scheduler runs jobs."""
         return batch_of(self.site.system.scheduler)
 
     def launch(self, nodes: Sequence[str] = ()) -> Launch:
-        """Return how a group is launched: on these nodes, or on whichever the job has."""
+        """Return how a group is launched: on these nodes, or on the nodes that the job has."""
         run, ranks = self.run, Ranks(len(nodes), 1, launcher=_launcher(self.site))
         root = runs_as_root(self.site.system)
         return plan_launch(self.site, run.fabric, run.stack, self.devices, tuple(nodes), ranks, root)
 
     def over(self, rail: str) -> "Jobs":
-        """Return how groups are launched over one rail alone."""
+        """Return how groups are launched over only one rail."""
         return replace(self, devices=(rail,))
 
     def files(self) -> dict[str, str]:
-        """Return what all jobs of the run need, in its folder: name and text."""
+        """Return the files that all jobs of the run need in its folder: name and text."""
         idle_ms = self.site.system.fabrics[self.run.fabric].proof.idle_ms
         return {
             GROUP: packaged_text(f"cluster/rolling/{GROUP}"),
@@ -83,7 +83,7 @@ class Jobs:
         }
 
     def array_script(self, step: KeptStep, seconds: int) -> str:
-        """Return the script of an array over all groups of a step. Raises KeyError where there are no arrays."""
+        """Return the script of an array over all groups of a step. Raises KeyError if the scheduler has no arrays."""
         array = self.batch.array
         if array is None:
             raise KeyError(self.site.system.scheduler)
@@ -92,7 +92,7 @@ class Jobs:
         return self._script(head, f'"${array.variable}"', (), seconds, called(step))
 
     def script(self, step: KeptStep, number: int, seconds: int, after: str | None) -> str:
-        """Return the script of one group's job, which begins when another has ended."""
+        """Return the script of one group's job; it begins when the job ``after`` has ended."""
         nodes = step.groups[number - 1].nodes
         folder = str(self.folder / step.folder(number))
         head = self.batch.directives(self._asked(folder, nodes, seconds, after))
@@ -125,25 +125,25 @@ class Jobs:
         return "\n".join(lines) + "\n"
 
     def _front(self, launch: Launch, seconds: int) -> str:
-        """Return the words that start one process on each node of the job, as a shell's script has them."""
+        """Return the words that start one process on each node of the job, quoted for a shell script."""
         limit_s = seconds - _BEFORE_END_S
         if _launcher(self.site) in SRUN:
-            # A task of an array was submitted with one node, and srun of Slurm 22.05 takes its number of processes from
-            # that: "can't run 1 processes on 4 nodes", whatever the task was given since.
+            # A task of an array was submitted with one node. srun of Slurm 22.05 takes its number of processes from
+            # that, even if the task was given more nodes since: "can't run 1 processes on 4 nodes".
             own = f'--nodes="${_COUNT}" --ntasks="${_COUNT}" --ntasks-per-node=1'
             return " ".join([f"timeout -k 5 {limit_s} srun {own}", shlex.join(launch.options)]).strip()
         return shlex.join(step_words(_launcher(self.site), self.run.stack, launch, limit_s))
 
 
 def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
-    """Return how the groups of a run are launched. Raises RailyardError where the stack or its program is not there."""
+    """Return how the groups of a run are launched. Raises RailyardError if the stack or its program is missing."""
     used = site.system.fabrics[run.fabric].used(run.rails, run.policy)
     program = installed(site, run.stack).executable("pairs")
     return Jobs(site, run, folder, program, tuple(device_name(rail) for rail in used))
 
 
 def called(step: KeptStep) -> str:
-    """Return what railyard-pairs is to call a step."""
+    """Return the name that railyard-pairs gives to a step."""
     return parser.SAMPLE if step.name == SAMPLE else parser.ONE_RAIL if step.over else parser.ALONE
 
 
@@ -154,11 +154,11 @@ def seconds_of(rounds: int, round_s: float, nodes: int) -> int:
 
 
 def pairs_text(nodes: Sequence[str], rounds: Iterable[Round], repeats: int = 1) -> str:
-    """Return the pairs of rounds by names, as the job of a group reads them: a line a round."""
+    """Return the pairs of rounds by names, as the job of a group reads them: one line per round."""
     names = [label(node) for node in nodes]
     return repeats * "".join(" ".join(f"{names[a]}/{names[b]}" for a, b in each) + "\n" for each in rounds)
 
 
 def _launcher(site: Site) -> str:
-    """Return what starts a group: srun under Slurm, whatever starts the system's own jobs."""
+    """Return what starts a group: srun under Slurm, whatever the system's own launcher is."""
     return "srun" if is_slurm(site.system.scheduler) else site.system.launcher

@@ -1,4 +1,4 @@
-"""From what the groups of a run left to one verdict and one record: evidence put together, judged, screened, stored."""
+"""Makes one verdict and one record of what the groups of a run left: merges evidence, judges, screens and stores it."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -41,12 +41,12 @@ from railyard.verdict.recording import record_of
 from railyard.verdict.rules.model import failed
 from railyard.verdict.screened_pairs import Sampled, with_screening
 
-#: The check of which it is a run, in groups or not.
+#: The name of the check, whether it runs in groups or not.
 CHECK = "SampledPairs"
 BENCHMARK = "pairs/pairs"
-#: Rounds that may be spent on suspects, however many the sample had: they are jobs of their own, behind all groups.
+#: How many rounds the suspects may take, however many the sample had: they are separate jobs after all groups.
 ROUNDS_FOR_SUSPECTS = 400
-#: A run of which fewer nodes than this share gave a result says nothing of the system.
+#: If a smaller share of the nodes than this gave a result, the run says nothing about the system.
 LEAST_MEASURED = 0.5
 _FAILED = ("broken", "cut", "foreign")
 
@@ -67,10 +67,10 @@ class Together:
 
 
 def together(run: KeptRun, parts: Sequence[Part]) -> Together:
-    """Return what the groups left, as one table a step; a step of which no group is whole, and those after it, lack.
+    """Return what the groups left, as one table per step. The first step without a whole group ends the tables.
 
-    Nodes are in topology order, those of no known leaf behind it by their numbers. Raises ValueError for groups whose
-    program was told other words.
+    Nodes are in topology order; nodes whose leaf is not known come last, by their numbers. Raises ValueError for groups
+    whose program was given other words.
     """
     whole = [one for one in parts if one.step == SAMPLE and one.table is not None]
     found = {host for one in whole if one.table is not None for host in hosts_of(one.table)}
@@ -87,7 +87,7 @@ def together(run: KeptRun, parts: Sequence[Part]) -> Together:
 
 
 def sampled(run: KeptRun, parts: Sequence[Part], place_round_s: float, ended: float) -> Sampled:
-    """Return how the sample of a run in groups was made. ``ended``: when, in seconds since 1970."""
+    """Return how the sample of a run in groups was made. ``ended`` is when, in seconds since 1970."""
     rounds = sum(int(str(one.table.context.get("rounds") or 0)) for one in parts if one.table and one.step == SAMPLE)
     return Sampled(
         "rolling",
@@ -102,7 +102,7 @@ def sampled(run: KeptRun, parts: Sequence[Part], place_round_s: float, ended: fl
 def judged(
     site: Site, run: KeptRun, jobs: Jobs, found: Together, how: Sampled, today: date
 ) -> tuple[Assessment, Evidence]:
-    """Return the assessment of a run in groups, and what it was made from."""
+    """Return the assessment of a run in groups, and the evidence that it was made from."""
     left = evidence(site, run, found)
     case = Case(test=test_of(run), site=site, launch=jobs.launch(_nodes(run, found.hosts)), sizes=(run.size,))
     made = replace(assess(case, left, parse, today), pair_tables=found.tables)
@@ -114,7 +114,7 @@ def judged(
 
 
 def evidence(site: Site, run: KeptRun, found: Together) -> Evidence:
-    """Return what the whole groups left, as if one job had."""
+    """Return what the whole groups left, as if one job had left it."""
     whole = found.whole
     facts = (node_facts.parse(text, run.tag) for text in _texts(whole, COUNTERS, "*.facts"))
     environments = (environment.parse(text, run.tag) for text in _texts(whole, COUNTERS, f"*{environment.SUFFIX}"))
@@ -137,9 +137,9 @@ def evidence(site: Site, run: KeptRun, found: Together) -> Evidence:
 
 
 def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Sequence[str], ended: float) -> Record:
-    """Store a run in groups as a run of its own among the others, and return its record. ``words`` are its command.
+    """Store a run in groups as a run of its own beside the others; return its record. ``words`` are its command.
 
-    Raises RailyardError where it cannot be written, or is there already.
+    Raises RailyardError if it cannot be written, or was stored before.
     """
     folder = stored_in(site.home, run)
     if (folder / FILE_NAME).exists():
@@ -181,12 +181,12 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
 
 
 def stored_in(home: Path, run: KeptRun) -> Path:
-    """Return the folder in which a run in groups is stored among all runs of a site."""
+    """Return the folder in which a run in groups is stored, among all runs of a site."""
     return runs_folder(home) / run.id
 
 
 def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: Sampled) -> Assessment:
-    """Return the assessment with what is to be said of groups: those that failed fail the run, others are told."""
+    """Return the assessment with what it must say about groups: a failed group fails the run, others become remarks."""
     of_sample = [one for one in parts if one.step == SAMPLE]
     broken = [one for one in of_sample if one.kind in _FAILED]
     asked = sum(len(one.nodes) for one in of_sample) + len(run.left_out)
@@ -206,7 +206,7 @@ def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: Sam
         what = f"{first.name} ({named_nodes(first.nodes)}): {first.words}{more}"
         return _failed(made, what, "set-up", f"{first.folder / ERRORS} and the job's own outputs")
     if measured < LEAST_MEASURED * asked:
-        what = f"{measured} of {counted(asked, 'node')} gave a result: that says nothing of the others"
+        what = f"{measured} of {counted(asked, 'node')} gave a result: that says nothing about the others"
         return _failed(made, what, "scheduler", "why their jobs ended or never began, then run it again")
     return made
 
@@ -228,7 +228,7 @@ def _failed(made: Assessment, sentence: str, fault: Literal["set-up", "scheduler
 
 
 def test_of(run: KeptRun) -> TestId:
-    """Return the test of which a run in groups is a run."""
+    """Return the test that a run in groups runs."""
     name = f"{CHECK} %rails={run.rails}"
     return TestId(run.fabric, run.stack, run.rails, BENCHMARK, CHECK, run.policy, run.system, name)
 
@@ -245,12 +245,12 @@ def leaves_of(run: KeptRun) -> Leaves:
 
 
 def _natural(host: str) -> tuple[str | int, ...]:
-    """Return what names are ordered by so that n9 stands before n10; words and numbers take turns."""
+    """Return the key that sorts n9 before n10: words and numbers in turn."""
     return tuple(int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", host))
 
 
 def _other_lines(parts: Iterable[Part]) -> str:
-    """Return what the groups printed besides rows: their failures are the run's."""
+    """Return what the groups printed besides rows: a failure of a group is a failure of the run."""
     said = [(one, line) for one in parts if one.parsed for line in (*one.parsed.failures, *one.parsed.remarks)]
     return "".join(f"{line.text}\n" for _, line in said)
 

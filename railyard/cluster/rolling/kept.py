@@ -1,7 +1,7 @@
-"""What is kept of pairs of nodes that are tested in groups: who was to be tested how, and the job of each group.
+"""What is kept of a run that tests pairs of nodes in groups: which nodes are tested how, and the job of each group.
 
-``run.json`` in the run's folder is written before a job is submitted, and again whenever something of it changes; what
-the groups leave lies beside it, a folder a group. So a run can be left, looked at again from anywhere, and merged.
+``run.json`` in the run's folder is written before a job is submitted, and again after each change. The groups' files
+are beside it, in one folder per group. So you can leave a run, look at it again from anywhere, and merge it.
 """
 
 import json
@@ -17,15 +17,15 @@ from railyard.base.whole_file import write_whole
 # History of the format: 1 the first.
 FORMAT = 1
 FILE = "run.json"
-#: The first step, of which each node is in one group; later ones measure suspects again.
+#: The first step, in which each node is in one group; later steps measure suspects again.
 SAMPLE = "sample"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptGroup:
-    """One group: its nodes in topology order, and the scheduler's number of its job; empty: none was submitted.
+    """One group: its nodes in topology order, and the scheduler's number of its job; empty if none was submitted.
 
-    ``why`` says why it has none, or has one no more.
+    ``why`` says why it has no job, or has none any more.
     """
 
     nodes: tuple[str, ...]
@@ -37,8 +37,8 @@ class KeptGroup:
 class KeptStep:
     """Groups that are measured side by side, and why.
 
-    ``array``: the number of the array that their jobs are, if they are one. ``over``: the one rail that they are
-    measured over; empty: all of the run.
+    ``array`` is the number of their jobs' array, if they are in one. ``over`` is the one rail that they are measured
+    over; empty for all rails of the run.
     """
 
     name: str
@@ -60,10 +60,11 @@ class KeptStep:
 class KeptRun:
     """A run in groups.
 
-    ``words`` are what railyard-pairs is told behind its file of rounds. ``tag`` marks all that its jobs write.
-    ``submitted`` is when, in seconds since 1970 by the clock of the machine that submitted. ``left_out`` has the nodes
-    that are in no group, or were taken out of theirs, with the reason. ``leaves``: each node's leaf switch, where it is
-    known. ``at_most`` groups run at once. ``budget_s``: how long a group may measure. ``seed`` chose the groups.
+    ``words`` are the arguments of railyard-pairs after its file of rounds. ``tag`` marks all that its jobs write.
+    ``submitted`` is the time of submission, in seconds since 1970 by the clock of the machine that submitted.
+    ``left_out`` has the nodes that are in no group, or were taken out of their group, with the reason. ``leaves`` has
+    each node's leaf switch, if it is known. At most ``at_most`` groups run at once. A group may measure for
+    ``budget_s`` seconds. ``seed`` chose the groups.
     """
 
     id: str
@@ -87,7 +88,7 @@ class KeptRun:
     extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
 
     def step(self, name: str) -> KeptStep:
-        """Return the step of that name. Raises KeyError where there is none."""
+        """Return the step of that name. Raises KeyError if there is none."""
         found = next((one for one in self.steps if one.name == name), None)
         if found is None:
             raise KeyError(name)
@@ -95,22 +96,22 @@ class KeptRun:
 
     @property
     def where(self) -> str:
-        """The system and what of it is tested, as options of the command name it."""
+        """The system and the part of it that is tested, as the command's options name them."""
         return f"{self.system}:{self.fabric}, {self.stack}, {self.rails} rail{'' if self.rails == 1 else 's'}"
 
     def with_step(self, step: KeptStep) -> "KeptRun":
-        """Return the run with a step in place of that of its name, or behind all others."""
+        """Return the run with this step: in place of the step of the same name, or after all others."""
         if all(one.name != step.name for one in self.steps):
             return replace(self, steps=(*self.steps, step))
         return replace(self, steps=tuple(step if one.name == step.name else one for one in self.steps))
 
     def without(self, node: str, why: str) -> "KeptRun":
-        """Return the run with a node that is tested no more."""
+        """Return the run in which this node is not tested any more."""
         return replace(self, left_out={**self.left_out, node: why})
 
 
 def folder_of(home: Path, name: str) -> Path:
-    """Return the folder of a run by its id, or the folder that is named. Raises InputError where there is none."""
+    """Return the folder of a run, given by its id or as a folder. Raises InputError if there is none."""
     found = next((path for path in (Path(name), runs_in(home) / name) if (path / FILE).is_file()), None)
     if found is None:
         known = sorted(path.parent.name for path in runs_in(home).glob(f"*/{FILE}"))[-3:]
@@ -120,12 +121,12 @@ def folder_of(home: Path, name: str) -> Path:
 
 
 def runs_in(home: Path) -> Path:
-    """Return the folder of all runs in groups of a site. Nodes must see it: it lies beside the site's results."""
+    """Return the folder of all runs in groups of a site. Nodes must see it: it is beside the site's results."""
     return state_folder(home) / "rolling"
 
 
 def keep(folder: Path, run: KeptRun) -> None:
-    """Write what is kept, whole or not at all. Raises SetupError where the folder cannot be written."""
+    """Write what is kept, whole or not at all. Raises SetupError if the folder cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / FILE, f"{json.dumps(encode(run), ensure_ascii=False, indent=1)}\n")
@@ -134,7 +135,7 @@ def keep(folder: Path, run: KeptRun) -> None:
 
 
 def read(folder: Path) -> KeptRun:
-    """Return what is kept of a run. Raises InputError for a file that is damaged or of another form."""
+    """Return what is kept of a run. Raises InputError for a file that is damaged or has another format."""
     file, action = folder / FILE, "start the run again: railyard pairs run --rolling"
     try:
         run = decode(KeptRun, json.loads(file.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""What a run in groups is to be: which nodes of a system can be tested, their groups, and the pairs of each group."""
+"""The plan of a run in groups: which nodes of a system can be tested, their groups, and the pairs of each group."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ _TOOL = "pairs"
 class Wanted:
     """What a person asks for; None leaves it open. ``nodes`` are names as Slurm writes them.
 
-    ``group`` nodes are in a group, ``at_most`` groups run at once, ``sample`` rounds are measured in each at most,
-    within ``budget_s`` seconds a group.
+    A group has ``group`` nodes. At most ``at_most`` groups run at once. Each group measures at most ``sample`` rounds,
+    within ``budget_s`` seconds.
     """
 
     fabric: str | None = None
@@ -48,9 +48,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Over what pairs are measured: a fabric, a stack and its rails, and what the program is told.
+    """What the pairs are measured over: a fabric, a stack and its rails, and the words that the program is given.
 
-    ``rate_mb_s`` is what a pair gives at most, one way; None where that is not known.
+    ``rate_mb_s`` is the highest rate that a pair can give, one way; None if it is not known.
     """
 
     fabric: str
@@ -61,7 +61,7 @@ class Place:
     rate_mb_s: float | None
 
     def round_s(self, nodes: int) -> float:
-        """Return how long a round of so many nodes lasts, in seconds: an estimate."""
+        """Return about how long a round of so many nodes lasts, in seconds."""
         return node_pair_steps.round_seconds(self.words, self.rate_mb_s, nodes)
 
 
@@ -74,9 +74,9 @@ class Nodes:
 
 
 def place_of(site: Site, wanted: Wanted) -> Place:
-    """Return over what a system's pairs are measured: where nothing is said, its first fabric and all its rails.
+    """Return what a system's pairs are measured over: unless you say otherwise, its first fabric and all its rails.
 
-    Raises SetupError for a fabric, stack or number of rails that is not there, or a stack that cannot use it.
+    Raises SetupError for an unknown fabric, stack or number of rails, and for a stack that cannot use the fabric.
     """
     system = site.system
     fabric = wanted.fabric or next(iter(system.fabrics))
@@ -98,17 +98,17 @@ def place_of(site: Site, wanted: Wanted) -> Place:
 
 
 def leaves_of(site: Site, place: Place) -> topology.Leaves:
-    """Return each node's leaf switch, as the system's file says or as it was measured; {} where nobody knows."""
+    """Return each node's leaf switch, from the system's file or as it was measured; {} if it is not known."""
     fabric = site.system.fabrics[place.fabric]
     devices = [rail.device for rail in fabric.used(place.rails, place.policy)]
     return topology.leaves(site.home, site.system.system, place.fabric, fabric.leaf_switches, devices)
 
 
 def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datetime) -> Nodes:
-    """Return which of a system's nodes, or of those asked for, can be tested, and when they come free.
+    """Return which of a system's nodes, or of those asked for, can be tested, and when they become free.
 
-    Slurm says both; elsewhere all names of the system's file count as free. Raises SetupError where no names are known,
-    or for a name that the system does not have.
+    Slurm says both. Under another scheduler all names of the system's file count as free. Raises SetupError if no
+    names are known, or for a name that the system does not have.
     """
     system = site.system
     states = slurm.nodes_of(system, site.home)
@@ -117,7 +117,7 @@ def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datet
         names = _named(asked, names, system.system)
     if not names:
         raise SetupError(
-            f"pairs: found no names of nodes, neither from Slurm nor in systems/{system.system}.yaml; name --nodes"
+            f"pairs: found no names of nodes, neither from Slurm nor in systems/{system.system}.yaml; give --nodes"
         )
     wanted = {label(name) for name in names}
     left_out = {node.name: node.why for node in states if node.unfit is not None and label(node.name) in wanted}
@@ -129,7 +129,7 @@ def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datet
         for name in names
         if label(name) not in gone
     ]
-    # Nodes of a leaf follow one another; those of no known leaf come last.
+    # Nodes of one leaf follow one another; nodes whose leaf is not known come last.
     there.sort(key=lambda one: order.get(one.leaf, len(order)))
     return Nodes(tuple(there), left_out)
 
@@ -173,14 +173,14 @@ def planned(
 
 
 def rounds_within(budget_s: float, place: Place, nodes: int) -> int:
-    """Return how many rounds of so many nodes fit into a budget behind their launch."""
+    """Return how many rounds of so many nodes fit into a budget after their launch."""
     return int((budget_s - node_pair_steps.launch_seconds(nodes)) / place.round_s(nodes))
 
 
 def written(site: Site, run: KeptRun, place: Place, sample: int | None) -> tuple[Jobs, int]:
-    """Write what the jobs of a run's first step read, and return how they are launched and how long each may take.
+    """Write what the jobs of a run's first step read; return how they are launched and how long each may take.
 
-    Raises SetupError where the folder cannot be written, RailyardError where the stack or its program is not there.
+    Raises SetupError if the folder cannot be written, and RailyardError if the stack or its program is missing.
     """
     folder = runs_in(site.home) / run.id
     made, step = jobs(site, run, folder), run.step(SAMPLE)
@@ -192,7 +192,7 @@ def written(site: Site, run: KeptRun, place: Place, sample: int | None) -> tuple
 
 
 def shown(site: Site, run: KeptRun, place: Place, sample: int | None) -> str:
-    """Return the groups of a run and the script of its first job, as nothing is submitted."""
+    """Return the groups of a run and the script of its first job, without submitting anything."""
     made, step = jobs(site, run, runs_in(site.home) / "RUN"), run.step(SAMPLE)
     seconds = _seconds(run, place, _rounds(run, place, sample))
     lines = [f"# group {number}: {' '.join(group.nodes)}" for number, group in enumerate(step.groups, start=1)]
@@ -202,7 +202,7 @@ def shown(site: Site, run: KeptRun, place: Place, sample: int | None) -> str:
 
 
 def _rounds(run: KeptRun, place: Place, sample: int | None) -> dict[int, tuple[Round, ...]]:
-    """Return the rounds of each group of the sample by its number."""
+    """Return the rounds of each group of the sample, by the group's number."""
     found = {}
     for number, group in enumerate(run.step(SAMPLE).groups, start=1):
         within = rounds_within(run.budget_s, place, len(group.nodes)) if run.budget_s else None
@@ -218,7 +218,7 @@ def _seconds(run: KeptRun, place: Place, rounds: Mapping[int, tuple[Round, ...]]
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files into a run's folder. Raises SetupError where one cannot be written; the folder is removed then."""
+    """Write files into a run's folder. If one cannot be written, remove the folder and raise SetupError."""
     try:
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -229,7 +229,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def why_not_in_groups(site: Site) -> str | None:
-    """Return why the pairs of a system cannot be tested in groups, or None: there must be a scheduler of many nodes."""
+    """Return why the pairs of a system cannot be tested in groups, or None: it needs a scheduler and many nodes."""
     system = site.system
     if system.provider not in ("nodes", "testbed") or system.scheduler not in FAMILIES:
         return f"{system.system} has {system.provider} under the scheduler {system.scheduler}"
@@ -265,7 +265,7 @@ def _named(asked: str, known: Sequence[str], system: str) -> tuple[str, ...]:
 
 
 def _busy(site: Site, now: datetime) -> Mapping[str, float | None]:
-    """Return in how many seconds nodes that are busy come free; none where Slurm does not say it."""
+    """Return in how many seconds busy nodes become free; none if Slurm does not say it."""
     if not is_slurm(site.system.scheduler):
         return {}
     words = [*slurm.way_in(site.system, site.home), "squeue", *queue.WORDS]

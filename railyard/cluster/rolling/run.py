@@ -1,4 +1,4 @@
-"""A run in groups from its submission to its verdict: followed, its suspects measured again, judged, stored."""
+"""A run in groups from submission to verdict: follows it, measures suspects again, judges and stores it."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -28,14 +28,14 @@ from railyard.verdict.blame.search.model import PairsError, Step
 from railyard.verdict.node_pairs import least_of
 from railyard.verdict.screened_pairs import Reached, Sampled, reached
 
-#: Steps behind the sample, at most, as within one allocation.
+#: The most steps after the sample, as within one allocation.
 MOST_STEPS = 12
 Echo = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Rolling:
-    """A run in groups: where it is kept, over what it measures, and how its jobs are launched and asked about."""
+    """A run in groups: where it is kept, what it measures over, and how its jobs are launched and asked about."""
 
     site: Site
     folder: Path
@@ -45,7 +45,7 @@ class Rolling:
     echo: Echo
 
     def scheduler(self, over: str = "") -> Scheduler:
-        """Return the scheduler of its jobs, of those over one rail alone where that is named."""
+        """Return the scheduler of its jobs; with ``over``, of its jobs over that one rail alone."""
         made = self.jobs.over(over) if over else self.jobs
         return Scheduler(made, slurm.way_in(self.site.system, self.site.home))
 
@@ -62,7 +62,7 @@ class Rolling:
         return following.settled(run, self.folder, self.scheduler())
 
     def confirmed(self, seen: Seen) -> Seen:
-        """Return the run once its suspects were measured again with good partners, in jobs of their own."""
+        """Return the run once its suspects have been measured again with good partners, in separate jobs."""
         for number in range(1, MOST_STEPS + 1):
             step = self.open_step(seen)
             if step is None:
@@ -73,11 +73,11 @@ class Rolling:
             if not seen.of_step(f"confirm-{number}") or not any(
                 one.table is not None for one in seen.of_step(f"confirm-{number}")
             ):
-                break  # a step of which nothing came back cannot be followed by another
+                break  # after a step that gave nothing, no other step can follow
         return seen
 
     def open_step(self, seen: Seen) -> Step | None:
-        """Return the step that a run's suspects ask for; None where there is none, or no sample."""
+        """Return the step that a run's suspects need; None if there is no such step, or no sample."""
         found = together(seen.run, seen.parts)
         if not found.tables:
             return None
@@ -88,7 +88,7 @@ class Rolling:
             return None
 
     def reached(self, tables: Sequence[Table], how: Sampled, run: KeptRun, leaf_of: Leaves) -> Reached:
-        """Return what the sample and the later steps of a run come to. Raises ValueError and PairsError."""
+        """Return what follows from the sample and the later steps of a run. Raises ValueError and PairsError."""
         rails, up_links = self.jobs.devices, self.site.system.fabrics[run.fabric].up_links
         least = least_of(self.site, judge.test_of(run), run.size)
         return reached(tables, how, leaf_of, least, rails if len(rails) > 1 else (), up_links)
@@ -99,7 +99,7 @@ class Rolling:
         return judge.sampled(seen.run, seen.parts, self.place.round_s(size), time.time())
 
     def stored(self, seen: Seen, words: Sequence[str]) -> tuple[Record, Together]:
-        """Return the record of a run, which is stored among all others, and what it was made from."""
+        """Store the record of a run among all others; return it and what it was made from."""
         found = together(seen.run, seen.parts)
         now = datetime.now(timezone.utc)
         made, left = judge.judged(self.site, seen.run, self.jobs, found, self.how(seen), now.date())
@@ -125,15 +125,15 @@ class Rolling:
 
 
 def rolling(site: Site, run: KeptRun, folder: Path, group: int, echo: Echo) -> Rolling:
-    """Return a run in groups that is kept in a folder. Raises RailyardError where its stack is not there any more."""
+    """Return a run in groups that is kept in a folder. Raises RailyardError if its stack is not there any more."""
     place = place_of(site, Wanted(fabric=run.fabric, stack=run.stack, rails=run.rails))
     return Rolling(site, folder, replace(place, words=run.words), jobs(site, run, folder), group, echo)
 
 
 def merged_text(every: Sequence[Rolling], seen: Sequence[Seen]) -> tuple[str, bool]:
-    """Return what the samples of several runs say together, and whether somebody may be slow.
+    """Return what the samples of several runs say together, and whether some node may be slow.
 
-    Nobody is named by that alone: suspects are measured again within one run.
+    That alone blames no node: suspects are measured again within one run.
     """
     found = [together(one.run, one.parts) for one in seen]
     hosts = tuple(dict.fromkeys(host for one in found for host in one.hosts))

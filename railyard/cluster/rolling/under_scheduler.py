@@ -1,4 +1,4 @@
-"""Submits the jobs of a run in groups, says how they are, takes out nodes that were drained, and ends them."""
+"""Submits the jobs of a run in groups, tells their states, takes drained nodes out of them, and ends them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,15 +19,15 @@ Echo = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """The scheduler of a run's jobs. ``before`` leads to where its clients find their server."""
+    """The scheduler of a run's jobs. ``before`` are words before each command: its clients then find their server."""
 
     jobs: Jobs
     before: tuple[str, ...] = ()
 
     def submit(self, run: KeptRun, step: KeptStep, seconds: int, echo: Echo) -> KeptRun:
-        """Return the run with a step whose groups have jobs; ``run.json`` has each as soon as it is there.
+        """Return the run with a step whose groups have jobs; ``run.json`` names each job as soon as it is submitted.
 
-        Raises SetupError where the scheduler refuses; what was submitted until then is ended.
+        If the scheduler refuses, the jobs submitted so far are ended, and SetupError is raised.
         """
         if self.jobs.batch.array is not None:
             found = self._array(run, step, seconds, echo)
@@ -36,9 +36,9 @@ class Scheduler:
         return self._chains(run, step, seconds)
 
     def states(self, step: KeptStep) -> Mapping[int, State]:
-        """Return how the jobs of a step are, by the number of the group; those that the scheduler does not know lack.
+        """Return the states of a step's jobs by the number of the group, without jobs that the scheduler does not know.
 
-        Of a chain nobody is asked of a job before the one before it has ended.
+        In a chain, a job is asked about only once the job before it has ended.
         """
         batch = self.jobs.batch
         if step.array and batch.array is not None:
@@ -55,7 +55,7 @@ class Scheduler:
         return found
 
     def ended_words(self, group: KeptGroup) -> str:
-        """Return what Slurm says of a job that it ended, as a sentence; empty where it says nothing of that."""
+        """Return what Slurm says about a job that it ended, as a sentence; empty if it says nothing."""
         if not is_slurm(self.jobs.site.system.scheduler):
             return ""
         record = slurm_jobs.parse_job(self._ask(self.jobs.batch.ask(group.job))) or slurm.accounted(group.job)
@@ -67,9 +67,10 @@ class Scheduler:
         return "" if found is None else found.sentence
 
     def without_unfit(self, run: KeptRun, step: KeptStep, states: Mapping[int, State], echo: Echo) -> KeptRun:
-        """Return the run in which groups that wait have only nodes that a job can have; the others are told.
+        """Return the run with unusable nodes taken out of the groups that wait; ``echo`` says which.
 
-        A group that is left with one node is ended. Only where nodes can be asked about and a task can be given others.
+        A group that has only one node left is ended. This needs a scheduler that knows the states of nodes and can give
+        a task other nodes.
         """
         nodes = self.unfit() if step.array else {}
         for number, state in states.items():
@@ -80,12 +81,12 @@ class Scheduler:
         return run
 
     def unfit(self) -> Mapping[str, NodeState]:
-        """Return the nodes that no job can have, by their first label; none where the scheduler does not say."""
+        """Return the nodes that no job can have, by their first label; none if the scheduler does not say."""
         states = slurm.nodes_of(self.jobs.site.system, self.jobs.site.home)
         return {label(node.name): node for node in states if node.unfit is not None}
 
     def cancel(self, run: KeptRun) -> None:
-        """End all jobs of a run; of a chain the last first, since the end of each would let the next begin."""
+        """End all jobs of a run. In a chain the last job ends first, since the end of a job lets the next one begin."""
         for step in reversed(run.steps):
             if step.array:
                 self._ask(self.jobs.batch.cancel(step.array))
@@ -95,14 +96,14 @@ class Scheduler:
                     self._ask(self.jobs.batch.cancel(group.job))
 
     def _array(self, run: KeptRun, step: KeptStep, seconds: int, echo: Echo) -> KeptRun | None:
-        """Return the run with a step whose groups are the tasks of one array; None where there can be no such array."""
+        """Return the run with a step whose groups are the tasks of one array; None if such an array is not possible."""
         batch, array = self.jobs.batch, self.jobs.batch.array
-        assert array is not None  # submit has looked
+        assert array is not None  # submit checked it
         script = self.jobs.folder / step.name / SCRIPT
         script.write_text(self.jobs.array_script(step, seconds), encoding="utf-8")
         number, why = self._submitted(str(script))
         if number is None:
-            # Its first words are the same for whatever keeps a job away; what an array alone is refused for is this.
+            # The first words of a refusal are always the same; only the refusal of an array itself has this word.
             if "array" in why:
                 echo(f"no array of {len(step.groups)} tasks ({why}): a job a group instead, each behind another")
                 return None
@@ -123,7 +124,7 @@ class Scheduler:
                     self._ask(batch.cancel(task))
                 job, why = ("", f"the scheduler refused its nodes: {complaint}") if complaint else (task, "")
                 step = step.with_group(place, replace(group, job=job, why=why))
-            # In their order, which decides who is first at the scheduler.
+            # In the order of the groups, which decides which job the scheduler starts first.
             for group in step.groups:
                 if group.job:
                     self._ask(array.release(group.job))
@@ -136,7 +137,7 @@ class Scheduler:
         return run
 
     def _chains(self, run: KeptRun, step: KeptStep, seconds: int) -> KeptRun:
-        """Return the run with a step whose groups have a job each; as many are first as may run at once."""
+        """Return the run with a step whose groups have a job each, in as many chains as groups may run at once."""
         step = replace(step, array="")
         done = False
         try:
@@ -159,13 +160,13 @@ class Scheduler:
 
     def _without(self, run: KeptRun, name: str, number: int, gone: Mapping[str, NodeState], echo: Echo) -> KeptRun:
         array = self.jobs.batch.array
-        assert array is not None  # there are no nodes to take out otherwise
+        assert array is not None  # without arrays there are no nodes to take out
         step = run.step(name)
         group = step.groups[number - 1]
         kept = tuple(node for node in group.nodes if node not in gone)
         words = listing([each.words for each in gone.values()])
         if self._refused(array.hold(group.job)) is not None:
-            return run  # it has begun meanwhile, or ended
+            return run  # it has begun or ended in the meantime
         if len(kept) < 2:
             self._ask(self.jobs.batch.cancel(group.job))
             left = KeptGroup(group.nodes, "", f"{words}, so that {listing(kept) or 'nobody'} is left")
@@ -188,7 +189,7 @@ class Scheduler:
         return run
 
     def _submitted(self, script: str) -> tuple[str | None, str]:
-        """Return the number of a job, or None and what the program said."""
+        """Return the number of a job and an empty text, or None and what the program said."""
         words = self.jobs.batch.submit(script)
         out, complaint = self._answer(words)
         found = self.jobs.batch.number.search(out)
@@ -206,5 +207,5 @@ class Scheduler:
 
 
 def waiting(states: Mapping[int, State]) -> Iterator[str]:
-    """Yield why groups wait, in the scheduler's words, each once."""
+    """Yield why groups wait, in the scheduler's words, each reason once."""
     yield from dict.fromkeys(state.reason for state in states.values() if state.phase == "waits" and state.reason)

@@ -45,7 +45,7 @@ _AROUND_S = 180
 class Load:
     """What loads one rail of two nodes both ways: the text of a shell's script that is run again and again.
 
-    ``folder`` is that of its files in the job's folder, with a slash; empty where they are few.
+    ``folder`` is that of its files in the job's folder, with a slash; empty if they are few.
     """
 
     nodes: tuple[str, str]
@@ -83,7 +83,7 @@ class SoakJob:
 
     @property
     def readings(self) -> str:
-        """Where nodes write, as the reader is told: the job's folder, or so many folders in one of it."""
+        """Where nodes write, in the reader's words: the job's folder, or many folders inside one of its folders."""
         folders = Asking(Path(), "", len(self.nodes)).folders
         return f"{READINGS_FOLDER}/%{folders}" if folders else "."
 
@@ -124,7 +124,7 @@ def planned(
 ) -> SoakJob:
     """Return the soak of these nodes over each rail of a fabric, or of all fabrics; ``stack`` None: the first that can.
 
-    Raises SetupError where there are fewer than two nodes, no stack or counter for a rail, or the stack is not there.
+    Raises SetupError if there are fewer than two nodes, no stack or counter for a rail, or the stack is not there.
     """
     if len(nodes) < 2:
         found = ", ".join(nodes) or "no node"
@@ -215,7 +215,7 @@ _TOOLS: Mapping[str, Callable[[Callable[[str, str], str], int], list[str]]] = {"
 
 
 def _stack(site: Site, fabric: str, asked: str | None) -> str:
-    """Return the stack that loads a fabric's rails. Raises SetupError where none can, or the asked one cannot."""
+    """Return the stack that loads a fabric's rails. Raises SetupError if none can, or the asked one cannot."""
     system = site.system
     if asked is not None and asked not in system.stacks:
         raise SetupError(f'soak --stack: found "{asked}", expected one of {system.system}; '

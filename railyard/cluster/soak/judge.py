@@ -22,7 +22,7 @@ TRAFFIC = ("tx_bytes", "rx_bytes")
 CHANGES = "carrier_changes"
 #: Behind the name of a counter that its driver has as a signal of load, whatever another driver's of that name is.
 SIGNAL = " (signal)"
-#: Errors of the link itself, of which a healthy one has none in a night; the others are signals of load.
+#: Errors of the link itself: a healthy link has none in a night. The others are signals of load.
 HARD = frozenset(("rx_length_errors", *(name for row in DRIVERS.values() for name in row.errors)))
 #: What else a counter of errors is called; all others count traffic.
 _ERRORS = ("_errors", "_dropped", "collisions", "_discards", "link_downed", "symbol_error")

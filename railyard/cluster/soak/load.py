@@ -16,7 +16,7 @@ from railyard.provision.testbed.spec import TestbedSpec
 
 _FIRST_PORT = 19900
 _EXEC_LIMIT_S = 30
-# No stream comes to an end of itself: 10^18 B are 200,000 hours of a rail of 10 Gbit/s.
+# No stream ends by itself: 10^18 B take more than 200,000 hours on a rail of 10 Gbit/s.
 _ENDLESS = str(10**18)
 # Every counter of every device but lo, as DEVICE NAME VALUE.
 _READ = """\
@@ -30,7 +30,7 @@ done
 
 @dataclass
 class _End:
-    """One end of a stream: a node, and the process there, which dies with this one whatever ends it."""
+    """One end of a stream: a node, and the process there, which ends with this process, whatever ends this one."""
 
     enter: str
     node: str
@@ -38,7 +38,7 @@ class _End:
     running: "subprocess.Popen[bytes] | None" = field(default=None)
 
     def hold(self) -> None:
-        """Begin it, or begin it again where it ended, as it does when its link is gone for long."""
+        """Begin it, or begin it again if it has ended, as it does when its link is down for long."""
         if self.running is None or self.running.poll() is not None:
             silent = subprocess.DEVNULL
             # `enter` ends its command when it is ended itself, and the kernel ends it with this process.

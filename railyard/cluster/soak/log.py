@@ -16,7 +16,7 @@ FORMAT = 1
 
 
 class Log:
-    """A new file of readings. Raises SetupError where it cannot be written."""
+    """A new file of readings. Raises SetupError if it cannot be written."""
 
     def __init__(self, path: Path, system: str, streams: Iterable[Stream]) -> None:
         self.path = path

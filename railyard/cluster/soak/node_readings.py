@@ -96,7 +96,7 @@ class _Node:
 
 
 def _unwrapped(counters: Mapping[str, int], before: Mapping[str, int], row: Driver) -> dict[str, int]:
-    """Return a device's counters, of which one of traffic that began again from 0 goes on."""
+    """Return a device's counters; a traffic counter that began again from 0 continues from its last value."""
     made = dict(counters)
     # One of 64 bits begins again with its driver, and no sooner.
     for name in () if row.clamps or row.width_bits >= 64 else _traffic(row):

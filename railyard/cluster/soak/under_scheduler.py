@@ -32,7 +32,7 @@ def able_nodes(site: Site) -> tuple[str, ...]:
 def soak(job: SoakJob, folder: Path, keep: Callable[[Reading], None], echo: Callable[[str], None]) -> None:
     """Run the job in a folder that its nodes see; ``keep`` is given each reading as soon as all nodes have made it.
 
-    Raises SetupError where the job is refused, does not begin in time, or ends before a node has read anything. It is
+    Raises SetupError if the job is refused, does not begin in time, or ends before a node has read anything. It is
     cancelled where anything ends this.
     """
     try:
@@ -85,7 +85,7 @@ def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], N
 
 
 class _Written:
-    """What the nodes of a soak have written: each file is read on from where it was read to."""
+    """What the nodes of a soak have written: each look reads a file from where the last look ended."""
 
     def __init__(self, folder: Path, job: SoakJob) -> None:
         self._folder = folder
@@ -95,7 +95,7 @@ class _Written:
 
     def look(self, *, is_over: bool) -> Iterator[Reading]:
         """Read on, and yield the readings that all nodes have made by now; once it ``is_over``, all that are left."""
-        # NFS looks again where a folder is listed. A host may know its name with its domain.
+        # Listing a folder makes NFS look again. A host may know its name with its domain.
         for entry in files(self._folder, (READINGS_FOLDER,)):
             node = self._nodes.get(label(entry.name.removesuffix(READINGS))) if entry.name.endswith(READINGS) else None
             if node is None:

@@ -8,7 +8,7 @@ _READINGS = frozenset(("idle", "before", "last", "after"))
 @dataclass(slots=True)
 class Facts:
     """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before, last (when the
-    run was told to end) and after.
+    run got the signal to end) and after.
 
     ``beside``: the network interface on the port of an RDMA device. ``ports``: the interfaces bonded into an intended
     rail. ``abouts``: text by (device, what). The device ``-`` is the node itself.

@@ -129,7 +129,7 @@ class NodeCounters:
     is the clock of the processor of the node's first process when the run ended; None if the node does not show them.
     ``used_s`` is the processor time of the command of the node's first process with all its threads, in seconds.
     ``bonds`` are the intended rails that are bonds, ``energy`` is what the node used. ``killed``: the run was killed,
-    and its devices are as they were when it was told to end.
+    and its devices are as they were when it got the signal to end.
     """
 
     node: str

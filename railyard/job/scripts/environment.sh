@@ -1,10 +1,10 @@
 #!/bin/sh
-# Says with which variables a benchmark really runs, by its own process:
+# Writes the variables with which a benchmark really runs, from its own process:
 #   sh environment.sh OUTDIR TAG NODE PID
-# PID is the process that the counter reader started (reader.sh). A wrapper in the benchmark's place sets variables on the
-# way, so the last of the processes that begin at PID is asked, in /proc/PID/environ, and asked again until it is no
-# shell any more. Only the variables of environment.names (beside this script, a name a line) are written: an environment
-# holds secrets. OUTDIR/NODE.environment says what was found (railyard/job/environment.py reads it).
+# PID is the process that the counter reader started (reader.sh). It may be a wrapper that sets variables for the
+# benchmark. So the last of the processes that begin at PID is read, in /proc/PID/environ, again and again until it is
+# not a shell any more. Only the variables of environment.names (beside this script, one name per line) are written: an
+# environment holds secrets. OUTDIR/NODE.environment has what was found (railyard/job/environment.py reads it).
 
 set -f
 
@@ -14,7 +14,7 @@ case $0 in */*) beside=${0%/*} ;; *) beside=. ;; esac
 names=' '
 while IFS= read -r name; do names="$names$name "; done <"$beside/environment.names" || exit 0
 
-# The last process that begins at $pid goes to $last: a wrapper that does not become its command has it as a child.
+# Sets $last to the last process that begins at $pid: a wrapper that does not become its command has it as a child.
 last_of() {
     last=$pid
     while :; do
@@ -26,20 +26,20 @@ last_of() {
     done
 }
 
-# The program of process $last, without its folder, goes to $program; fails where there is none.
+# Sets $program to the program of process $last, without its folder; fails if there is none.
 program_of() {
     program=$(readlink "$proc/$last/exe" 2>/dev/null) || return
     program=${program##*/}
 }
 
-# A variable whose value has several lines is one line here.
+# A value of several lines becomes one line here.
 wanted() {
     tr '\n\0' ' \n' <"$proc/$last/environ" 2>/dev/null | while IFS= read -r line; do
         case $names in *" ${line%%=*} "*) printf 'set %s %s\n' "${line%%=*}" "${line#*=}" ;; esac
     done
 }
 
-# A process that execve(2) has given its program, and not yet its variables, shows none at all.
+# During execve(2) a process may have its program already but not its variables; then it shows none at all.
 has_some() {
     [ -n "$(tr -d '\0' <"$proc/$last/environ" 2>/dev/null | head -c 1)" ]
 }
@@ -50,7 +50,7 @@ for wait_s in 0.1 0.4 1 2; do
     program_of || exit 0
     has_some || [ "$wait_s" = 2 ] || continue
     found=$(wanted)
-    # It may have ended, or become another, meanwhile.
+    # It may have ended, or become another program, in the meantime.
     before=$program
     program_of && [ "$program" = "$before" ] || continue
     {

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Measures pairs of nodes between their GPUs, each pair as a step of this job, and what is asked for then:
+# Measures pairs of nodes between their GPUs, each pair as a step of this job, and then what is asked for next:
 #   sh gpu_pairs.sh TAG NAME LIMIT_S STEP_S LIST ASK
-# LIST is the shell's command that prints the nodes of the job, one a line. The file gpu_pairs.rounds has a round a line:
-# the places of two nodes and "all", with commas between them; all pairs of a round run at once. ASK is the shell's
-# command that says what to measure next, by the logs that are there: two nodes and a GPU a line, each by itself. It is
-# asked until it says nothing new. Steps are made of gpu_pairs.all (all GPUs of both nodes) and gpu_pairs.one (one GPU).
-# In the folder gpu-pairs each step has its log and the counters of its nodes. No step begins that may not end within
-# LIMIT_S; STEP_S ends a step. One row a step is printed, with the places of its nodes (railyard/parsers/gpu_pairs.py).
+# LIST is the shell command that prints the nodes of the job, one per line. The file gpu_pairs.rounds has one round per
+# line: for each pair the places of two nodes and "all", with commas between them. All pairs of a round run at once. ASK
+# is the shell command that reads the logs so far and says what to measure next: two nodes and a GPU per line, each by
+# itself. It is asked until it says nothing new. Steps are made of gpu_pairs.all (all GPUs of both nodes) and
+# gpu_pairs.one (one GPU). In the folder gpu-pairs each step has its log and the counters of its nodes. A step begins
+# only if it can end within LIMIT_S; a step is ended after STEP_S. One row per step is printed, with the places of its
+# nodes (railyard/parsers/gpu_pairs.py).
 
 set -f
 tag=$1 name=$2 limit_s=$3 step_s=$4 list=$5 ask=$6
@@ -15,7 +16,7 @@ rm -rf "$folder" && mkdir "$folder" || exit 73
 
 now() { date +%s; }
 begun=$(now)
-# A round takes as long as its slowest step, which is ended STEP_S seconds after its start and killed some later.
+# A round takes as long as its slowest step, which is ended STEP_S seconds after its start and killed a little later.
 fits() { [ $(($(now) - begun + step_s)) -le "$limit_s" ]; }
 
 printf '# railyard-gpu-pairs 1 %s %s\n' "$name" "$tag"
@@ -26,7 +27,7 @@ for node in $nodes; do
     count=$((count + 1))
 done
 
-# The node at a place, or of that name, goes to $node, and its place to $place: a scheduler may list names with their
+# Sets $node to the node at a place, or of that name, and $place to its place: a scheduler may list names with their
 # domain.
 node_of() {
     place=0
@@ -46,13 +47,13 @@ step() {
     sed "s|railyard-first|$2|g;s|railyard-second|$3|g;s|railyard-gpu|$4|g;s|railyard-tag|$tag|g;s|railyard-out|$own|g" \
         "$template" >"$own.sh"
     started=$(now)
-    # Else a launcher reads the list of rounds.
+    # Otherwise a launcher reads the list of rounds.
     sh "$own.sh" >"$own.log" 2>&1 </dev/null
     code=$?
     echo "$1 $5 $4 $code $(($(now) - started))" >"$own.row"
 }
 
-# All steps of a line at once, STAGE LINE; those that were made before are not made again.
+# All steps of a line at once: STAGE LINE. A step that has run before does not run again.
 at_once() {
     names=''
     for words in $2; do

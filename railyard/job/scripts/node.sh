@@ -1,15 +1,15 @@
-# Says what this node is and how it is set, for the record of the run: read into reader.sh (railyard/job/node_facts.py
-# reads what comes out). It needs $sys, $outdir, $tag, $node, $meant and $watched of the reader, no root and no process:
-# the shell reads files of sysfs and procfs. What is not there, or not for everybody to read, is left out; a serial
-# number, a UUID and the kernel's whole command line are never read, since they name a machine or hold passwords.
-# One line a fact: "fact smt on", "device hsn0 driver veth"; the last line is "end".
+# Says what this node is and how it is set, for the record of the run. reader.sh sources it; railyard/job/node_facts.py
+# reads its output. It needs $sys, $outdir, $tag, $node, $meant and $watched of the reader. It needs no root and starts
+# no process: the shell reads files of sysfs and procfs. What is missing, or not readable for everybody, is left out. It
+# never reads a serial number, a UUID or the kernel's whole command line, since they name a machine or hold passwords.
+# One line per fact: "fact smt on", "device hsn0 driver veth"; the last line is "end".
 
 proc=${RAILYARD_PROC:-/proc}
 cpu=$sys/devices/system/cpu
 
 tell() { [ -n "$2" ] && printf '%s %s\n' "$1" "$2"; }
 
-# The first line of a file, as a fact of this name; nothing where it cannot be read.
+# The first line of a file, as a fact of this name; nothing if it cannot be read.
 tell_file() {
     line=''
     [ -r "$2" ] && IFS= read -r line <"$2"
@@ -21,7 +21,7 @@ processor() {
         case $line in
             'model name'*:*) tell 'fact processor' "${line#*: }" ;;
             microcode*:*) tell 'fact microcode' "${line#*: }" ;;
-            # One processor's lines are enough, and the flags below would be the longest.
+            # One processor's lines are enough, and the flags below them would be very long.
             flags* | '') break ;;
         esac
     done <"$proc/cpuinfo"
@@ -39,7 +39,7 @@ processor() {
     set -- $sockets
     tell 'fact sockets' $#
     sockets=$# domains=0
-    # Only nodes of memory that have processors: accelerators bring nodes of their own.
+    # Only memory nodes with processors: accelerators add memory nodes of their own.
     read_line "$sys/devices/system/node/has_cpu"
     IFS=,
     for range in $line; do domains=$((domains + ${range#*-} - ${range%-*} + 1)); done
@@ -54,7 +54,7 @@ read_line() {
 
 settings() {
     tell_file 'fact smt' "$cpu/smt/control"
-    # The drivers say it in two senses, and newer kernels for each processor.
+    # Drivers say it in two opposite ways, and newer kernels say it for each processor.
     read_line "$cpu/intel_pstate/no_turbo"
     case $line in 0) tell 'fact turbo' on ;; 1) tell 'fact turbo' off ;; esac
     read_line "$cpu/cpufreq/boost"
@@ -108,8 +108,8 @@ software() {
     done
     unset IFS
     tell 'fact kernel_options' "$chosen"
-    # Where the launcher put the first process of the node: all that it starts inherits this. Its own status is read, and
-    # not that of a shell below it, since a rehearsal shows its binding there alone.
+    # Where the launcher put the first process of the node: all that it starts inherits this. Its own status is read,
+    # not that of a shell below it, since a rehearsal shows the binding only there.
     status=$proc/$$/status
     [ -r "$status" ] || status=$proc/self/status
     while IFS= read -r line; do
@@ -125,13 +125,13 @@ firmware() {
     done
 }
 
-# A link of sysfs is followed without a process: by going there.
+# Follows a link of sysfs without a process: by changing to its folder.
 target_of() { [ -e "$1" ] && (cd -P "$1" && printf '%s' "${PWD##*/}"); }
 
-# The path of a slot below sysfs's devices, the bridges above it among it.
+# The path of a slot below sysfs's devices, including the bridges above it.
 slot_of() { [ -e "$1" ] && (cd -P "$1" && printf '%s' "${PWD#*/devices/}"); }
 
-# GPUs, by their drivers' own lists: NVIDIA's, and the kernel's render nodes (a screen alone has none).
+# GPUs, from their drivers' own lists: NVIDIA's, and the kernel's render nodes (a card for screens only has none).
 accelerators() {
     set +f
     for path in "$proc"/driver/nvidia/gpus/*; do
@@ -149,7 +149,7 @@ one_accelerator() {
     tell_file "device ${slot##*/} numa_node" "$1/numa_node"
 }
 
-# The networks that an interface leads to without a router go to $subnets, as the kernel writes them, in hexadecimal.
+# Sets $subnets to the networks that an interface reaches without a router, in the kernel's hexadecimal form.
 subnets_of() {
     subnets=''
     [ -r "$proc/net/route" ] || return
@@ -165,7 +165,7 @@ one_device() {
     folder=$sys/class/net/$card rdma=''
     if [ -d "$folder" ]; then
         tell_file "device $1 mtu" "$folder/mtu"
-        # Of IP over InfiniBand: datagram or connected.
+        # For IP over InfiniBand: datagram or connected.
         tell_file "device $1 mode" "$folder/mode"
         subnets_of "$card"
         tell "device $1 subnets" "$subnets"
@@ -189,7 +189,7 @@ one_device() {
             tell "device $1 subnet_prefix" "${line%:*:*:*:*}"
         fi
     else
-        # A Slingshot card is in a class of its own.
+        # A Slingshot card has its own class in sysfs.
         folder=$sys/class/cxi/$1
         [ -d "$folder" ] || return
     fi

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Shows each rank of a node one GPU alone, that of its own number there, and becomes the command:
+# Shows each rank of a node only the GPU with the rank's own number on the node, and becomes the command:
 #   sh own_gpu.sh VARIABLE GPUS -- EXECUTABLE ARGUMENT...
-# VARIABLE is what hides the other GPUs (CUDA_VISIBLE_DEVICES), GPUS how many a node has. A rank whose number no launcher
-# says does not start: two of them would share a GPU, and nothing of the output would show it.
+# VARIABLE hides the other GPUs (CUDA_VISIBLE_DEVICES), GPUS is how many a node has. If no launcher says a rank's
+# number, the rank does not start: two ranks might share a GPU, and nothing in the output would show it.
 
 set -f
 [ $# -ge 4 ] && [ "$3" = -- ] || {

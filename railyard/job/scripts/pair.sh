@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs what is no MPI program on the nodes of a job, one process a node, each of which a launcher has told its rank: srun
-# and every MPI's launcher do, and start.sh on our own testbeds.
+# Runs programs without MPI on the nodes of a job, one process per node. A launcher gives each process its rank: srun,
+# every MPI's launcher, and start.sh on our own testbeds do that.
 #   sh pair.sh run FOLDER TAG HOW RAILS -- SERVER [WORD]... -- CLIENT [WORD]...
-#       Becomes one of two processes of a benchmark that is a client and a server, with a pair of them for each rail:
-#       rank 0 runs the clients, rank 1 the servers.
+#       Becomes one of two processes of a benchmark with a client and a server for each rail: rank 0 runs the clients,
+#       rank 1 the servers.
 #       HOW: at-once or in-turn. RAILS: DEVICE=PORT with commas between them, a TCP port for each rail, or
 #       DEVICE=PORT=GPU with the number of the GPU that is nearest to it.
 #       Blanks in the words: {device} {card} {card_port} {port} {gpu} {server} {local}; the last two are the addresses of
@@ -13,9 +13,9 @@
 #       and the others wait until it has ended.
 #       Blanks in its words: {hosts} the nodes' names and {addresses} DEVICE's on each of them (both in the order of
 #       ranks, commas between them), {agent} what starts a command on another node.
-# They find each other through FOLDER, which all nodes see. The servers' addresses are in FOLDER/TAG.servers as soon as
-# their ports are listened at, a node's in FOLDER/TAG.node-RANK; FOLDER/TAG.done says that rank 0 has ended.
-# A client's output is behind a line "# railyard: rail DEVICE" (railyard/parsers/rail_parts.py reads it).
+# They find each other through FOLDER, which all nodes see. FOLDER/TAG.servers has the servers' addresses as soon as the
+# servers listen. FOLDER/TAG.node-RANK has a node's address. FOLDER/TAG.done says that rank 0 has ended. A client's
+# output follows a line "# railyard: rail DEVICE" (railyard/parsers/rail_parts.py reads it).
 
 set -f
 
@@ -36,7 +36,7 @@ end_children() { for child in $children; do kill "$child" 2>/dev/null; done; }
 # ---- every process
 
 rank_of() {
-    # Slurm's comes last: below an mpirun inside its job it is the number of mpirun's own process on the node.
+    # Slurm's comes last: below an mpirun in a Slurm job it is the number of mpirun's own process on the node.
     for name in RAILYARD_PAIR_RANK OMPI_COMM_WORLD_RANK PMI_RANK MV2_COMM_WORLD_RANK PALS_RANKID FLUX_TASK_RANK \
         SLURM_PROCID; do
         eval "value=\${$name-}"
@@ -46,7 +46,7 @@ rank_of() {
     exit 64
 }
 
-# What other nodes reach this rail at: the address of a network interface, else the node's own name.
+# Where other nodes reach this rail: at the address of a network interface, else at the node's own name.
 address_of() {
     [ -d "${RAILYARD_SYSFS:-/sys}/class/net/$1" ] || { address=$node && return; }
     address=$(ip -o -4 addr show dev "$1" | { IFS=' /' read -r _ _ _ found _ && echo "$found"; })
@@ -60,7 +60,7 @@ begin() {
     trap 'end_children; exit 143' TERM INT HUP
 }
 
-# Replaces the blank $1 by $2 in $word, as often as it stands there.
+# Replaces each blank $1 in $word by $2.
 fill() {
     while :; do
         case $word in
@@ -70,7 +70,7 @@ fill() {
     done
 }
 
-# Becomes the command, the blanks of its words filled.
+# Fills the blanks of the command's words and becomes the command.
 become() {
     card_port=1
     case $device in *:*) card_port=${device#*:} ;; esac
@@ -87,10 +87,10 @@ become() {
     exec "$@"
 }
 
-# A file made in a folder of NFS has the other node's files there seen at once, not when a cache of seconds ends.
+# Making a file in an NFS folder shows the other node's files there at once, and not seconds later when a cache expires.
 look_again() { : >"$folder/$tag.look-$rank" && rm -f "$folder/$tag.look-$rank"; }
 
-# The TCP port of $device, of a list of rails, goes to $port, and the number of its GPU to $gpu.
+# Sets $port to the TCP port of $device in a list of rails, and $gpu to the number of its GPU.
 take() {
     port=,$1,
     port=${port#*,"$device"=} port=${port%%,*}
@@ -118,7 +118,7 @@ serve() {
         take "$rails"
         address_of "$device" || fail 1
         server=$address own=$address
-        # Whoever listens there already would be taken for our server, and be asked in its place.
+        # If another program already listens there, the client would take it for our server.
         if listens "$port"; then
             say "a process on $node listens at port $port already, the one for rail $device: run it again, which takes other ports, or end that process"
             fail 1
@@ -139,12 +139,12 @@ serve() {
     for child in $children; do
         wait "$child" 2>/dev/null || code=$?
     done
-    # Some servers wait for the next client, and were ended for that.
+    # Some servers wait for the next client, so they were ended.
     [ -z "$ended_by_us" ] || code=0
     exit "$code"
 }
 
-# A server that cannot serve: what it said is this run's error, and the clients need not wait.
+# If a server cannot serve, its message is this run's error, and the clients do not have to wait.
 give_up() {
     cat "$folder/$tag.server-$device" >&2 2>/dev/null
     say "the server of rail $device on $node ended with $1 before it listened at port $port"
@@ -178,7 +178,7 @@ until_clients_end() {
     end_children
 }
 
-# A tenth of a second, in which signals are heard: a shell that waits in the foreground hears none.
+# Waits a tenth of a second and still takes signals: a shell that waits in the foreground takes none.
 tick() {
     sleep 0.1 &
     wait "$!"
@@ -223,7 +223,7 @@ ask() {
     exit "${first_code:-0}"
 }
 
-# Waits for a client; the first exit code other than 0 is this run's.
+# Waits for a client; the first exit code other than 0 becomes this run's.
 wait_for() {
     wait "$1"
     ended=$?
@@ -236,7 +236,7 @@ run() {
     folder=$1 tag=$2 how=$3 rails=$4
     shift 5
     begin
-    # This end's words alone stay: the server's stand before the "--", the client's behind it.
+    # Only this end's words stay: the server's are before the "--", the client's after it.
     left=$# past=''
     while [ "$left" -gt 0 ]; do
         word=$1
@@ -280,7 +280,7 @@ first() {
     exit "$code"
 }
 
-# Names and addresses of all nodes, as soon as each has said its own.
+# Names and addresses of all nodes, as soon as each node has written its own.
 gather() {
     ticks=0 one=0
     while [ "$one" -lt "$nodes" ]; do
@@ -290,7 +290,7 @@ gather() {
             one=$((one + 1))
             continue
         fi
-        [ ! -e "$folder/$tag.failed" ] || { say 'a node has no address to be told: its own error says why' && exit 1; }
+        [ ! -e "$folder/$tag.failed" ] || { say 'a node has no address to give: its own error says why' && exit 1; }
         if [ "$ticks" -ge $((patience_s * 10)) ]; then
             say "not all of $nodes nodes were ready within $patience_s s: there is no $folder/$tag.node-$one"
             exit 1

@@ -1,19 +1,19 @@
 #!/bin/sh
-# Puts a command on the processors near a node's network devices, or on all the others, before it starts; what it
-# touches first then lies in their memory:
+# Puts a command on the processors near a node's network devices, or on all the others, before it starts. Memory that
+# the command touches first is then in their NUMA nodes:
 #   sh place.sh near|far DEVICES -- EXECUTABLE ARGUMENT...
 #   sh place.sh near|far|launcher DEVICES OUTDIR TAG VARIABLE -- EXECUTABLE ARGUMENT...
 #   sh place.sh dealt DEVICES VARIABLE -- EXECUTABLE ARGUMENT...
-# DEVICES are device names with commas between them, as reader.sh takes them. Near are the processors of the devices'
-# own NUMA nodes (local_cpulist), far all others that the kernel uses. Where the node shows none, or lets the command
-# have none of them, it runs where it was: the node's facts have where (railyard/job/node_facts.py), and the verdict
-# refuses it.
-# The second form gives each rank of the node one of the devices, by the rank's number on its node, counted round.
-# VARIABLE is set to that device; it is "-" where the library itself gives its ranks devices so. The rank is put near
-# that device, or far from it, or is left where the launcher put it. OUTDIR/NODE.PROCESS.nic says what it was given
+# DEVICES are device names with commas between them, as for reader.sh. "near" means the processors of the devices' own
+# NUMA nodes (local_cpulist), "far" all others that the kernel uses. If the node shows none of them, or the command may
+# use none of them, the command runs where it was. The node's facts say where that is (railyard/job/node_facts.py), and
+# the run fails.
+# The second form gives each rank of the node one of the devices in turn, by the rank's number on its node. VARIABLE is
+# set to that device; it is "-" if the library itself gives its ranks devices in this way. The rank is put near that
+# device or far from it, or is left where the launcher put it. OUTDIR/NODE.PROCESS.nic says what the rank was given
 # (railyard/job/rank_nics.py reads it).
-# The third form is for an application, whose many ranks the launcher lays out over the sockets in turn: so are the
-# sockets given to them, and the devices of a socket in turn. Each rank is left where it is, and says nothing.
+# The third form is for an application. The launcher lays its many ranks out over the sockets in turn. So the ranks get
+# the sockets in turn, and the devices of a socket in turn. Each rank stays where it is, and writes nothing.
 
 set -f
 
@@ -32,7 +32,7 @@ esac
 side=$1 devices=$2
 shift $words
 
-# The rank's number on its node goes to $rank, and its device alone to $devices. The variables are those of reader.sh.
+# Sets $rank to the rank's number on its node, and $devices to its one device. The variables are those of reader.sh.
 choose() {
     for name in OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID MV2_COMM_WORLD_LOCAL_RANK PMI_LOCAL_RANK PALS_LOCAL_RANKID \
         FLUX_TASK_LOCAL_ID SLURM_LOCALID; do
@@ -52,7 +52,7 @@ choose() {
     [ "$variable" = - ] || export "$variable=$devices"
 }
 
-# The processors near a device go to $near, nothing where the node shows none.
+# Sets $near to the processors near a device; empty if the node shows none.
 near_to() {
     for path in "net/$1" "infiniband/${1%%:*}" "cxi/$1"; do
         near=''
@@ -60,7 +60,7 @@ near_to() {
     done
 }
 
-# The device of a rank, one of its socket's, goes to $devices. A socket is all devices with the same processors.
+# Sets $devices to the device of a rank, one of its socket's. All devices with the same processors are a socket.
 deal() {
     cards=$* sockets='' there=''
     for device in $cards; do
@@ -80,7 +80,7 @@ deal() {
     devices=$1
 }
 
-# What the rank was given, and where it runs.
+# Writes what the rank was given, and where it runs.
 tell() {
     node=unknown allowed=''
     { IFS= read -r node <"$proc/sys/kernel/hostname"; } 2>/dev/null
@@ -91,7 +91,7 @@ tell() {
         "$tag" "$node" "$rank" "$devices" "$1" "$allowed" >"$outdir/$node.$$.nic"
 }
 
-# The processors of a list as the kernel writes it, "0-3,8", go to $all, each with a blank on both sides.
+# Sets $all to the processors of a list in the kernel's form, "0-3,8", each with a blank on both sides.
 expand() {
     all=' '
     IFS=,

@@ -1,17 +1,17 @@
 #!/bin/sh
 # Measures single rails as steps of one job, one after the other, until the list ends or the time is over.
 #   COMMAND_THAT_LISTS_NODES | sh probes.sh NAME LIMIT_S ASKED_S NODE_A NODE_B
-# Standard input has the job's nodes, one a line. NAME.list has the names of the steps in their order, each of which is a
-# script STEP.sh in this folder. The nodes that the scheduler chose beside NODE_A and NODE_B stand there as
-# railyard-partner-1, railyard-partner-2. What a step prints is in STEP.out once it has ended, and never before.
+# Standard input has the job's nodes, one per line. NAME.list has the names of the steps in their order; each is a
+# script STEP.sh in this folder. The scripts call the nodes that the scheduler chose beside NODE_A and NODE_B
+# railyard-partner-1 and railyard-partner-2. The output of a step is in STEP.out once it has ended, and never before.
 # NAME.nodes has the names of the partners as soon as the first step may begin.
-# NAME.ask-1, NAME.ask-2 … are asked from outside while the job runs: each has the name of one more step, which is run
-# next. It is waited for them until NAME.done is there, or ASKED_S more seconds are over.
+# While the job runs, others may write NAME.ask-1, NAME.ask-2 …: each has the name of one more step, which runs next.
+# The job waits for them until NAME.done is there, or ASKED_S more seconds are over.
 
 name=$1 limit_s=$2 asked_s=$3 node_a=$4 node_b=$5
 edit='' partners='' number=0 question=1
 while read -r node; do
-    # A scheduler may list names with their domain, or without.
+    # A scheduler may list names with or without their domain.
     case ${node%%.*} in
         '' | "${node_a%%.*}" | "${node_b%%.*}") continue ;;
     esac
@@ -23,13 +23,13 @@ echo "$partners" >"$name.nodes.part" && mv "$name.nodes.part" "$name.nodes"
 
 within() { [ $(($(date +%s) - begun)) -lt "$1" ]; }
 
-# Else a launcher reads the rest of the list.
+# Otherwise a launcher reads the rest of the list.
 run() {
     sh "$1.sh" >"$1.part" 2>&1 </dev/null
     mv "$1.part" "$1.out"
 }
 
-# A file made in a folder of NFS has those of other machines there seen at once, not when a cache of seconds ends.
+# Making a file in an NFS folder shows other machines' files there at once, and not seconds later when a cache expires.
 look_again() { : >"$name.look" && rm -f "$name.look"; }
 
 answer() {

@@ -1,16 +1,16 @@
 #!/bin/sh
-# Reads the counters of a node's networks before and after one command, in the same launch as that command:
+# Reads the counters of a node's networks before and after a command, in the same launch as the command:
 #   sh reader.sh OUTDIR TAG MEANT WATCHED -- EXECUTABLE ARGUMENT...
 # MEANT and WATCHED are device names with commas between them: the rails that must carry the traffic, and the other
 # networks of the node. A name is a network device (hsn0), an RDMA device with or without its port (mlx5_0:1), or a
 # Slingshot card (cxi0). Every other device of the node is found and read as well.
 # The first process of each node writes OUTDIR/<hostname>.counters (read by railyard/job/counters/node.py); all others
-# become the command at once. A meant rail that is missing or has no carrier: one sentence, exit 71, nothing is started.
-# The shell alone is used: in a node's mount namespace there may be no other tool, and each would cost a process.
+# become the command at once. If an intended rail is missing or has no carrier: one sentence, exit 71, nothing starts.
+# Only the shell is used: a node's mount namespace may have no other tool, and each tool would cost a process.
 
 set -f
 
-# A job bounds what its launcher writes (railyard/job/output_bound.py); the benchmark's own files are none of that.
+# A job limits what its launcher writes (railyard/job/output_bound.py); the benchmark's own files have no such limit.
 ulimit -S -f unlimited 2>/dev/null || ulimit -S -f "$(ulimit -H -f)"
 
 sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}
@@ -24,7 +24,7 @@ usage() {
 outdir=$1 tag=$2 meant=$3 watched=$4
 shift 5
 
-# Each launcher's own variable; Slurm's comes last, because a batch step hands its 0 down to every mpirun inside it.
+# Each launcher's own variable; Slurm's comes last, because a batch step passes its 0 on to every mpirun inside it.
 first='' how=''
 for name in OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID MV2_COMM_WORLD_LOCAL_RANK PMI_LOCAL_RANK PALS_LOCAL_RANKID \
     FLUX_TASK_LOCAL_ID SLURM_LOCALID; do
@@ -41,8 +41,8 @@ IFS= read -r node <"$proc/sys/kernel/hostname" || node=unknown
 file=$outdir/$node.counters
 
 if [ -z "$first" ]; then
-    # Nothing says which process is the first: the one that creates the file is. A file left by an earlier run keeps
-    # that run's tag, which the reader of the file refuses.
+    # No variable says which process is the first, so the one that creates the file is. A file of an earlier run has
+    # that run's tag, and whoever reads the file refuses it.
     how=file
     (set -C && true >"$file") 2>/dev/null || exec "$@"
 fi
@@ -53,10 +53,10 @@ refuse() {
     write "refused $1 $2"
     write "end 71"
     echo "railyard: $2" >&2
-    # MPICH 5.0.2's and Intel MPI 2021.18's mpiexec take no notice of an exit before MPI_Init, whatever its code: the
-    # other ranks wait for this one until the time limit. An abort said on their own wire (PMI-1) ends all at once.
-    # Open MPI and srun --kill-on-bad-exit go by the exit code.
-    # dash knows descriptors up to 9 only (it is 9 for the first process of a node), and dies of others: a subshell.
+    # mpiexec of MPICH 5.0.2 and Intel MPI 2021.18 ignores an exit before MPI_Init, whatever its code: the other ranks
+    # wait for this one until the time limit. An abort on its own wire (PMI-1) ends all ranks at once.
+    # Open MPI and srun --kill-on-bad-exit use the exit code.
+    # dash knows only descriptors up to 9 (the first process of a node has 9) and ends at others: hence the subshell.
     if [ -n "${PMI_FD-}" ]; then
         (printf 'cmd=abort exitcode=71\n' >&"$PMI_FD") 2>/dev/null ||
             bash -c 'printf "cmd=abort exitcode=71\n" >&"$PMI_FD"' 2>/dev/null
@@ -64,13 +64,13 @@ refuse() {
     exit 71
 }
 
-# The first line of a file goes to $line, nothing where there is none.
+# Sets $line to the first line of a file; empty if there is none.
 line_of() {
     line=''
     [ -r "$1" ] && { IFS= read -r line <"$1"; } 2>/dev/null
 }
 
-# The first name in a folder goes to $found, with its path.
+# Sets $found to the first name in a folder, with its path.
 first_in() {
     found=''
     set +f
@@ -81,8 +81,9 @@ first_in() {
     set -f
 }
 
-# The folders of a device's counters go to $statistics (a network interface's), $rdma (the card; its port to $port) and
-# $telemetry (Slingshot's); what says that it is up to $link: "carrier FILE" or "state FILE". All empty: no such device.
+# Sets $statistics (of a network interface), $rdma (of the card; $port is its port) and $telemetry (of Slingshot) to the
+# folders of a device's counters, and $link to what says that it is up: "carrier FILE" or "state FILE". If all are
+# empty, there is no such device.
 locate() {
     statistics='' rdma='' telemetry='' link='' port=1
     card=${1%%:*}
@@ -92,7 +93,7 @@ locate() {
         first_in "$sys/class/net/$1/device/infiniband"
         rdma=$found
         if [ -n "$rdma" ]; then
-            # Two interfaces of one card are told apart by dev_port, which counts from 0.
+            # dev_port, which counts from 0, distinguishes two interfaces of one card.
             line_of "$sys/class/net/$1/dev_port"
             case $line in '' | *[!0-9]*) ;; *) port=$((line + 1)) ;; esac
             [ -d "$rdma/ports/$port" ] || port=1
@@ -110,10 +111,10 @@ locate() {
 
 add() { devices=${devices:+$devices,}$1; }
 
-# Whether a name is among the devices that are read already.
+# Whether a name is among the devices that are already read.
 listed() { case ,$devices, in *,"$1",*) ;; *) return 1 ;; esac }
 
-# The driver of a device, by following its link: a subshell, and no process besides.
+# The driver of a device, by following its link: in a subshell, without any other process.
 module_of() { (cd -P "$1" 2>/dev/null && printf '%s' "${PWD##*/}"); }
 
 # What a device is: its kernel driver, a port's link layer, an interface's MTU, whether it is a virtual function.
@@ -136,7 +137,7 @@ about() {
     fi
 }
 
-# The network interface on the port of an RDMA device: what TCP would use. "beside mlx5_0:1 ib0".
+# The network interface on the port of an RDMA device, which TCP would use: "beside mlx5_0:1 ib0".
 interface_of() {
     locate "$1"
     [ -n "$rdma$telemetry" ] || return
@@ -147,11 +148,11 @@ interface_of() {
         first_in "${telemetry%/telemetry}/net"
         interface=${found##*/}
     else
-        # The interface of the port's first address: of a bond the bond, of software RDMA what it goes over.
+        # The interface of the port's first address: for a bond the bond, for software RDMA the interface below it.
         line_of "$rdma/ports/$port/gid_attrs/ndevs/0"
         interface=$line
         [ -n "$interface" ] && [ -d "$sys/class/net/$interface" ] || interface=''
-        # InfiniBand's addresses have none. Of several interfaces of one card each has its port's number less one.
+        # InfiniBand's addresses have none. If a card has several interfaces, each has its port's number minus one.
         [ -n "$interface" ] || interface_by_port
     fi
     [ -n "$interface" ] || return
@@ -171,8 +172,8 @@ interface_by_port() {
     set -f
 }
 
-# The ports of the bond that a rail is or is on: "port mlx5_bond_0:1 ens1f0". The bond counts their bytes; each has
-# errors and a carrier of its own.
+# The ports of the bond that a rail is or is on: "port mlx5_bond_0:1 ens1f0". The bond counts their bytes; each port has
+# its own errors and carrier.
 bonded() {
     case ,$meant, in *,"$1",*) ;; *) return ;; esac
     bond=$sys/class/net/$interface/bonding
@@ -190,8 +191,8 @@ bonded() {
     IFS=,
 }
 
-# Devices that nobody named: ports of cards, and interfaces of hardware. A bond's and a bridge's interfaces carry what
-# the bond does, and a representor what its virtual function does, so that they would count twice.
+# Devices that were not named: ports of cards, and interfaces of hardware. The interfaces of a bond or a bridge carry
+# the same traffic as the bond or bridge, and a representor the same as its virtual function: they would count twice.
 others() {
     set +f
     for entry in "$sys/class/infiniband"/*/ports/*; do
@@ -222,8 +223,8 @@ other() {
     add "$1"
 }
 
-# One line a counter: "before hsn0 tx_bytes 123"; "unreadable" stands where the kernel gives no value. Of a rail that
-# the run must use all are read, of any other device those that count its traffic.
+# One line per counter: "before hsn0 tx_bytes 123", with "unreadable" if the kernel gives no value. All counters of a
+# rail that the run must use are read; of any other device only those that count its traffic.
 snapshot() {
     uptime=unreadable held=''
     IFS=" " read -r uptime _ <"$proc/uptime" || uptime=unreadable
@@ -240,7 +241,7 @@ snapshot() {
             IFS= read -r state <"${link#* }" || state=unreadable
             write "$1 $device ${link%% *} ${state:-unreadable}"
         fi
-        # How often the link went down or came up since the device is there.
+        # How often the link went down or came up since the device appeared.
         [ -n "$statistics" ] && counter "$1 $device carrier_changes" "${statistics%/*}/carrier_changes"
         [ -n "$statistics" ] && counters "$1 $device" '' "$statistics" "$of_interface"
         [ -n "$rdma" ] && counters "$1 $device" '' "$rdma/ports/$port/counters" "$of_port"
@@ -250,7 +251,7 @@ snapshot() {
     retransmitted "$1"
     energy "$1"
     processors "$1"
-    # The kernel gives the values of hw_counters that it read last, up to their lifespan long.
+    # The kernel keeps giving the values of hw_counters that it read last, for as long as their lifespan.
     [ "$1" = after ] && [ -n "$deadline" ] && until_then && write "waited $lifespan"
     for device in $held; do
         locate "$device"
@@ -258,8 +259,8 @@ snapshot() {
     done
 } 2>/dev/null
 
-# What counts traffic, as railyard/hardware/counters.py has it; Slingshot has more than a thousand files, "value@time"
-# in each.
+# The counters of traffic, as in railyard/hardware/counters.py. Slingshot has more than a thousand files, each with
+# "value@time".
 of_interface=tx_bytes,rx_bytes
 of_port=port_xmit_data,port_rcv_data
 of_hardware=lifespan,tx_bytes,rx_bytes,ip4OutOctets,ip6OutOctets,ip4InOctets,ip6InOctets,sent_pkts,rcvd_pkts
@@ -267,8 +268,8 @@ of_slingshot=hni_sts_tx_ok_octets,hni_sts_rx_ok_octets,hni_pcs_uncorrected_cw,hn
 of_slingshot=$of_slingshot,hni_llr_rx_replay_event,pct_sct_timeouts,pct_spt_timeouts,pct_no_tct_nacks,pct_no_trs_nacks
 of_slingshot=$of_slingshot,pct_no_mst_nacks
 
-# The files of a folder: each of them for a rail that the run must use and for the ports of its bond, else those of the
-# list.
+# The files of a folder: all of them for a rail that the run must use and for the ports of its bond, otherwise those of
+# the list.
 counters() {
     case ,$meant$ports, in *,"$device",*) every "$@" ;; *) some "$@" ;; esac
 }
@@ -304,8 +305,8 @@ clock() {
     [ -n "$line" ] && write "after - clock_khz $line"
 }
 
-# What the node took since it started: all of it in joules (Cray's meter), else each processor in microjoules (RAPL,
-# which root alone may read on most systems), with the value at which that begins again.
+# The energy that the node used since it started: the whole node's in joules (Cray's meter), else each processor's in
+# microjoules (RAPL, which only root can read on most systems), with the value at which that counter starts again.
 energy() {
     line_of "$sys/cray/pm_counters/energy"
     if [ -n "$line" ]; then
@@ -315,7 +316,7 @@ energy() {
     set +f
     for zone in "$sys/class/powercap"/intel-rapl:*; do
         set -f
-        # Below a processor are its cores and memory: intel-rapl:0:0.
+        # The entries below a processor are its cores and memory: intel-rapl:0:0.
         case ${zone##*/} in *:*:*) continue ;; esac
         line_of "$zone/energy_uj"
         [ -n "$line" ] || continue
@@ -326,12 +327,12 @@ energy() {
     set -f
 }
 
-# The time of processors that children of this shell took which have ended, in hundredths of a second: cutime and cstime
-# of stat (proc(5)). After the run it is the command's, with all of its threads.
+# The processor time of this shell's children that have ended, in hundredths of a second: cutime and cstime of stat
+# (proc(5)). After the run it is the command's, with all of its threads.
 processors() {
     stat='' moment=$1
     { IFS= read -r stat <"$proc/self/stat"; } 2>/dev/null
-    # The name of the program, in brackets, may hold blanks.
+    # The name of the program, in brackets, may contain blanks.
     IFS=' '
     set -- ${stat##*) }
     IFS=,
@@ -339,7 +340,7 @@ processors() {
     case ${14}${15} in *[!0-9]*) ;; *) write "$moment - processors_cs $((${14} + ${15}))" ;; esac
 }
 
-# What TCP of this node sent, and sent again, in segments: the last lines of a reading.
+# How many segments TCP on this node sent, and how many it sent again: the last lines of a reading.
 retransmitted() {
     [ -r "$proc/net/snmp" ] || return
     named='' moment=$1
@@ -351,7 +352,7 @@ retransmitted() {
                 IFS=' '
                 set -- $line
                 IFS=,
-                # "Tcp:" and ten values stand before OutSegs.
+                # "Tcp:" and ten values come before OutSegs.
                 shift 11
                 write "$moment - tcp_out_segs $1"
                 write "$moment - tcp_retrans_segs $2"
@@ -361,8 +362,8 @@ retransmitted() {
     done <"$proc/net/snmp"
 }
 
-# The node's own hardware and IPv4 addresses, before the run: a node that is killed says nothing after it. Two nodes of one
-# address are told by them. A table of the kernel's may name an address twice.
+# The node's own hardware and IPv4 addresses, before the run: a node that is killed says nothing after it. They show two
+# nodes with the same address. The kernel's table may name an address twice.
 addresses() {
     set +f
     for entry in "$sys/class/net"/*; do
@@ -384,10 +385,10 @@ addresses() {
     done <"$proc/net/fib_trie"
 } 2>/dev/null
 
-# Whose hardware answers for the rails' neighbours, as this node has it: after a failure alone.
+# Which hardware addresses answer for the rails' neighbours, as seen from this node: only after a failure.
 neighbours() {
     told=,
-    # Of Ethernet alone (0x1): the table cuts the longer addresses of IP over InfiniBand. Without flags nobody answered.
+    # Only Ethernet (0x1): the table cuts the longer addresses of IP over InfiniBand. Without flags nobody answered.
     while IFS=' ' read -r address type flags hardware _ device; do
         case $type,$flags in 0x1,0x[1-9a-f]*) ;; *) continue ;; esac
         listed "$device" || continue
@@ -397,7 +398,7 @@ neighbours() {
     done <"$proc/net/arp"
 } 2>/dev/null
 
-# Milliseconds since the machine started go to $now; the kernel's clock has steps of 10 ms.
+# Sets $now to the milliseconds since the machine started; the kernel's clock has steps of 10 ms.
 now_ms() {
     uptime=''
     { IFS=' ' read -r uptime _ <"$proc/uptime"; } 2>/dev/null
@@ -406,14 +407,14 @@ now_ms() {
     now=$((${uptime%.*} * 1000 + ${hundredths#0} * 10))
 }
 
-# Sets a time that is so many milliseconds from now at least; none where there is no clock.
+# Sets a time at least so many milliseconds from now; none if there is no clock.
 from_now() {
     deadline=''
     now_ms && deadline=$((now + $1 + 10)) turns=$((1000 + 400 * $1))
 }
 
-# Waits for that time, and fails where it could not. A shell has no sleep, and another process might be missing here; a
-# clock that stands still does not hold the run.
+# Waits for that time, and fails if it could not. A shell has no sleep, and another program might be missing here. A
+# clock that does not move does not hold up the run.
 until_then() {
     while now_ms && [ "$now" -lt "$deadline" ]; do
         turns=$((turns - 1))
@@ -422,13 +423,13 @@ until_then() {
     [ "$now" -ge "$deadline" ]
 }
 
-# Without these folders no device can be seen, and none is to blame for that. refuse "-" stands for the node itself.
+# Without these folders no device can be seen, and no device is to blame for that. refuse "-" means the node itself.
 check_node() {
     [ -d "$sys/class/net" ] || [ -d "$sys/class/infiniband" ] || [ -d "$sys/class/cxi" ] ||
         refuse - "$node has no readable /sys (no class/net, class/infiniband or class/cxi in it): its rails cannot be seen"
 }
 
-# An interface that the kernel lists and /sys does not show: /sys is another namespace's or another machine's.
+# If the kernel lists an interface that /sys does not show, /sys is of another namespace or another machine.
 check_listed() {
     missing=''
     while IFS=' :' read -r name _; do
@@ -455,7 +456,7 @@ check() {
     esac
 }
 
-# Not ":": where a redirection of a special built-in fails, the shell itself ends, and the command would never run.
+# Not ":": if a redirection of a special built-in fails, the shell itself ends, and the command would never run.
 if ! { true >"$file"; } 2>/dev/null; then
     echo "railyard: $node cannot write $file: its counters are not read, the path of this run cannot be proven" >&2
     exec "$@"
@@ -471,7 +472,7 @@ for device in $meant; do write "meant $device"; done
 for device in $watched; do write "watched $device"; done
 [ -z "$meant" ] || check_node
 for device in $meant; do check "$device"; done
-# A list that grows is gone through as it was: the shell splits it before the loop begins.
+# A loop over a list that grows uses the list as it was: the shell splits it before the loop begins.
 others
 for device in $devices; do
     interface=''
@@ -479,7 +480,7 @@ for device in $devices; do
     bonded "$device"
 done
 for device in $devices; do about "$device"; done
-# What this node is and how it is set goes to a file of its own; nothing that goes wrong there stops the run.
+# What this node is and how it is set goes to a separate file; nothing that goes wrong there stops the run.
 case $0 in */*) beside=${0%/*} ;; *) beside=. ;; esac
 [ -r "$beside/node.sh" ] && (. "$beside/node.sh") 2>/dev/null
 line_of "$beside/idle_ms"
@@ -495,13 +496,13 @@ snapshot before
 addresses
 unset IFS
 
-# Set before the command starts, or a signal in between would end this shell and leave the command alone.
+# Set before the command starts: otherwise a signal in between would end this shell and leave the command running.
 child='' pending='' signalled=''
 forward() {
     signalled=yes
     if [ -n "$child" ]; then kill -"$1" "$child" 2>/dev/null; else pending="$pending $1"; fi
 }
-# A run that is told to end may be killed before its command has ended: what its devices show now is the last reading.
+# When a run gets the signal to end, it may be killed before its command has ended: read its devices now, as "last".
 ending=''
 told_to_end() {
     forward "$1"
@@ -511,27 +512,27 @@ told_to_end() {
     neighbours last
     unset IFS
 }
-# The command is started with SIGINT and SIGQUIT ignored, as POSIX has it for a background command: it gets SIGTERM.
+# POSIX has a background command start with SIGINT and SIGQUIT ignored, so the command gets SIGTERM.
 trap 'told_to_end TERM' TERM INT QUIT
 trap 'told_to_end HUP' HUP
 trap 'forward USR1' USR1
 trap 'forward USR2' USR2
 trap 'forward CONT' CONT
 
-# A command in the background would lose its standard input, and a shell that waits in the foreground its signals.
+# A command in the background loses its standard input, and a shell that waits in the foreground takes no signals.
 exec 3<&0
 "$@" <&3 3<&- 4>&- &
 child=$!
 exec 3<&-
-# With which variables the command's own process runs goes to a file of its own.
+# The variables with which the command's own process runs go to a separate file.
 seer=''
 [ -r "$beside/environment.sh" ] && {
     sh "$beside/environment.sh" "$outdir" "$tag" "$node" "$child" </dev/null >/dev/null 2>&1 4>&- &
     seer=$!
 }
 for signal in $pending; do kill -"$signal" "$child" 2>/dev/null; done
-# A signal ends `wait` early, and by then the command may have ended or not: asked again, the shell gives its exit code,
-# or 127 where it gave that before.
+# A signal ends `wait` early, and the command may or may not have ended by then. A second `wait` returns its exit code,
+# or 127 if the first one returned that already.
 code=''
 while :; do
     signalled=''
@@ -550,9 +551,9 @@ deadline=''
 snapshot after
 [ "$code" = 0 ] || neighbours after
 write "end $code"
-# A launcher goes by how its own child ended: MPICH's and Intel MPI's end all ranks where one was killed, and wait until
-# the time limit where it exited 137. So this process ends as a command did that crashed: ILL, TRAP, ABRT, BUS, FPE,
-# KILL, SEGV.
+# A launcher looks at how its own child ended. MPICH's and Intel MPI's end all ranks if one was killed, but wait until
+# the time limit if it exited with 137. So if the command crashed, this process ends by the same signal: ILL, TRAP,
+# ABRT, BUS, FPE, KILL, SEGV.
 case $code in
 132 | 133 | 134 | 135 | 136 | 137 | 139)
     ulimit -c 0

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The launcher of what is no MPI program, on the nodes of a testbed of ours: one process a node, as ranks 0, 1, 2 ...
+# Launches programs without MPI on the nodes of one of our testbeds: one process per node, as ranks 0, 1, 2 ...
 #   sh start.sh ENTER NODE... -- COMMAND [ARGUMENT]...
-# ENTER runs a command in a node. Where one process fails the others are ended, and its exit code is this one's.
+# ENTER runs a command in a node. If one process fails, the others are ended, and this script exits with its code.
 
 set -f
 
@@ -10,13 +10,13 @@ children=''
 
 end_children() { for child in $children; do kill "$child" 2>/dev/null; done; }
 
-# A tenth of a second, in which signals are heard: a shell that waits in the foreground hears none.
+# Waits a tenth of a second and still takes signals: a shell that waits in the foreground takes none.
 tick() {
     sleep 0.1 &
     wait "$!"
 }
 
-# In a shell of its own, which hands a signal on to its command: a shell that waits does not end its child.
+# Runs in its own shell, which passes a signal on to its command: a shell that waits does not end its child.
 side() {
     side_rank=$1 node=$2
     shift 2
@@ -27,12 +27,12 @@ side() {
     : >"$work/$side_rank.begun"
     wait "$child" 2>/dev/null
     code=$?
-    # A signal to this shell ends its wait and not the command; of a command that is no more the second wait says 127.
+    # A signal to this shell ends its wait, not the command. If the command has gone, the second wait returns 127.
     [ "$code" -le 128 ] || { wait "$child" && answer=0 || answer=$?; [ "$answer" = 127 ] || code=$answer; }
     echo "$code" >"$work/$side_rank"
 }
 
-# Sets $ended to how many processes have, and $failed to the first exit code of theirs that is not 0.
+# Sets $ended to how many processes have ended, and $failed to the first of their exit codes that is not 0.
 look() {
     one=0 ended=0
     while [ "$one" -lt "$ranks" ]; do
@@ -45,7 +45,7 @@ look() {
     done
 }
 
-# Whether all processes can be ended: a shell that does not know its command yet would leave it alone.
+# Whether all processes can be ended: a shell that does not know its command yet would not end it.
 all_begun() {
     one=0
     while [ "$one" -lt "$ranks" ]; do
@@ -76,7 +76,7 @@ done
 waited=0 failed='' told=''
 look
 until [ "$ended" = "$ranks" ]; do
-    # The others may be about to say what was wrong, or wait for one that will not come.
+    # The others may be about to say what went wrong, or may wait for a process that will not come.
     if [ -n "$failed" ] && [ -z "$told" ]; then
         [ "$waited" -lt $((grace_s * 10)) ] || ! all_begun || { told=yes && end_children; }
         waited=$((waited + 1))

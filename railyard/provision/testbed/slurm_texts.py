@@ -108,6 +108,8 @@ def client(node: str, program: str) -> str:
     return f"""\
 #!/bin/sh
 # Slurm's {Path(program).name} of this testbed, run on {node}
+SLURM_CONF="${{0%/*}}/../{CONFIGURATION}"
+export SLURM_CONF
 exec "${{0%/*}}/../../enter" {node} -- {program} "$@"
 """
 

@@ -1,6 +1,6 @@
-"""Who is to blame where it is no single rail: a node that answers over none, and what the rails of a node share.
+"""Who is to blame if it is not a single rail: a node that answers over no rail, or what the rails of a node share.
 
-Single rails were measured before (``slow_rails``); here their findings become those of what lies behind them.
+Single rails were measured before (``slow_rails``); here their findings become findings about what is behind them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from railyard.verdict.blame.suspects import Findings
 
 
 def silent_nodes(found: Findings, rails: Sequence[str]) -> tuple[str, ...]:
-    """Return the nodes that gave no result over any of these rails, each of which is a suspect of them."""
+    """Return the nodes that gave no result over any of these rails, if each of these rails is a suspect of the node."""
     named: dict[str, set[str]] = {}
     for one in found.suspects:
         if one.kind == "rail" and one.node is not None and one.rail is not None:
@@ -24,18 +24,18 @@ def silent_nodes(found: Findings, rails: Sequence[str]) -> tuple[str, ...]:
 
 
 def with_silent_nodes(found: Findings, rails: Sequence[str], starts: Mapping[str, bool]) -> Findings:
-    """Return the findings with a node named in the place of its rails, where over none of them it gave a result.
+    """Return the findings with a node named instead of its rails, if it gave no result over any of them.
 
-    ``starts`` says of a node whether a process starts on it; nothing of one that was not asked. A node that starts them
-    and has one rail alone is left as it is: there it may be the rail.
+    ``starts`` says for each node that was tried whether a process starts on it. A node with a single rail on which
+    processes start stays as it is: the rail may be at fault.
     """
     for node in silent_nodes(found, rails):
         if starts.get(node) is False:
-            nothing = f"over {listing(list(rails))} it gives nobody a result"
+            nothing = f"no partner gets a result from it over {listing(list(rails))}"
             reason = f"{node} does not answer: no process starts on it, and {nothing}; its rails are not judged"
         elif len(rails) > 1:
-            does = ", though processes start on it" if node in starts else ""
-            reason = f"{node} gives nobody a result over any of its rails ({listing(list(rails))}){does}: the node"
+            does = ", although processes start on it" if node in starts else ""
+            reason = f"{node} gives no partner a result over any of its rails ({listing(list(rails))}){does}: the node"
         else:
             continue
         own = [one for one in found.suspects if one.kind == "rail" and one.node == node]
@@ -52,19 +52,19 @@ def with_silent_nodes(found: Findings, rails: Sequence[str], starts: Mapping[str
 
 
 def shared_part(alone: Findings, together: Findings, rails: Sequence[str]) -> Findings:
-    """Return who is slow with all rails at once, though each is good alone: what a node's rails share.
+    """Return who is slow with all rails at once, although each is good alone: what a node's rails share.
 
-    ``alone`` are the findings of each rail, which cleared them all, ``together`` those of all at once.
+    ``alone`` are the findings for each rail, which cleared them all; ``together`` are those for all rails at once.
     """
     both = listing(list(rails))
     slow = [one for one in together.suspects if one.kind == "rail" and one.node is not None]
     probes = (*alone.probes, *together.probes)
     if not slow:
-        measured = f"; {both} at once were measured too, and no node was slow with them" if together.is_clear else ""
+        measured = f"; {both} at once were also measured, and no node was slow with them" if together.is_clear else ""
         return replace(alone, sentence=f"{alone.sentence}{measured}", probes=probes)
     named = []
     for one in slow:
-        reason = f"each of {both} is good alone, and both at once are not: {one.reason}"
+        reason = f"each of {both} is good alone, but both at once are not: {one.reason}"
         reason = reason if len(rails) == 2 else reason.replace("both at once", "all at once")
         named.append(Suspect("node", f"{reason}; what they share on {one.node} is at fault", one.node))
     nodes = listing([str(one.node) for one in slow])
@@ -73,10 +73,10 @@ def shared_part(alone: Findings, together: Findings, rails: Sequence[str]) -> Fi
 
 
 def direction(node: str, partner: str, sent: Sequence[float | None], received: Sequence[float | None]) -> str:
-    """Return which way a slow rail is slow, from what streams one way gave, in MB/s, by the best of each.
+    """Return in which direction a rail is slow, by the best stream of each direction, in MB/s.
 
-    ``sent`` went from the node to its good partner, ``received`` the other way; None is no result. Both ways slow alike
-    is said too.
+    ``sent`` went from the node to its good partner, ``received`` the other way; None is no result. If both directions
+    are equally slow, the sentence says so.
     """
     out, back = (max((value or 0.0 for value in values), default=0.0) for values in (sent, received))
     figures = f"{_shown(out)} to {partner}, {_shown(back)} from {partner}"
@@ -84,7 +84,7 @@ def direction(node: str, partner: str, sent: Sequence[float | None], received: S
         return ""
     share = min(out, back) / max(out, back)
     if share >= PROBE_SLOW_SHARE.value:
-        return f"both ways alike: {figures}"
+        return f"both directions alike: {figures}"
     way = "sends" if out < back else "receives"
     if not min(out, back):
         return f"only what {node} {way} gives no result: {figures}"
@@ -92,7 +92,7 @@ def direction(node: str, partner: str, sent: Sequence[float | None], received: S
 
 
 def good_partner(found: Findings, suspect: Suspect) -> str | None:
-    """Return a node that was probed with a suspect and is none itself: the one that gave most with others."""
+    """Return a node that was probed with a suspect and is not a suspect itself: the fastest one with others."""
     named = {one.node for one in found.suspects}
     best: dict[str, float] = {}
     for probe in found.probes:
@@ -104,7 +104,7 @@ def good_partner(found: Findings, suspect: Suspect) -> str | None:
 
 
 def label_of(rails: Sequence[str]) -> str:
-    """Return how rails that are measured at once are called in the place of one rail."""
+    """Return the name of rails that are measured at once, used like the name of one rail."""
     return TOGETHER.join(rails)
 
 

@@ -1,8 +1,8 @@
-"""Who is sick, by recorded logs of nccl-tests or rccl-tests between two nodes at a time: logs put to ``search.paths``.
+"""Which part is sick, by recorded logs of nccl-tests or rccl-tests between two nodes each: logs for ``search.paths``.
 
-Each log is of one job: two nodes, the same number of GPUs of each. Tests are compared within their layer (program,
-GPUs a node, largest message), against the healthy level that the search over pairs takes: so a fault that all nodes
-share is not seen. A log that could not be read, or gave no result, never counts as good.
+Each log is of one job on two nodes, with the same number of GPUs on both. Tests are compared within their layer
+(program, GPUs per node, largest message), with the same healthy level as in the search over pairs. So a fault that all
+nodes share is not seen. A log that could not be read, or gave no result, never counts as good.
 """
 
 import re
@@ -21,14 +21,14 @@ from railyard.verdict.blame.search.model import Settings
 from railyard.verdict.blame.search.paths import Layer, State, Test
 from railyard.verdict.blame.search.robust import healthy
 
-#: So many pairs a layer must have for one to be compared with the others.
+#: The pairs of a layer are compared with one another if there are at least this many.
 LEAST_PAIRS = 3
 _BUSBW = ("busbw", "busbw_in_place")
 
 
 @dataclass(frozen=True, slots=True)
 class NotUsed:
-    """A log, or a test of one, that was not judged, and why; ``pair`` where the log says which nodes it is of."""
+    """A log, or one of its tests, that was not judged, and why; ``pair`` are its nodes if the log names them."""
 
     log: str
     why: str
@@ -39,7 +39,7 @@ class NotUsed:
 class LayerLevel:
     """What healthy pairs of a layer give, MB/s, and the share of it below which a test is slow; None: too few pairs.
 
-    ``across``: whether it is of pairs at two leaf switches; None where these are not known.
+    ``across``: whether the pairs are at two leaf switches; None if the switches are not known.
     """
 
     layer: Layer
@@ -52,7 +52,7 @@ class LayerLevel:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What logs hold: tests, what was not used, the logs that were read, and what each GPU is called."""
+    """What the logs contain: tests, what was not used, the logs that were read, and the name of each GPU."""
 
     tests: tuple[Test, ...]
     not_used: tuple[NotUsed, ...]
@@ -83,12 +83,12 @@ class Judged:
 
     @property
     def named(self) -> tuple[Blamed, ...]:
-        """Return who is named: what is shown or likely."""
+        """Return what is named: parts that are shown or likely to be at fault."""
         return tuple(one for one in self.blamed if one.sure != "open")
 
     @property
     def is_good(self) -> bool:
-        """Return whether all that the logs hold was judged, and is good."""
+        """Return whether everything in the logs was judged and is good."""
         unjudged = any(state == "unjudged" for state in self.states.values())
         left = self.blamed or self.recorded.not_used or self.lacking or unjudged
         return bool(self.states) and not left
@@ -96,9 +96,9 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Sufficient:
-    """How few logs would have sufficed: the logs in the order asked for, and whether they blame the same parts.
+    """How few logs would have been enough: the logs in the order asked for, and whether they blame the same parts.
 
-    With them and every log of the most GPUs a node (``gpus``) there are ``with_every_pair`` logs.
+    Together with every log that has the most GPUs per node (``gpus``), they are ``with_every_pair`` logs.
     """
 
     logs: tuple[str, ...]
@@ -113,10 +113,10 @@ def recorded(
     name_pattern: re.Pattern[str] | None = None,
     parse: Callable[[str], Parsed] = parse,
 ) -> Recorded:
-    """Return the tests of logs, each given as its name and its text.
+    """Return the tests of logs. Each log is given as its name and its text.
 
-    ``name_pattern`` has the groups ``a`` and ``b``: which nodes a log is of, by its name, where it does not say so.
-    ``parse`` raises ParseError for a text that is no log of nccl-tests.
+    ``name_pattern`` has the groups ``a`` and ``b``: the nodes of a log by its name, if the log does not name them.
+    ``parse`` raises ParseError for a text that is not a log of nccl-tests.
     """
     tests: list[tuple[Test, tuple[Rank, ...]]] = []
     left_out: list[NotUsed] = []
@@ -138,7 +138,7 @@ def recorded(
 
 
 def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Judged:
-    """Return who is sick by all tests; with ``leaf_of`` pairs at one leaf and at two are compared apart."""
+    """Return what is sick by all tests; with ``leaf_of``, pairs at one leaf and at two are compared separately."""
     levels, states, shares = classified(found.tests, leaf_of or {}, settings or Settings())
     accused = blamed(found.tests, states)
     nodes = found.nodes
@@ -150,7 +150,7 @@ def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | N
 
 
 def sufficient(found: Judged, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Sufficient:
-    """Return how few of the logs would have sufficed, by playing the search over them again, one log after another."""
+    """Return how few of the logs would have been enough: the search runs over them again, one log after another."""
     leaves, used, tests = leaf_of or {}, settings or Settings(), found.recorded.tests
     logs: dict[str, list[Test]] = {}
     for test in tests:
@@ -171,12 +171,12 @@ def sufficient(found: Judged, leaf_of: Leaves | None = None, settings: Settings 
 def classified(
     tests: Sequence[Test], leaf_of: Leaves, settings: Settings
 ) -> tuple[tuple[LayerLevel, ...], dict[Test, State], dict[Test, float]]:
-    """Return the level of each layer, and of each test its state and its share of the level.
+    """Return the level of each layer, and the state of each test with its share of the level.
 
-    Slow is what lies 10 % below healthy pairs: without leaf switches a healthy pair may have more of them between its
-    nodes than another. With them it is 5 %, unless too few pairs are at one leaf, or at two: then all are compared as
-    if the leaves were not known. Where healthy pairs scatter more, slow is three standard deviations below; what lies
-    between is not judged.
+    A test is slow if it is 10 % below healthy pairs: if the leaf switches are not known, a healthy pair may have more
+    switches between its nodes than another. If they are known, it is 5 %, unless too few pairs are at one leaf, or at
+    two: then all are compared as if the leaves were not known. If healthy pairs scatter more, a test is slow at three
+    standard deviations below; what is in between is not judged.
     """
     levels: list[LayerLevel] = []
     states: dict[Test, State] = {}
@@ -207,7 +207,7 @@ def classified(
 
 
 def _too_few_apart(tests: Sequence[Test], leaf_of: Leaves) -> frozenset[Layer]:
-    """Return the layers in which the pairs at one leaf switch, or those at two, are too few to be compared."""
+    """Return the layers that have too few pairs at one leaf switch, or at two, to compare them."""
     apart: dict[tuple[Layer, bool | None], set[tuple[str, str]]] = {}
     for test in tests if leaf_of else ():
         pairs = apart.setdefault((test.layer, _across(test, leaf_of)), set())
@@ -244,7 +244,7 @@ def _tests(
             continue
         key = (job.benchmark, tuple((rank.host, rank.pid, rank.bus_id) for rank in job.ranks))
         if all(rank.pid is not None for rank in job.ranks) and key in seen:
-            left_out.append(NotUsed(log, f"{name}: the same run is in {seen[key]} too, where it counts", pair))
+            left_out.append(NotUsed(log, f"{name}: the same run is also in {seen[key]}, where it counts", pair))
             continue
         seen[key] = log
         ended = jobs[at + 1].line if at + 1 < len(jobs) else None
@@ -253,7 +253,7 @@ def _tests(
 
 
 def _why_not(job: Job, nodes: Sequence[str]) -> str | None:
-    """Return why a job is not of two nodes with as many GPUs each; None where it is."""
+    """Return why a job is not of two nodes with the same number of GPUs; None if it is."""
     if job.separate_from is not None:
         return f"two jobs in one log (lines {job.separate_from} and {job.line}), not one of two nodes"
     if not nodes:
@@ -262,14 +262,14 @@ def _why_not(job: Job, nodes: Sequence[str]) -> str | None:
         return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} ({', '.join(nodes[:4])}), expected a pair"
     counts = [sum(rank.host == node for rank in job.ranks) for node in nodes]
     if counts[0] != counts[1]:
-        return f"{counts[0]} GPUs of {nodes[0]} and {counts[1]} of {nodes[1]}, expected as many of both"
+        return f"{counts[0]} GPUs of {nodes[0]} and {counts[1]} of {nodes[1]}, expected the same number of both"
     if job.benchmark is None:
-        return "nothing says which collective it is"
+        return "the log does not say which collective it is"
     return None
 
 
 def _of_job(log: str, job: Job, nodes: Sequence[str], parsed: Parsed, ended: int | None) -> list[Test]:
-    """Return a test for each table of a job, or one without a result."""
+    """Return one test for each table of a job, or a test without a result."""
     gpus = tuple(tuple(rank.bus_id for rank in job.ranks if rank.host == node) for node in nodes)
     size = job.settings.get("max_bytes", 0)
     both, pair_gpus = (nodes[0], nodes[1]), (gpus[0], gpus[1])
@@ -299,7 +299,7 @@ def _largest(table: Table) -> int:
 
 
 def _curve(table: Table) -> list[tuple[int, float]]:
-    """Return size and MB/s of each row, sizes rising, of both halves that a row has the slower."""
+    """Return the size and MB/s of each row, by rising size. If a row has two halves, the slower one counts."""
     found = []
     names = [name for name in _BUSBW if name in table.columns]
     for at, size in enumerate(table.column("size")):
@@ -312,9 +312,9 @@ def _curve(table: Table) -> list[tuple[int, float]]:
 def _named(
     tests: Sequence[tuple[Test, tuple[Rank, ...]]], left_out: Sequence[NotUsed], logs: Sequence[str]
 ) -> Recorded:
-    """Return tests whose GPUs go by their place in a node, where each node has one log with all of them.
+    """Return tests whose GPUs are named by their place in a node, if each node has a log with all of its GPUs.
 
-    Else by their bus addresses, which are the same in nodes of one kind alone.
+    If not, they are named by their bus addresses, which are only the same in nodes of one kind.
     """
     full: dict[str, tuple[str, ...]] = {}
     seen: dict[str, set[str]] = {}
@@ -339,7 +339,7 @@ def _named(
 
 
 def _lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:
-    """Return logs without a test that most logs with as many GPUs a node have: they ended before it."""
+    """Return logs that lack a test which most logs with as many GPUs per node have: they ended before it."""
     logs: dict[tuple[int, str], set[Layer]] = {}
     for test in tests:
         logs.setdefault((test.layer.gpus, test.log), set()).add(test.layer)
@@ -352,7 +352,7 @@ def _lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:
 
 
 def _unseen(found: Recorded, states: Mapping[Test, State], accused: Sequence[Blamed]) -> tuple[tuple[str, str], ...]:
-    """Return the GPUs of which the logs show neither that they are good nor that they are not."""
+    """Return the GPUs that the logs show neither to be good nor to be at fault."""
     used = {end for test in found.tests for own in test.ends() for end in own}
     good = {end for test in found.tests if states[test] == "good" for own in test.ends() for end in own}
     blamed_ends = {(node, gpu) for one in accused for node in one.nodes for group in one.gpus for gpu in group}
@@ -360,7 +360,7 @@ def _unseen(found: Recorded, states: Mapping[Test, State], accused: Sequence[Bla
 
 
 def _lower(found: Recorded, states: Mapping[Test, State], shares: Mapping[Test, float]) -> tuple[str, ...]:
-    """Return a sentence for each node that is lower than others with all its partners, within what is allowed."""
+    """Return a sentence for each node that is lower than others with all partners, but within the allowed range."""
     said = []
     layers = dict.fromkeys(test.layer for test in found.tests)
     for layer in layers:
@@ -373,6 +373,6 @@ def _lower(found: Recorded, states: Mapping[Test, State], shares: Mapping[Test, 
             if max(values) < (1 - Settings().look_again) * max(others):
                 said.append(
                     f"{node} gives at most {100 * max(values):.1f} % of healthy in {layer.benchmark} with {layer.gpus} "
-                    f"GPUs, with each of {len(values)} partners: another leaf switch than theirs, or a slower path"
+                    f"GPUs, with each of {len(values)} partners: it is at another leaf switch, or its path is slower"
                 )
     return tuple(said)

@@ -1,9 +1,9 @@
-"""What to measure after all pairs of nodes by nccl-tests: each suspect alone, then which GPU of a slow node it is.
+"""What to measure after all pairs of nodes by nccl-tests: each suspect alone, then each GPU of a slow node.
 
-Pairs that measure at once may meet on one link of a healthy network with static routes (Hoefler et al. 2008). So a
-suspect's pairs are measured again, each alone, before it is named; a pair keeps its better value. Logs with all GPUs of
-a node do not tell one GPU's path from another's: of a slow node each GPU is then measured alone with one good partner,
-and the slow ones with a second one.
+Pairs that run at the same time may share one link of a healthy network with static routes (Hoefler et al. 2008). So
+the pairs of a suspect are measured again, each alone, before it is named; the better value of a pair counts. Logs with
+all GPUs of a node do not show which GPU's path is slow. So each GPU of a slow node is then measured alone with one good
+partner, and the slow GPUs with a second one.
 """
 
 from collections import Counter
@@ -15,15 +15,15 @@ from railyard.verdict.blame.gpu_pairs import Judged, Recorded, judge
 from railyard.verdict.blame.search.explained import Blamed
 from railyard.verdict.blame.search.paths import State, Test
 
-#: A suspect is measured alone with so many partners, where it has them.
+#: A suspect is measured alone with this many partners, if it has them.
 PARTNERS = 2
-#: The GPUs of so many slow nodes are told apart; of more at once the network is to be looked at first.
+#: The GPUs of at most this many slow nodes are measured one by one; if more are slow, look at the network first.
 MOST_NODES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One pair to measure by itself: its nodes, and the number of the GPU of each; None: all of their GPUs."""
+    """One pair to measure by itself: its nodes, and the number of the GPU on each; None: all of their GPUs."""
 
     first: str
     second: str
@@ -37,27 +37,27 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What all logs come to where the better value of a pair counts, and which pairs were measured alone."""
+    """The judgement of all logs if the better value of each pair counts, and which pairs were measured alone."""
 
     judged: Judged
     alone: frozenset[tuple[str, str]]
 
     def is_confirmed(self, one: Blamed) -> bool:
-        """Return whether a suspect is bad by itself too: with two partners, or with all that it has."""
+        """Return whether a suspect is also bad when measured alone: with two partners, or with all that it has."""
         pairs = {test.pair for test in one.tests}
         return len(pairs & self.alone) >= min(PARTNERS, len(pairs))
 
 
 def judged_again(found: Recorded, at_once: Collection[str], leaf_of: Leaves | None = None) -> Again:
-    """Return what logs come to. ``at_once``: those of pairs that were measured at once with others."""
+    """Return the judgement of logs. ``at_once``: the logs of pairs that ran at the same time as others."""
     alone = frozenset(test.pair for test in found.tests if test.log not in at_once)
     return Again(judge(settled(found, at_once), leaf_of), alone)
 
 
 def settled(found: Recorded, at_once: Collection[str]) -> Recorded:
-    """Return the logs where of a pair that was measured at once with others, and alone, the better value counts.
+    """Return the logs with the better value of each pair that was measured both alone and at once with others.
 
-    A test without a result, or with wrong data, always counts: nothing else on the network causes that.
+    A test without a result, or with wrong data, always counts: other traffic on the network does not cause that.
     """
     best: dict[tuple[object, ...], float] = {}
     for test in found.tests:
@@ -74,7 +74,7 @@ def settled(found: Recorded, at_once: Collection[str]) -> Recorded:
 
 
 def next_pairs(again: Again) -> tuple[Ask, ...]:
-    """Return what to measure next, each pair by itself; nothing where it would say no more."""
+    """Return what to measure next, each pair by itself; nothing if more measurements would not help."""
     return _unconfirmed(again) or tuple(dict.fromkeys(_gpus(again.judged)))
 
 
@@ -83,7 +83,7 @@ def _of(test: Test) -> tuple[object, ...]:
 
 
 def _unconfirmed(again: Again) -> tuple[Ask, ...]:
-    """Return the pairs of suspects that were measured at once with others alone, as few as confirm each suspect."""
+    """Return the suspects' pairs that only ran at once with others, as few as are needed to confirm each suspect."""
     asked: dict[tuple[str, str], None] = {}
     for one in again.judged.blamed:
         if again.is_confirmed(one):
@@ -99,7 +99,7 @@ def _good_partners_first(tests: Iterable[Test], one: Blamed) -> list[Test]:
 
 
 def _gpus(found: Judged) -> Iterator[Ask]:
-    """Yield the GPUs of slow nodes to measure alone, with the first good partner, then the bad ones with a second."""
+    """Yield the GPUs of slow nodes to measure alone: with the first good partner, then the bad ones with a second."""
     states = _of_one_gpu(found.recorded.tests, found.states)
     of_nodes: dict[str, Blamed] = {}
     for one in found.named:
@@ -107,13 +107,13 @@ def _gpus(found: Judged) -> Iterator[Ask]:
         if (one.kind == "node" or begun) and len(one.partners) >= PARTNERS:
             of_nodes.setdefault(one.nodes[0], one)
     for node, one in list(of_nodes.items())[:MOST_NODES]:
-        # The partner that some of its GPUs were measured with stays the first one.
+        # If some of its GPUs were measured with a partner, this partner stays the first one.
         met = Counter(other for pair, _ in states for other in pair if node in pair and other != node)
         first, second = sorted(one.partners, key=lambda name: -met[name])[:PARTNERS]
         gpus = sorted(int(gpu) for at, gpu in found.recorded.names if at == node and gpu.isdigit())
         if len(gpus) < 2:
             continue
-        # Two more pairs, so that the tests with one GPU can be compared with one another.
+        # Two more pairs make it possible to compare the tests with one GPU with one another.
         asked = [Ask(*_ordered(node, first), gpu) for gpu in gpus]
         asked += [Ask(*_ordered(a, b), gpus[0]) for a, b in ((node, second), (first, second))]
         bad = [gpu for gpu in gpus if states.get((_ordered(node, first), gpu)) in ("slow", "none")]
@@ -122,7 +122,7 @@ def _gpus(found: Judged) -> Iterator[Ask]:
 
 
 def _of_one_gpu(tests: Sequence[Test], states: Mapping[Test, State]) -> dict[tuple[tuple[str, str], int], State]:
-    """Return the state of each pair by the number of its GPU, of the tests with the same one GPU of both nodes."""
+    """Return the state of each pair and GPU number, from the tests that use the same single GPU on both nodes."""
     return {
         (test.pair, int(test.gpus[0][0])): states[test]
         for test in tests

@@ -1,4 +1,4 @@
-"""What a picture of all pairs of nodes shows of a judgement of logs between GPUs."""
+"""How a picture of all pairs of nodes shows a judgement of logs between GPUs."""
 
 from railyard.base.wording import counted
 from railyard.results.report.pair_plot import Panel
@@ -7,13 +7,13 @@ from railyard.verdict.blame.search.paths import Layer
 
 
 def panels(found: Judged) -> list[Panel]:
-    """Return a panel for each layer, the most GPUs first; of a pair that was measured twice the worse test."""
+    """Return a panel for each layer, the most GPUs first; if a pair was measured twice, the worse test counts."""
     layers = sorted({test.layer for test in found.recorded.tests}, key=lambda one: (one.benchmark, -one.gpus))
     return [_panel(found, layer) for layer in layers]
 
 
 def ordered(found: Judged) -> list[str]:
-    """Return the nodes, those of the largest named part first, so that it shows as a block."""
+    """Return the nodes, those of the largest named part first, so that the part shows as a block."""
     first = max((one.nodes for one in found.named if one.kind != "pair"), key=len, default=())
     return sorted(found.recorded.nodes, key=lambda node: (node not in first, node))
 
@@ -24,7 +24,7 @@ def marked(found: Judged) -> set[str]:
 
 
 def title(found: Judged) -> str:
-    """Return the picture's title: how many nodes and logs it is of, and what red names mean."""
+    """Return the picture's title: how many nodes and logs it shows, and what red names mean."""
     named = marked(found)
     red = f"; red names: {counted(len(named), 'node')} with a part that is named" if named else ""
     return f"{counted(len(found.recorded.nodes), 'node')}, {counted(len(found.recorded.logs), 'log')}{red}"
@@ -44,5 +44,5 @@ def _panel(found: Judged, layer: Layer) -> Panel:
     below = [] if worst is None else [f"lowest: {worst[0]} and {worst[1]}, {100 * shares[worst]:.0f} %"]
     below += [f"{counted(len(gone), 'pair')} without a result"] if gone else []
     level = max((one.value or 0.0 for one in found.levels if one.layer == layer), default=0.0)
-    words = f"{layer.benchmark}, {counted(layer.gpus, 'GPU')} a node; 100 % is {level / 1000:.2f} GB/s"
+    words = f"{layer.benchmark}, {counted(layer.gpus, 'GPU')} per node; 100 % is {level / 1000:.2f} GB/s"
     return Panel(words, shares, gone, below)

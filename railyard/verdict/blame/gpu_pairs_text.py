@@ -10,13 +10,13 @@ from railyard.verdict.blame.search.paths import Layer, Test
 
 #: What each word of certainty means; printed with every verdict that names or doubts somebody.
 SURE = {
-    "shown": "each of its tests is slow or without a result, in two logs or more, for a node or GPU with two good "
-    "partners or more, and nothing smaller explains them all",
-    "likely": "the figures fit and nothing contradicts them, but all of a pair's tests are of one log or were cut, or "
-    "that it is one fault of several nodes rests on the number of the GPU alone",
-    "open": "something is wrong there, and these logs cannot tell what: nobody is named",
+    "shown": "all of its tests are slow or without a result, in at least two logs; a node or GPU has at least two good "
+    "partners; and nothing smaller explains all of these tests",
+    "likely": "the figures fit and nothing contradicts them, but all tests of a pair are from one log or were cut, or "
+    "only the number of the GPU suggests that several nodes share one fault",
+    "open": "something is wrong there, but these logs do not show what, so nobody is named",
 }
-#: So many are printed one by one; --json has all.
+#: How many are printed one by one; --json has all.
 _MOST = 20
 #: Odds below this power of ten are not written out.
 _LEAST_ODDS = -9.0
@@ -24,43 +24,43 @@ _FALLS = 0.5
 
 
 def text(found: Judged, few: Sufficient | None = None) -> str:
-    """Return the verdict for a reader; ``few`` are the logs that would have sufficed."""
+    """Return the verdict for a reader; ``few`` are the logs that would have been enough."""
     tests, logs = found.recorded.tests, found.recorded.logs
     lines = [
         f"{counted(len(tests), 'test')} of {counted(len(logs), 'log')}, {counted(len(found.recorded.nodes), 'node')}; "
-        "pairs are judged by one another: a fault that all nodes share is not seen",
+        "pairs are compared with one another, so a fault that all nodes share is not seen",
         "",
     ]
     lines += [f"  {_level(level)}" for level in levels(found)]
     named = found.named
     doubted = [one for one in found.blamed if one.sure == "open"]
-    for title, some in (("sick", named), ("not told", doubted)):
+    for title, some in (("sick", named), ("undecided", doubted)):
         if some:
             lines += ["", f"{title}:"]
             for one in some[:_MOST]:
                 lines += _paragraph(sentences(one, found))
             lines += [f"  and {len(some) - _MOST} more: --json has all"] if len(some) > _MOST else []
     if not found.blamed:
-        lines += ["", "nobody is named: no test is slow or without a result" if tests else "nothing was judged"]
-    lines += _section("lower, within what is allowed, so not named", found.lower)
+        lines += ["", "nobody is named: no test is slow, and all gave a result" if tests else "nothing was judged"]
+    lines += _section("lower than others, but within the allowed range, so not named", found.lower)
     lines += _section("not covered", not_covered(found))
     lines += _section("not used, so neither good nor bad", [_not_used(one) for one in found.recorded.not_used])
     if few is not None:
-        lines += ["", f"how few would have sufficed: {fewest(few, found)}", *(f"  {log}" for log in few.logs)]
+        lines += ["", f"how few logs would have been enough: {fewest(few, found)}", *(f"  {log}" for log in few.logs)]
     said = sorted({one.sure for one in found.blamed}, key=list(SURE).index)
     lines += ["", *(f"{word}: {SURE[word]}" for word in said)] if said else []
     return "\n".join(lines) + "\n"
 
 
 def fewest(few: Sufficient, found: Judged) -> str:
-    """Return in a sentence how few logs would have sufficed, and for what they would not."""
+    """Return a sentence that says how few logs would have been enough, and for what they would not."""
     count, all_ = len(few.logs), len(found.recorded.logs)
     if few.same_parts:
-        said = f"{count} of {all_} logs blame the same nodes and GPUs, each asked for by what those before it showed"
+        said = f"{count} of {all_} logs blame the same nodes and GPUs; what the logs before it showed chose each one"
     else:
-        said = f"no fewer than {all_} by this method: the {count} that it asks for do not blame the same nodes and GPUs"
-    said += "; a pair that is at fault by itself shows in its own logs alone, so each pair needs one: "
-    whole = f"these and every log with {counted(few.gpus, 'GPU')} a node, {few.with_every_pair} in all, "
+        said = f"this method needs all {all_}: the {count} that it asks for do not blame the same nodes and GPUs"
+    said += "; a pair that is at fault by itself shows only in its own logs, so each pair needs one: "
+    whole = f"these and every log with {counted(few.gpus, 'GPU')} per node, {few.with_every_pair} in all, "
     return f"{said}{whole}{'blame the same pairs too' if few.same_pairs else 'still do not blame the same pairs'}"
 
 
@@ -125,7 +125,7 @@ def _blamed_json(one: Blamed, found: Judged) -> dict[str, Any]:
 
 
 def sentences(one: Blamed, found: Judged) -> dict[str, Any]:
-    """Return what is said of one suspect: the part, the evidence, how sure, what else fits, and what would decide."""
+    """Return the sentences about one suspect: the part, the evidence, how sure, what else fits, what would decide."""
     return {
         "part": part(one, found),
         "sure": _sure(one),
@@ -138,7 +138,7 @@ def sentences(one: Blamed, found: Judged) -> dict[str, Any]:
 def part(one: Blamed, found: Judged) -> str:
     """Return a suspect in words: ``node7, GPU 5 (0000:c3:00) or its path``."""
     if one.kind == "pair":
-        return f"the pair {one.nodes[0]} and {one.nodes[1]}: what lies between them"
+        return f"the pair {one.nodes[0]} and {one.nodes[1]}: what is between them"
     groups = [_gpus(group, one, found) for group in one.gpus]
     if one.kind == "node":
         several = len(one.gpus) > 1
@@ -171,7 +171,7 @@ def _sure(one: Blamed) -> str:
     if one.chance >= 0 or one.chance > -2:
         return one.sure
     odds = "less than 1 in 10^9" if one.chance < _LEAST_ODDS else f"about 1 in {number(10**-one.chance, 2)}"
-    return f"{one.sure}; slow tests scattered by chance would all fall on it with odds of {odds}"
+    return f"{one.sure}; if slow tests were scattered by chance, all of these would hit it with odds of {odds}"
 
 
 def _evidence(one: Blamed, found: Judged) -> list[str]:
@@ -193,7 +193,7 @@ def _evidence(one: Blamed, found: Judged) -> list[str]:
 
 
 def _of_pair(one: Blamed, found: Judged) -> list[str]:
-    """Return a pair's tests that nothing else explains, its good ones, and how good its nodes are elsewhere."""
+    """Return a pair's tests that nothing else explains, its good tests, and how good its nodes are with others."""
     bad = [test for test in one.tests if test.value is None or test.wrong]
     slow = [test for test in one.tests if test not in bad]
     said = [
@@ -209,7 +209,7 @@ def _of_pair(one: Blamed, found: Judged) -> list[str]:
     good = [f"{_layer(test.layer)} {_gb(test.value or 0)} GB/s" for test in one.inside]
     said.append(f"good between the two: {listing(good)}" if good else "no test between the two is good")
     elsewhere = [f"{node} with {_good_partners(node, found)} other nodes" for node in one.nodes]
-    said.append(f"both are good elsewhere: {listing(elsewhere)}")
+    said.append(f"both are good with others: {listing(elsewhere)}")
     pairs = [other.nodes for other in found.blamed if other.kind == "pair"]
     for node in one.nodes:
         count = sum(node in pair for pair in pairs)
@@ -242,7 +242,7 @@ def _inside(inside: Sequence[Test]) -> str:
 
 
 def _besides(one: Blamed, found: Judged) -> list[str]:
-    """Return what clears the other GPUs of the nodes: good tests with other nodes without the suspected ones."""
+    """Return what clears the other GPUs of the nodes: good tests with other nodes, without the suspected GPUs."""
     states, nodes = found.states, set(one.nodes)
     among = {gpu for group in one.gpus for gpu in group}
     without = [
@@ -254,7 +254,7 @@ def _besides(one: Blamed, found: Judged) -> list[str]:
         return []
     counts = {layer: sum(test.layer == layer for test in without) for layer in dict.fromkeys(t.layer for t in without)}
     said = [f"{_layer(layer)} {count}" for layer, count in counts.items()]
-    return [f"good with the other nodes without {'it' if len(among) == 1 else 'these GPUs'}: tests {', '.join(said)}"]
+    return [f"good with other nodes without {'it' if len(among) == 1 else 'these GPUs'}: tests {', '.join(said)}"]
 
 
 def _with_any(test: Test, nodes: set[str], gpus: set[str]) -> bool:
@@ -272,13 +272,13 @@ def _good_partners(node: str, found: Judged) -> int:
 
 
 def _fits_too(one: Blamed) -> str:
-    disturbed = "traffic of other jobs at the time, which the logs do not show"
+    disturbed = "other jobs' traffic at that time, which the logs do not show"
     if one.kind == "pair":
-        return f"a fault of either node that shows with this partner alone (routing, addresses, firewall); {disturbed}"
+        return f"a fault of either node that only shows with this partner (routing, addresses, firewall); {disturbed}"
     if one.kind == "part":
         return (
-            "the other nodes' end of the same border; a network that is narrower there by design; the same wrong "
-            f"setting or cabling of these nodes; {disturbed}"
+            "the other nodes' end of the same links; a network that is narrower there by design; the same wrong "
+            f"setting or cabling on all of these nodes; {disturbed}"
         )
     return f"a slow port of the leaf switch that this node is cabled to; {disturbed}"
 
@@ -288,26 +288,26 @@ def _next(one: Blamed, found: Judged) -> str:
     if one.kind == "pair":
         other = one.partners[0] if one.partners else "a good node"
         return (
-            f"the same test of {one.nodes[0]} with {one.nodes[1]} three times with nothing else running, with "
-            f"NCCL_DEBUG=INFO, and of each with {other}; then `ib_write_bw` between the two, NIC by NIC"
+            f"the same test of {one.nodes[0]} with {one.nodes[1]}, and of each with {other}, three times with "
+            "NCCL_DEBUG=INFO while nothing else runs; then `ib_write_bw` between the two, NIC by NIC"
         )
     partner = next((node for node in one.partners if node not in one.nodes), "a node that is good with others")
     among = sorted({gpu for group in one.gpus for gpu in group})
     names = [found.recorded.names[_any_node(one, gpu, found), gpu] for gpu in among]
     if len(among) > 1:
         return (
-            f"logs with one GPU of each node, {a} with {partner}, GPU by GPU ({len(among)} logs): the slow one is it; "
-            "with half of the GPUs first, a few less"
+            f"logs with one GPU of each node, {a} with {partner}, GPU by GPU ({len(among)} logs): the slow one is at "
+            "fault; if you start with half of the GPUs, you need fewer logs"
         )
     if one.kind == "part":
         return (
-            f"`ib_write_bw` from the NIC of {names[0]} of {a} to the same NIC of {partner}, with nothing else running; "
-            "then the up-links (number, width, speed, errors, congestion) of the leaf switch that this NIC of "
-            f"{len(one.nodes)} nodes is cabled to"
+            f"`ib_write_bw` from the NIC of {names[0]} of {a} to the same NIC of {partner}, while nothing else runs; "
+            "then the up-links (number, width, speed, errors, congestion) of the leaf switch to which this NIC of the "
+            f"{len(one.nodes)} nodes is cabled"
         )
     return (
-        f"`ib_write_bw` from the NIC of {names[0]} of {a} to {partner}, from host memory and from the GPU's: slow both "
-        "times is NIC, cable or port; slow from the GPU alone is its slot or PCIe switch"
+        f"`ib_write_bw` from the NIC of {names[0]} of {a} to {partner}, from host memory and from the GPU's: if both "
+        "are slow, it is the NIC, cable or port; if only the GPU's is slow, it is its slot or PCIe switch"
     )
 
 
@@ -329,7 +329,7 @@ def _level(row: tuple[Layer, bool | None, float | None, float, int, int]) -> str
 
 
 def not_covered(found: Judged) -> list[str]:
-    """Return what the logs do not cover: pairs without a test, logs without one of theirs, GPUs seen in slow tests."""
+    """Return what the logs do not cover: pairs without a test, logs that lack one, GPUs that only slow tests used."""
     said = []
     if found.no_log:
         shown = [f"{a}-{b}" for a, b in found.no_log[:_MOST]]
@@ -340,18 +340,19 @@ def not_covered(found: Judged) -> list[str]:
     if between:
         shown = [f"{_pair(test)} {100 * found.shares[test]:.1f} %" for test in between[:_MOST]]
         said.append(
-            f"{counted(len(between), 'test')} neither good nor slow, since healthy pairs scatter as much: "
+            f"{counted(len(between), 'test')} neither good nor slow, since healthy pairs differ by as much: "
             f"{', '.join(shown)}{f' and {len(between) - _MOST} more' if len(between) > _MOST else ''}"
         )
     by_node: dict[str, list[str]] = {}
     for node, gpu in found.unseen:
         by_node.setdefault(node, []).append(found.recorded.names[node, gpu])
-    said += [f"{node}: {listing(names)} in slow tests alone, which others explain" for node, names in by_node.items()]
+    why = "only in slow tests, which other parts explain"
+    said += [f"{node}: {listing(names)} {why}" for node, names in by_node.items()]
     return said
 
 
 def _layer(layer: Layer) -> str:
-    return f"{layer.benchmark} with {counted(layer.gpus, 'GPU')} a node"
+    return f"{layer.benchmark} with {counted(layer.gpus, 'GPU')} per node"
 
 
 def _pair(test: Test) -> str:

@@ -1,7 +1,8 @@
-"""A sample of the pairs of nodes, put to ``blame.screening``: what to measure next, and whom all of it names.
+"""A sample of the pairs of nodes for ``blame.screening``: what to measure next, and who is named by all of it.
 
-Outputs of railyard-pairs, as in ``blame.node_pairs``: the first is of the sample, each later one of the step that
-``next_step`` asked for. One that was planned elsewhere (a nightly one, groups of nodes) is judged by the same call.
+The outputs are those of railyard-pairs, as in ``blame.node_pairs``: the first is from the sample, each later one from
+the step that ``next_step`` asked for. The same call judges a sample that was planned elsewhere (a nightly one, or
+groups of nodes).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +32,7 @@ def network_of(
     rails: Sequence[str] = (),
     up_links: int | None = None,
 ) -> Network:
-    """Return the nodes in their order with what is known of them; a node of no known leaf switch has none.
+    """Return the nodes in their order with what is known of them; a node without a known leaf switch has "" for it.
 
     Raises ValueError for fewer than two nodes, or a node twice.
     """
@@ -40,14 +41,14 @@ def network_of(
 
 
 def hosts_of_sample(tables: Sequence[Table]) -> tuple[str, ...]:
-    """Return the hosts of a sample in the order of the ranks. Raises ValueError where there is no sample first."""
+    """Return the hosts of a sample in the order of the ranks. Raises ValueError if the first table is not a sample."""
     if not tables or not is_sample(tables[0]):
         raise ValueError("no sample of pairs first")
     return hosts_of(tables[0])
 
 
 def as_measured(table: Table, network: Network) -> Step:
-    """Return a sample as the step that it was, by the rounds of its rows.
+    """Return a sample as a step, by the rounds of its rows.
 
     Raises ValueError for a row without numbers.
     """
@@ -61,7 +62,7 @@ def as_measured(table: Table, network: Network) -> Step:
 
 
 def first_step(network: Network, budget: Budget, settings: Settings = _USUAL) -> Step | Screened:
-    """Return what to measure first. Raises BudgetError for a budget that has no room for it."""
+    """Return what to measure first. Raises BudgetError for a budget that is too small for it."""
     return screen.advance(network, budget, (), settings)
 
 
@@ -77,11 +78,11 @@ def next_step(
 ) -> Step | Screened:
     """Return what to measure next, or the verdict, from the tables of the sample and of each step made so far.
 
-    Of ``not_made`` steps behind these nothing was measured, nor will be.
+    The next ``not_made`` steps were not measured and will not be.
 
-    ``planned_here``: the sample is what ``first_step`` asked for, as long as its pairs are those; any other sample is
-    taken as it was measured. Raises ValueError where there is no sample first, PairsError where a table is not of its
-    step, BudgetError for a budget that has no room.
+    ``planned_here``: the sample is what ``first_step`` asked for, if its pairs agree; any other sample is taken as it
+    was measured. Raises ValueError if the first table is not a sample, PairsError if a table is not from its step,
+    BudgetError for a budget that is too small.
     """
     hosts_of_sample(tables)
     results = [Results(values_of(table, network.layout)) for table in tables] + [Results()] * not_made
@@ -95,9 +96,9 @@ def next_step(
 
 
 def step_text(step: Step) -> str:
-    """Return a step's rounds as railyard-pairs reads them, below two lines that say how it is launched.
+    """Return a step's rounds as railyard-pairs reads them, below two lines that say how to launch it.
 
-    ``# name sample``: what the program is to call it; ``# over mlx5_0:1``: over that rail alone.
+    ``# name sample``: the name that the program gives it; ``# over mlx5_0:1``: only over that rail.
     """
     name = SAMPLE if step.name in ("sample", "nightly") else ALONE if step.over is None else ONE_RAIL
     over = "" if step.over is None else f"# over {step.over.name}\n"
@@ -107,8 +108,8 @@ def step_text(step: Step) -> str:
 def findings(reached: Screened, network: Network, rail: str | None) -> Findings:
     """Return who is slow by a screening.
 
-    ``rail`` is the one of a run over one rail: a node's fault is then that rail's. Whoever could not be told comes
-    last, and is no more than open.
+    ``rail`` is the rail of a run over one rail: a node's fault is then that rail's fault. Undecided suspects come last,
+    with the confidence "open".
     """
     named = [_suspect(one, network, rail, "shown") for one in reached.named]
     open_ = [_suspect(one, network, rail, "open") for one in reached.unclear]
@@ -135,7 +136,7 @@ def _suspect(found: Found, network: Network, rail: str | None, confidence: Confi
 
 
 def words_of(named: Iterable[Found], network: Network) -> list[str]:
-    """Return the named in words, shortest first thing a person looks for: ``node n17``, ``rail mlx5_0:1 of n17``."""
+    """Return the named in a few words each, as a person looks for them: ``node n17``, ``rail mlx5_0:1 of n17``."""
     nodes = network.layout.nodes
     said = []
     for one in named:

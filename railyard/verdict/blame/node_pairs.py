@@ -1,7 +1,7 @@
-"""What is measured after all pairs, and what all of it says: outputs of railyard-pairs put to ``blame.search``.
+"""What is measured after all pairs, and who is slow by all of it: outputs of railyard-pairs for ``blame.search``.
 
-The first output is of all rounds, each later one of the step that ``next_step`` asked for. Nodes go by their host
-names, so that a later launch may have other ranks on them.
+The first output is from all rounds, each later one from the step that ``next_step`` asked for. Nodes are identified by
+their host names, because a later launch may place other ranks on them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +15,9 @@ from railyard.verdict.blame.search.model import Layout, PairsError, Round, Setti
 from railyard.verdict.blame.search.search import advance
 from railyard.verdict.blame.suspects import Findings, RailProbe, plan_probes
 
-#: Rails of so many named suspects are measured alone, no more: a switch that is down would name them all.
+#: The rails of at most this many named suspects are measured alone: a switch that is down would name all nodes.
 MOST_NAMED = 4
-#: How often each rail is measured alone: two slow nodes are told from one good pair by no fewer values.
+#: How often each rail is measured alone: fewer values do not distinguish two slow nodes from one good pair.
 RAIL_REPEATS = 4
 _UNKNOWN: Leaves = {}
 
@@ -25,8 +25,8 @@ _UNKNOWN: Leaves = {}
 def layout_of(table: Table, expected_mb_s: float | None, leaf_of: Leaves = _UNKNOWN) -> Layout:
     """Return the nodes of all rounds in the order of their ranks, and the leaf switch of each.
 
-    ``expected_mb_s`` is the least that a pair should give; None where nobody says so. Raises ValueError for one node, a
-    node twice, or one that is at none of the known leaf switches.
+    ``expected_mb_s`` is the least that a pair should give; None if not given. Raises ValueError for a single node, a
+    node twice, or a node that is not at any of the known leaf switches.
     """
     hosts = hosts_of(table)
     return Layout(hosts, sides(leaf_of, hosts), expected=expected_mb_s)
@@ -37,8 +37,8 @@ def next_step(
 ) -> Step | Verdict:
     """Return what to measure next, or the verdict, from the tables of all rounds and of each step made so far.
 
-    ``leaf_of`` has each node's leaf switch, where those are known. Raises ValueError where there is no table of all
-    rounds, or one that holds no numbers, PairsError where a table is not of its step.
+    ``leaf_of`` has each node's leaf switch, if they are known. Raises ValueError if the table of all rounds is missing
+    or has no numbers, PairsError if a table is not from its step.
     """
     if not tables or not is_of_all(tables[0]):
         raise ValueError("found no table of all pairs, expected it first")
@@ -47,7 +47,7 @@ def next_step(
 
 
 def values_of(table: Table, layout: Layout) -> list[Value]:
-    """Return a value a row: the slower of both directions, MB/s. Raises ValueError for a host outside the layout."""
+    """Return a value per row: the slower of both directions, MB/s. Raises ValueError for a host outside the layout."""
     places = {host: index for index, host in enumerate(layout.nodes)}
     found: list[Value] = []
     for pair in pairs_of(table):
@@ -60,18 +60,18 @@ def values_of(table: Table, layout: Layout) -> list[Value]:
 
 
 def rounds_text(rounds: Iterable[Round], repeats: int = 1) -> str:
-    """Return rounds as railyard-pairs reads them, a line a round, the whole list as often as it is to be measured.
+    """Return rounds as railyard-pairs reads them, one line per round; the whole list is repeated.
 
-    Not each line so often: what disturbs the network for some seconds would hit all repeats of one pair.
+    Repeating each line would be wrong: a disturbance of some seconds would hit all repeats of one pair.
     """
     return repeats * "".join(" ".join(f"{first}-{second}" for first, second in each) + "\n" for each in rounds)
 
 
 def rail_rounds(verdict: Verdict, layout: Layout) -> tuple[Round, ...]:
-    """Return pairs, each in a round of its own, that tell which rail of a named node or pair is slow; () for no name.
+    """Return pairs, each in its own round, that show which rail of a named node or pair is slow; () if none is named.
 
-    Each rail is measured alone by them: the suspect with good partners, and these with one another. Sides of a switch
-    are no rail's fault.
+    They measure each rail alone: the suspect with good partners, and the partners with one another. A rail is never the
+    cause of a slow side of a switch.
     """
     blamed = {member for one in verdict.named if one.kind in ("node", "pair") for member in one.members}
     good = [index for index in range(len(layout.nodes)) if index not in blamed]
@@ -97,10 +97,10 @@ def findings(
     alone_mb_s: float,
     leaf_of: Leaves = _UNKNOWN,
 ) -> Findings:
-    """Return who is slow by all steps, and by each rail alone; nobody where the steps are not all there, with why.
+    """Return who is slow by all steps, and by each rail alone; nobody if steps are missing, and then why.
 
     ``least_mb_s`` is the least that a pair may give over all rails; ``rails`` has the table of each rail of ``meant``
-    that was measured alone, ``alone_mb_s`` is what one gives, one way.
+    that was measured alone; ``alone_mb_s`` is what one rail gives, one way.
     """
     try:
         reached = next_step(tables, settings, least_mb_s, leaf_of)
@@ -113,7 +113,7 @@ def findings(
     if by_rail is None or not by_rail.suspects:
         said = f"; {by_rail.sentence}" if by_rail is not None else ""
         return Findings(suspects, f"{reached.sentence}{said}")
-    # A rail of a node says more than the node; whoever no rail explains stays.
+    # A rail of a node says more than the node. Suspects that no rail explains stay.
     explained = {one.node for one in by_rail.suspects}
     rest = tuple(one for one in suspects if one.kind not in ("node", "rail") or one.node not in explained)
     kept = () if any(one.kind in ("pair", "switch") for one in by_rail.suspects) else rest
@@ -121,7 +121,7 @@ def findings(
 
 
 def blamed(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect, ...]:
-    """Return the named as suspects of a record; of a run over one rail a node's fault is that rail's."""
+    """Return the named as suspects of a record; in a run over one rail, a node's fault is that rail's fault."""
     found = []
     for one in verdict.named:
         if one.kind == "node":
@@ -134,7 +134,7 @@ def blamed(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect,
 
 
 def rails_at_fault(tables: Mapping[str, Table], expected_mb_s: float) -> Findings:
-    """Return who is to blame by each rail's table: what was measured with that rail alone, expected MB/s one way."""
+    """Return who is to blame by the table of each rail, measured alone; ``expected_mb_s`` is one way."""
     each = {rail: pairs_of(table) for rail, table in tables.items()}
     probes = [
         RailProbe(pair.first, pair.second, rail, pair.slower_mb_s, expected_mb_s)

@@ -1,9 +1,9 @@
-"""Which rail is slow: what repeated probes of single rails between a few nodes say, round by round, until it is clear.
+"""Which rail is slow: single rails between a few nodes are probed again, round by round, until it is clear.
 
-In each round every pair of nodes is measured once over each rail alone, in another order, a pair directly before or
-after one that shares no node with it: whatever disturbs a suspect in these seconds disturbs its controls too.
-A disturbance only lowers a value, so the best ones count, and how far apart these lie says how much better the rail
-might be (``reach``). The rate of a pair is that of the slower of its two nodes' rails.
+In each round every pair of nodes is measured once over each rail alone, in another order. A pair is next to one that
+shares no node with it, so whatever disturbs a suspect in these seconds also disturbs its controls. A disturbance only
+lowers a value, so the best values count. Their spread shows how much better the rail might be (``reach``). The rate of
+a pair is the rate of the slower of its two nodes' rails.
 """
 
 import random
@@ -29,9 +29,9 @@ from railyard.base.wording import counted, listing, message_size, number, percen
 from railyard.results.record.form import Suspect
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, at_fault
 
-#: In spreads of the six best values.
+#: In units of the spread of the six best values.
 _LEAST_REACH = 2.0
-#: Between the names of rails that are measured at once, in the place of one rail's name.
+#: Joins the names of rails that are measured at once, where usually the name of one rail is.
 TOGETHER = "+"
 #: Two nodes between which a rail was measured.
 _Pair = frozenset[str]
@@ -44,11 +44,10 @@ def find(
     run_nodes: Sequence[str],
     clock: Callable[[], float],
 ) -> Findings:
-    """Return who is slow, from as many rounds of the planned probes as it takes, within the bounds of rounds and time.
+    """Return who is slow, from as many rounds of the planned probes as needed, within the bounds of rounds and time.
 
-    ``measure`` is given a probe and its round, from 1, and returns None where no more is measured; ``clock`` gives
-    seconds. A rail that is decided is measured no more. A pair of nodes is blamed only where both are among
-    ``run_nodes``.
+    ``measure`` gets a probe and its round, from 1, and returns None to stop measuring; ``clock`` gives seconds. A rail
+    that is decided is not measured any more. A pair of nodes is only blamed if both are in ``run_nodes``.
     """
     end = clock() + PROBE_TIME.value
     made: list[RailProbe] = []
@@ -71,9 +70,9 @@ def find(
 
 
 def in_turn(planned: Sequence[Probe], rails: Collection[str], turn: int) -> list[Probe]:
-    """Return the probes of one round over these rails: another order each round, the same whenever it is asked for.
+    """Return the probes of one round over these rails: each round has its own order, which is always the same.
 
-    The rails take turns at each pair.
+    Each pair is measured over all rails before the next pair.
     """
     pairs = list(dict.fromkeys((probe.node_a, probe.node_b) for probe in planned))
     random.Random(turn).shuffle(pairs)
@@ -83,9 +82,9 @@ def in_turn(planned: Sequence[Probe], rails: Collection[str], turn: int) -> list
 
 
 def alternating(pairs: Iterable[tuple[_Node, _Node]]) -> list[tuple[_Node, _Node]]:
-    """Return the pairs in an order in which each follows one that shares no node with it, where there is one.
+    """Return the pairs in an order in which each follows one that shares no node with it, if there is such a pair.
 
-    Of four nodes, the pairs of each node and the pairs without it then alternate.
+    With four nodes, the pairs of a node and the pairs without it then alternate.
     """
     left = list(pairs)
     ordered: list[tuple[_Node, _Node]] = []
@@ -97,11 +96,11 @@ def alternating(pairs: Iterable[tuple[_Node, _Node]]) -> list[tuple[_Node, _Node
 
 
 def findings(made: Iterable[RailProbe], run_nodes: Sequence[str]) -> Findings:
-    """Return who is slow, from all probes made, in the order of time; whom they do not decide about, nobody blames.
+    """Return who is slow, from all probes in the order of time; nobody is blamed if the probes do not decide.
 
-    A (node, rail) is named when it is slow with two partners or more that are good with somebody else, and good with
-    nobody; a pair when both its nodes are good with others; a rail's switch or network when all pairs are alike and
-    below what is expected.
+    A rail of a node is named if it is good with nobody, and slow with at least two partners that are good with others.
+    A pair is named if both its nodes are good with others. A rail's switch or network is named if all pairs are alike
+    and below the expected value.
     """
     probes = tuple(made)
     if not probes:
@@ -121,36 +120,36 @@ def findings(made: Iterable[RailProbe], run_nodes: Sequence[str]) -> Findings:
 def chance(own: Sequence[float], controls: Sequence[float]) -> float:
     """Return how likely a disturbance lowered all of a suspect's values, at the rate at which it lowers its controls.
 
-    A control that lies above the suspect's best value, ``own[0]``, was not lowered so far. 1 where most were: such
-    values tell nothing. Source of the rate from a few values: H. Jeffreys, An invariant form for the prior probability
-    in estimation problems, Proceedings of the Royal Society A 186 (1946).
+    A control above the suspect's best value, ``own[0]``, was not lowered as far as that. The result is 1 if most
+    controls were lowered: such values show nothing. Source of the rate from a few values: H. Jeffreys, An invariant
+    form for the prior probability in estimation problems, Proceedings of the Royal Society A 186 (1946).
     """
     rate = (sum(value <= own[0] for value in controls) + 0.5) / (len(controls) + 1)
     return float(rate ** len(own)) if rate <= 0.5 else 1.0
 
 
 def reach(spread: float, chance: float) -> float:
-    """Return how far above the best of values their upper end may lie, where their six best have this spread.
+    """Return how far above the best of values their upper end may be, if their six best have this spread.
 
-    Values that end at a rate r, of even density there, leave gaps of independent exponential lengths below it. So r
-    lies more than t (x1 - x6) above the best one, x1, with a chance of (1 + t)^-5. That and the ``chance`` multiply to
-    ``probe-reach``. What was lowered is not among the six best, or makes the reach wide. It is two spreads at least:
-    normal noise, which ends nowhere, was named wrongly with one (``benchmarks/blame.py``). Source: D. Robson and
-    J. Whitlock, Estimation of a truncation point, Biometrika 51 (1964), for two values; P. Cooke, Statistical inference
-    for bounds of random variables, Biometrika 66 (1979).
+    Values with an upper end r, and an even density there, leave gaps of independent exponential lengths below r. So r
+    is more than t (x1 - x6) above the best one, x1, with a chance of (1 + t)^-5. That and the ``chance`` multiply to
+    ``probe-reach``. Lowered values are not among the six best, or they make the reach wide. The reach is at least two
+    spreads: with one, normal noise, which has no end, was named wrongly (``benchmarks/blame.py``). Source: D. Robson
+    and J. Whitlock, Estimation of a truncation point, Biometrika 51 (1964), for two values; P. Cooke, Statistical
+    inference for bounds of random variables, Biometrika 66 (1979).
     """
     gaps = PROBE_WITNESSES.value - 1
     return float(spread * max(_LEAST_REACH, (chance / PROBE_REACH.value) ** (1 / gaps) - 1))
 
 
 def _spread(falling: Sequence[float]) -> float:
-    """Return how far the six best values lie apart."""
+    """Return the distance from the best to the sixth best value."""
     return falling[0] - falling[: int(PROBE_WITNESSES.value)][-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Ruling:
-    """What is known of a rail: who is blamed and what is said, nothing of a good one; False where more might tell."""
+    """What is known of a rail: who is blamed, and the sentence, empty for a good rail; undecided: more might help."""
 
     rail: str
     suspects: tuple[Suspect, ...]
@@ -159,12 +158,12 @@ class _Ruling:
 
 
 class _Rail:
-    """All probes of one rail, in the order of time, and what they come to.
+    """All probes of one rail, in the order of time, and what follows from them.
 
-    ``pairs`` has the best value of each pair in MB/s, 0 where it gave no result. ``level`` is what the rail gives where
-    it is good: its second best value, so that it was reached again; else 0. ``good`` are the pairs that reached the
-    level but for the least margin. ``starved`` is the mean share of their time in which the probes' processes waited
-    for a processor, None where nobody knows.
+    ``pairs`` has the best value of each pair in MB/s, 0 if it gave no result. ``level`` is what the rail gives where it
+    is good: its second best value, since it was reached twice; else 0. ``good`` are the pairs within the least margin
+    of that level. ``starved`` is the mean share of the probes' time in which their processes waited for a processor,
+    None if unknown.
     """
 
     def __init__(self, name: str, probes: Sequence[RailProbe]) -> None:
@@ -181,12 +180,12 @@ class _Rail:
         self.starved = statistics.fmean(known) if known else None
 
     def falling(self, pairs: Collection[_Pair]) -> list[float]:
-        """Return the values of these pairs, the best first."""
+        """Return the values of these pairs, best first."""
         return _falling(probe for probe in self.probes if _pair(probe) in pairs)
 
     @property
     def is_slow(self) -> str:
-        """What a rail is that is not good: slow, or late where its messages are small."""
+        """What a bad rail is: slow, or delayed if its messages are small."""
         return "is slow" if self.size_bytes is None else "has a delay"
 
     def shown(self, value_mb_s: float) -> str:
@@ -197,15 +196,16 @@ class _Rail:
 
     @property
     def least(self) -> float:
-        """The lowest of the good pairs' best values in MB/s, 0 where no pair is good."""
+        """The lowest of the good pairs' best values in MB/s, 0 if no pair is good."""
         return min((self.pairs[pair] for pair in self.good), default=0.0)
 
     def margin(self, own: Collection[_Pair], touching: Collection[_Pair], controls: Collection[_Pair]) -> float | None:
-        """Return the margin by which a suspect's pairs are slow, as a share of its controls; None where not shown.
+        """Return the margin by which a suspect's pairs are slow, as a share of its controls; None if that is not shown.
 
         It is the reach of the pairs' values, or of the good ones', or the least margin. Enough of the suspect's probes
-        must have a control beside them that lies nearer to what all controls reached than to the suspect's best; they
-        may be of any pair that is ``touching`` it, while those of its ``own`` pairs with good partners are its values.
+        must have a control beside them that is nearer to what all controls reached than to the suspect's best value.
+        These probes may be of any pair ``touching`` the suspect; its values are only those of its ``own`` pairs with
+        good partners.
         """
         values = self.falling(own)
         best = max(values, default=0.0)
@@ -237,7 +237,7 @@ def _beside(
 
 
 def _falling(probes: Iterable[RailProbe]) -> list[float]:
-    """Return the values, the best first; no result is what a rail gives that carries nothing."""
+    """Return the values, best first; no result counts as 0, since such a rail carries nothing."""
     return sorted((probe.value_mb_s or 0.0 for probe in probes), reverse=True)
 
 
@@ -257,7 +257,7 @@ def _ruling(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail], run
     if not bad or not good:
         return _of_all(rail, made, others)
     nodes = at_fault(bad, good)
-    # What a node's fault does not explain, and is not good either, must be better than the node: it may be disturbed.
+    # Pairs that a node's fault does not explain must be better than the node, even if they are not good (disturbed).
     controls = [pair for pair in rail.pairs if not pair & set(nodes)]
     named = [suspect for node in nodes for suspect in _of_node(rail, node, controls)]
     rest = [pair for pair in bad if not pair & {suspect.node for suspect in named}]
@@ -269,7 +269,7 @@ def _ruling(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail], run
 
 
 def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspect]:
-    """Return the node as a suspect where its pairs with good partners are slow, or give no result; [] where not."""
+    """Return the node as a suspect if its pairs with good partners are slow, or give no result; else []."""
     well = frozenset[str]().union(*rail.good)
     touching = [pair for pair in rail.pairs if node in pair]
     margin = rail.margin([pair for pair in touching if pair - {node} <= well], touching, controls)
@@ -287,7 +287,7 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
 
 
 def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | None:
-    """Return that a pair is slow whose nodes are good with others, None where that is not shown."""
+    """Return the ruling that a pair is slow although its nodes are good with others; None if that is not shown."""
     well = frozenset[str]().union(*rail.good)
     margin = rail.margin([pair], [pair], rail.good)
     if margin is None or not pair <= well:
@@ -299,14 +299,14 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     reason += f"{f' ({_margin(rail, margin)})' if rail.pairs[pair] else ''}: the path between them"
     if pair <= set(run_nodes):
         return _Ruling(rail.name, (Suspect("pair", reason, None, rail.name),), reason, True)
-    return _Ruling(rail.name, (), f"{reason}, which this run did not take: nobody is blamed for that", True)
+    return _Ruling(rail.name, (), f"{reason}, which this run did not use: nobody is blamed for that", True)
 
 
 def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> _Ruling:
-    """Return what is known of a rail whose pairs are all alike: only the expected value tells good from slow there.
+    """Return what is known of a rail whose pairs are all alike: only the expected value separates good from slow.
 
-    Of several rails another one is the control, beside each probe that counts. A single rail has none: there it must
-    be known that the probes did not wait.
+    If there are several rails, another one is the control, beside each probe that counts. A single rail has no control:
+    then it must be known that the probes did not wait.
     """
     expected = rail.probes[0].expected_mb_s
     bound = PROBE_SLOW_SHARE.value * expected
@@ -315,7 +315,7 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
         return _Ruling(rail.name, (), "", True)
     sound = [other for other in others if other.level and other.level >= bound]
     beside: Sequence[RailProbe] = rail.probes
-    # Where there are no controls, what is known of the processes stands in their place.
+    # Without controls, the waiting times of the processes decide instead.
     hit = PROBE_CHANCE.value
     if others:
         names = [other.name for other in sound]
@@ -344,7 +344,7 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
 
 
 def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
-    """Return the sentence of pairs that are neither shown to be good nor slow."""
+    """Return the sentence for pairs that are shown neither to be good nor to be slow."""
     best = listing([f"{rail.shown(rail.pairs[pair])} {_between(pair)}" for pair in pairs])
     reached = f", others {rail.shown(rail.level)}" if rail.good - set(pairs) else ""
     waited = ""
@@ -352,13 +352,13 @@ def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
         waited = f"; the probes' processes waited for a processor {100 * rail.starved:.0f} % of the time"
     rounds = max(Counter(_pair(probe) for probe in rail.probes).values())
     return (
-        f"{rail.name} stays undecided after {len(rail.probes)} probes in {counted(rounds, 'round')}: at best "
+        f"{rail.name} is undecided after {len(rail.probes)} probes in {counted(rounds, 'round')}: at best "
         f"{best}{reached}; nobody is blamed for that{waited}"
     )
 
 
 def _at_least(rail: _Rail) -> str:
-    """Return what all good pairs of a rail reached, and which they are."""
+    """Return what all good pairs of a rail reached, and which pairs these are."""
     good = [" and ".join(sorted(pair)) for pair in rail.pairs if pair in rail.good]
     did = "carried at least" if rail.size_bytes is None else "took at most"
     return f"{did} {rail.shown(rail.least)} between {', '.join(good)}"

@@ -1,6 +1,6 @@
-"""Who is to blame: suspects, which single rails to measure again for them, and who loses packets by what TCP counted.
+"""Who is to blame: suspects, which single rails to measure again for them, and who loses packets by TCP's counters.
 
-Who is slow by such measurements is told in ``railyard/verdict/blame/slow_rails.py``.
+``railyard/verdict/blame/slow_rails.py`` finds who is slow by such measurements.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,12 +24,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class RailProbe:
-    """Bandwidth of one rail alone in MB/s (10^6 B/s, one way); None where the probe gave no result.
+    """Bandwidth of one rail alone in MB/s (10^6 B/s, one way); None if the probe gave no result.
 
-    ``turn`` is the round that it was made in, from 1. ``starved`` is the share of the probe's time in which its
-    processes waited for a processor, None where nobody knows. ``size_bytes`` is that of its messages where they are so
-    small that the rail's delay decides, and not its rate; None for large ones. ``said`` is what a probe without a
-    result printed first.
+    ``turn`` is its round, from 1. ``starved`` is the share of the probe's time in which its processes waited for a
+    processor, None if unknown. ``size_bytes`` is the size of its messages if they are so small that the rail's delay
+    decides and not its rate; None for large ones. ``said`` is what a probe without a result printed first.
     """
 
     node_a: str
@@ -45,7 +44,7 @@ class RailProbe:
 
 @dataclass(frozen=True, slots=True)
 class LossProbe:
-    """What TCP of both nodes sent over one rail alone, and sent again, in segments; ``sent`` is above 0."""
+    """The segments that TCP on both nodes sent over one rail alone, and those it sent again; ``sent`` is above 0."""
 
     node_a: str
     node_b: str
@@ -55,7 +54,7 @@ class LossProbe:
 
     @property
     def is_bad(self) -> bool:
-        """True where more was sent again than the bound allows."""
+        """True if more segments were sent again than the bound allows."""
         return sends_again(self.resent, self.sent)
 
     @property
@@ -74,7 +73,7 @@ class Findings:
     """The suspects, most certain first, and one sentence that sums up; no suspect does not mean no fault.
 
     ``probes`` are the bandwidths of single rails that were measured for it, in the order of time. ``is_clear``: every
-    rail was shown to be good alone. ``fault`` and ``look_at`` are set where they are others than those of a slow rail.
+    rail was shown to be good alone. ``fault`` and ``look_at`` are only set if they differ from those of a slow rail.
     """
 
     suspects: tuple[Suspect, ...]
@@ -88,11 +87,11 @@ class Findings:
 def plan_probes(
     pair: tuple[str, str], other_nodes: Sequence[str], rails: Sequence[str], partners: int = 2
 ) -> tuple[Probe, ...]:
-    """Return the few probes that tell who is slow: each rail alone between the pair and its nodes' other partners.
+    """Return the few probes that show who is slow: each rail alone between the pair and other partners of its nodes.
 
     For each rail: the pair itself, each node of the pair with the first ``partners`` other nodes, and the partners
-    with each other, which tells two slow nodes from a slow switch (6 probes a rail). With fewer than two other nodes
-    a rail can be seen slow and nobody be blamed.
+    with each other, to distinguish two slow nodes from a slow switch (6 probes per rail). With fewer than two other
+    nodes a rail can be found slow, but nobody can be blamed.
     """
     others = [node for node in other_nodes if node not in pair][:partners]
     probes: list[Probe] = []
@@ -104,9 +103,9 @@ def plan_probes(
 
 
 def at_fault(bad: Iterable[frozenset[str]], good: Iterable[frozenset[str]]) -> list[str]:
-    """Return the nodes of bad pairs that are bad with two or more partners each of which is good with somebody.
+    """Return the nodes that are bad with at least two partners which are good with other nodes.
 
-    A node that is in a good pair itself is not at fault, whatever its bad ones: its partner is.
+    A node that is in a good pair is not at fault, whatever its bad pairs: its partner is.
     """
     well = frozenset[str]().union(*good)
     partners: dict[str, set[str]] = {}
@@ -119,9 +118,9 @@ def at_fault(bad: Iterable[frozenset[str]], good: Iterable[frozenset[str]]) -> l
 def losers(probes: Iterable[LossProbe], run_nodes: Sequence[str]) -> Findings:
     """Return who loses packets, from probes of single rails.
 
-    A (node, rail) is blamed when it is bad with at least two partners that are good with somebody else on that rail,
-    and good with nobody. All probes of a rail bad: its switch, or the whole network. Bad between one pair of the run's
-    nodes alone: the pair. Bad, and none of these: the sentence says that nobody is blamed.
+    A rail of a node is blamed if it is good with nobody, and bad with at least two partners that are good with other
+    nodes on that rail. If all probes of a rail are bad, its switch or the whole network is blamed. If only one pair of
+    the run's nodes is bad, the pair is blamed. In all other cases the sentence says that nobody is blamed.
     """
     by_rail: dict[str, list[LossProbe]] = {}
     for probe in probes:
@@ -138,7 +137,7 @@ def losers(probes: Iterable[LossProbe], run_nodes: Sequence[str]) -> Findings:
 
 
 def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tuple[list[Suspect], str]:
-    """Return who is blamed for what was lost on a rail, and what is said of it: nothing of a clean one."""
+    """Return who is blamed for lost packets on a rail, and the sentence about it, empty for a clean rail."""
     bad = [probe for probe in probes if probe.is_bad]
     if not bad:
         return [], ""
@@ -156,7 +155,7 @@ def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tu
         reason = f"{rail} loses packets only between one pair ({measured}): the path between them"
         if pairs[0] <= set(run_nodes):
             return [Suspect("pair", reason, None, rail)], reason
-        return [], f"{reason}, which this run did not take: nobody is blamed for that"
+        return [], f"{reason}, which this run did not use: nobody is blamed for that"
     return [], f"{rail} loses packets ({measured}), but too few good partners were measured to blame a node"
 
 

@@ -1,7 +1,7 @@
-"""What is asked of a run of nccl-tests besides its rules: what GPUs, NICs and groups took part, and what each carried.
+"""What is checked of a run of nccl-tests besides its rules: which GPUs, NICs and groups took part, what each carried.
 
-Bounds and bytes are of ``railyard.benchmarks.gpu``, for the GPUs that the system's file states. What the library's own
-log says of the way is compared with what was meant (``meant_way``); the NICs' counters prove it.
+Bounds and bytes come from ``railyard.benchmarks.gpu``, for the GPUs in the system's file. The library's own log shows
+the way that the bytes took, and ``meant_way`` compares it with the intended one. The NICs' counters prove it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,15 +24,15 @@ from railyard.verdict.path import counted, proof, traffic, within_node
 from railyard.verdict.rules.model import OtherWay, OutputLine
 from railyard.verdict.sizes import Sizes
 
-#: Each size is made out of place and in place; nccl-tests makes both, whatever it prints of the second.
+#: nccl-tests measures each size out of place and in place, even if it does not print both.
 HALVES = 2
 
 
 def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
-    """Return which GPUs of which nodes take part in one collective of a run, and over what they reach each other.
+    """Return which GPUs of which nodes take part in one collective of a run, and what connects them.
 
-    Of a run in groups it is one group, with its share of the NICs. Of a replay nodes and GPUs are those that its output
-    (``tables``) names. None where the system states no GPUs, or fewer, or nobody says which took part.
+    For a run in groups this is one group, with its share of the NICs. For a replay, nodes and GPUs are those that its
+    output (``tables``) names. None if the system's file has no GPUs, or fewer, or it is not known which took part.
     """
     nodes, used = len(case.launch.nodes), case.ranks_per_node
     if not nodes and tables:
@@ -41,15 +41,15 @@ def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
     part = part_of(case.benchmark)
     nodes = 2 if part.pairs else nodes
     found = shape_of_part(case.site.system, case.fabric, case.rails, part, nodes, used)
-    # Switches reduce by a plugin alone: a run that was told to load none has them only pass messages on. What a
-    # replayed run was told is not known.
+    # Switches only reduce with a plugin: in a run that was set to load none, they only forward messages. The settings
+    # of a replayed run are not known.
     if found is None or not case.launch.nodes or case.launch.settings.env.get("NCCL_NET_PLUGIN") != "none":
         return found
     return replace(found, node=replace(found.node, reduces=False))
 
 
 class GpuCollectives(Sizes):
-    """Answers for a collective between GPUs."""
+    """What the rules ask about a collective between GPUs."""
 
     has_shape = False
 
@@ -57,15 +57,15 @@ class GpuCollectives(Sizes):
         self.again = tuple(again)
 
     def of(self, evidence: Evidence) -> "GpuCollectives":
-        """Return what answers for a run by what was measured behind it: each rail, where it is in groups."""
+        """Return the answers for a run, with what was measured after it: each rail, if it is in groups."""
         return GpuCollectives(evidence.again)
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
-        """Return which rail is slow, of a run in groups whose rails were measured one after the other."""
+        """Return which rail is slow in a run in groups whose rails were measured one after the other."""
         return rails.findings(case, rails.of_each(self.again)) if part_of(case.benchmark).split else None
 
     def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
-        """Return what busbw is possible at most by any algorithm, over these NICs, links and slots of GPUs."""
+        """Return the highest busbw that any algorithm can reach over these NICs, links and slots of GPUs."""
         shape, collective = shape_of_run(case, tables), collective_of(case.benchmark)
         if shape is None or collective is None or shape.ranks < 2:
             return None
@@ -75,7 +75,7 @@ class GpuCollectives(Sizes):
         return most(collective, shape, min(known, default=1))
 
     def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
-        """Return a line for each table of other nodes, groups or iterations than were asked for."""
+        """Return a line for each table whose nodes, groups or iterations are not those that were asked for."""
         if played:
             return ()
         nodes = len(case.launch.nodes)
@@ -85,7 +85,7 @@ class GpuCollectives(Sizes):
         if part_of(case.benchmark).split:
             asked |= {"groups": case.ranks_per_node, "ranks": nodes} if case.ranks_per_node > 1 else {}
         return tuple(
-            OutputLine(table.line, f"{case.benchmark} is of {_said(table, name)} {name}, {number} were asked for")
+            OutputLine(table.line, f"{case.benchmark} has {_said(table, name)} {name}, {number} were asked for")
             for table in tables
             for name, number in asked.items()
             if table.context.get(name) != number
@@ -102,18 +102,18 @@ class GpuCollectives(Sizes):
         """Return that there is no log, or what it says that a reader should know."""
         log = None if spoken is None else spoken.log
         if log is None and case.site.system.provider == "replay":
-            return ()  # of published figures nobody has a log
+            return ()  # published figures have no log
         if log is None:
-            return ("the library's own log is not in the output: by which NIC each GPU sent is not known from it",)
+            return ("the output does not have the library's own log, so it does not show which NIC each GPU used",)
         return meant_way.remarks(log, meant(case))
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
     ) -> proof.PathProof:
-        """Return the path proof: what no algorithm can keep from the NICs of a node, by their counters.
+        """Return the path proof: the counters show what the NICs of a node must carry, whatever the algorithm.
 
-        Groups that have a GPU of each node, and the same number of NICs each, load all rails alike. Elsewhere which
-        NIC carries how much is the library's choice, and each must have been used.
+        If each group has a GPU of each node and the same number of NICs, all rails carry the same. In all other cases
+        the library chooses how much each NIC carries, and each must have been used.
         """
         nodes, shape, part = case.launch.nodes, shape_of_run(case), part_of(case.benchmark)
         collective, moved = collective_of(case.benchmark), moved_by(tables)
@@ -125,7 +125,7 @@ class GpuCollectives(Sizes):
             )
         why = _why_unknown(case, shape, collective, moved)
         if why is not None or shape is None or collective is None or moved is None:
-            return counted.judge(case, readings, plan, (), f"how much each node must move is not known: {why}")
+            return counted.judge(case, readings, plan, (), f"it is not known how much each node must move: {why}")
         groups = case.ranks_per_node if part.split else 1
         each = of_nodes(collective, shape, groups, moved, moved_at_most(case, moved))
         even = part.split and _has_own_nics(case)
@@ -133,9 +133,9 @@ class GpuCollectives(Sizes):
 
 
 def _has_own_nics(case: Case) -> bool:
-    """Return whether the system's file gives each GPU NICs that are no other's, and each NIC as many GPUs.
+    """Return whether the system's file gives each GPU NICs of its own, and each NIC the same number of GPUs.
 
-    Where two GPUs are as near to two NICs, which of them takes which is the library's choice.
+    If two GPUs are equally near to two NICs, the library chooses which GPU uses which NIC.
     """
     gpus = case.site.system.gpus
     if gpus is None:
@@ -148,7 +148,7 @@ def _has_own_nics(case: Case) -> bool:
 
 
 def meant(case: Case) -> meant_way.MeantWay:
-    """Return the way that the bytes of a run were meant to take."""
+    """Return the intended way of the bytes of a run."""
     gpus, part = case.site.system.gpus, part_of(case.benchmark)
     link = None if gpus is None else gpus.link
     return meant_way.MeantWay(
@@ -164,17 +164,17 @@ def meant(case: Case) -> meant_way.MeantWay:
 
 def _why_unknown(case: Case, shape: Shape | None, collective: str | None, moved: int | None) -> str | None:
     if collective is None:
-        return f"no formula is kept of {case.benchmark}"
+        return f"Railyard has no formula for {case.benchmark}"
     if shape is None:
         return f"systems/{case.site.system.system}.yaml does not say which GPUs take part (gpus)"
     if moved is None:
-        return "the output does not say how often each size was made"
+        return "the output does not say how often each size was measured"
     if shape.gpus_a_domain > shape.gpus:
-        return "several nodes share an NVLink domain, and which of them uses its NICs is the library's choice"
+        return "several nodes share an NVLink domain, and the library chooses which of them uses its NICs"
     if part_of(case.benchmark).over_nics and case.rails < case.ranks_per_node:
         return (
-            f"{how_many(case.ranks_per_node, 'GPU')} share {how_many(case.rails, 'NIC')}, and what goes from a NIC to "
-            "itself passes no port"
+            f"{how_many(case.ranks_per_node, 'GPU')} share {how_many(case.rails, 'NIC')}, and bytes from a NIC to "
+            "itself do not pass a port"
         )
     return None
 
@@ -182,9 +182,10 @@ def _why_unknown(case: Case, shape: Shape | None, collective: str | None, moved:
 def of_nodes(
     collective: str, shape: Shape, groups: int, moved: int, at_most: int | None
 ) -> list[traffic.NodeTraffic]:  # fmt: skip
-    """Return what each node sends and receives at least and at most, of all groups together.
+    """Return what each node sends and receives at least and at most, for all groups together.
 
-    Which algorithm the library takes is not known: at least what none can avoid, at most what the busiest carries.
+    It is not known which algorithm the library uses. So the least is what no algorithm can avoid, and the most is what
+    the busiest one carries.
     """
     made = [carried(collective, name, shape) for name in ALGORITHMS]
     shares, all_shares = least_carried(collective, shape), [each for each in made if each is not None]
@@ -206,7 +207,7 @@ def of_nodes(
 
 
 def moved_at_most(case: Case, moved: int) -> int | None:
-    """Return ``moved`` with warm-ups, the run that each half begins with and the one that is checked; None if unknown.
+    """Return ``moved`` plus warm-ups, the run at the start of each half and the one that is checked; None if unknown.
 
     Source: common.cu of NVIDIA/nccl-tests, TimeTest and BenchTime.
     """
@@ -217,7 +218,7 @@ def moved_at_most(case: Case, moved: int) -> int | None:
 
 
 def _times(table: Table) -> int | None:
-    """Return how often each size of a table was made in each half; None where it does not say it."""
+    """Return how often each size of a table was measured in each half; None if the table does not say."""
     iterations, aggregated = table.context.get("iterations"), table.context.get("aggregated", 1)
     if isinstance(iterations, int) and isinstance(aggregated, int):
         return iterations * aggregated
@@ -225,9 +226,9 @@ def _times(table: Table) -> int | None:
 
 
 def moved_by(tables: Sequence[Table]) -> int | None:
-    """Return the sizes of all rows, each as often as it was made at least, in bytes; warm-ups and checks are left out.
+    """Return the bytes of all rows: each size times how often it was measured at least, without warm-ups and checks.
 
-    None where the output does not say how often.
+    None if the output does not say how often.
     """
     total = 0
     for table in tables:

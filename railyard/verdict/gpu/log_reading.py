@@ -1,7 +1,8 @@
-"""What the log of NCCL or RCCL tells of the way that bytes took, read once for all who judge by it.
+"""What the log of NCCL or RCCL says about the way that the bytes took, read once for all modules that judge by it.
 
-Two judges ask it: ``log_word`` of an output that somebody brings, against nodes in words, and ``meant_way`` of a run of
-ours, against what the run was told. What each makes of a fact is its own; the fact, and its line, are the same.
+Two modules use it. ``log_word`` judges an output that a person gives, and compares it with nodes in words.
+``meant_way`` judges a run of Railyard, and compares it with the run's settings. Both use the same facts and lines; each
+makes its own verdict of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,15 +11,15 @@ from typing import NamedTuple
 from railyard.base.wording import counted
 from railyard.parsers.nccl_said import Link, Log, Nic, Said, Speaker
 
-#: NCCL's own networks. A plugin has a name of its own, which differs by release.
+#: NCCL's own networks. A plugin has its own name, which depends on the release.
 SOCKET, VERBS = "socket", "ib"
 _NETWORK = "NET/"
-#: Why NCCL did not take verbs, in its own words.
+#: Why NCCL did not use verbs, in its own words.
 _NO_VERBS = ("No device found", "libibverbs", "No IP interface found", "NET plugin")
 
 
 class Network(NamedTuple):
-    """One of NCCL's own networks where the log names it: ``SOCKET`` or ``VERBS``; ``link`` None in a sentence."""
+    """A place where the log names a network of NCCL: ``SOCKET`` or ``VERBS``; ``link`` None: a sentence names it."""
 
     name: str
     line: int
@@ -27,7 +28,7 @@ class Network(NamedTuple):
 
 
 class Far(NamedTuple):
-    """A GPU that uses a NIC which is nearest to others, though one that is nearest to it was there: ``near``."""
+    """A GPU that uses a NIC nearest to other GPUs, although a NIC nearest to it was available (``near``)."""
 
     link: Link
     gpu: int
@@ -58,51 +59,51 @@ def over_nics(log: Log) -> tuple[Link, ...]:
 
 
 def is_over_network(link: Link) -> bool:
-    """Return whether a connection leaves by a network, NCCL's own or a plugin's."""
+    """Return whether a connection uses a network, NCCL's own or a plugin's."""
     return link.transport.startswith(_NETWORK)
 
 
 def through_memory(log: Log) -> tuple[Link, ...]:
-    """Return the connections within a node that go through the host's memory, in place of the GPUs' own links."""
+    """Return the connections within a node that go through the host's memory instead of the GPUs' own links."""
     return tuple(link for link in log.links if link.transport.startswith("SHM"))
 
 
 def without_gpu_direct(log: Log) -> str | None:
-    """Return that connections over NICs, other than sockets, go through the hosts' memory; None where none does."""
+    """Return a sentence if connections over NICs (not sockets) go through the hosts' memory; None if none does."""
     over = [link for link in over_nics(log) if link.transport.removeprefix(_NETWORK).lower() != SOCKET]
     slow = [link for link in over if not link.gdr]
     if not slow:
         return None
     return (
-        f"{len(slow)} of {counted(len(over), 'connection')} over NICs are without GPUDirect RDMA (line "
+        f"{len(slow)} of {counted(len(over), 'connection')} over NICs do not use GPUDirect RDMA (line "
         f"{slow[0].line}): their bytes go through the hosts' memory"
     )
 
 
 def nic_of(link: Link, log: Log) -> Nic | None:
-    """Return the NIC of a connection as the process that wrote it lists it; None where the log does not list it.
+    """Return the NIC of a connection as the process that wrote it lists it; None if the log does not list it.
 
-    Each process numbers the NICs that it may use: those of another process of its host may be others.
+    Each process numbers the NICs that it may use. Another process of the same host may have other NICs.
     """
     own = [nic for nic in log.nics if nic.by.host == link.by.host and nic.number == link.nic]
     return next((nic for nic in own if nic.by.pid == link.by.pid), next(iter(own), None))
 
 
 def name(nic: Nic) -> str:
-    """Return a NIC as launches name it: ``mlx5_0:1``."""
+    """Return the name of a NIC as launches use it: ``mlx5_0:1``."""
     return nic.name if nic.port is None else f"{nic.name}:{nic.port}"
 
 
 def devices(nic: Nic) -> tuple[str, ...]:
-    """Return the devices of a NIC: ports that NCCL has joined are written ``mlx5_0+mlx5_1``."""
+    """Return the devices of a NIC: NCCL writes joined ports as ``mlx5_0+mlx5_1``."""
     return tuple(nic.name.split("+"))
 
 
 def far_nics(log: Log, nearest: Mapping[str, Sequence[int]], used: Sequence[str] = ()) -> Iterator[Far]:
-    """Yield where a GPU uses a NIC that is nearest to others, by ``nearest`` (device to GPUs).
+    """Yield where a GPU uses a NIC that is nearest to other GPUs, by ``nearest`` (device to GPUs).
 
-    ``used``: the rails of the run, where those alone count. Numbers of GPUs are CUDA's: a process that sees one GPU
-    alone calls it 0, so nothing is said of a host where that may be so.
+    ``used``: the rails of the run, if only these count. The numbers of GPUs are CUDA's: a process that sees only one
+    GPU calls it 0. So hosts for which this is possible are left out.
     """
     among = {rail.partition(":")[0] for rail in used} or set(nearest)
     near: dict[int, list[str]] = {}

@@ -1,7 +1,7 @@
-"""What NCCL's own log says of the way that the bytes took (NCCL_DEBUG=INFO), against what the nodes have.
+"""What NCCL's own log says about the way that the bytes took (NCCL_DEBUG=INFO), compared with what the nodes have.
 
-It is the log's word and no proof: no counter was read. So it never passes rule 4, and it fails it where the log itself
-says that another network, or other NICs, were used than the nodes are said to have.
+It is only the log's word and not a proof: no counter was read. So it never passes rule 4. Rule 4 fails if the log
+itself says that other networks or NICs were used than the nodes have according to the person or the system's file.
 """
 
 import re
@@ -19,16 +19,16 @@ from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult, failed, not_judged
 
 _RDMA = ("infiniband", "roce", "omnipath", "slingshot", "efa")
-#: Kind of a NIC in the log -> family of its link.
+#: Kind of NIC in the log -> family of its link.
 _FAMILIES = {"IB": "infiniband", "RoCE": "roce"}
 #: NET/OFI Selected Provider is tcp;ofi_rxm  |  NET/OFI Selected provider is efa, fabric is efa (found 4 nics)
 _TCP_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is (?:tcp|sockets|udp|net)\b")
-_WORD = "by the word of NCCL's log"
+_WORD = "according to NCCL's log"
 
 
 @dataclass(frozen=True, slots=True)
 class LogWord:
-    """Rule 4 as the log lets it be judged, and what a reader should know besides."""
+    """Rule 4 as far as the log can judge it, and what a reader should also know."""
 
     rule: RuleResult
     remarks: tuple[str, ...] = ()
@@ -36,9 +36,9 @@ class LogWord:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The log with what it is compared with; ``shape`` None: it is not known how many nodes there were.
+    """The log and what it is compared with; ``shape`` None: the number of nodes is not known.
 
-    ``net_links``: the connections over a NIC. ``nics``: host -> its NICs, each once, where it is first listed.
+    ``net_links``: the connections over a NIC. ``nics``: host -> its NICs, each once, at the line that first lists it.
     ``used``: host -> the numbers of the NICs that its connections name. ``heard``: host -> who lists NICs there.
     ``listed``: host -> the processes that the output lists.
     """
@@ -59,12 +59,12 @@ class _Seen:
 
     @property
     def is_rdma(self) -> bool:
-        """Whether the nodes' NICs are such as NCCL reaches without sockets."""
+        """Whether NCCL reaches the nodes' NICs without sockets."""
         link = self.target.node.link
         return link is not None and link.family in _RDMA
 
     def hears_all(self, host: str) -> bool:
-        """Return whether each process of a host lists its NICs: one may be given fewer than the node has."""
+        """Return whether each process of a host lists its NICs: a process may get fewer than the node has."""
         heard, listed = self.heard[host], self.listed.get(host)
         return listed <= {each.pid for each in heard} if listed else len(heard) >= self.target.node.gpus
 
@@ -100,9 +100,9 @@ def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank
 
 
 def word(log: Log | None, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank] = ()) -> LogWord:
-    """Return what the log says of the way: a failure where it says that another one was taken, else not judged.
+    """Return what the log says about the way: a failure if it names another one, else not judged.
 
-    ``ranks``: those that the output lists, with their processes.
+    ``ranks``: the ranks that the output lists, with their processes.
     """
     if log is None:
         return LogWord(not_judged(4, "no counter was read, and the output has no log of NCCL (NCCL_DEBUG=INFO)"))
@@ -117,9 +117,9 @@ def word(log: Log | None, target: GpuTarget, shape: Shape | None, ranks: Sequenc
 
 
 def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -> tuple[str, str] | None:
-    """Return the algorithm that the log names for a collective of so many bytes, and where it says so; None if none.
+    """Return the algorithm that the log names for a collective of this size, and where it says so; None if none.
 
-    Its TUNING lines name one for each call; NCCL_ALGO one for all. One that the collective cannot use is not taken.
+    Its TUNING lines name one for each call, NCCL_ALGO names one for all. One that the collective cannot use is ignored.
     """
     if log is None or COLLECTIVES[collective].point_to_point:
         return None
@@ -137,7 +137,7 @@ def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -
     name, line = next(iter(chosen.items()))
     try:
         found = algorithm_of_nccl(name, shape)
-    except RailyardError:  # several, or those that it must not be (^Tree)
+    except RailyardError:  # several, or those that are forbidden (^Tree)
         return None
     return None if why_not(found, collective, shape) is not None else (found, f"{_WORD}, {name} (line {line})")
 
@@ -147,7 +147,7 @@ def _what_is_named(seen: _Seen) -> str:
         return "all GPUs reach each other without a NIC"
     named = [said for said in seen.log.networks]
     if not named and not seen.net_links and not seen.hosts:
-        return "the log of NCCL names no network and no NIC (NCCL_DEBUG=INFO does)"
+        return "NCCL's log does not name a network or a NIC (with NCCL_DEBUG=INFO it does)"
     networks = listing(list(dict.fromkeys(said.text for said in named))) or "a network"
     each = [f"{host}: {', '.join(log_reading.name(nic) for nic in seen.nics[host])}" for host in seen.hosts[:2]]
     nics = f" with {'; '.join(each)}" if each else ", whose NICs it does not name"
@@ -163,18 +163,18 @@ def _sockets(seen: _Seen) -> tuple[str, str] | None:
         return None
     host = used.by.host if used.by is not None else "a node"
     sentence = (
-        f"{host} used sockets (TCP) in place of {seen.target.node.link.name} (line {used.line})"
+        f"{host} used sockets (TCP) instead of {seen.target.node.link.name} (line {used.line})"
         f"{log_reading.because(seen.log)}: a silent fallback"
     )
     look = (
         f"the cards and drivers of {host} (ibv_devinfo), /dev/infiniband in its container, NCCL_IB_HCA, NCCL_NET, and "
-        "the memory that may be locked (ulimit -l)"
+        "how much memory may be locked (ulimit -l)"
     )
     return sentence, look
 
 
 def _tcp_provider(seen: _Seen) -> tuple[str, str] | None:
-    """Return that Libfabric gave NCCL's plugin (aws-ofi-nccl) TCP: NCCL itself names the plugin alone."""
+    """Return that Libfabric gave NCCL's plugin (aws-ofi-nccl) TCP: NCCL itself only names the plugin."""
     if not (seen.over_network and seen.is_rdma):
         return None
     said = next((each for each in seen.log.facts if _TCP_PROVIDER.search(each.text)), None)
@@ -182,10 +182,10 @@ def _tcp_provider(seen: _Seen) -> tuple[str, str] | None:
         return None
     host = said.by.host if said.by is not None else "a node"
     sentence = (
-        f'Libfabric gave {host} TCP in place of {seen.target.node.link.name} (line {said.line}: "{said.text}"): a '
+        f'Libfabric gave {host} TCP instead of {seen.target.node.link.name} (line {said.line}: "{said.text}"): a '
         "silent fallback"
     )
-    return sentence, f"fi_info on {host}, FI_PROVIDER, and the devices that its container is given"
+    return sentence, f"fi_info on {host}, FI_PROVIDER, and the devices that its container gets"
 
 
 def _other_kind(seen: _Seen) -> tuple[str, str] | None:
@@ -196,7 +196,7 @@ def _other_kind(seen: _Seen) -> tuple[str, str] | None:
         kinds = {nic.kind for nic in seen.nics[host] if nic.kind in _FAMILIES}
         if kinds and all(_FAMILIES[kind] != link.family for kind in kinds):
             first = seen.nics[host][0]
-            sentence = f"the NICs of {host} are {listing(sorted(kinds))} (line {first.line}), and not {link.name}"
+            sentence = f"the NICs of {host} are {listing(sorted(kinds))} (line {first.line}), not {link.name}"
             return sentence, "which link the nodes have: link= of --nodes-have, or the fabric of the system's file"
     return None
 
@@ -209,20 +209,20 @@ def _fewer_nics(seen: _Seen) -> tuple[str, str] | None:
         if 0 < count < due and not seen.target.rails and seen.hears_all(host):
             sentence = (
                 f"{host} has {counted(count, 'NIC')} for it (line {found[0].line}: "
-                f"{', '.join(log_reading.name(nic) for nic in found)}), and {due} are stated"
+                f"{', '.join(log_reading.name(nic) for nic in found)}), expected {due}"
             )
-            return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and what its container is given"
+            return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and what its container gets"
     return None
 
 
 def _not_heard(seen: _Seen) -> Iterator[str]:
-    """Yield that a host lists fewer NICs than are stated, where not all of its processes are heard."""
+    """Yield that a host lists fewer NICs than expected, if not all of its processes are in the log."""
     for host in seen.hosts if seen.over_network and seen.is_rdma else ():
         found = seen.nics[host]
         if len(found) < seen.target.node.nics and not seen.hears_all(host):
             yield (
-                f"{host} lists {counted(len(found), 'NIC')} (line {found[0].line}) where {seen.target.node.nics} are "
-                "stated, but not every process of it is in the log"
+                f"{host} lists {counted(len(found), 'NIC')} (line {found[0].line}), expected {seen.target.node.nics}; "
+                "but not all of its processes are in the log"
             )
             return
 
@@ -233,7 +233,7 @@ def _is_ours(seen: _Seen, nic: Nic) -> bool:
 
 
 def _other_names(seen: _Seen) -> tuple[str, str] | None:
-    """Return that a NIC of the system's file is not among those that a node lists."""
+    """Return that a node does not list a NIC of the system's file."""
     if not seen.target.rails or not seen.over_network:
         return None
     for host in seen.hosts:
@@ -255,8 +255,8 @@ def _more_nics(seen: _Seen) -> tuple[str, str] | None:
     for host, used in sorted(seen.used.items()):
         if len(used) > due:
             numbers = ", ".join(map(str, sorted(used)))
-            sentence = f"{host} used {counted(len(used), 'NIC')} ({numbers}), and {due} are stated"
-            return sentence, "how many NICs a node has: what is possible depends on it"
+            sentence = f"{host} used {counted(len(used), 'NIC')} ({numbers}), expected at most {due}"
+            return sentence, "how many NICs a node has: the possible rate depends on it"
     return None
 
 
@@ -265,8 +265,8 @@ def _no_domain(seen: _Seen) -> tuple[str, str] | None:
     off = log_reading.said_with(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled")
     if domain is None or domain <= seen.target.node.gpus or off is None:
         return None
-    sentence = f'no NVLink leads from node to node: "{off.text}" (line {off.line}), and a domain of {domain} is stated'
-    return sentence, "the fabric manager and IMEX of the nodes, or leave domain= out"
+    sentence = f'no NVLink connects the nodes: "{off.text}" (line {off.line}), expected a domain of {domain} GPUs'
+    return sentence, "the fabric manager and IMEX of the nodes; if there is no such domain, leave domain= out"
 
 
 _CONTRADICTIONS: tuple[Callable[[_Seen], tuple[str, str] | None], ...] = (
@@ -299,13 +299,13 @@ def _not_over_links(seen: _Seen) -> Iterator[str]:
     if shared:
         first = shared[0]
         yield (
-            f"{counted(len(shared), 'connection')} within a node are of shared memory in place of {link.word} (line "
+            f"shared memory carries {counted(len(shared), 'connection')} within a node, instead of {link.word} (line "
             f"{first.line}: rank {first.source} to {first.target})"
         )
 
 
 def _crossed_rails(seen: _Seen) -> Iterator[str]:
-    """Yield a connection that leaves by one NIC and arrives at another: a longer way where rails are apart."""
+    """Yield a connection that leaves by one NIC and arrives at another: a longer way if rails are separate."""
     sent = {(each.channel, each.source, each.target): each for each in seen.net_links if each.direction == "send"}
     crossed = [
         (sent[key], each)
@@ -319,7 +319,7 @@ def _crossed_rails(seen: _Seen) -> Iterator[str]:
         yield (
             f"rails are crossed in {len(crossed)} of {counted(len(sent), 'connection')}: channel {one.channel} from "
             f"rank {one.source} to {one.target} leaves by NIC {_nic(seen, one)} (line {one.line}) and arrives at NIC "
-            f"{_nic(seen, other)} (line {other.line}); where each rail has switches of its own, such bytes take a "
+            f"{_nic(seen, other)} (line {other.line}); if each rail has its own switches, such bytes take a "
             "longer way (NCCL_CROSS_NIC=0)"
         )
 
@@ -330,7 +330,7 @@ def _nic(seen: _Seen, link: Link) -> str:
 
 
 def _idle_nics(seen: _Seen) -> Iterator[str]:
-    """Yield that a node has NICs which no connection names: a sendrecv has no need of them, a ring over all has."""
+    """Yield that a node has NICs which no connection names: a sendrecv does not need them, a ring over all does."""
     for host in seen.hosts:
         used = seen.used.get(host, frozenset())
         idle = [nic for nic in seen.nics[host] if nic.number not in used]
@@ -340,12 +340,12 @@ def _idle_nics(seen: _Seen) -> Iterator[str]:
 
 
 def _far_nics(seen: _Seen) -> Iterator[str]:
-    """Yield that a GPU sends by a NIC that is nearest to others, by the system's file."""
+    """Yield that a GPU sends over a NIC that is nearest to other GPUs, by the system's file."""
     far = next(log_reading.far_nics(seen.log, seen.target.nearest or {}), None)
     if far is not None:
         yield (
-            f"GPU {far.gpu} of {far.link.by.host} uses {far.nic.name} (line {far.link.line}), and "
-            f"systems/{seen.target.system}.yaml has {listing(far.near)} nearest to it"
+            f"GPU {far.gpu} of {far.link.by.host} uses {far.nic.name} (line {far.link.line}), but in "
+            f"systems/{seen.target.system}.yaml {listing(far.near)} is nearest to it"
         )
 
 

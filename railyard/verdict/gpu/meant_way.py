@@ -1,6 +1,6 @@
-"""What the log of NCCL or RCCL says of the way that the bytes took, against the way that a run was meant to have.
+"""What the log of NCCL or RCCL says about the way that the bytes took, compared with the intended way of a run.
 
-A log is what the library says, and the NICs' counters decide. But it alone knows by which NIC each GPU sent, and why a
+A log is only the library's word: the NICs' counters decide. But only the log shows which NIC each GPU used, and why a
 network was not used.
 """
 
@@ -17,11 +17,11 @@ _SHARED_MEMORY, _PEER = "SHM", "P2P"
 
 @dataclass(frozen=True, slots=True)
 class MeantWay:
-    """The way that a run was meant to have.
+    """The intended way of a run.
 
-    ``network`` is the library's own name of it (IB, Socket), empty where none was told. ``within``: one node, by its
-    own links; ``over_nics``: one node, over its NICs alone. ``own_nics``: each GPU sends by the NICs nearest to it.
-    ``has_links``: NVLink or xGMI connects the GPUs of a node. ``nearest``: device to GPUs, of the system's file.
+    ``network`` is the library's own name for it (IB, Socket), empty if none was set. ``within``: one node, over its own
+    links; ``over_nics``: one node, only over its NICs. ``own_nics``: each GPU sends over the NICs nearest to it.
+    ``has_links``: NVLink or xGMI connects the GPUs of a node. ``nearest``: device to GPUs, from the system's file.
     ``rails``: those of the run, such as ``mlx5_0:1``.
     """
 
@@ -35,42 +35,42 @@ class MeantWay:
 
 
 _LOOK_AT_NETWORK = (
-    "the cards and their drivers (ibv_devinfo), /dev/infiniband in a container, and what sets NCCL_NET, NCCL_IB_HCA or "
-    "NCCL_SOCKET_IFNAME besides"
+    "the cards and their drivers (ibv_devinfo), /dev/infiniband in a container, and what else sets NCCL_NET, "
+    "NCCL_IB_HCA or NCCL_SOCKET_IFNAME"
 )
 _LOOK_AT_LINKS = (
-    "nvidia-smi topo -m, and what sets NCCL_P2P_DISABLE or NCCL_SHM_DISABLE besides (NCCL's log has ENV lines)"
+    "nvidia-smi topo -m, and what else sets NCCL_P2P_DISABLE or NCCL_SHM_DISABLE (NCCL's log has ENV lines)"
 )
 _LOOK_AT_NIC = (
-    "why NCCL left that rail out: its port (ibstat), its driver, GPUDirect RDMA, NCCL_IB_HCA; and nvidia-smi topo -m, "
-    "by which gpus: nearest of the system's file must be right"
+    "why NCCL left that rail out: its port (ibstat), its driver, GPUDirect RDMA, NCCL_IB_HCA; and nvidia-smi topo -m: "
+    "gpus: nearest in the system's file must agree with it"
 )
 _LOOK_AT_GROUPS = (
-    "how the launcher lays out the ranks (node after node), and whether NCCL_TESTS_SPLIT reaches them: nccl-tests has "
+    "how the launcher places the ranks (node after node), and whether NCCL_TESTS_SPLIT reaches them: nccl-tests has "
     "it since January 2025"
 )
 
 
 def why_other(log: Log, meant: MeantWay) -> OtherWay | None:
-    """Return the first sentence of the log that contradicts the meant way; None where none does."""
+    """Return the first sentence of the log that contradicts the intended way; None if none does."""
     far = _far(log, meant) if meant.own_nics else ()
     asked = ((_network(log, meant), _LOOK_AT_NETWORK), (_within(log, meant), _LOOK_AT_LINKS), (far, _LOOK_AT_NIC))
     return next((OtherWay(why, look) for whys, look in asked for why in whys), None)
 
 
 def why_other_groups(jobs: Sequence[Job]) -> OtherWay | None:
-    """Return that a run's ranks are not one GPU of each node in each group; None where they are, or nobody says it."""
+    """Return why a run's groups do not each have one GPU of each node; None if they do, or if it is not known."""
     why = _other_groups(jobs)
     return None if why is None else OtherWay(why, _LOOK_AT_GROUPS)
 
 
 def _other_groups(jobs: Sequence[Job]) -> str | None:
-    """Return which group of a run has two GPUs of one node, where each was to have one of every node; None if none."""
+    """Return which group of a run has two GPUs of one node, although each should have one of each; None if none."""
     for job in jobs:
         if len(job.ranks) > 1 and not any(rank.group for rank in job.ranks):
             return (
                 f"all {len(job.ranks)} ranks are one group (line {job.ranks[0].line} of the output): NCCL_TESTS_SPLIT "
-                "did not reach the tests, or their release has none"
+                "did not reach the tests, or their release does not have it"
             )
         seen: dict[tuple[int, str], Rank] = {}
         for rank in job.ranks:
@@ -78,20 +78,20 @@ def _other_groups(jobs: Sequence[Job]) -> str | None:
             if first is not rank:
                 return (
                     f"group {rank.group} has ranks {first.rank} and {rank.rank} on {rank.host} (line {rank.line} of "
-                    "the output), expected one rank of each node in each group: the launcher does not fill node after "
-                    "node"
+                    "the output), expected one rank of each node in each group: the launcher does not fill one node "
+                    "after another"
                 )
     return None
 
 
 def remarks(log: Log, meant: MeantWay) -> tuple[str, ...]:
-    """Return what the log says that decides nothing: copies through the host's memory, GPUs with a farther NIC."""
+    """Return remarks, which do not decide anything: copies through the host's memory, GPUs that use a farther NIC."""
     far = None if meant.own_nics else next(_far(log, meant), None)
     return tuple(said for said in (log_reading.without_gpu_direct(log), far) if said is not None)
 
 
 def _network(log: Log, meant: MeantWay) -> Iterator[str]:
-    """Yield where another network than the meant one was used, with the reason that the log gives."""
+    """Yield where another network than the intended one was used, with the reason that the log gives."""
     if not meant.network:
         return
     because = log_reading.because(log)
@@ -109,7 +109,7 @@ def _network(log: Log, meant: MeantWay) -> Iterator[str]:
 
 
 def _within(log: Log, meant: MeantWay) -> Iterator[str]:
-    """Yield where GPUs of a node reached each other in another way than they were meant to."""
+    """Yield where GPUs of a node reached each other in another way than intended."""
     for link in log.links:
         if meant.within and log_reading.is_over_network(link):
             yield f"{_connection(link)} went over {link.transport}, expected the links within the node"
@@ -120,11 +120,11 @@ def _within(log: Log, meant: MeantWay) -> Iterator[str]:
 
 
 def _far(log: Log, meant: MeantWay) -> Iterator[str]:
-    """Yield where a GPU sent by a NIC that is not nearest to it, though one that is was among the run's rails."""
+    """Yield where a GPU sent over a NIC that is not nearest to it, although one of the run's rails is."""
     for far in log_reading.far_nics(log, meant.nearest or {}, meant.rails):
         yield (
-            f"GPU {far.gpu} of {far.link.by.host} sends by {far.nic.name} (line {far.link.line} of the output), and "
-            f"the system's file has it nearest to {listing(far.near)}"
+            f"GPU {far.gpu} of {far.link.by.host} sends over {far.nic.name} (line {far.link.line} of the output), but "
+            f"in the system's file it is nearest to {listing(far.near)}"
         )
 
 

@@ -1,8 +1,8 @@
-"""What is asked of a job that ran a collective between two nodes at a time, each pair a step with a log of its own.
+"""How a job is judged that ran a collective between two nodes at a time: each pair is a step with its own log.
 
-The slowest pair stands for all of them, as with railyard-pairs. All pairs are compared with one another as ``railyard
-pairs judge --tool nccl`` does: who is slow beside the others fails rule 5, whatever the references allow. A node is in
-one step at a time, so that its counters over all of its steps prove the path of all its pairs.
+The slowest pair represents all of them, as with railyard-pairs. All pairs are compared with one another as ``railyard
+pairs judge --tool nccl`` does: a pair that is slow beside the others fails rule 5, whatever the references allow. A
+node is in one step at a time, so its counters over all of its steps prove the path of all its pairs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,28 +34,28 @@ from railyard.verdict.path import counted as by_counters
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.rules.model import Declared, Measured, MetricInput, OtherWay, OutputLine
 
-#: So many are named one by one in a sentence.
+#: How many are named one by one in a sentence.
 _SHOWN = 3
 
 
 class GpuPairs(GpuCollectives):
-    """Answers for the pairs of one job; without ``steps`` for none."""
+    """What the rules ask about the pairs of one job; without ``steps``, about no job."""
 
     def __init__(self, steps: Sequence[Ended] = ()) -> None:
         super().__init__()
         self.all_steps = tuple(steps)
 
     def of(self, evidence: Evidence) -> "GpuPairs":
-        """Return what answers for a job by the logs and counters of its steps."""
+        """Return the answers for a job, by the logs and counters of its steps."""
         return GpuPairs(evidence.steps)
 
     def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
-        """Return the curve of the slowest pair, all GPUs of both nodes; the job's own table where no pair gave one."""
+        """Return the curve of the slowest pair with all GPUs of both nodes; the job's own table if no pair has one."""
         tests = self._whole_pairs
         return [self._table_of(min(tests, key=_value))] if tests else tables
 
     def bounds(self, case: Case, tables: Sequence[Table]) -> tuple[MetricInput, ...]:
-        """Return the fastest pair, which must be possible too."""
+        """Return the fastest pair, which must also be possible."""
         tests, limit = self._whole_pairs, self.limit(case, tables)
         if not tests or limit is None:
             return ()
@@ -68,9 +68,9 @@ class GpuPairs(GpuCollectives):
         return (MetricInput(declared, Measured(curve.unit, curve.sizes, curve.values), limit=limit),)
 
     def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
-        """Return that pairs gave no result, moved wrong data, were not measured, or were of others than was asked."""
+        """Return which pairs gave no result, moved wrong data, were not measured, or used other GPUs than asked for."""
         line = tables[0].line if tables else 0
-        # What is blamed for it fails rule 5; of a run without any result nothing is compared.
+        # If something is blamed for it, it fails rule 5. In a run without any result nothing is compared.
         named = self._whole_pairs and {test.log for one in self._again(case).judged.blamed for test in one.tests}
         lost = [
             (ended, why)
@@ -79,7 +79,7 @@ class GpuPairs(GpuCollectives):
         ]
         other = [(ended, why) for ended in self.all_steps if (why := self._unlike(case, ended)) is not None]
         said = []
-        for some, what in ((lost, "gave no sound result"), (other, "are of other GPUs than was asked for")):
+        for some, what in ((lost, "gave no valid result"), (other, "used other GPUs than asked for")):
             if some:
                 shown = [f"{_pair(ended)} ({ended.step.log}: {why})" for ended, why in some[:_SHOWN]]
                 more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
@@ -87,7 +87,7 @@ class GpuPairs(GpuCollectives):
         left = sum(int(table.context.get("left") or 0) for table in tables)
         if left:
             said.append(
-                f"the time limit did not suffice for {counted(left, 'round')} of pairs: give a longer one "
+                f"the time limit was too short for {counted(left, 'round')} of pairs: set a longer one "
                 "(time_limits of the system's file), or fewer rounds (-S NcclPairs.shifts=)"
             )
         return tuple(OutputLine(line, text) for text in said)
@@ -101,15 +101,15 @@ class GpuPairs(GpuCollectives):
         return None
 
     def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
-        """Return what the first log says that a reader should know, or that there is none."""
+        """Return what a reader should know from the first log, or that there is no log."""
         if self.all_steps and not any(self._logs):
-            return ("the library's own log is in no pair's log: by which NIC each GPU sent is not known from it",)
+            return ("no pair's log has the library's own log, so it is not known which NIC each GPU used",)
         said = ((ended, remark) for ended, log in self._logs for remark in meant_way.remarks(log, meant(case)))
         first = next(said, None)
         return () if first is None else (f"{_pair(first[0])}: {first[1]}",)
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
-        """Return who is slow or gave no result beside the other pairs; nobody is named who was not bad alone, too."""
+        """Return who is slow or gave no result beside the other pairs; only who was also bad alone is named."""
         if not self.all_steps:
             return None
         again = self._again(case)
@@ -119,7 +119,7 @@ class GpuPairs(GpuCollectives):
         named = [one for one in found.named if again.is_confirmed(one)]
         left = [one for one in found.blamed if one not in named]
         said = [_said(one, again) for one in named[:_SHOWN]]
-        said += [f"not told: {_said(one, again)}" for one in left[:_SHOWN]]
+        said += [f"undecided: {_said(one, again)}" for one in left[:_SHOWN]]
         more = max(0, len(named) - _SHOWN) + max(0, len(left) - _SHOWN)
         said += [f"and {more} more (railyard pairs judge --tool nccl)"] if more else []
         first = (named or left)[0]
@@ -133,9 +133,9 @@ class GpuPairs(GpuCollectives):
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
     ) -> proof.PathProof:
-        """Return the path proof: over all of its steps each node moved what no algorithm of its pairs avoids.
+        """Return the path proof: over all of its steps each node moved at least what no algorithm can avoid.
 
-        Which NIC carries how much is the library's choice, and each must have been used.
+        The library chooses how much each NIC carries, and each must have been used.
         """
         moved = self._moved(case)
         if not moved:
@@ -143,10 +143,10 @@ class GpuPairs(GpuCollectives):
         return proof.judge(readings, replace(plan, collective=True, traffic=moved))
 
     def _moved(self, case: Case) -> dict[str, traffic.NodeTraffic]:
-        """Return what each node moved in all of its steps; nothing of a node whose GPUs gave no result all together.
+        """Return what each node moved in all of its steps; a node without a result of all its GPUs is left out.
 
-        One GPU alone need not use each rail. How much a step moved that gave no result is not known, so that there is
-        no most for its nodes.
+        One GPU alone does not have to use each rail. If a step gave no result, it is not known how much it moved, so
+        its nodes have no upper limit.
         """
         nodes, collective, part = case.launch.nodes, collective_of(case.benchmark), part_of(case.benchmark)
         found: dict[str, list[traffic.NodeTraffic]] = {}
@@ -174,10 +174,10 @@ class GpuPairs(GpuCollectives):
             if node in whole
         }
 
-    # --- what the steps left
+    # --- what the steps left behind
 
     def _again(self, case: Case) -> Again:
-        """Return what all pairs come to beside one another."""
+        """Return the judgement of all pairs, compared with one another."""
         return judged_again(self._recorded, self._at_once, _leaves(case))
 
     @cached_property
@@ -207,7 +207,7 @@ class GpuPairs(GpuCollectives):
 
     @cached_property
     def _whole_pairs(self) -> tuple[Test, ...]:
-        """The tests with all GPUs of both nodes, of each pair the better one."""
+        """The tests with all GPUs of both nodes; for each pair, the better one."""
         tests = settled(self._recorded, self._at_once).tests
         most = max((test.layer.gpus for test in tests), default=0)
         return tuple(test for test in tests if test.layer.gpus == most and test.value is not None)
@@ -251,7 +251,7 @@ class GpuPairs(GpuCollectives):
         return why or f"exit code {ended.step.exit_code}"
 
     def _unlike(self, case: Case, ended: Ended) -> str | None:
-        """Return which nodes or GPUs the log of a step has that were not asked for; None where it has those."""
+        """Return which nodes or GPUs of a step's log were not asked for; None if they are as asked for."""
         job, step = self._job(ended), ended.step
         if job is None or not job.ranks:
             return None
@@ -263,7 +263,7 @@ class GpuPairs(GpuCollectives):
         devices = {rank.device for rank in job.ranks}
         if step.gpu is not None and devices != {step.gpu}:
             used = listing([f"GPU {device}" for device in sorted(devices)])
-            return f"it used {used}: NCCL_TESTS_DEVICE did not reach the tests, or their release has none"
+            return f"it used {used}: NCCL_TESTS_DEVICE did not reach the tests, or their release does not have it"
         return None
 
 
@@ -277,7 +277,7 @@ def _pair(ended: Ended) -> str:
 
 
 def _curve(table: Table) -> Curve:
-    """Return the larger of both halves of each row, MB/s."""
+    """Return the larger value of both halves of each row, MB/s."""
     names = [name for name in ("busbw", "busbw_in_place") if name in table.columns]
     rows = list(zip(table.column("size"), *(table.column(name) for name in names), strict=True))
     best = {
@@ -306,15 +306,16 @@ def _all_alike(again: Again) -> str:
     if not shares:
         pairs = len({test.pair for test in again.judged.recorded.tests})
         return (
-            f"{counted(pairs, 'pair')} of nodes: too few to be compared with one another ({gpu_pairs.LEAST_PAIRS} are)"
+            f"{counted(pairs, 'pair')} of nodes: too few to compare them with one another (at least "
+            f"{gpu_pairs.LEAST_PAIRS})"
         )
     low = min(shares.values())
     compared = counted(len({test.pair for test in shares}), "pair")
-    return f"{compared} of nodes give {number(100 * low)} % of healthy ones at least"
+    return f"{compared} of nodes give at least {number(100 * low)} % of what healthy ones give"
 
 
 def _suspect(one: Blamed, again: Again, case: Case) -> Suspect:
-    """Return a suspect of the record: a rail where the system's file gives the GPU at fault one that is no other's."""
+    """Return a suspect of the record: a rail, if the GPU at fault has one of its own by the system's file."""
     said = gpu_pairs_text.sentences(one, again.judged)
     reason = f"{said['part']}: {', '.join(said['evidence'][:1])}"
     if one.kind == "pair":
@@ -328,7 +329,7 @@ def _suspect(one: Blamed, again: Again, case: Case) -> Suspect:
 
 
 def _rail_of(one: Blamed, case: Case) -> str | None:
-    """Return the rail of the one GPU that is named; None for several, and where the file gives it none of its own."""
+    """Return the rail of the one GPU that is named; None for several, or if the file gives it no rail of its own."""
     gpus = case.site.system.gpus
     named = [gpu for group in one.gpus for gpu in group]
     if gpus is None or len(named) != 1 or not named[0].isdigit():

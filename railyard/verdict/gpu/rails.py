@@ -1,7 +1,7 @@
-"""Which rail of a run in groups is slow, by each rail measured with its GPU first: the rail, and not yet the node.
+"""Which rail of a run in groups is slow, if each rail was measured with its GPU first: the rail, but not its node.
 
-The GPUs of one number on all nodes are a group with a rail of its own, whose slowest node sets its figure. So the rail
-is known and its node is not: pairs of nodes tell that.
+The GPUs with the same number on all nodes are a group with its own rail. The slowest node decides the group's figure.
+So the rail is known, but not the node: pairs of nodes show that.
 """
 
 import re
@@ -17,15 +17,15 @@ from railyard.verdict.blame.search.robust import healthy
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu.run import HALVES, curve
 
-#: As between pairs of nodes whose leaf switches are not known (``blame.search.model``): slow is what is so far below.
+#: A rail is slow if it is this far below: as for pairs of nodes without known leaf switches (``blame.search.model``).
 SLOW = 0.10
-#: So many rails there must be for one to be compared with the others.
+#: Rails are compared with one another if there are at least this many.
 LEAST_RAILS = 3
 _GPU = re.compile(r"^# railyard: rail of GPU ([0-9]{1,4})$", re.MULTILINE)
 
 
 def of_each(texts: Sequence[str]) -> Mapping[int, float]:
-    """Return the busbw at the largest size by the GPU that was first, GB/s; without those that gave none."""
+    """Return the busbw at the largest size in GB/s for each GPU that was first; without those that gave none."""
     found: dict[int, float] = {}
     for text in texts:
         said = _GPU.search(text)
@@ -41,7 +41,7 @@ def of_each(texts: Sequence[str]) -> Mapping[int, float]:
 
 
 def groups_to_measure(tables: Sequence[Table], expected_mb_s: float) -> tuple[int, ...]:
-    """Return the groups of a run that is slower than expected at its largest size, or gave nothing there."""
+    """Return the groups of a run that is slower than expected at its largest size, or has no value there."""
     found: list[int] = []
     for table in tables:
         groups = table.context.get("groups")
@@ -53,7 +53,7 @@ def groups_to_measure(tables: Sequence[Table], expected_mb_s: float) -> tuple[in
 
 
 def findings(case: Case, rates: Mapping[int, float]) -> Findings | None:
-    """Return the slow rails beside the others; None where none was measured, and nobody where all are alike."""
+    """Return the rails that are slower than the others: None if too few were measured, nobody if all are alike."""
     if len(rates) < LEAST_RAILS:
         return None
     level, _ = healthy(list(rates.values()))
@@ -61,9 +61,9 @@ def findings(case: Case, rates: Mapping[int, float]) -> Findings | None:
     shown = ", ".join(f"GPU {gpu} {number(rate)}" for gpu, rate in sorted(rates.items()))
     if not slow:
         return Findings(
-            (), f"each rail with its GPU first: {shown} GB/s, so that no rail is slower than others", is_clear=True
+            (), f"each rail with its GPU first: {shown} GB/s, so no rail is slower than the others", is_clear=True
         )
-    others = f"GB/s where the other rails give {number(level)}, by the slowest of {listing(case.launch.nodes)}"
+    others = f"GB/s, the other rails give {number(level)}; the slowest of {listing(case.launch.nodes)} decides"
     suspects = tuple(
         Suspect("rail", f"{number(rate)} {others}", None, _rail_of(gpu, case)) for gpu, rate in sorted(slow.items())
     )
@@ -72,7 +72,7 @@ def findings(case: Case, rates: Mapping[int, float]) -> Findings | None:
         suspects,
         f"{rails} of one of these nodes: {shown} GB/s",
         is_clear=True,
-        look_at="pairs of nodes, which tell the node: railyard run --extended -n NcclPairs",
+        look_at="pairs of nodes, which show the node: railyard run --extended -n NcclPairs",
     )
 
 

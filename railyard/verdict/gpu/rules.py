@@ -1,7 +1,7 @@
-"""Rules 3 and 5 of collectives between GPUs: no row is above what is possible, and the curve is not too low.
+"""Rules 3 and 5 for collectives between GPUs: no row is above what is possible, and the curve is not too low.
 
-Every row of both halves is judged, never the mean under them ("Avg bus bandwidth"): it mixes sizes where the start
-sets the time with sizes where links do.
+Every row of both halves is judged, never the mean below them ("Avg bus bandwidth"): it mixes sizes whose time depends
+on the start with sizes whose time depends on the links.
 """
 
 import math
@@ -22,20 +22,20 @@ from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Log
 from railyard.parsers.nccl_words import GB
 from railyard.site.references.transport_class import TransportClass
-from railyard.verdict.class_standing import Standing, stand
+from railyard.verdict.class_standing import Standing, standing
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
 
-#: Of a table, busbw by half: size in bytes -> GB/s.
+#: The busbw of a table, for each half: size in bytes -> GB/s.
 Curves = Mapping[str, Mapping[int, float]]
-#: The same with every row: two may be of one size, where sizes were rounded to a multiple of the ranks.
+#: The same with every row: two may have one size, if sizes were rounded to a multiple of the ranks.
 Rows = Mapping[str, Sequence[tuple[int, float]]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A row with what is said of it, and where its algorithm is from."""
+    """A row with its judgement, and what says which algorithm it used."""
 
     size: int
     half: str
@@ -45,9 +45,9 @@ class _Judged:
 
 
 def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
-    """Return rule 3: each row against the bounds of the algorithms that the nodes can use, or of the one that is known.
+    """Return rule 3: each row against the bounds of the algorithms that the nodes can use, or of the known one.
 
-    Where the output does not say which, the sentence names those that are possible, and those that are ruled out.
+    If the output does not name the algorithm, the sentence names those that are possible and those that are ruled out.
     """
     shape = run.shape
     if shape is None:
@@ -58,7 +58,7 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     impossible = [row for row in rows if row.judged.state == "impossible"]
     if impossible:
         wrong = max(impossible, key=lambda row: row.value)
-        look = "whether GPUs, NICs and link are those of the nodes (--nodes-have), and whether it ran over the network"
+        look = "whether GPUs, NICs and link are right for the nodes (--nodes-have), and whether it used the network"
         return failed(3, f"{_at(wrong)}{wrong.judged.sentence}{wrong.said}", "set-up", look)
     unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
     if unknown is not None:
@@ -69,10 +69,10 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
 
 
 def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> tuple[RuleResult, Standing]:
-    """Return rule 5 and where the curve is among what is published of its class.
+    """Return rule 5, and how the curve compares with the published numbers of its class.
 
-    A dip, or a peak below the floor that healthy nodes have, fails; so does what is below the published numbers. What a
-    vendor demands decides nothing. Not judged where nothing is known of such nodes.
+    It fails for a dip, for a peak below the floor of healthy nodes, and for values below the published numbers. What a
+    vendor demands does not count. It is not judged if nothing is known of such nodes.
     """
     standing = _standing(run, curves, of, log)
     for wrong in (_dip(curves), _below_floor(run, curves)):
@@ -88,7 +88,7 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     size, value = _peak(curves)
     least = _floor_bound(run.collective, run.shape)
     sentence = (
-        f"busbw {number(value)} GB/s at {message_size(size)} holds the floor of healthy nodes, "
+        f"busbw {number(value)} GB/s at {message_size(size)} is above the floor of healthy nodes, "
         f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} (railyard/base/bounds.py: "
         f"{GPU_FLOOR_SHARE.name})"
     )
@@ -107,12 +107,10 @@ def _at(row: _Judged) -> str:
 
 
 def _which(judged: Judged) -> str:
-    """Return which algorithms may have been used, where nothing is ruled out and the output does not say."""
+    """Return which algorithms may have been used, if none is ruled out and the output does not name one."""
     if judged.without or len(judged.with_) < 2:
         return ""
-    return (
-        f"; the output does not say by which algorithm, and each of {listing([e.algorithm for e in judged.with_])} can"
-    )
+    return f"; the output does not name the algorithm: {listing([e.algorithm for e in judged.with_])} are possible"
 
 
 def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> Standing:
@@ -125,7 +123,7 @@ def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     shape = run.shape
     named = {None if shape is None else _name(algorithm(log, run.collective, size, shape)) for size in curve}
     known = named.pop() if len(named) == 1 else None
-    return stand(of, run.collective, curve, None if shape is None else shape.nodes, known)
+    return standing(of, run.collective, curve, None if shape is None else shape.nodes, known)
 
 
 def _name(found: tuple[str, str] | None) -> str | None:
@@ -133,15 +131,15 @@ def _name(found: tuple[str, str] | None) -> str | None:
 
 
 def _why_not_of_class(run: GpuRun, of: TransportClass) -> str | None:
-    """Return why a run is of no node of this class: another GPU, or a part of the GPUs alone."""
+    """Return why a run is not on nodes of this class: another GPU, or only some of the GPUs."""
     gpu = of.name.partition("-")[0]
     if run.gpu and gpu.casefold() not in run.gpu.casefold():
-        return f"the output is of {run.gpu}, and {of.name} of {gpu.upper()}"
+        return f"the output is from {run.gpu}, but {of.name} is for {gpu.upper()}"
     shape = run.shape
     if shape is None:
         return run.unknown
     if shape.gpus < of.has.gpus:
-        return f"the output is of {shape.gpus} of {of.has.gpus} GPUs of a node, and what is published of all"
+        return f"the output is from {shape.gpus} of {of.has.gpus} GPUs per node, but the published numbers are from all"
     return None
 
 
@@ -152,8 +150,8 @@ def _among(run: GpuRun, of: TransportClass, standing: Standing) -> RuleResult:
     if standing.state == "below":
         nodes = [_nodes(of, number_id) for at in standing.sizes if at.state == "below" for number_id in at.of]
         if run.shape is not None and run.shape.nodes > max(nodes, default=0):
-            said = f"{standing.sentence}, which is of {counted(max(nodes, default=0), 'node')} and yours of more"
-            return not_judged(5, f"{said}: on more nodes less may be all there is")
+            said = f"{standing.sentence}, which is from {counted(max(nodes, default=0), 'node')}; yours is from more"
+            return not_judged(5, f"{said}, and more nodes may give less")
         return failed(5, standing.sentence, "reference", look)
     if standing.state == "impossible":
         return failed(5, standing.sentence, "set-up", look)
@@ -165,7 +163,7 @@ def _nodes(of: TransportClass, number_id: str) -> int:
 
 
 def _dip(curves: Curves) -> RuleResult | None:
-    """Return the failure of a long message that is slower than both a shorter and a longer one."""
+    """Return the failure if a long message is slower than both a shorter and a longer one."""
     found = [(value / side, size, half, side) for half, size, value, side in _between(curves)]
     worst = min(found, default=None)
     if worst is None or worst[0] >= GPU_DIP_SHARE.value:
@@ -177,12 +175,12 @@ def _dip(curves: Curves) -> RuleResult | None:
         f"a dip in the curve: busbw {number(value)} GB/s at {message_size(size)}{in_place} is {percent(share)} of the "
         f"{number(side)} GB/s that both shorter and longer messages reach"
     )
-    look = "who else used the network; run it again: a dip that stays is of the library's choice of algorithm"
+    look = "who else used the network; run it again: if the dip stays, the library's choice of algorithm causes it"
     return failed(5, sentence, "disturbed", look)
 
 
 def _between(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
-    """Yield each long message that has shorter and longer ones, with the lower of what both sides reach."""
+    """Yield each long message between shorter and longer ones, with the lower of the values that both sides reach."""
     for half, curve in curves.items():
         sizes = [size for size in sorted(curve) if size >= GPU_DIP_FROM.value]
         for place in range(1, len(sizes) - 1):
@@ -193,14 +191,14 @@ def _between(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
 
 
 def _floor_bound(collective: str, shape: Shape) -> Bound:
-    """Return the lowest bound of what NCCL does here: of messages each GPU's own NICs, and not all of a node."""
+    """Return the lowest bound of what NCCL does here: for point-to-point messages, only each GPU's own NICs count."""
     return own_nics(collective, shape) or bounds(collective, shape)[0]
 
 
 def _peak(curves: Curves) -> tuple[int, float]:
-    """Return the largest busbw of long messages, of the half where it is less, with its size; of all if none is long.
+    """Return the largest busbw of long messages with its size, from the lower half; of all messages if none is long.
 
-    0 where there is none.
+    0 if there is none.
     """
     halves = [[(value, size) for size, value in curve.items()] for curve in curves.values()]
     long = [[each for each in half if each[1] >= GPU_FLOOR_FROM.value] for half in halves]
@@ -209,45 +207,46 @@ def _peak(curves: Curves) -> tuple[int, float]:
 
 
 def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
-    """Return why no floor has a source for such a run, or None."""
+    """Return why no source gives a floor for such a run, or None."""
     shape = run.shape
     if shape is None:
         return run.unknown
     node = shape.node
     if not run.in_order:
-        return "its ranks are not placed node after node, so more crosses the network than in what is published"
+        return "its ranks are not placed node after node, so more crosses the network than in the published runs"
     if not _has_published_kin(node):
-        return "no floor has a source for nodes other than such with NVLink between four GPUs or more, and NICs"
+        return "sources only give a floor for nodes with NICs, and with NVLink between four or more GPUs"
     if shape.domains > 1 and (why := _why_no_floor_of_network(node)) is not None:
         return why
     if shape.gpus < node.gpus:
-        return f"no floor has a source for {shape.gpus} of {node.gpus} GPUs of a node"
+        return f"no source gives a floor for {shape.gpus} of {node.gpus} GPUs per node"
     if shape.nodes > GPU_FLOOR_NODES.value:
-        return f"no floor has a source for more than {GPU_FLOOR_NODES.value:g} nodes"
+        return f"no source gives a floor for more than {GPU_FLOOR_NODES.value:g} nodes"
     least = _floor_bound(run.collective, shape)
     if math.isinf(least.busbw_mb_s):
-        return "no rate of a part that carries it is known"
+        return "the rates of the parts that carry it are not known"
     of = COLLECTIVES[run.collective]
     if of.rooted or (of.point_to_point and least.limited_by == "NVLink" and node.may_lack_a_switch):
         where = "" if of.rooted else " within nodes whose GPUs may be connected without an NVSwitch"
-        return f"no floor has a source for {of.name}{where}"
+        return f"no source gives a floor for {of.name}{where}"
     size, value = _peak(curves)
-    # What holds the floor is healthy at any size; short messages that do not need not be sick.
+    # What is above the floor is healthy at any size. Short messages below it are not necessarily at fault.
     if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
-        return f"no size from {message_size(int(GPU_FLOOR_FROM.value))} was measured, where the floor of nodes holds"
+        return f"no size of {message_size(int(GPU_FLOOR_FROM.value))} or more was measured: the floor is for these"
     return None
 
 
 def _has_published_kin(node: GpuNode) -> bool:
-    """Return whether somebody published numbers of such nodes: a bridge between two cards is none of them."""
+    """Return whether there are published numbers of such nodes; for a bridge between two cards there are none."""
     nvlink = node.gpu_link is not None and node.gpu_link.word == "NVLink"
     return nvlink and node.gpus >= 4 and node.domain is None and not node.within_over_nics
 
 
 def _why_no_floor_of_network(node: GpuNode) -> str | None:
     if node.network is None:
-        return "the NICs of its nodes are not stated, or their rate is not known (nics= and link= of --nodes-have)"
-    return "no floor has a source for such a network" if node.link is None or node.link.headers == "tcp" else None
+        return "the NICs of its nodes are not given, or their rate is not known (nics= and link= of --nodes-have)"
+    has_none = node.link is None or node.link.headers == "tcp"
+    return "no source gives a floor for such a network" if has_none else None
 
 
 def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
@@ -259,9 +258,9 @@ def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
     if share >= GPU_FLOOR_SHARE.value:
         return None
     sentence = (
-        f"busbw of long messages is {number(value)} GB/s at best (at {message_size(size)}), {percent(share)} of the "
+        f"busbw of long messages is at most {number(value)} GB/s (at {message_size(size)}), {percent(share)} of the "
         f"lowest bound, {least.shown}; healthy nodes have at least {percent(GPU_FLOOR_SHARE.value)} "
         f"(railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
     )
-    look = "the log of NCCL (NCCL_DEBUG=INFO): network, NICs and GPUDirect RDMA; then each pair of nodes alone"
+    look = "NCCL's log (NCCL_DEBUG=INFO): network, NICs and GPUDirect RDMA; then each pair of nodes alone"
     return failed(5, sentence, "fabric", look)

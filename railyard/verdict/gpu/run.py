@@ -1,4 +1,4 @@
-"""On how many nodes and GPUs an output of nccl-tests was made: what it lists, and what a person says of it."""
+"""On how many nodes and GPUs nccl-tests made an output: what the output lists, and what a person says about it."""
 
 import math
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ HALVES = ("busbw", "busbw" + IN_PLACE)
 
 @dataclass(frozen=True, slots=True)
 class GpuRun:
-    """One table's run. ``shape`` None: it is not known, and ``unknown`` says why ("the output lists no ranks").
+    """The run of one table. ``shape`` None: it is not known, and ``unknown`` says why ("the output lists no ranks").
 
-    ``unlike``: how the output differs from what was said of it. ``in_order``: its ranks were placed node after node.
+    ``unlike``: how the output differs from what the person said. ``in_order``: its ranks were placed node after node.
     """
 
     collective: str
@@ -34,12 +34,12 @@ class GpuRun:
 
     @property
     def iterations(self) -> int:
-        """How often each size was made: 20 where the output does not say, as nccl-tests does."""
+        """How often each size was measured: 20 if the output does not say, as this is the default of nccl-tests."""
         return 20 if self.job is None else max(1, self.job.settings.get("iterations", 20))
 
 
 def rows(table: Table, column: str) -> tuple[tuple[int, float], ...]:
-    """Return a column of bandwidths as (size in bytes, GB/s) of each row that has both; a row of 0 B moves nothing."""
+    """Return a column of bandwidths as (size in bytes, GB/s) for each row that has both; a row of 0 B moves nothing."""
     if column not in table.columns:
         return ()
     found = zip(table.column("size"), table.column(column), strict=True)
@@ -59,7 +59,7 @@ def curve(table: Table, column: str) -> dict[int, float]:
 
 
 def run_of(table: Table, key: str, spoken: Spoken | None, target: GpuTarget) -> GpuRun:
-    """Return what is known of the run that made a table. Raises RailyardError where the nodes cannot be its own."""
+    """Return what is known of the run that printed a table. Raises RailyardError if the nodes cannot be its own."""
     program = key.partition("/")[2]
     name = program.removesuffix("_perf")
     job = next((each for each in spoken.jobs if table.line in each.tables), None) if spoken else None
@@ -70,7 +70,7 @@ def run_of(table: Table, key: str, spoken: Spoken | None, target: GpuTarget) -> 
     if isinstance(listed, int):
         return _listed(table, name, job, target, listed)
     if target.nodes is None:
-        why = "the output does not list its ranks, so on how many nodes it ran is not known: say so with --nodes"
+        why = "the output does not list its ranks, so the number of nodes is not known: give it with --nodes"
         return GpuRun(name, None, why, job=job, gpu=gpu)
     try:
         shape = Shape(target.node, target.nodes)
@@ -84,7 +84,7 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
     gpu = str(table.context.get("gpu", ""))
     hosts = [] if job is None else [rank.host for rank in sorted(job.ranks, key=lambda rank: rank.rank)]
     if not isinstance(ranks, int):
-        return GpuRun(name, None, "its list of ranks is not whole", job=job, gpu=gpu)
+        return GpuRun(name, None, "its list of ranks is not complete", job=job, gpu=gpu)
     if target.nodes is not None and target.nodes != nodes:
         raise RailyardError(
             f"--nodes: found {target.nodes}, expected {nodes}: the output's own list of ranks (line "
@@ -92,7 +92,7 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
             f"{listing(list(dict.fromkeys(hosts))[:4])}"
         )
     if isinstance(groups, int) and groups > 1:
-        why = f"its {ranks} ranks a communicator are one of {groups} that ran at once (NCCL_TESTS_SPLIT)"
+        why = f"its {ranks} ranks are one of {groups} communicators that ran at once (NCCL_TESTS_SPLIT)"
         return GpuRun(name, None, why, job=job, gpu=gpu)
     uneven = len({hosts.count(host) for host in set(hosts)}) > 1
     if uneven or ranks % nodes:
@@ -104,7 +104,7 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
             f"{ranks} ranks on {counted(nodes, 'node')}"
         )
     if ranks < 2:
-        return GpuRun(name, None, "it has one rank: a collective of one moves nothing", job=job, gpu=gpu)
+        return GpuRun(name, None, "it has one rank, and a collective of one rank moves nothing", job=job, gpu=gpu)
     try:
         shape = Shape(target.node, nodes, used)
     except RailyardError as error:
@@ -114,7 +114,7 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
 
 
 def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:
-    """Return that busbw and algbw are those of another number of ranks: of fewer GPUs, or of several jobs."""
+    """Return a sentence if busbw and algbw are those of another number of ranks: fewer GPUs, or several jobs."""
     busbw, algbw = curve(table, HALVES[0]), curve(table, "algbw")
     if not busbw or not algbw:
         return None
@@ -123,12 +123,12 @@ def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:
     if found is None or found[0] <= shape.ranks <= found[1]:
         return None
     low, high = found
-    # what is between both ends is a whole number of ranks, or the row is of another collective
+    # A whole number of ranks must be between both ends; if not, the row is of another collective.
     most = "more" if math.isinf(high) else number(math.floor(high), 6)
     shown = f"{math.ceil(low)}" if math.ceil(low) == (math.floor(high) if math.isfinite(high) else -1) else ""
     return (
         f"busbw {busbw[size]:g} and algbw {algbw[size]:g} GB/s are those of {collective(name).name} with "
         f"{shown or f'{math.ceil(low)} to {most}'} ranks, and {counted(shape.nodes, 'node')} of "
-        f"{counted(shape.gpus, 'GPU')} have {shape.ranks}: it is of several jobs, of fewer GPUs a node, or of another "
+        f"{counted(shape.gpus, 'GPU')} have {shape.ranks}: it is from several jobs, fewer GPUs per node, or another "
         "number of nodes"
     )

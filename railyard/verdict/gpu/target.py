@@ -1,4 +1,4 @@
-"""What collectives between GPUs are judged by, as a person names it: nodes in words, a system, a transport class."""
+"""What collectives between GPUs are judged by, as a person gives it: nodes in words, a system, a transport class."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from railyard.verdict.inputs import Target
 class GpuTarget:
     """What each node has, and what its figures are compared with.
 
-    ``words``: the nodes as a sentence names them. ``nodes``: on how many of them the job ran, where a person says so;
-    None: what the output says. ``of``: the transport class whose published numbers count. ``rails``: the NICs' devices
-    where a system's file names them. ``referenced``: the system's references, where some are of nccl-tests.
+    ``words``: the nodes as a sentence names them. ``nodes``: on how many of them the job ran, if a person says so;
+    None: what the output says. ``of``: the transport class whose published numbers count. ``rails``: the NICs' devices,
+    if a system's file names them. ``referenced``: the system's references, if some are for nccl-tests.
     """
 
     node: GpuNode
@@ -37,7 +37,7 @@ class GpuTarget:
     def described(self) -> str:
         """The target in a few words."""
         who = f"{self.system}, fabric {self.fabric}: {self.words}" if self.system else f"nodes of {self.words}"
-        return who if self.of is None else f"{who}, and what is published of {self.of.name}"
+        return who if self.of is None else f"{who}, and published numbers of {self.of.name}"
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class GpuTarget:
 def of_words(words: str, of: TransportClass | None = None, nodes: int | None = None) -> GpuTarget:
     """Return nodes in words such as ``gpus=8,nvlink=4,nics=8,link=ib-ndr``.
 
-    Raises RailyardError for words that are wrong, and where the class is of other nodes.
+    Raises RailyardError for wrong words, or if the class is for other nodes.
     """
     node = node_of_words(words)
     if of is not None:
@@ -80,17 +80,17 @@ def of_gpu_system(
     nodes: int | None = None,
     stack: str | None = None,
 ) -> GpuTarget:
-    """Return the nodes of a system whose file states GPUs, over so many rails of a fabric (None: all of them).
+    """Return the nodes of a system whose file has GPUs, over this many rails of a fabric (None: all of them).
 
-    ``stack``: the library, where references differ by it; left out: the only one that they name.
+    ``stack``: the library, if references differ by it; if left out, the only one that they name.
 
-    Raises RailyardError where it states none, and for a fabric or rails that it lacks.
+    Raises RailyardError if the file has no GPUs, and for a fabric or rails that it does not have.
     """
     system = site.system
     if system.gpus is None:
         raise RailyardError(
-            f"--system {system.system}: its file states no GPUs, expected gpus: there, by which collectives between "
-            "GPUs are judged (docs/howto/clusters.md); or name the nodes with --nodes-have"
+            f"--system {system.system}: its file has no GPUs, expected gpus: there, since collectives between GPUs are "
+            "judged by them (docs/howto/clusters.md); or describe the nodes with --nodes-have"
         )
     name = fabric if fabric is not None else next(iter(system.fabrics)) if len(system.fabrics) == 1 else None
     if name is None or name not in system.fabrics:
@@ -101,7 +101,7 @@ def of_gpu_system(
     if rails is not None and not 1 <= rails <= there:
         raise RailyardError(f"--rails: found {rails}, expected 1 to {there}, the rails of {name} of {system.system}")
     node = gpu_node(system, name, rails)
-    assert node is not None  # it states GPUs
+    assert node is not None  # the file has GPUs
     if of is not None:
         _refuse_other_nodes(node, of, f"--system {system.system}")
     used = tuple(rail.device for rail in system.fabrics[name].used(node.nics))
@@ -120,12 +120,12 @@ def of_gpu_system(
 
 
 def of_gpus(entry: Entry) -> bool:
-    """Return whether a reference is of collectives between GPUs."""
+    """Return whether a reference is for collectives between GPUs."""
     return any(micro.tool(micro.find(key).tool).between_gpus for key in entry.benchmark)
 
 
 def _referenced(site: Site, fabric: str, rails: int, stack: str | None) -> Target | None:
-    """Return what is asked of the references of nccl-tests on a fabric; None where the system has none there."""
+    """Return how the references of nccl-tests on a fabric are looked up; None if the system has none there."""
     mine = [entry for entry in site.references.entries if entry.fabric == fabric and of_gpus(entry)]
     if not mine or site.system.report_only is not None:
         return None
@@ -142,7 +142,7 @@ def _nodes(nodes: int | None) -> int | None:
 
 
 def _refuse_other_nodes(node: GpuNode, of: TransportClass, given: str) -> None:
-    """Raise RailyardError where nodes are not those of a class: its numbers say nothing of them."""
+    """Raise RailyardError if nodes are not those of a class: its numbers say nothing about them."""
     for what, mine, theirs in (
         ("GPUs", node.gpus, of.has.gpus),
         ("NICs", node.nics, of.has.nics),
@@ -154,7 +154,7 @@ def _refuse_other_nodes(node: GpuNode, of: TransportClass, given: str) -> None:
         if mine != theirs:
             raise RailyardError(
                 f"--class {of.name}: found {given}, whose {what} is {mine}, expected {theirs} as in the class "
-                f"({of.node}); leave one of both out"
+                f"({of.node}); leave one of the two out"
             )
 
 

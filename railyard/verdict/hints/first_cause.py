@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
 
-#: Characters of each text that are looked through: what comes first stands at its beginning.
+#: Search only so many characters of each text: the first cause is near the beginning.
 LOOKED_THROUGH = 1 << 18
 
 _OPENMPI = ("openmpi", "hpcx")
@@ -85,6 +85,14 @@ MESSAGES: tuple[Message, ...] = (
         "srun has no working plugin {name}: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
     ),
     Message(
+        ("mpich", "mvapich"),
+        "mpi/pmi2: value not properly terminated in client request",
+        r"^slurmstepd-(?P<node>\S{1,200}): error: mpi/pmi2: value not properly terminated in client request$",
+        "Slurm's plugin pmi2 read a long line of the library's start in two parts on {node}, so the processes got "
+        "broken addresses of one another; no network is to blame: run it again, or take the launcher mpirun in the "
+        "system's file",
+    ),
+    Message(
         (),
         "slurmstepd: error: execve()",
         r"^slurmstepd(?:-\S{1,200})?: error: execve\(\): (?P<name>[^\n]{1,200}): "
@@ -102,7 +110,7 @@ MESSAGES: tuple[Message, ...] = (
         "Host key verification failed, Permission denied (publickey …)",
         r"^(?:Host key verification failed\.|(?:\S{1,200}: )?Permission denied "
         r"\([^\n)]{0,80}publickey[^\n)]{0,80}\)\.)$",
-        "ssh, by which the launcher starts processes on other nodes, is refused: its keys, or its known hosts",
+        "the other node refuses ssh, with which the launcher starts processes there: check its keys and known hosts",
     ),
     Message(
         (),

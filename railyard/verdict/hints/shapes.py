@@ -21,7 +21,7 @@ FLAT = 0.93
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One failed curve with the hardware that it was meant to run on.
+    """One failed curve with the hardware that it should have run on.
 
     ``points`` are (size in bytes, value) in the metric's unit, rising in size; ``pairs`` of ranks are summed in them.
     ``limit_mb_s`` is the run's; ``slot`` None where it is not known. ``targets`` holds the reference's own value at

@@ -1,6 +1,6 @@
-"""An address that two nodes have, by what both sides of a run say: the owner's own, and the sender's table (ARP).
+"""An address that two nodes have, seen from both sides of a run: the owner's own address, and the sender's ARP table.
 
-The node whose address it is meant to be is the victim: its rail is healthy, and no probe of rails could tell.
+The node that should have the address is the victim: its rail is healthy, and probes of rails could not show that.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,9 +11,9 @@ from railyard.job.counters.node import NodeCounters
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """An IPv4 ``address`` of the node ``owner``, behind which ``seen_by`` found other hardware, over its ``device``.
+    """An IPv4 ``address`` of the node ``owner``: over its ``device``, ``seen_by`` found other hardware at this address.
 
-    ``node`` has that hardware, on ``node_device``; None where it is none of the nodes that were asked.
+    ``node`` has that hardware, on ``node_device``; None if none of the nodes that were asked has it.
     """
 
     address: str
@@ -26,8 +26,8 @@ class Conflict:
 
     @property
     def sentence(self) -> str:
-        """Who has whose address, and who found it so."""
-        who = f"{self.node_device} of {self.node}" if self.node else "a machine that is none of the nodes asked"
+        """Who answers for which node's address, and which node found that."""
+        who = f"{self.node_device} of {self.node}" if self.node else "a machine that is not one of these nodes"
         return (
             f"{who} ({self.hardware}) answers for {self.address}, the address of {self.owner}, as {self.seen_by} found "
             f"over {self.device}: two nodes have one address, and the rails of {self.owner} are not at fault"
@@ -35,10 +35,10 @@ class Conflict:
 
 
 def conflicts(readings: Mapping[str, NodeCounters], rails: Collection[str]) -> tuple[Conflict, ...]:
-    """Return each address of one node behind which another node found hardware that is not that node's.
+    """Return each address of a node at which another node found hardware that is not the first node's.
 
-    Over the meant ``rails``, and the interfaces on their ports. () for a run that did not fail: its nodes did not
-    look. An address that several of these nodes say is their own is that of the first of them.
+    This covers the intended ``rails`` and the interfaces on their ports. () for a run that did not fail: its nodes did
+    not look. If several of these nodes say that an address is their own, it counts as the first one's.
     """
     known = {node: reading.addresses for node, reading in readings.items()}
     whose = {which: (node, device) for node, its in known.items() for which, device in its.hardware.items()}

@@ -1,7 +1,7 @@
-"""Both ends of a rail as one judgement: what some nodes of a run sent over it, others of them received.
+"""Both ends of a rail judged together: what some nodes of a run sent over it, other nodes of the run received.
 
-A counter that stands still on one end, while the other end counted the bytes, is a wrong counter and no idle rail. What
-left over one rail and arrived over another is nobody else's traffic.
+If a counter does not move on one end while the other end counted the bytes, the counter is wrong and the rail is not
+idle. Bytes that left over one rail and arrived over another are the run's own, not somebody else's traffic.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ from railyard.verdict.path.traffic import WAYS, Finding, Plan, Spread, Way, mean
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """What the nodes of a run carried over its meant rails, each summed once: bytes by way, node and rail.
+    """What the nodes of a run carried over its intended rails, each summed once: bytes by way, node and rail.
 
-    ``of_all``: by way and rail, over all nodes. ``unlike``: by way, the nodes that did not carry what they were to
-    move, in the split that was due. ``least``: bytes above which two ends differ.
+    ``of_all``: by way and rail, over all nodes. ``unlike``: by way, the nodes that did not carry what they should have
+    moved, in the split that was due. ``least``: above so many bytes, two ends differ.
     """
 
     carried: Mapping[Way, Mapping[str, Mapping[str, int]]]
@@ -28,16 +28,16 @@ class _Ends:
     least: float
 
     def more(self, way: Way, rail: str) -> int:
-        """By how much all nodes counted more over a rail the other way."""
+        """By how many bytes all nodes together counted more over a rail the other way."""
         return self.of_all[_other(way)][rail] - self.of_all[way][rail]
 
 
 def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], Finding]:
-    """Return, by node and way, a finding for the counter that lacks what the other ends counted; {} where none does.
+    """Return, by node and way, a finding for the counter that lacks what the other ends counted; {} if none does.
 
-    Nothing is said where other traffic may be the reason: on nodes that are not exclusive, and where what the other
-    ends counted is not what the run was to move over each rail. Of a collective a switch may send one packet to many,
-    and packets are no bytes.
+    There is no finding if other traffic may be the reason: if nodes are not exclusive, or if the other ends did not
+    count what the run should have moved over each rail. There is none for a collective, since a switch may send one
+    packet to many nodes, and none for counters of packets, since packets are not bytes.
     """
     known = _compared(readings, plan)
     if not known:
@@ -53,9 +53,9 @@ def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tup
 
 
 def crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
-    """Return the sentence of bytes that left over one meant rail and arrived over another; None where none did.
+    """Return the sentence about bytes that left over one intended rail and arrived over another; None if none did.
 
-    Two rails of one network do that: a library takes an address of one alone, or either interface answers for both.
+    Two rails in one network do that: a library takes the address of only one, or either interface answers for both.
     """
     known, bound = _compared(readings, plan), _least_told(plan)
     over = dict.fromkeys(plan.rails, 0)
@@ -69,12 +69,12 @@ def crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
     moved = traffic(sum(over[rail] for rail in left))
     return (
         f"{moved} left over {listing(left)} and arrived over {listing(arrived)}, so they are in one network: the "
-        f"library may have the address of one alone, or one answers for the other's (arp_ignore, routes)"
+        f"library may have the address of only one, or one answers for the other's (arp_ignore, routes)"
     )
 
 
 def _compared(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[str, NodeCounters]:
-    """Return the readings of a run's nodes where what one sent can be compared with what others received; else {}."""
+    """Return the readings of a run's nodes if what one sent can be compared with what others received; else {}."""
     known = {node: readings[node] for node in plan.traffic if node in readings}
     if plan.collective or not plan.exclusive or len(known) < max(2, len(plan.traffic)):
         return {}
@@ -87,7 +87,7 @@ def _compared(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[str, Nod
 
 
 def _least_told(plan: Plan) -> float:
-    """Return the bytes above which two ends differ: less may be somebody else's."""
+    """Return above how many bytes two ends differ: less may be somebody else's traffic."""
     moved = max(moved.payload(each) for moved in plan.traffic.values() for each in WAYS)
     return max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
 
@@ -106,9 +106,9 @@ def _ends(known: Mapping[str, NodeCounters], plan: Plan) -> _Ends:
 
 
 def _lacks(ends: _Ends, plan: Plan, node: str, rail: str, way: Way) -> bool:
-    """Return whether a node's counter of a rail stands still, while what the other ends counted is as it was meant.
+    """Return whether a node's counter of a rail does not move, while the other ends counted what they should.
 
-    What arrived over another rail than it was sent is lacking on none: all rails together must lack it, too.
+    Bytes that arrived over another rail than they were sent are not lacking: all rails together must lack them, too.
     """
     if plan.traffic[node].payload(way) < LEAST_PAYLOAD.value:
         return False
@@ -121,7 +121,7 @@ def _lacks(ends: _Ends, plan: Plan, node: str, rail: str, way: Way) -> bool:
 
 
 def _is_as_meant(node: str, carried: Mapping[str, int], plan: Plan, way: Way) -> bool:
-    """Return whether a node carried one way what the run was to move, in the split that was due."""
+    """Return whether a node carried one way what the run should have moved, in the split that was due."""
     moved = plan.traffic[node]
     if moved.payload(way) < LEAST_PAYLOAD.value:
         return True
@@ -138,7 +138,7 @@ def _contradiction(ends: _Ends, node: str, rails: Sequence[str], way: Way) -> Fi
     own = sum(ends.carried[way][node][rail] for rail in rails)
     sentence = (
         f"path not proven: over {over} {named(others)} {other} {traffic(theirs)}, and {node} counted {traffic(own)} "
-        f"{way}: the two ends contradict each other, so the counter of bytes {way} of {over} on {node} is wrong, and "
+        f"{way}: the two ends contradict each other, so the counter of bytes {way} of {over} on {node} is wrong, "
         f"not the rail"
     )
     look = f"the driver and firmware of {over} on {node}: its counter of bytes {way} while something is sent"

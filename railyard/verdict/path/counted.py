@@ -1,7 +1,7 @@
-"""The path proof of a run of which nobody knows how many bytes it had to move, or only the least: as the counters show.
+"""The path proof of a run if nobody knows how many bytes it had to move, or only the least: by the counters alone.
 
-Whatever the meant rails carried is taken as the run's own, and no other network may have carried more than a hundredth
-of it.
+Whatever the intended rails carried counts as the run's own. No other network may have carried more than a hundredth of
+it.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def judge(
     case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, least: tuple[Least, ...], unknown: str
 ) -> proof.PathProof:
-    """Return the path proof. ``least``: a bound a node in the launch's order, () where there is none.
+    """Return the path proof. ``least``: one bound per node in the launch's order, () if there is none.
 
-    ``unknown`` is added to the sentence of a run that is proven without a bound.
+    If a run is proven without a bound, ``unknown`` is added to its sentence.
     """
     nodes = case.launch.nodes
     bounds = least or (Least(0, 0),) * len(nodes)

@@ -1,4 +1,4 @@
-"""Which node leaves a rail out: its partners move nothing over that rail with it, and they are not to blame."""
+"""Which node leaves a rail out: its partners move nothing over that rail with it, but are not to blame."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from railyard.verdict.path.traffic import WAYS, Finding, Plan
 def of_their_own(findings: Sequence[Finding], plan: Plan) -> list[Finding]:
     """Return the findings without those of partners of a node that leaves a rail out.
 
-    A node leaves a rail out where that rail idles in every way in which the node moved enough to tell. Nodes that moved
-    messages with it then carry less over the same rail, or nothing in one way: such a split of theirs is no finding.
-    The node's own finding stays, so that the path fails still.
+    A node leaves a rail out if that rail idles in every way in which the node moved enough to tell. Nodes that
+    exchanged messages with it then carry less over the same rail, or nothing in one way: their uneven split is not a
+    finding. The node's own finding stays, so the path still fails.
     """
     ways = {
         node: sum(moved.payload(way) >= LEAST_PAYLOAD.value for way in WAYS) for node, moved in plan.traffic.items()

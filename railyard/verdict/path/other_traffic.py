@@ -1,7 +1,7 @@
-"""Traffic that is not as a run was meant to be: over networks that are not its own, or somebody else's over its rails.
+"""Traffic other than a run's intended traffic: over other networks than its own, or somebody else's over its rails.
 
-The first is another device, or TCP beside RDMA on the meant port itself. The second is seen where nodes carry more than
-the run moved, or than arrived.
+The first is traffic over another device, or TCP besides RDMA on the intended port itself. The second shows when nodes
+carry more than the run moved, or more than arrived.
 """
 
 from collections.abc import Mapping
@@ -31,10 +31,10 @@ Unbalanced = Mapping[tuple[str, Way], int]
 
 
 def stray_finding(node: str, reading: NodeCounters, plan: Plan) -> Finding | None:
-    """Return the unmeant network that carried more than its allowance; None where none did.
+    """Return the unintended network that carried more than it may; None if none did.
 
-    Where the nodes are not this run's alone, other jobs' traffic proves nothing: but TCP on the very port whose RDMA
-    counters see it too keeps RDMA from being proven.
+    If other jobs share the nodes, their traffic proves nothing. But the RDMA counters of a port see TCP on that port
+    too, so such TCP keeps RDMA from being proven.
     """
     moved = max(plan.traffic[node].payload(way) for way in WAYS)
     bound = max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
@@ -59,16 +59,16 @@ def stray_finding(node: str, reading: NodeCounters, plan: Plan) -> Finding | Non
 
 
 def rail_of_interface(reading: NodeCounters, device: str) -> str | None:
-    """Return the meant RDMA rail on whose port a network interface is, None for any other device."""
+    """Return the intended RDMA rail whose port has this network interface; None for any other device."""
     found = reading.device(device)
     return None if found is None else found.beside
 
 
 def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbalanced) -> str | None:
-    """Return the sentence of a run whose rails carried somebody else's traffic too; None where none was seen.
+    """Return the sentence about somebody else's traffic on a run's rails; None if none was seen.
 
-    It is no failure by itself. Rails that count packets are left out: as bytes theirs are upper bounds. ``strange`` is
-    what ``unbalanced`` found.
+    It is not a failure by itself. Rails that count packets are left out: their bytes are only upper bounds. ``strange``
+    is what ``unbalanced`` found.
     """
     for (rail, way), amount in strange.items():
         other = "received" if way == "sent" else "sent"
@@ -94,10 +94,10 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbal
 
 
 def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan, of_others: Unbalanced) -> bool:
-    """Return whether somebody else's traffic may be all that made the split of a node uneven.
+    """Return whether somebody else's traffic alone may have made the split of a node uneven.
 
-    Either what did not go between the nodes of the run makes it right once it is taken away, or the node carried more
-    than the run moved and no rail lacks what was its due.
+    It may if the split is right without the bytes that did not go between the nodes of the run, or if the node carried
+    more than the run moved and each rail carried at least its due.
     """
     if plan.collective or in_packets(readings[spread.node], plan) is not None:
         return False
@@ -111,13 +111,13 @@ def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan,
 
 def _failed(node: str, device: str, rail: str | None, amount: int, said: str, plan: Plan) -> Finding:
     if rail is None:
-        sentence = f"{device} of {node}, which was not meant, {said}"
+        sentence = f"{device} of {node}, which is not an intended rail, {said}"
         reason = f"{device} carried {traffic(amount)} that should have gone over {listing(list(plan.rails))}"
-        look = f"how the stack is told its devices, and what else uses {device} of {node}"
+        look = f"how the stack's devices are set, and what else uses {device} of {node}"
     else:
-        sentence = f"{device} of {node}, the network interface of {rail}, {said}: TCP, and not RDMA"
+        sentence = f"{device} of {node}, the network interface of {rail}, {said}: TCP, not RDMA"
         reason = f"TCP over {device} carried {traffic(amount)} that should have been RDMA over {rail}"
-        look = f"how the stack is told its transports; what else uses {device} of {node}"
+        look = f"how the stack's transports are set; what else uses {device} of {node}"
     return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
 
 
@@ -127,9 +127,9 @@ def _sees_tcp(reading: NodeCounters, rail: str) -> bool:
 
 
 def _allowed(moved: NodeTraffic, way: Way) -> float:
-    """Return what the meant rails may carry one way, headers and warm-ups and start-up included.
+    """Return how many bytes the intended rails may carry one way, headers, warm-ups and start-up included.
 
-    What acknowledges the other way's messages goes along: a part of those.
+    Acknowledgements of the other way's messages are included, as a share of those messages.
     """
     most, other = moved.most(way), moved.most("received" if way == "sent" else "sent")
     if most is None or other is None:
@@ -147,10 +147,10 @@ def _bound(plan: Plan) -> float:
 
 
 def unbalanced(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], int]:
-    """Return by how much the run's nodes sent more over a rail than all of them received there, or the other way.
+    """Return by how many bytes the run's nodes sent more over a rail than all of them received, or the other way round.
 
-    Whatever nodes of a run send each other, one of them receives: the rest came from elsewhere or went there. Of a
-    collective that is not so, since a switch may send one packet to many or reduce many to one.
+    Whatever a node of a run sends to another, that node receives: the rest came from elsewhere or went there. This does
+    not hold for a collective, since a switch may send one packet to many or reduce many to one.
     """
     known = [readings[node] for node in plan.traffic if node in readings]
     if plan.collective or len(known) < max(2, len(plan.traffic)):

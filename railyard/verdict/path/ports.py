@@ -1,9 +1,9 @@
-"""What the ports of a node's meant rails show of themselves: errors during a run, and the state of bonded ports (LAG).
+"""What the ports of a node's intended rails show: errors during a run, and the state of bonded ports (LAG).
 
-A hard error is one that a healthy link does not make in minutes (a link that goes down, a packet that arrives broken).
-A signal belongs to a working fabric under load (pause, ECN, a packet that is sent again), so it decides nothing unless
-the system's file bounds it. One flow goes over one port, so that a bond with a dead port gives a single stream all that
-it ever had: it is found here, not by a bandwidth.
+A hard error is one that a healthy link does not make within minutes (a link that goes down, a packet that arrives
+broken). A signal is normal in a working fabric under load (pause, ECN, a packet that is sent again), so it decides
+nothing unless the system's file bounds it. One flow uses one port, so a bond with a dead port still gives a single
+stream its full bandwidth: the dead port is found here, not by a bandwidth.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _SHOWN = 4
 
 
 def port_findings(node: str, reading: NodeCounters, rails: Mapping[str, int]) -> list[Finding]:
-    """Return what is wrong with the ports of a node's meant rails. ``rails``: how many ports the file says each has."""
+    """Return what is wrong with the ports of a node's intended rails. ``rails``: how many ports the file gives each."""
     found = []
     for rail, expected in rails.items():
         bond = reading.bonds.get(rail)
@@ -33,9 +33,9 @@ def port_findings(node: str, reading: NodeCounters, rails: Mapping[str, int]) ->
 
 
 def port_remarks(node: str, reading: NodeCounters, rails: Mapping[str, int]) -> list[str]:
-    """Return over which of its ports a bonded rail sent, where their interfaces count that.
+    """Return over which of its ports a bonded rail sent, if their interfaces count that.
 
-    RDMA is not in the counters of an interface, so that nothing is said of a rail that is an RDMA device.
+    The counters of an interface do not include RDMA, so there is no such remark for a rail that is an RDMA device.
     """
     said = []
     for rail in rails:
@@ -51,7 +51,7 @@ def port_remarks(node: str, reading: NodeCounters, rails: Mapping[str, int]) -> 
 
 
 def link_findings(node: str, reading: NodeCounters, rails: Collection[str]) -> list[Finding]:
-    """Return a finding for each meant rail of a node whose link was lost during the run, or went and came back."""
+    """Return a finding for each intended rail of a node whose link was lost during the run, even if it came back."""
     found = []
     for rail, device in _of_rails(reading, rails):
         where = _where(rail, device, node)
@@ -59,7 +59,7 @@ def link_findings(node: str, reading: NodeCounters, rails: Collection[str]) -> l
             said = f"the link of {where} flapped during the run: carrier_changes grew by {device.carrier_changes}"
         elif device.carrier_after is False and device.device == rail:
             said = f"rail {where} lost its carrier during the run"
-        else:  # a bonded port without a carrier is said among the ports
+        else:  # port_findings reports a bonded port without a carrier
             continue
         suspect = Suspect("rail", said, node, rail)
         found.append(Finding("failed", said, "fabric", f"cable, port and driver of {where}", (suspect,), is_link=True))
@@ -69,10 +69,10 @@ def link_findings(node: str, reading: NodeCounters, rails: Collection[str]) -> l
 def error_findings(
     node: str, reading: NodeCounters, rails: Collection[str], bounds: Mapping[str, int]
 ) -> list[Finding]:
-    """Return a finding for each meant rail of a node with errors above their bound, the rail as suspect.
+    """Return a finding for each intended rail of a node with errors above their bound; the rail is the suspect.
 
-    The errors of a port that is bonded to a rail are that rail's. ``bounds`` are the system's own, by plain name; a
-    signal has one only there.
+    Errors of a port that is bonded to a rail count for that rail. ``bounds`` are the system's own, by plain name; a
+    signal has a bound only there.
     """
     found = []
     for rail, device in _of_rails(reading, rails):
@@ -87,7 +87,7 @@ def error_findings(
 
 
 def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> list[str]:
-    """Return what was seen and decides nothing, and what could not be seen, a sentence each."""
+    """Return what was seen but decides nothing, and what could not be seen, one sentence each."""
     said = []
     for rail, device in _of_rails(reading, rails):
         if device.signals:
@@ -101,9 +101,9 @@ def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> l
 def remarks_of_many(
     readings: Mapping[str, NodeCounters], rails: Collection[str], bonded: Mapping[str, int]
 ) -> list[str]:
-    """Return what ``port_remarks`` and ``error_remarks`` say of each node, for more nodes than a sentence can name.
+    """Return what ``port_remarks`` and ``error_remarks`` say about each node, if the nodes are too many for a sentence.
 
-    Signals are summed: on how many rails each grew, and the most that it did.
+    Signals are summed up: on how many rails each grew, and by how much at most.
     """
     most: dict[str, tuple[int, str]] = {}
     counts: Counter[str] = Counter()
@@ -126,12 +126,12 @@ def remarks_of_many(
 
 
 def _unseen(node: str, rail: str, device: DeviceCounters) -> list[str]:
-    """Return what of a port's errors cannot be seen, a sentence each."""
+    """Return which of a port's errors cannot be seen, one sentence each."""
     where = _where(rail, device, node) if device.stuck or device.virtual else ""
     said = []
     for counter in device.stuck:
-        stands = f"{plain_name(counter)} of {where} stood at its maximum, {error_maximum(counter)}, before the run"
-        said.append(f"{stands} and cannot be seen to grow: clear it")
+        maximal = f"{plain_name(counter)} of {where} was at its maximum, {error_maximum(counter)}, before the run"
+        said.append(f"{maximal} and cannot grow any more: clear it")
     if device.virtual:
         said.append(f"port errors of {where} not seen: it is a virtual function")
     return said
@@ -145,14 +145,13 @@ def _resent(node: str, reading: NodeCounters) -> list[str]:
 
 
 def loses(reading: NodeCounters) -> bool:
-    """Return whether TCP of a node sent more segments again than a healthy path makes it, over whatever rail."""
+    """Return whether TCP of a node sent more segments again than over a healthy path, over any rail."""
     return sends_again(reading.resent, reading.sent)
 
 
 def sends_again(resent: int | None, sent: int | None) -> bool:
-    """Return whether TCP sent more segments again than a healthy path makes it; False where that was not read.
-
-    And where too few were sent to tell: a node that only acknowledges may send two of a thousand again.
+    """Return whether TCP sent more segments again than over a healthy path; False if that was not read. Also False if
+    too few were sent to tell: a node that only acknowledges may send two of a thousand again.
     """
     if resent is None or sent is None or sent < RESENT_LEAST.value:
         return False
@@ -160,23 +159,23 @@ def sends_again(resent: int | None, sent: int | None) -> bool:
 
 
 def look_at(where: str) -> str:
-    """Return what to look at where a rail makes errors or loses packets; ``where`` is ``hsn1 of vn2``."""
+    """Return what to look at if a rail makes errors or loses packets; ``where`` is ``hsn1 of vn2``."""
     return f"cable, port and switch port of {where}: link state, and error counters of both ends"
 
 
 def plain_name(counter: str) -> str:
-    """Return a counter as a system's file names it: without the folder."""
+    """Return a counter's name as in a system's file: without the folder."""
     return counter.removeprefix("hw/")
 
 
 def _miscounted(node: str, rail: str, bond: Bond | None, expected: int) -> Finding:
     if bond is None:
-        there = "is no bond"
+        there = "is not a bond"
     else:
-        mode = ", of which one carries all" if one_at_a_time(bond.mode) else ""
+        mode = " (only one carries data)" if one_at_a_time(bond.mode) else ""
         names = listing([port.device for port in bond.ports]) or "no port"
         there = f"is a bond ({bond.mode}) of {names}{mode}"
-    sentence = f"{rail} of {node} {there}, and the system's file says bonded_ports: {expected}"
+    sentence = f"{rail} of {node} {there}, but the system's file says bonded_ports: {expected}"
     look = f"bonded_ports of {rail} in the system's file, and /proc/net/bonding on {node}"
     return Finding("failed", sentence, "set-up", look, (Suspect("rail", sentence, node, rail),))
 

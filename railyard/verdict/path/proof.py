@@ -1,7 +1,7 @@
 """The path proof: whether a run's bytes went over the intended rails, in the expected split, and over no other network.
 
-Counters of every node, read before and after the run, are held against the bytes that the run moved. Bounds and their
-reasons stand in ``railyard.base.bounds``, what each driver counts in ``railyard.hardware.counters``. What cannot be
+Counters of every node, read before and after the run, are compared with the bytes that the run moved. Bounds and their
+reasons are in ``railyard.base.bounds``; what each driver counts is in ``railyard.hardware.counters``. What cannot be
 known is *not proven*, never a pass.
 """
 
@@ -54,12 +54,12 @@ Fault = Literal["fabric", "node", "set-up", "disturbed", "not-proven"]
 class PathProof:
     """Whether the path is proven, the sentence that says so, and every node's bytes.
 
-    ``fault`` is set where it failed or is not proven. ``disturbance`` says that a meant rail carried more than the run
-    moved: no failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends`` are nodes whose TCP
-    sent more segments again than the bound allows. ``one_rail``: of several rails one alone was used, and nobody knows
-    whether it should have been otherwise. ``uneven``: it failed for the shares of its rails alone, which does not tell
-    who is slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``: addresses that two nodes
-    have.
+    ``fault`` is set if the path failed or is not proven. ``disturbance`` says that an intended rail carried more than
+    the run moved: this is not a failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends``
+    are nodes whose TCP sent more segments again than the bound allows. ``one_rail``: only one of several rails was
+    used, and nobody knows whether the others should have been. ``uneven``: it failed only because of the shares of its
+    rails, which do not tell who is slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``:
+    addresses that two nodes have.
     """
 
     state: ProofState
@@ -79,15 +79,15 @@ class PathProof:
 
 
 def not_judged(reason: str) -> PathProof:
-    """Return the proof of a run that has no path to prove, with why; rule 4 decides whether that may pass."""
+    """Return the proof of a run that has no path to prove, and why; rule 4 decides whether that may pass."""
     return PathProof("not-judged", f"path not judged: {reason}", look_at="the system's rails and their counters")
 
 
 def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     """Return the path proof of a run.
 
-    In this order: what the counters cannot tell; payload that is missing on the meant rails; traffic on other
-    networks; the split. A failure that is certain goes before a doubt about another node.
+    It looks, in this order, at what the counters cannot tell, payload that is missing on the intended rails, traffic on
+    other networks, and the split. A certain failure comes before a doubt about another node.
     """
     still, strange = still_counters(readings, plan), unbalanced(readings, plan)
     findings = _findings(readings, plan, still, strange)
@@ -115,7 +115,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
 
 
 def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
-    """Return all suspects once; where the stack idles a rail on every node, no node's rail is a suspect for that."""
+    """Return all suspects once; if the stack leaves a rail idle on every node, no node's rail is a suspect for that."""
     certain = [finding for finding in findings if finding.state == "failed"]
     stack = [s for finding in certain for s in finding.suspects if s.kind == "stack"]
     rails = [s for finding in certain for s in finding.suspects if s.kind != "stack" and not (stack and finding.idle)]
@@ -126,13 +126,13 @@ def _findings(
     readings: Mapping[str, NodeCounters], plan: Plan, still: Mapping[tuple[str, Way], Finding], strange: Unbalanced
 ) -> list[Finding]:
     if not plan.rails or not plan.traffic:
-        return [_unproven("no rail is named that the run should use", "the system's rails")]
+        return [_unproven("the run has no rail that it should use", "the system's rails")]
     found: list[Finding] = []
     for node in plan.traffic:
         reading = readings.get(node)
         doubt = _doubt(node, reading, plan)
         if doubt is not None or reading is None:
-            if reading is not None and reading.killed:  # what was read when it was told to end is right so far
+            if reading is not None and reading.killed:  # what was read until the signal to end is correct
                 found += link_findings(node, reading, plan.rails)
             found.append(doubt or _unproven(f"no counters of {node}", ""))
             continue
@@ -146,7 +146,7 @@ def _findings(
 
 
 def _idle_everywhere(found: list[Finding], plan: Plan) -> list[Finding]:
-    """Return one more finding that blames the stack where the same rail idles on all nodes: no cable does that."""
+    """Return one more finding that blames the stack if the same rail idles on all nodes: no cable does that."""
     idle = [{s.rail for s in f.suspects} for f in found if f.idle]
     nodes = {s.node for f in found if f.idle for s in f.suspects}
     if not idle or nodes != set(plan.traffic) or len(plan.traffic) < 2:
@@ -182,9 +182,9 @@ def _doubt(node: str, reading: NodeCounters | None, plan: Plan) -> Finding | Non
         if device.trouble is not None:
             return _unproven(f"rail {rail} of {node} {device.trouble}", f"the driver and counters of {rail} on {node}")
     for device in reading.devices:
-        # A device that no file names is looked at for stray traffic alone: it may be a card that nobody uses.
+        # A device that no file names is only checked for stray traffic: it may be a card that nobody uses.
         if device.device not in plan.rails and not device.unnamed and device.trouble is not None:
-            reason = f"network {device.device} of {node} {device.trouble}, so nobody can say what went over it"
+            reason = f"network {device.device} of {node} {device.trouble}, so it is not known what went over it"
             return _unproven(reason, f"the driver and counters of {device.device} on {node}")
     return None
 
@@ -206,7 +206,7 @@ def _node_findings(
             return [_unproven(f"expected bytes unknown: {plan.unknown}; {_carried(node, reading, plan)}", look)]
         most = traffic(max(moved.sent_bytes, moved.received_bytes))
         reason = (
-            f"{node} moved {most} only, too little to tell from background traffic "
+            f"{node} moved only {most}, too little to tell from background traffic "
             f"(bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
         )
         return [_unproven(reason, "the check's sizes and iterations: more of them move more bytes")]
@@ -223,7 +223,7 @@ def _node_findings(
         if missing is None:
             spread = Spread(node, way, meant_bytes(reading, plan, way), plan.rails, payload, moved.split(way))
             uneven = split_finding(spread, plan.policy, plan.pairs, plan.collective)
-            # An idle rail is the stack's doing, whoever else uses the others.
+            # An idle rail is the stack's doing, even if others use the other rails.
             may_be = uneven is not None and uneven.fault == "fabric"
             found.append(None if may_be and is_excused(spread, readings, plan, strange) else uneven)
     found.append(stray_finding(node, reading, plan))
@@ -231,7 +231,7 @@ def _node_findings(
 
 
 def _carried(node: str, reading: NodeCounters, plan: Plan) -> str:
-    """Return what the meant rails of a node carried, in words."""
+    """Return what the intended rails of a node carried, in words."""
     most = max(sum(meant_bytes(reading, plan, way).values()) for way in WAYS)
     said = f"{listing(list(plan.rails))} of {node} carried {traffic(most)} one way"
     if most >= LEAST_PAYLOAD.value:
@@ -241,7 +241,7 @@ def _carried(node: str, reading: NodeCounters, plan: Plan) -> str:
 
 
 def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Way) -> Finding | None:
-    """Return what is wrong where the meant rails carried less: bytes seen elsewhere fail, unseen ones are a doubt."""
+    """Return what is wrong if the intended rails carried less: bytes seen elsewhere fail, unseen ones are a doubt."""
     meant = sum(meant_bytes(reading, plan, way).values())
     if meant >= CARRIED_SHARE.value * payload:
         return None
@@ -252,13 +252,13 @@ def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Wa
         f"(bound {percent(CARRIED_SHARE.value)}, {CARRIED_SHARE.name})"
     )
     device, other = max(unmeant_bytes(reading, plan, way).items(), key=lambda item: item[1], default=("", 0))
-    # Half of what lacks: the other half may have gone over a third network, or be headers and noise either way.
+    # Half of what is missing: the other half may have gone over a third network, or be headers and noise either way.
     if other >= lacking / 2:
         rail = rail_of_interface(reading, device)
-        what = "was not meant" if rail is None else f"is the network interface of {rail}: TCP, and not RDMA"
+        what = "is not an intended rail" if rail is None else f"is the network interface of {rail}: TCP, not RDMA"
         sentence = f"{traffic(other)} went over {device} of {node}, which {what}: {shown}"
         reason = f"the stack used {device} instead of {rails}"
-        look = f"how the stack is told its devices; whether {rails} of {node} is up and reaches the other nodes"
+        look = f"how the stack's devices are set; whether {rails} of {node} is up and reaches the other nodes"
         return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
     look = "whether the ranks shared a node, and whether these counters see the traffic of this stack (RDMA?)"
     return _unproven(f"{shown}, and no other network's counter shows the rest", look)
@@ -274,7 +274,7 @@ def _proven(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
             other = max(other, *unmeant_bytes(readings[node], plan, way).values(), 0)
     whole = sum(totals.values())
     shares = listing([f"{percent(amount / whole)} over {rail}" for rail, amount in totals.items()])
-    kind = "" if plan.exclusive else ", a lower bound only: the nodes are not exclusive"
+    kind = "" if plan.exclusive else ", only a lower bound: the nodes are not exclusive"
     rest = f", at most {traffic(other)} over another network" if plan.exclusive else ""
     counted = next((found for node in plan.traffic if (found := in_packets(readings[node], plan)) is not None), None)
     if counted is not None:

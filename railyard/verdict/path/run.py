@@ -1,8 +1,8 @@
-"""The path proof of a run: its case's plan against the counters, and the stack's own log against both.
+"""The path proof of a run: its case's plan is compared with the counters, and the stack's own log with both.
 
-Stacks say which devices they used only where they are told to (UCX_LOG_LEVEL, btl_base_verbose, I_MPI_DEBUG,
+Stacks say which devices they used only if they are asked to (UCX_LOG_LEVEL, btl_base_verbose, I_MPI_DEBUG,
 PSM3_IDENTIFY: the table of ``railyard.stacks`` has variable and pattern). A log is what the stack believes; the
-counters decide. Where the two disagree the verdict says who contradicts whom.
+counters decide. If the two disagree, the verdict says which of them contradicts the other.
 """
 
 import re
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railyard.verdict.sizes import Sizes
 
 LONGEST = 2000
-"""Characters of a line that is looked at: a stack's own lines are short."""
+"""Longest line, in characters, that is looked at: a stack's own lines are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Said:
 def judged_path(
     case: Case, assessor: "Sizes", tables: list[Table], readings: Mapping[str, NodeCounters], log: str
 ) -> PathProof:
-    """Return the path proof of a run: what its counters show against what ``assessor`` says that it moved.
+    """Return the path proof of a run: what its counters show, compared with what ``assessor`` says that it moved.
 
-    ``log`` is all that the job printed: what the stack says there of its devices is held against the counters.
+    ``log`` is all that the job printed: what the stack says there about its devices is compared with the counters.
     """
     if not counters_can_prove(case.site, case.fabric):
         return not_judged(f"the rails of {case.fabric} have no counters")
@@ -63,16 +63,16 @@ def judged_path(
 
 
 def read_log(log: str, patterns: Mapping[str, str]) -> Said | None:
-    """Return which devices a log names; None where it names none of them: then it says nothing.
+    """Return which devices a log names; None if it names none of them: then it says nothing.
 
-    ``patterns``: a regular expression a device, such as ``stacks.device_patterns`` gives.
+    ``patterns``: a regular expression per device, as ``stacks.device_patterns`` returns them.
     """
     found: dict[str, str] = {}
     for line in log.splitlines():
         if len(found) == len(patterns):
             break
         if len(line) <= LONGEST:
-            # Some patterns end with a blank, which at the end of a line is its newline.
+            # Some patterns end with a blank; at the end of a line, that blank is the newline.
             named = [name for name, pattern in patterns.items() if re.search(pattern, f"{line}\n")]
             found |= {name: line.strip() for name in named if name not in found}
     if not found:
@@ -81,7 +81,7 @@ def read_log(log: str, patterns: Mapping[str, str]) -> Said | None:
 
 
 def compared_with_log(proof: PathProof, log: str, patterns: Mapping[str, str], meant: Sequence[str]) -> PathProof:
-    """Return a proof whose sentence says, too, where the log contradicts it or confirms what it found wrong."""
+    """Return the proof; its sentence then also says if the log contradicts it, or confirms what it found wrong."""
     said = read_log(log, patterns)
     told = [device for device in meant if device in patterns]
     remark = contradiction(said, told, proof) or agreement(said, told, proof)
@@ -89,7 +89,7 @@ def compared_with_log(proof: PathProof, log: str, patterns: Mapping[str, str], m
 
 
 def contradiction(said: Said | None, meant: Collection[str], proof: PathProof) -> str | None:
-    """Return the sentence where log and counters disagree; None where they agree, or where one of them is silent.
+    """Return the sentence if log and counters disagree; None if they agree, or if one of them says nothing.
 
     ``meant`` are the devices that the run should have used.
     """
@@ -100,9 +100,9 @@ def contradiction(said: Said | None, meant: Collection[str], proof: PathProof) -
     if proof.state == "proven":
         if unnamed:
             only = listing(said.devices)
-            return f"the stack's own log contradicts the counters: it names {only} alone ({_quoted(said)})"
+            return f"the stack's own log contradicts the counters: it names only {only} ({_quoted(said)})"
         if strangers:
-            return f"the stack's own log names {listing(strangers)} too, over which the counters saw no messages"
+            return f"the stack's own log also names {listing(strangers)}, over which the counters saw no messages"
         return None
     if proof.fault != "set-up":
         return None
@@ -112,7 +112,7 @@ def contradiction(said: Said | None, meant: Collection[str], proof: PathProof) -
 
 
 def agreement(said: Said | None, meant: Collection[str], proof: PathProof) -> str | None:
-    """Return the sentence of a log that says itself what the counters found wrong; None for any other."""
+    """Return the sentence if the log itself says what the counters found wrong; None for any other log."""
     if said is None or proof.state != "failed" or proof.fault != "set-up":
         return None
     if all(device in said.devices for device in meant) and all(device in meant for device in said.devices):
@@ -121,7 +121,7 @@ def agreement(said: Said | None, meant: Collection[str], proof: PathProof) -> st
 
 
 def _with_log(case: Case, path: PathProof, log: str) -> PathProof:
-    """Return the proof with what the stack's own log says of it, where the stack was told to say anything."""
+    """Return the proof with what the stack's own log says about it, if the stack was asked to log anything."""
     devices = (*case.launch.meant, *case.launch.watched)
     kind, policy = case.site.system.fabrics[case.fabric].kind, case.launch.settings.policy
     patterns = ask.device_patterns(case.stack, kind, policy, devices)

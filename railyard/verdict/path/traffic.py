@@ -1,7 +1,7 @@
-"""What a run was meant to move over which rails, what a node's counters show of it, and whether the split is right.
+"""What a run should move over which rails, what a node's counters show of it, and whether the split is right.
 
-These are the words of a path proof. The split is how a node's bytes were spread over its meant rails, against what the
-rail policy says.
+A path proof is written in these terms. The split is how a node's bytes were spread over its intended rails; it is
+compared with what the rail policy says.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ Way = Literal["sent", "received"]
 
 WAYS: tuple[Way, ...] = ("sent", "received")
 
-#: Why a rail is a suspect by its share alone.
+#: Why a rail is a suspect if only its share speaks against it.
 SHORT = "carried less than its rate's share"
 
 Policy = Literal["single", "striping", "round-robin", "nic-per-rank"]
@@ -32,12 +32,11 @@ Policy = Literal["single", "striping", "round-robin", "nic-per-rank"]
 
 @dataclass(frozen=True, slots=True)
 class NodeTraffic:
-    """What one node moved to and from other nodes at least: payload bytes, from the printed repetitions.
+    """The least that one node moved to and from other nodes: payload bytes, from the printed repetitions.
 
-    ``…_split_bytes`` is the part in messages that the policy spreads over the rails: at or above the threshold of
-    striping, all messages of a round robin or a NIC per rank. ``most_…_bytes`` is the most that each way may have
-    moved, warm-ups included, and what goes beside each message (``message-overhead``); None where warm-ups are not
-    known.
+    ``…_split_bytes`` is the part in messages that the policy spreads over the rails: with striping, those at or above
+    its threshold; with round robin or a NIC per rank, all. ``most_…_bytes`` is the most that each way may have moved,
+    including warm-ups and the overhead of each message (``message-overhead``); None if warm-ups are not known.
     """
 
     sent_bytes: int
@@ -83,14 +82,14 @@ def _all_of(parts: Sequence[int | None]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run was meant to do.
+    """What a run should do.
 
-    ``rails``: the meant rails of a node with their rates (any one unit; only the ratios count). ``traffic``: a value
-    for every node that must be proven. ``pairs``: pairs of ranks between two nodes. ``collective``: the bytes are
-    lower bounds of an algorithm that is not known, so no split is held against the rates. ``exclusive``: no other job
-    uses the nodes. ``error_bounds``: by how much a counter of errors may grow, where the system's file says it.
-    ``bonded``: how many ports the system's file says are bonded to each meant rail (LAG). ``unknown``: why nobody can
-    say how many bytes the run was to move; None where it is known, or is a lower bound.
+    ``rails``: the intended rails of a node with their rates (in any one unit; only the ratios count). ``traffic``: one
+    value for each node that must be proven. ``pairs``: pairs of ranks between two nodes. ``collective``: the bytes are
+    lower bounds of an unknown algorithm, so no split is compared with the rates. ``exclusive``: no other job uses the
+    nodes. ``error_bounds``: by how much a counter of errors may grow, if the system's file says so. ``bonded``: how
+    many ports are bonded to each intended rail (LAG) by the system's file. ``unknown``: why it is not known how many
+    bytes the run should move; None if it is known, or if there is a lower bound.
     """
 
     rails: Mapping[str, float]
@@ -108,8 +107,8 @@ class Plan:
 class Finding:
     """One thing that keeps a path from being proven, its sentence, and who may be to blame.
 
-    ``idle``: a rail was not used at all. ``uneven``: rails carried other shares than their rates'. ``is_link``: a link
-    was lost, or flapped.
+    ``idle``: a rail was not used at all. ``uneven``: the shares of the rails do not match their rates. ``is_link``: a
+    link was lost, or flapped.
     """
 
     state: Literal["failed", "not-proven"]
@@ -124,7 +123,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What the meant rails of one node carried one way: bytes a rail, the rails' rates, and the payload due.
+    """What the intended rails of one node carried one way: bytes per rail, the rails' rates, and the payload due.
 
     ``split_bytes`` is the part of ``payload_bytes`` in messages that the policy spreads. ``way`` is "sent" or
     "received".
@@ -147,28 +146,28 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class ShareRange:
-    """What a rail's share of the spread messages may have been: the small messages may have gone over any rail."""
+    """The possible range of a rail's share of the spread messages: the small messages may have gone over any rail."""
 
     low: float
     high: float
 
 
 def meant_bytes(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]:
-    """Return what each meant rail of a node moved one way."""
+    """Return what each intended rail of a node moved one way."""
     return {d.device: _delta(d, way) for d in reading.devices if d.device in plan.rails}
 
 
 def unmeant_bytes(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]:
     """Return what each other device of a node moved one way.
 
-    Software RDMA is left out: it counts packets, whose bytes its network interface counts too.
+    Software RDMA is left out: it counts packets, and its network interface counts their bytes too.
     """
     others = (d for d in reading.devices if d.device not in plan.rails and d.packet_bytes is None)
     return {d.device: _delta(d, way) for d in others}
 
 
 def rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailTraffic, ...]:
-    """Return what every device of a node moved, for the record."""
+    """Return what each device of a node moved, for the record."""
     return rail_traffic(
         [device.device for device in reading.devices],
         [device.device in plan.rails for device in reading.devices],
@@ -178,15 +177,17 @@ def rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailTraffic, ...]:
 
 
 def in_packets(reading: NodeCounters, plan: Plan) -> DeviceCounters | None:
-    """Return the first meant rail whose bytes are packets times the path MTU, at most; None where all count bytes."""
+    """Return the first intended rail that counts packets: its bytes are at most packets times the path MTU. None if all
+    count bytes.
+    """
     return next((d for d in reading.devices if d.device in plan.rails and d.packet_bytes is not None), None)
 
 
 def share_range(rail_bytes: int, all_bytes: int, payload_bytes: int, split_bytes: int) -> ShareRange:
     """Return the range of a rail's share of the messages that the policy spreads.
 
-    Headers and warm-ups belong to small and spread messages in proportion to their payload; which rails the small
-    ones took is not known, so all of them or none may be among ``rail_bytes``.
+    Headers and warm-ups are shared between small and spread messages in proportion to their payload. It is not known
+    which rails the small ones took, so ``rail_bytes`` may include all of them or none.
     """
     small = all_bytes * (1 - split_bytes / payload_bytes)
     spread = all_bytes - small
@@ -194,31 +195,32 @@ def share_range(rail_bytes: int, all_bytes: int, payload_bytes: int, split_bytes
 
 
 def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) -> Finding | None:
-    """Return what is wrong with the spread of one node and way, None where nothing is or any spread is right.
+    """Return what is wrong with the spread of one node and way; None if nothing is, or if any spread is right.
 
-    Any spread is right on one rail, and where too few bytes moved in messages that the policy spreads. ``pairs`` is
-    the number of pairs of ranks between two nodes.
+    Any spread is right on one rail, and if too few bytes moved in messages that the policy spreads. ``pairs`` is the
+    number of pairs of ranks between two nodes.
     """
     rails = list(spread.rates)
     if len(rails) < 2 or spread.split_bytes < LEAST_SPLIT_BYTES.value:
         return None
     if policy == "single":
         look = "the system's rails and the check's rail count"
-        return Finding("failed", f"policy single was asked for with {listing(rails)}", "set-up", look)
+        return Finding("failed", f"policy single uses one rail, and the run has {listing(rails)}", "set-up", look)
     if policy == "nic-per-rank" and pairs < len(rails):
         sentence = (
             f"path not proven: with a NIC per rank {pairs} pair of ranks cannot use {len(rails)} rails, "
             "so this benchmark says nothing about them"
         )
-        look = "a benchmark with at least one pair a rail (osu_mbw_mr, IMB's Uniband)"
+        look = "a benchmark with at least one pair per rail (osu_mbw_mr, IMB's Uniband)"
         return Finding("not-proven", sentence, "not-proven", look)
     return _collective(spread) if collective else _against_rates(spread, policy)
 
 
 def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
-    """Return the suspects; where both ends of a rail are suspects for its share alone, the two of them are one pair.
+    """Return the suspects; if both ends of a rail are suspects only for its share, the two become one pair.
 
-    What one end did not send the other did not receive: which of them is slow, or what lies between, nobody can say.
+    What one end did not send, the other did not receive: nobody can say which end is slow, or whether it is the path
+    between.
     """
     ends: dict[str | None, dict[str, None]] = {}
     for one in suspects:
@@ -232,9 +234,10 @@ def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
 
 
 def had_their_due(spread: Spread, policy: Policy) -> bool:
-    """Return whether each rail carried at least its due of the messages that the policy spreads, whatever else it did.
+    """Return whether each rail carried at least its due of the messages that the policy spreads, whatever else it
+    carried.
 
-    Where it did, bytes that are not the run's may explain why the rails' shares are uneven.
+    If so, bytes that are not the run's may explain why the rails' shares are uneven.
     """
     points = _points(policy)
     due = {rail: (_due(spread, rail, policy) - points.value) * spread.split_bytes for rail in spread.rates}
@@ -250,7 +253,7 @@ def _points(policy: Policy) -> JudgingBound:
 
 
 def _due(spread: Spread, rail: str, policy: Policy) -> float:
-    """Return a rail's share of the spread messages: ranks on their own NICs, and messages in turn, share evenly."""
+    """Return a rail's due share of the spread messages: a NIC per rank, and round robin, share evenly."""
     return spread.rates[rail] / sum(spread.rates.values()) if policy == "striping" else 1 / len(spread.rates)
 
 
@@ -281,7 +284,7 @@ def _idle(spread: Spread, idle: list[str], bound: JudgingBound) -> Finding:
     which = "idle second rail" if len(spread.rates) == 2 else "idle rail"
     sentence = f"{'; '.join(said)}: {which} (bound {percent(bound.value)} {bound.unit}, {bound.name})"
     suspects = tuple(Suspect("rail", f"idle: {text}", node, rail) for rail, text in zip(idle, said, strict=True))
-    look = f"how the stack is told its devices and rails; whether {listing(idle)} of {node} reaches the other nodes"
+    look = f"how the stack's devices and rails are set; whether {listing(idle)} of {node} reaches the other nodes"
     return Finding("failed", sentence, "set-up", look, suspects, idle=True)
 
 

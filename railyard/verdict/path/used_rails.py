@@ -1,4 +1,4 @@
-"""Whether an application that was given several rails used them all, though nobody knows how large its messages are."""
+"""Whether an application used all rails that it was given, although nobody knows how large its messages are."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 def held(
     case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, found: proof.PathProof
 ) -> proof.PathProof:
-    """Return the proof, or another one where a rail idled although no message is known that had to be split.
+    """Return the proof, or another one if a rail idled and no message is known that had to be split.
 
-    A rail that idles on some nodes is their fault. One that idles on all of them is the stack's, where it spreads all
-    messages; where it splits large ones alone the application may have had none, and the run speaks for one rail.
+    If a rail idles only on some nodes, the fault is theirs. If it idles on all nodes, the fault is the stack's if the
+    stack spreads all messages. If the stack splits only large ones, the application may have had none, and the run
+    tells about one rail only.
     """
     every = {
         node: replace(moved, sent_split_bytes=moved.sent_bytes, received_split_bytes=moved.received_bytes)
         for node, moved in plan.traffic.items()
     }
     used = proof.judge(readings, replace(plan, traffic=every))
-    idle = on_every_node((used.nodes or {}).values())  # also where a node moved too little to be judged
+    idle = on_every_node((used.nodes or {}).values())  # also if a node moved too little to be judged
     if not idle or any(one.kind != "stack" and one.rail not in idle for one in used.suspects):
         return found if used.state == "proven" else used
     stack = proof.unused_by_the_stack(idle, list(plan.traffic))
@@ -36,6 +37,6 @@ def held(
     busy = listing([rail for rail in plan.rails if rail not in idle])
     said = (
         f"{stack.reason}; {case.stack} splits messages of {message_size(threshold)} and more, and none of "
-        f"{case.benchmark} is known to be so large: its figure is that of {busy} alone"
+        f"{case.benchmark} is known to be so large: its figure is that of {busy} only"
     )
     return replace(found, state="not-judged", sentence=said, one_rail=True)

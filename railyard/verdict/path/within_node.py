@@ -1,4 +1,4 @@
-"""The path proof of a pair within a node: no network of any node moved what the pair did, so memory did."""
+"""The path proof of a pair within a node: no network of any node moved the pair's bytes, so memory did."""
 
 from collections.abc import Collection, Mapping
 
@@ -17,12 +17,12 @@ def judge(
     who: str = "pair",
     by: str = "memory",
 ) -> PathProof:
-    """Return the proof of pairs that share a node each; ``payload_bytes`` is what a node's pair sent one way at least.
+    """Return the proof of pairs that each share a node; ``payload_bytes`` is the least that a node's pair sent one way.
 
-    ``who`` moved it, ``by`` what: GPUs by NVLink.
+    ``who`` moved it and ``by`` what: for example, GPUs by NVLink.
 
-    A counter that cannot be read is a doubt, never a pass. The ranks of all nodes are one job, whose start and waiting
-    moves some bytes between nodes: the bound is that of every network that a run is not meant to use.
+    A counter that cannot be read is a doubt, never a pass. The ranks of all nodes are one job, and its start and its
+    waiting move some bytes between nodes. So the bound is that of any network that a run should not use.
     """
     shown = {node: _rail_bytes(reading) for node, reading in readings.items()}
     total = 2 * sum(payload_bytes.values())
@@ -37,14 +37,14 @@ def judge(
         bound = max(UNMEANT_SHARE.value * payload, UNMEANT_BYTES.value)
         for device in readings[node].devices:
             carried = max(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
-            if carried > bound and device.packet_bytes is None:  # packets are no bytes: their interface counts those
+            if carried > bound and device.packet_bytes is None:  # packets are not bytes: their interface has those
                 sentence = (
                     f"{device.device} of {node} carried {traffic(carried)} while the {who} within {node} moved "
                     f"{traffic(payload)} (bound {traffic(bound)}, the larger of {UNMEANT_SHARE.name} and "
                     f"{UNMEANT_BYTES.name}): not {'shared memory' if by == 'memory' else by}"
                 )
-                look = f"how the stack is told its transports, and what else uses {device.device} of {node}"
-                suspect = Suspect("stack", f"a network carried what {by} should have", node, device.device)
+                look = f"how the stack's transports are set, and what else uses {device.device} of {node}"
+                suspect = Suspect("stack", f"a network carried what {by} should have carried", node, device.device)
                 return PathProof("failed", sentence, "set-up", look, (suspect,), shown, total)
     least = min(payload_bytes.values(), default=0)
     sentence = f"no network of {named(sorted(nodes))} carried it: each {who} moved {traffic(least)} one way in {by}"
@@ -60,7 +60,7 @@ def _unreadable(node: str, reading: NodeCounters | None) -> str | None:
         return f"{node} has no network whose counters were read"
     for device in reading.devices:
         if device.trouble is not None and not device.unnamed:
-            return f"network {device.device} of {node} {device.trouble}, so nobody can say what went over it"
+            return f"network {device.device} of {node} {device.trouble}, so it is not known what went over it"
     return None
 
 

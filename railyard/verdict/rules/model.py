@@ -1,4 +1,4 @@
-"""What the rules are given and what each gives back: frozen values, no files, no clock."""
+"""What the rules get and what each returns: frozen values, no files, no clock."""
 
 import math
 import operator
@@ -21,19 +21,19 @@ QUANTITIES: dict[str, Quantity] = {
     "us": "latency",
     "s": "time",
     "1/s": "rate",
-    # how many times worse: like a time, less is better and nothing bounds it
+    # how many times worse: as with a time, less is better, and there is no limit
     "times": "time",
 }
-"""What a value of this unit is; of any other it is work."""
+"""What a value of this unit measures; a value of any other unit is work."""
 
 RULE_NAMES: dict[int, str] = {1: "complete", 2: "metrics", 3: "possible", 4: "path", 5: "reference"}
-"""Names of the rules, in the order in which they are judged."""
+"""Names of the rules, in the order of judging."""
 
 
 class BoundLike(Protocol):
-    """What a reference demands at one size; None where it demands nothing on that side.
+    """What a reference demands at one size; None if it demands nothing on that side.
 
-    ``ends`` are those of a range, in place of one value; ``target`` is then the one at which a run is worse.
+    ``ends`` are the two ends of a range, if the reference is not one value; ``target`` is then the worse end.
     """
 
     @property
@@ -78,7 +78,7 @@ class LimitLike(Protocol):
 
 
 class MessagesLike(Protocol):
-    """The most messages that the link carries in a second (``limits.MessageLimit``)."""
+    """The most messages that the link carries per second (``limits.MessageLimit``)."""
 
     @property
     def value(self) -> float: ...
@@ -101,16 +101,15 @@ class MostLike(Protocol):
     def source(self) -> str: ...
 
 
-#: Where a line stands that is none of the output itself.
+#: Where a line is that is not in the output itself.
 ERROR_OUTPUT = "error output"
 
 
 @dataclass(frozen=True, slots=True)
 class OutputLine:
-    """A line of the job's output that says itself what went wrong; ``line`` is 1-based, 0 where not known.
+    """A line of the job's output that says what went wrong; ``line`` is 1-based, 0 if not known.
 
-    ``of`` names where it stands, where that is not the output itself. ``means``: what such a message means, where that
-    is known.
+    ``of`` names where the line is, if not in the output itself. ``means``: what such a message means, if known.
     """
 
     line: int
@@ -129,9 +128,9 @@ class OtherWay:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRail:
-    """A rail that the counter reader would not start on: no such device, or no carrier.
+    """A rail on which the counter reader refused to start: no such device, or no carrier.
 
-    ``rail`` is None where the node shows no devices at all, so that nothing is known of its rails.
+    ``rail`` is None if the node shows no devices at all: then nothing is known about its rails.
     """
 
     node: str
@@ -143,20 +142,19 @@ class RefusedRail:
 class Job:
     """How the run went, for rule 1.
 
-    ``exit_code`` is None where the job has none (never started, lost). ``tables`` counts the tables that were read
-    of ``tables_expected`` (at least); ``incomplete`` names those that are cut. ``validation`` is the benchmark's own
-    check of the data that it moved: None where it printed none, which fails where ``validates`` is set.
-    ``unlike_asked`` is how the output differs from what the run was told: more tables, other message sizes. ``unended``
-    names the tables behind which the tool's own end is missing, ``end_line`` is that end; empty for a tool without.
-    ``too_long`` is why the output was read in part alone, ``cut`` why the job was ended for its length.
-    ``scheduler_error`` is the scheduler's or launcher's sentence where the job did not get to run; ``unread`` the
-    parser's where the output is none of the tool's. ``not_meant`` says which of launcher, library and environment
-    was another one than the run was meant to have, ``look_at_way`` what to look at where the library's own log says
-    so; ``rails_unlike`` which rail is not set or wired as the file
-    says. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``: an application, whose
-    own check is of what it computed. ``ended`` is the scheduler's word on a job that did not run to its end:
-    killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not run where they were told
-    to.
+    ``exit_code`` is None if the job has none (never started, lost). ``tables`` is how many tables were read, of at
+    least ``tables_expected``; ``incomplete`` names those that are cut. ``validation`` is the benchmark's own check of
+    the data that it moved: None if it printed none, which fails if ``validates`` is set. ``unlike_asked`` is how the
+    output differs from what was asked for: more tables, other message sizes. ``unended`` names the tables after which
+    the tool's own end line is missing; ``end_line`` is that line, empty if the tool prints none. ``too_long`` is why
+    only a part of the output was read, ``cut`` why the job was ended because its output was too long.
+    ``scheduler_error`` is the sentence of the scheduler or launcher if the job never ran; ``unread`` is the parser's
+    sentence if the output is not the tool's. ``not_meant`` says which of launcher, library and environment was not the
+    intended one, ``look_at_way`` what to look at if the library's own log says so; ``rails_unlike`` which rail is not
+    set or wired as the file says. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``:
+    it is an application, and its own check is of what it computed. ``ended`` is what the scheduler says about a job
+    that did not run to its end: killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not
+    run where they should.
     """
 
     exit_code: int | None
@@ -188,7 +186,7 @@ class Job:
 
     @property
     def is_explained(self) -> bool:
-        """Whether the run's own set-up says why it failed, so that no rail need be measured alone."""
+        """Whether the run's own set-up says why it failed: then no rail has to be measured alone."""
         return bool(self.refused or self.not_meant or self.rails_unlike or self.cut)
 
 
@@ -196,10 +194,10 @@ class Job:
 class Declared:
     """A metric that the check promised: its name, unit, and what kind of quantity it is.
 
-    ``limited``: the link's limit applies (bandwidths between nodes). ``between_nodes``: False where the ranks share a
-    node, so that no latency is too small. ``reported_only``: the reason why the value is shown and never judged by a
-    reference, None where it is judged. ``coarse``: printed with so few decimals that a short run reads 0.
-    ``sized``: False for a single figure, which has no message size that a sentence could name.
+    ``limited``: the link's limit applies (bandwidths between nodes). ``between_nodes``: False if the ranks share a
+    node: then no latency is too small. ``reported_only``: the reason why the value is shown and never judged by a
+    reference, None if it is judged. ``coarse``: it is printed with so few decimals that a short run reads 0. ``sized``:
+    False for a single figure, which has no message size to name.
     """
 
     name: str
@@ -212,7 +210,7 @@ class Declared:
     sized: bool = True
 
     def at(self, size_bytes: int) -> str:
-        """Return the words behind a value, such as `` at 4 MiB``; nothing where the metric has no message size."""
+        """Return the words after a value, such as `` at 4 MiB``; empty if the metric has no message size."""
         return f" at {message_size(size_bytes)}" if self.sized else ""
 
     @property
@@ -222,9 +220,8 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was read for a metric, as it was read: sizes in bytes (0 where the metric has none), values in ``unit``.
-
-    Nothing is checked here: values may be missing (None), infinite or NaN, and rule 2 says so.
+    """What was read for a metric, unchanged: sizes in bytes (0 if the metric has none), values in ``unit``. Nothing is
+    checked here: values may be missing (None), infinite or NaN, and rule 2 says so.
     """
 
     unit: str | None
@@ -236,14 +233,13 @@ class Measured:
 class MetricInput:
     """One metric with all that it is judged against.
 
-    ``measured`` is None where nothing was read, then ``problem`` may hold the reader's sentence.
-    ``bands`` are the references, or the floors of the link's class where there are none; ``floor_remark`` says why
-    there is no such floor ("not judged: …").
-    ``one_way``: the link's limit of one direction, by which a message of many bytes takes its time; None where that
-    does not bound it. ``crossing``: of a collective, what of its size must cross, and who waits for it.
-    ``most`` bounds what is computed, as ``limit`` does what is moved, and ``upper_limits`` (each a bound from above
-    alone) how often a card does something, ``messages`` how many of them the link carries. ``passes``: what each pass
-    of a run that made several gave, of which ``measured`` is the median: each must be sound and possible by itself.
+    ``measured`` is None if nothing was read; then ``problem`` may hold the reader's sentence. ``bands`` are the
+    references, or the floors of the link's class if there are no references; ``floor_remark`` says why there is no such
+    floor ("not judged: …"). ``one_way``: the link's limit in one direction, which bounds the time of a long message;
+    None if it does not. ``crossing``: for a collective, how much of its size must cross, and who waits for it.
+    ``limit`` bounds what is moved, ``most`` what is computed, ``upper_limits`` (only upper bounds) how often a card
+    does something, and ``messages`` how many messages the link carries. ``passes``: what each pass of a run with
+    several passes gave; ``measured`` is their median, and each pass must be sound and possible by itself.
     """
 
     declared: Declared
@@ -261,7 +257,7 @@ class MetricInput:
 
     @property
     def cited(self) -> tuple[BandLike, ...]:
-        """All entries that the metric is held to: its references and its upper limits."""
+        """All entries that the metric must keep: its references and its upper limits."""
         return (*self.bands, *self.upper_limits)
 
 
@@ -269,13 +265,12 @@ class MetricInput:
 class Inputs:
     """All that a verdict is made from.
 
-    ``report_only`` is the system's own sentence why it has no references, None where it has. ``link_limit_known`` is
-    about the fabric's link, whatever the metric. ``accepts_unproven`` is the system's own sentence why a run
-    whose path could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show.
-    ``today`` is only held against the expected failure's date.
-    ``suspects`` are findings of probes made after the run. ``replayed`` says what was played in place of a measurement.
-    ``contradictions``: figures of one row that cannot all be true. ``beside``: why rule 5 fails though the references
-    hold, since parts of the run differ from one another.
+    ``report_only`` is the system's own sentence why it has no references, None if it has some. ``link_limit_known`` is
+    about the fabric's link, whatever the metric. ``accepts_unproven`` is the system's own sentence why a run whose path
+    could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show. ``today``
+    is only compared with the date of the expected failure. ``suspects`` are findings of probes made after the run.
+    ``replayed`` says what was played in place of a measurement. ``contradictions``: figures of one row that cannot all
+    be true. ``beside``: why rule 5 fails although the references hold, because parts of the run differ.
     """
 
     system: str
@@ -300,7 +295,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What one rule says: its sentence stands without the others. ``fault`` and ``look_at`` are set where it fails."""
+    """What one rule says: its sentence needs none of the others. ``fault`` and ``look_at`` are set if it fails."""
 
     rule: int
     name: str
@@ -326,7 +321,7 @@ def not_judged(rule: int, reason: str) -> RuleResult:
 
 
 def why_unusable(metric: MetricInput) -> str | None:
-    """Return None where the metric can be judged, else the sentence that says why not."""
+    """Return None if the metric can be judged, else the sentence that says why not."""
     declared, measured = metric.declared, metric.measured
     if measured is None or not measured.sizes:
         because = f": {metric.problem}" if metric.problem else ""
@@ -336,7 +331,7 @@ def why_unusable(metric: MetricInput) -> str | None:
     if measured.unit != declared.unit:
         return f"{declared.name} was read in {measured.unit or 'no unit'}, declared in {declared.unit}"
     if any(map(operator.le, measured.sizes[1:], measured.sizes)):
-        return f"{declared.name} has sizes that do not rise"
+        return f"{declared.name} has sizes that are not in rising order"
     if _all_above_0(measured.values):
         return None
     for size, value in zip(measured.sizes, measured.values, strict=True):
@@ -348,7 +343,7 @@ def why_unusable(metric: MetricInput) -> str | None:
 
 
 def _all_above_0(values: Sequence[float | None]) -> bool:
-    """Return whether all are finite numbers above 0: what nearly every metric is, and each rule asks."""
+    """Return whether all are finite numbers above 0: nearly every metric is, and each rule asks."""
     if not {*map(type, values)} <= {int, float}:
         return False
     numbers = [value for value in values if value is not None]
@@ -356,7 +351,9 @@ def _all_above_0(values: Sequence[float | None]) -> bool:
 
 
 def each_pass(metric: MetricInput) -> tuple[tuple[str, MetricInput], ...]:
-    """Return each pass of a metric, as a metric of its own, with the words that name it; itself where there is one."""
+    """Return each pass of a metric, as a metric of its own, with the words that name it; the metric itself if it has
+    one.
+    """
     if len(metric.passes) < 2:
         return (("", metric),)
     count = len(metric.passes)
@@ -367,7 +364,7 @@ def each_pass(metric: MetricInput) -> tuple[tuple[str, MetricInput], ...]:
 
 
 def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:
-    """Return (size in bytes, value) of a metric that ``why_unusable`` finds nothing wrong with; empty otherwise."""
+    """Return (size in bytes, value) of a metric if ``why_unusable`` finds nothing wrong with it; empty otherwise."""
     if metric.measured is None or why_unusable(metric) is not None:
         return ()
     pairs = zip(metric.measured.sizes, metric.measured.values, strict=True)
@@ -375,15 +372,15 @@ def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:
 
 
 def cited(band: BandLike) -> str:
-    """Return a reference as a sentence names it: its entry, what kind of number it is, and whose."""
+    """Return a reference as a sentence names it: its entry, the kind of number, and its source."""
     return f"{band.entry_id} ({band.kind}: {band.source})"
 
 
 def _rounds_to_zero(metric: MetricInput, size: int) -> bool:
-    # IMB prints a rate as a whole number: 0 where a message takes over 2 s. Only where nothing is asserted of it.
+    # IMB prints a rate as a whole number: 0 if a message takes over 2 s. Allowed only if nothing is asserted about it.
     if metric.declared.quantity == "rate" and metric.declared.reported_only is not None:
         return True
-    # NPB prints seconds with two decimals, and its smallest problem may take less than half of one.
+    # NPB prints seconds with two decimals, and its smallest problem may take less than half of 0.01 s.
     if metric.declared.coarse and metric.declared.reported_only is not None:
         return True
     return metric.declared.quantity == "bandwidth" and size < PRINTED_ZERO_BELOW.value

@@ -23,10 +23,10 @@ from railyard.verdict.rules.model import (
 
 
 def possible(inputs: Inputs) -> RuleResult:
-    """Return rule 3: bandwidths against the link's limit, latencies against the least one, work against the peak,
-    message rates against the card's upper limit and the packets that the link carries.
+    """Return rule 3: it compares bandwidths with the link's limit, latencies with the least possible one, work with the
+    peak, and message rates with the card's upper limit and the packets that the link carries.
 
-    Not judged where no metric has anything to be held against, with the reason.
+    Not judged if no metric has a limit to compare with; the reason says why.
     """
     held: list[str] = []
     unknown: list[str] = []
@@ -50,7 +50,9 @@ def possible(inputs: Inputs) -> RuleResult:
 
 
 def percent_of_limit(metric: MetricInput) -> float | None:
-    """Return the largest value as per cent of the limit, over the sizes that are held against it; None without one."""
+    """Return the largest value as per cent of the limit, over the sizes that are compared with it; None without a
+    limit.
+    """
     judged = _judged(metric)
     if metric.limit is None or not judged:
         return None
@@ -58,7 +60,7 @@ def percent_of_limit(metric: MetricInput) -> float | None:
 
 
 def _impossible_pass(metric: MetricInput) -> RuleResult | None:
-    """Return the failure of the first of several passes that is impossible: the median would not show it."""
+    """Return the failure of the first impossible pass of several: the median would not show it."""
     for which, one in each_pass(metric) if metric.passes else ():
         verdict = _bound_of(one)
         if isinstance(verdict, RuleResult):
@@ -67,7 +69,7 @@ def _impossible_pass(metric: MetricInput) -> RuleResult | None:
 
 
 def _bound_of(metric: MetricInput) -> RuleResult | str:
-    """Return a failure, the sentence of what holds, ``?`` and why it could not be judged, or nothing."""
+    """Return a failure, the sentence of what holds, ``?`` and why it could not be judged, or an empty string."""
     if metric.declared.limited:
         return _limit(metric)
     if metric.upper_limits or metric.messages is not None:
@@ -80,7 +82,7 @@ def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
     if not judged:
         return f"?{name} was not read"
     if unit != most.unit:
-        return f"?{name} is in {unit} and what the processors can do in {most.unit}"
+        return f"?{name} is in {unit}, and what the processors can do is in {most.unit}"
     value = max(value for _, value in judged)
     share, described = percent(value / most.value), f"{number(most.value)} {unit} ({most.terms}; {most.source})"
     if value <= most.value * IMPOSSIBLE_FACTOR.value:
@@ -97,7 +99,7 @@ def _rate(metric: MetricInput) -> RuleResult | str:
     other = next((band for band in metric.upper_limits if band.unit != declared.unit), None)
     if other is not None:
         return f"?{declared.name} is in {declared.unit} and {cited(other)} in {other.unit}"
-    nearest = f"?no size of {declared.name} is one that its upper limit holds for"
+    nearest = f"?the upper limit of {declared.name} holds for no size that was measured"
     for size, value in points(metric):
         for bound, what, look in _most_often(metric, size):
             shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)}"
@@ -111,7 +113,7 @@ def _rate(metric: MetricInput) -> RuleResult | str:
 
 
 def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, str]]:
-    """Yield each bound from above at a size: its value, what it is, and what else to look at."""
+    """Yield each upper bound at a size: its value, what it is, and what else to look at."""
     for band in metric.upper_limits:
         bound = band.bound_at(size)
         if bound is not None and bound.high is not None:
@@ -171,13 +173,13 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     declared = metric.declared
     if declared.quantity not in ("latency", "time") or declared.unit != "us" or not declared.between_nodes:
         return ""
-    # A collective of no bytes is a call that returns at once; a ping-pong of no bytes does send a message.
+    # A collective of 0 bytes is a call that returns at once; a ping-pong of 0 bytes does send a message.
     judged = [(size, value) for size, value in points(metric) if size > 0 or declared.quantity == "latency"]
     if not judged:
         return ""
     size, value = min(judged, key=lambda point: point[1])
     shown = f"{declared.name} {number(value)} us{declared.at(size)}"
-    # Of a collective with a root the mean over ranks is of many that need not wait for anything.
+    # In a collective with a root, many ranks wait for nothing, and the mean over ranks includes them.
     least = LEAST_LATENCY.value * (1.0 if metric.crossing is None else metric.crossing.waiting)
     if value >= least:
         return _faster_than_the_link(metric) or f"{shown} is not below {least:.2g} us"
@@ -186,7 +188,7 @@ def _latency(metric: MetricInput) -> RuleResult | str:
 
 
 def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
-    """Return the failure of a time in which so many bytes cannot have crossed the link, one way."""
+    """Return the failure if the time is too short for that many bytes to cross the link, one way."""
     limit = metric.one_way
     if limit is None:
         return None
@@ -209,9 +211,8 @@ def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
 def _faster_collective(
     metric: MetricInput, crossing: Crossing, limit: LimitLike, size: int, value: float
 ) -> RuleResult | None:
-    """Return the failure of a collective that ended before what must cross a node's rails can have.
-
-    Of long messages alone: of a short one a library keeps a copy, and ranks enter up to a microsecond apart.
+    """Return the failure of a collective that ended before its bytes can have crossed a node's rails. Only for long
+    messages: a library keeps a copy of a short one, and ranks enter up to a microsecond apart.
     """
     least_us = crossing.times * size / limit.at(size) * crossing.waiting
     if size < max(COLLECTIVE_FROM.value, limit.from_bytes) or least_us < COLLECTIVE_LEAST.value:

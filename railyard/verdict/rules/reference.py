@@ -20,7 +20,7 @@ from railyard.verdict.rules.model import (
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a metric does not hold its references; ``unjudged``: since one of them could not be held against it.
+    """Why a metric does not hold its references; ``unjudged``: because one of them could not be compared with it.
 
     ``better``: the value is better than the reference allows.
     """
@@ -42,8 +42,8 @@ class WorstRatio:
 def reference(inputs: Inputs) -> RuleResult:
     """Return rule 5: every band of every asserted metric.
 
-    Without any it fails, unless the system says that it is report-only: then its bands are the floors of the link's
-    class, and a fabric whose link has no known limit fails still.
+    Without any band it fails, unless the system says that it is report-only: then its bands are the floors of the
+    link's class. A fabric whose link has no known limit still fails.
     """
     asserted = [metric for metric in inputs.metrics if metric.declared.reported_only is None]
     unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
@@ -60,7 +60,7 @@ def reference(inputs: Inputs) -> RuleResult:
         for metric in inputs.metrics:
             why.setdefault(metric.declared.reported_only, []).append(metric.declared.name)
         reasons = [f"{listing(names)}: {reason}" for reason, names in why.items()]
-        return not_judged(5, f"reported and never asserted ({'; '.join(reasons)})")
+        return not_judged(5, f"only reported, never compared with a reference ({'; '.join(reasons)})")
     missing = [metric.declared.name for metric in asserted if not metric.bands]
     if not asserted or missing:
         return _no_reference(inputs, missing)
@@ -68,7 +68,7 @@ def reference(inputs: Inputs) -> RuleResult:
 
 
 def worst_ratio(metric: MetricInput) -> WorstRatio | None:
-    """Return the curve's worst ratio to its references (target, else the bound that it must keep); None without one."""
+    """Return the curve's worst ratio to its references (target, else the bound that it must keep); None without any."""
     worst: WorstRatio | None = None
     for band in metric.bands:
         for size, value in points(metric):
@@ -79,7 +79,7 @@ def worst_ratio(metric: MetricInput) -> WorstRatio | None:
 
 
 def unbounded_sizes(metric: MetricInput) -> str:
-    """Return the measured sizes at which no band demands anything, in words; empty where each has a bound."""
+    """Return the measured sizes at which no band demands anything, in words; empty if each has a bound."""
     if not metric.declared.sized:
         return ""
     measured = [size for size, _ in points(metric)]
@@ -90,7 +90,7 @@ def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> f
     bound = band.bound_at(size)
     if bound is None:
         return None
-    if bound.ends is not None:  # all that a source's range holds is as good as the source
+    if bound.ends is not None:  # any value within a source's range is as good as the source
         low, high = bound.ends
         nearest = min(max(value, low), high)
         return value / nearest if higher_is_better else nearest / value
@@ -157,10 +157,10 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
 
 def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     rails, nodes = listing(inputs.rails), named(inputs.nodes)
-    # A recording names no nodes.
+    # A recording does not name nodes.
     of_nodes, between = (f" of {nodes}", f" between {nodes} and good partners") if nodes else ("", "")
     where = f"{violation.sentence}, over {rails}{of_nodes}"
-    if violation.unjudged:  # nothing was low: no rail, and no busy host, is why
+    if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         look = "unit and sizes of that reference, and the sizes that the check measures"
         return failed(5, where, "reference", look)
     if inputs.path.disturbance is not None:
@@ -168,7 +168,7 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
         return failed(5, f"{where}; disturbed: {inputs.path.disturbance}", "disturbed", look)
     if violation.better:
         look = (
-            "the unit, and whether nodes, card and benchmark are those of the reference; if the system did get better, "
+            "the unit, and whether nodes, card and benchmark are those of the reference; if the system did improve, "
             "write its new numbers"
         )
         return failed(5, where, "reference", look)
@@ -180,7 +180,7 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
     if not inputs.link_limit_known:
         sentence = (
             f"{inputs.system} is report-only ({inputs.report_only}) and no limit is known for the link of "
-            f"{inputs.fabric}: there is nothing to judge it against"
+            f"{inputs.fabric}: there is nothing to compare it with"
         )
         look = f"the link in systems/{inputs.system}.yaml: it should declare its data rate and source"
         return failed(5, sentence, "reference", look)

@@ -1,8 +1,8 @@
 """The rules of the run itself: it is complete (1), its metrics were read (2), and its path is the intended one (4).
 
 The job exited 0 on the nodes that it was given, and its output is complete, valid and without failures. Every declared
-metric was read, is finite, and has the unit that it was declared with. The bytes went over the intended rails, in the
-expected split, and over no other network.
+metric was read, is finite, and has its declared unit. The bytes went over the intended rails, in the expected split,
+and over no other network.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,8 @@ from railyard.verdict.rules.model import (
 )
 
 SHOWN_CHARACTERS = 160
-"""Of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway."""
+"""The most of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway.
+"""
 
 _CUT = "where the job's output ends, and its limits of time and file size"
 _LOOK_AT = "the benchmark's output against what the check's parser expects"
@@ -47,7 +48,7 @@ def complete(inputs: Inputs) -> RuleResult:
 
 
 def metrics(inputs: Inputs) -> RuleResult:
-    """Return rule 2: all metrics that are wrong are named in one sentence; a check that declares none fails."""
+    """Return rule 2: one sentence names all metrics that are wrong; a check that declares none fails."""
     if not inputs.metrics:
         return failed(2, "the check declares no metric, so nothing was measured", "set-up", "the check's metrics")
     wrong = [sentence for metric in inputs.metrics if (sentence := _unusable(metric)) is not None]
@@ -59,7 +60,7 @@ def metrics(inputs: Inputs) -> RuleResult:
 
 
 def _unusable(metric: MetricInput) -> str | None:
-    """Return why a metric cannot be judged: its median, which stands for all passes, or else one of these."""
+    """Return why a metric cannot be judged: because of its median, which represents all passes, or of one pass."""
     whole = why_unusable(metric)
     if whole is not None:
         return whole
@@ -67,10 +68,11 @@ def _unusable(metric: MetricInput) -> str | None:
 
 
 def path(inputs: Inputs) -> RuleResult:
-    """Return rule 4 from the path proof; what is not proven fails.
+    """Return rule 4 from the path proof; a path that is not proven fails.
 
-    It passes as not judged where the system accepts that, with its reason, where the benchmark moves no payload, and
-    where an application used one of several rails and may have had to: such a run is report-only (``verdict``).
+    It is not judged, which does not fail, if the system accepts that and says why, if the benchmark moves no payload,
+    or if an application used only one of several rails and may have had no choice: such a run is report-only
+    (``verdict``).
     """
     proof = inputs.path
     if proof.state == "proven":
@@ -104,7 +106,7 @@ def _scheduler(inputs: Inputs) -> RuleResult | None:
 
 
 def _ended(inputs: Inputs) -> RuleResult | None:
-    """Return the scheduler's own word on a job that it ended; a time limit has its sentence below."""
+    """Return what the scheduler says about a job that it ended; a time limit has its own sentence below."""
     ended = inputs.job.ended
     if ended is None or ended.kind == "time":
         return None
@@ -118,7 +120,7 @@ def _not_meant(inputs: Inputs) -> RuleResult | None:
         return None
     look = (
         "the launcher first on PATH (srun: --mpi), LD_LIBRARY_PATH and RPATH of the executable, modules, profiles and "
-        "wrappers that set variables: another MPI, or another way, was measured than the stack's name says"
+        "wrappers that set variables: the run measured another MPI, or another path, than the stack's name says"
     )
     return failed(1, other, "set-up", inputs.job.look_at_way or look)
 
@@ -139,8 +141,8 @@ def _refused(inputs: Inputs) -> RuleResult | None:
 def _rails_unlike(inputs: Inputs) -> RuleResult | None:
     if inputs.job.rails_unlike is None:
         return None
-    look = "ip link and ip address on the nodes that are named, their cables, and the rails of the system's file"
-    if inputs.suspects:  # rails that run slower than they are meant to
+    look = "ip link and ip address on the named nodes, their cables, and the rails of the system's file"
+    if inputs.suspects:  # rails that run slower than they should
         where = places([f"{one.rail} of {one.node}" for one in inputs.suspects])
         look = f"cable, port, slot and riser of {where}: link state (ibstat, lspci -vv), and that of its switch port"
         return failed(1, inputs.job.rails_unlike, "fabric", look)
@@ -174,7 +176,7 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
     sentence = f"the job exited {code}{killed}, expected 0{_first_failure(inputs.job)}{_lost_links(inputs)}"
     if inputs.path.lost is not None:
         return failed(1, sentence, "fabric", inputs.path.look_at)
-    # 137 is SIGKILL: on a cluster mostly the kernel's out-of-memory killer.
+    # 137 is SIGKILL: on a cluster it is mostly the kernel's out-of-memory killer.
     return failed(1, sentence, "node" if code == 137 else "set-up", "the end of the job's output and error output")
 
 
@@ -222,7 +224,7 @@ def _failures(inputs: Inputs) -> RuleResult | None:
 def _readable(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if job.unread is not None:
-        sentence = f"the output is none of the benchmark's: {_quoted(job.unread)}"
+        sentence = f"the output is not the benchmark's: {_quoted(job.unread)}"
         return failed(1, sentence, "set-up", "the job's output and error output")
     if job.tables < job.tables_expected:
         sentence = f"the output has {counted(job.tables, 'table')}, expected {job.tables_expected}"
@@ -231,7 +233,7 @@ def _readable(inputs: Inputs) -> RuleResult | None:
         sentence = f"the output is cut: {listing(job.incomplete)} lacks rows"
         return failed(1, sentence, "set-up", _CUT)
     if job.unended:
-        sentence = f'the output is cut: "{job.end_line}" is missing behind {listing(job.unended)}'
+        sentence = f'the output is cut: "{job.end_line}" is missing after {listing(job.unended)}'
         return failed(1, sentence, "set-up", _CUT)
     return None
 
@@ -239,16 +241,16 @@ def _readable(inputs: Inputs) -> RuleResult | None:
 def _asked(inputs: Inputs) -> RuleResult | None:
     if inputs.job.unlike_asked is None:
         return None
-    look = "what the job ran (its script and its files), and whether its output is of that run alone"
+    look = "what the job ran (its script and its files), and whether its output has only that run"
     return failed(1, inputs.job.unlike_asked, "set-up", look)
 
 
 def _wrong_data(inputs: Inputs) -> RuleResult | None:
     if inputs.job.validation is not False:
         return None
-    found = "the benchmark's own validation found wrong data: what arrived was not what was sent"
+    found = "the benchmark's own validation found wrong data: what arrived is not what was sent"
     if inputs.job.computes:
-        found = "the application's own check calls its result wrong"
+        found = "the application's own check says that its result is wrong"
     look = "memory and device errors of the nodes, then the stack's version"
     return failed(1, f"{found}{_first_failure(inputs.job)}", "node", look)
 
@@ -256,7 +258,7 @@ def _wrong_data(inputs: Inputs) -> RuleResult | None:
 def _unvalidated(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if job.validates and job.validation is None:
-        sentence = "the benchmark was told to validate its data and printed no validation"
+        sentence = "the benchmark was asked to validate its data but printed no validation"
         return failed(1, sentence, "set-up", "the benchmark's version and its validation option")
     return None
 
@@ -270,22 +272,22 @@ def _unplaced(inputs: Inputs) -> RuleResult | None:
     return failed(1, inputs.job.unplaced, "set-up", look)
 
 
-#: What ended a job -> the class of the fault, and what to look at next.
+#: What ended a job -> the class of the fault and what to look at next.
 _ENDED: Mapping[str, tuple[FaultClass, str]] = {
-    "memory": ("set-up", "the memory that the job was given, and what else took memory on its nodes"),
-    "preempted": ("scheduler", "the partition and QOS of the job: it may be taken from its nodes there"),
+    "memory": ("set-up", "how much memory the job got, and what else used memory on its nodes"),
+    "preempted": ("scheduler", "the partition and QOS of the job: jobs there can be preempted"),
     "requeued": ("scheduler", "the scheduler's log: who requeued the job, and why; then run the test again"),
     "suspended": ("scheduler", "who suspends jobs of this partition (PreemptMode, gang scheduling); then run it again"),
-    "several": ("set-up", "what makes it several: access and options of the system's file, SBATCH_ARRAY_INX"),
-    "node": ("node", "the nodes' own logs, and why the scheduler has them down (scontrol show node)"),
+    "several": ("set-up", "what makes several jobs of it: access and options of the system's file, SBATCH_ARRAY_INX"),
+    "node": ("node", "the nodes' own logs, and why the scheduler marks them as down (scontrol show node)"),
     "stuck": (
         "node",
-        "ask the cluster's administrator for processes on that node which no signal ends (ps -eo stat,pid,args: D) "
-        "and for an epilog that hangs (slurmd's log), and to set the node down and resume it (scontrol update)",
+        "ask the cluster's administrator to look on that node for processes that no signal ends (ps -eo stat,pid,args: "
+        "D) and for an epilog that hangs (slurmd's log), then to set the node down and resume it (scontrol update)",
     ),
     "cancelled": ("scheduler", "who cancelled the job: the scheduler's log"),
     "pending": ("scheduler", "what the job asks for, and what there is: sinfo, squeue, the system's file (jobs)"),
-    "lost": ("scheduler", "whether the scheduler answers (scontrol ping), and how long it keeps them (MinJobAge)"),
+    "lost": ("scheduler", "whether the scheduler answers (scontrol ping), and how long it remembers jobs (MinJobAge)"),
 }
 
 _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (

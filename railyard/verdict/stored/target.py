@@ -74,7 +74,7 @@ def of_system(
         there = counted(len(system.fabrics[name].rails), "rail")
         raise RailyardError(f'--policy: found "{policy}", expected a rail of {name} of {system.system}: it has {there}')
     kind, gpus = system.fabrics[name].kind, system.gpus
-    # The MPI library where there is one alone: clients and servers have references that name no stack, or are named.
+    # The MPI library if there is only one: clients and servers have references without a stack, or name it.
     choice = [each for each in system.stacks if table.STACKS[each].is_mpi] or list(system.stacks)
     named = stack if stack is not None or len(choice) != 1 else choice[0]
     if named is None:

@@ -98,7 +98,7 @@ RULE = "the output itself reports "
             "CG stopped too early: the largest residual is 3.1e-10, expected at most 1e-10",
         ),
         ("\nnt 8\n", "\nnt 4\n", "MILC ran on the lattice 4x4x8x4, expected 4x4x8x8: it read another input"),
-        (", with 4 nodes", ", with 1 nodes", "milc/asqtad/L4/4-nodes ran on 1 processes, the launch gave it 4"),
+        (", with 4 nodes", ", with 1 nodes", "milc/asqtad/L4/4-nodes ran on 1 processes, but the launch gave it 4"),
     ],
 )
 def test_what_it_computed_wrong_fails_it_whatever_its_rate(ran: Ran, old: str, new: str, sentence: str) -> None:

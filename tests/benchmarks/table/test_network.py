@@ -118,14 +118,15 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
         ("allreduce_impact", 2.4, "times"),
         ("allreduce_impact_99", 9.5, "times"),
     ]
-    assert found.path.sentence.endswith("; how much gpcnet/network_load_test must move is not known")
+    assert found.path.sentence.endswith("; it is not known how much gpcnet/network_load_test must move")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("Success=1\n", "Success=0\n", 'the application\'s own check calls its result wrong, line 446: "Success=0"'),
-        ("Success=1\n", "", "the benchmark was told to validate its data and printed no validation"),
+        ("Success=1\n", "Success=0\n", ("the application's own check says that its result is wrong, line 446: "
+                                       '"Success=0"')),
+        ("Success=1\n", "", "the benchmark was asked to validate its data but printed no validation"),
         (
             "0.21 PASSED    0.151  0.00",
             "0.21 FAILED    0.151 99.00",
@@ -140,7 +141,8 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
         (
             "CommWorldProcs=4\n",
             "CommWorldProcs=1\n",
-            'the output itself reports 1 failure, line 440: "hpcc/Summary ran on 1 processes, the launch gave it 4"',
+            'the output itself reports 1 failure, line 440: "hpcc/Summary ran on 1 processes, but the launch gave it '
+            '4"',
         ),
     ],
 )  # fmt: skip

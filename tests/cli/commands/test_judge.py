@@ -285,7 +285,7 @@ def test_the_benchmarks_own_validation_counts(marks: tuple[bool, bool], state: s
         == {
             "pass": "1 complete table, validated by the benchmark itself; osu prints no end: rows that are missing "
             "there are seen with --sizes alone; not judged here: exit code, time limit and nodes of the job",
-            "fail": "the benchmark's own validation found wrong data: what arrived was not what was sent",
+            "fail": "the benchmark's own validation found wrong data: what arrived is not what was sent",
         }[state]
     )
 
@@ -465,7 +465,7 @@ def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> 
     slow = only(Parsed((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
     assert slow.sentence.startswith("rule 5 (reference): performance 8000 Gflop/s is below 9000 Gflop/s (88.9 %)")
     wrong = only(Parsed((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
-    assert wrong.sentence.startswith("rule 1 (complete): the application's own check calls its result wrong")
+    assert wrong.sentence.startswith("rule 1 (complete): the application's own check says that its result is wrong")
 
 
 def with_reference(folder: Path, entry: str) -> Site:

@@ -151,8 +151,8 @@ WRONG_INPUT = [
     (
         HEALTHY,
         ["--system", "dell-c6320"],
-        "--system dell-c6320: its file states no GPUs, expected gpus: there, by which collectives between GPUs are "
-        "judged (docs/howto/clusters.md); or name the nodes with --nodes-have",
+        "--system dell-c6320: its file has no GPUs, expected gpus: there, since collectives between GPUs are "
+        "judged by them (docs/howto/clusters.md); or describe the nodes with --nodes-have",
     ),
     (
         HEALTHY,
@@ -268,7 +268,7 @@ def test_an_output_without_ranks_is_judged_on_so_many_nodes_as_one_says(
 ) -> None:
     text = "\n".join(line for line in HEALTHY.splitlines() if "Rank " not in line) + "\n"
     assert judge(tmp_path, text, *NDR) == 1
-    assert "the output does not list its ranks, so on how many nodes it ran is not known" in capsys.readouterr().out
+    assert "the output does not list its ranks, so the number of nodes is not known" in capsys.readouterr().out
     assert judge(tmp_path, text, *NDR, "--nodes", "2") == 0
     capsys.readouterr()
     assert judge(tmp_path, text, *NDR, "--nodes", "1") == 1

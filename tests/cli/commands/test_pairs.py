@@ -120,9 +120,12 @@ def test_logs_of_nccl_tests_name_the_slow_node(sick: Path, capsys: pytest.Captur
     out = capsys.readouterr().out
     assert "sick:\n  n03: at least one of the GPUs 0, 1, 2, 3, 4, 5, 6, 7, or what they share\n" in out
     assert re.search(
-        r"alltoall_perf with 8 GPUs a node: 14\.\d+ to 14\.\d+ of 23\.\d+ GB/s in 5 tests of 5 pairs\n", out
+        r"alltoall_perf with 8 GPUs per node: 14\.\d+ to 14\.\d+ of 23\.\d+ GB/s in 5 tests of 5 pairs\n", out
     )
-    assert "how sure: shown; slow tests scattered by chance would all fall on it with odds of about 1 in " in out
+    assert (
+        "how sure: shown; if slow tests were scattered by chance, all of these would hit it with odds of about 1 in "
+        in out
+    )
     assert "would decide: logs with one GPU of each node, n03 with n01, GPU by GPU (8 logs)" in out
 
 
@@ -140,7 +143,7 @@ def test_healthy_logs_exit_0_and_one_unread_file_beside_them_1(
     for one in nccl_pair_logs.logs(NODES, nccl_pair_logs.healthy, (8, 1)):
         (tmp_path / one.name).write_text(one.text, encoding="utf-8")
     assert nccl(tmp_path) == 0
-    assert "nobody is named: no test is slow or without a result" in capsys.readouterr().out
+    assert "nobody is named: no test is slow, and all gave a result" in capsys.readouterr().out
     (tmp_path / "n01_n02.html").write_text("<html>404</html>", encoding="utf-8")
     assert nccl(tmp_path, "--name-pattern", r"(?P<a>n\d+)_(?P<b>n\d+)\.html") == 1
     assert "not used, so neither good nor bad:\n  n01_n02.html (n01-n02): line 1: found" in capsys.readouterr().out

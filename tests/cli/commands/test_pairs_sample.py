@@ -85,8 +85,8 @@ def test_a_healthy_sample_names_nobody_and_says_what_it_covered(
     play.to_the_end({})
     assert {step.splitlines()[0] for step in play.steps} == {"# name sample"}
     code, said = play.judged()
-    assert (code, said.startswith("nobody is named slow of what was measured: healthy is ")) == (0, True)
-    assert "of the pairs of leaves" in said and "it would have named, had there been one: a node at 90 %" in said
+    assert (code, said.startswith("nobody that was measured is named as slow: healthy is ")) == (0, True)
+    assert "of the pairs of leaves" in said and "if there had been one, it would have named: a node at 90 %" in said
     # What is judged is told by the output itself.
     assert main(["pairs", "judge", *play.options[1:], *play.outputs]) == 0
 
@@ -123,9 +123,10 @@ def test_what_is_not_confirmed_blames_nobody(tmp_path: Path, capsys: pytest.Capt
     code, said = play.judged()
     assert code == 1
     assert (
-        "that was not measured, so nobody is blamed (`railyard pairs next --sample` prints it); nobody is named" in said
+        "that was not measured, so nobody is blamed (`railyard pairs next --sample` prints it); nobody that was "
+        "measured is named" in said
     )
-    assert "; not told: n5; " in said
+    assert "; undecided: n5; " in said
 
 
 def test_a_node_that_is_confirmed_is_named_though_its_rails_are_not_told(
@@ -145,9 +146,12 @@ def test_a_node_that_is_confirmed_is_named_though_its_rails_are_not_told(
 @pytest.mark.parametrize(
     ("switches", "said"),
     [
-        (None, "nobody is named slow of what was measured"),
-        ("".join(line for line in SWITCHES.splitlines(keepends=True) if "leaf2" not in line), "nobody is named slow"),
-        (SWITCHES.replace("n12 leaf2", "n12 leaf3"), "nobody is named slow"),
+        (None, "nobody that was measured is named as slow"),
+        (
+            "".join(line for line in SWITCHES.splitlines(keepends=True) if "leaf2" not in line),
+            "nobody that was measured is named as slow",
+        ),
+        (SWITCHES.replace("n12 leaf2", "n12 leaf3"), "nobody that was measured is named as slow"),
     ],
 )
 def test_leaves_that_are_not_known_or_have_one_node_are_no_error(

@@ -82,7 +82,7 @@ def test_a_group_is_whole_by_its_end_and_all_bytes_of_its_output(group: Callable
             "cut",
             f"its output has {len(OUTPUT)} of {len(OUTPUT) + 9} bytes",
         ),
-        ({"output": ""}, "cut", f"its output is not there, and had {len(OUTPUT)} bytes"),
+        ({"output": ""}, "cut", f"its output is missing, and had {len(OUTPUT)} bytes"),
         (
             {"end": f"R1 124 {len(OUTPUT)} 1795000630\n", "errors": "\nslurmstepd: error: CANCELLED\n"},
             "broken",
@@ -96,7 +96,7 @@ def test_a_group_is_whole_by_its_end_and_all_bytes_of_its_output(group: Callable
         (
             {"output": "Segmentation fault\n", "end": "R1 0 19 1795000630\n"},
             "broken",
-            "its output is none of railyard-pairs (line 1: found 'Segmentation fault', expected output of "
+            "its output is not from railyard-pairs (line 1: found 'Segmentation fault', expected output of "
             'railyard-pairs: "# railyard-pairs 1 NAME: … ranks")',
         ),
         ({"end": f"R9 0 {len(OUTPUT)} 1795000630\n"}, "foreign", "its files are of another run (R9)"),

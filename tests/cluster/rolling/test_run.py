@@ -111,7 +111,7 @@ def test_a_run_is_not_stored_twice(bed: Callable[..., Bed]) -> None:
     made, seen = bed().measured()
     record, _ = made.stored(seen, ())
     assert record.state == "report-only"
-    assert "nobody is named slow" in record.verdict.text
+    assert "nobody that was measured is named as slow" in record.verdict.text
     with pytest.raises(SetupError, match="found a record of this run, expected none: it was collected before"):
         made.stored(seen, ())
 
@@ -186,7 +186,7 @@ def test_where_half_of_the_nodes_are_gone_nothing_is_said_of_the_system(bed: Cal
     record, _ = made.stored(made.followed(run), ())
     assert record.nodes == run.steps[0].groups[0].nodes
     assert (record.state, record.verdict.rule, record.verdict.class_) == ("fail", 1, "scheduler")
-    assert record.verdict.sentence == "4 of 16 nodes gave a result: that says nothing of the others"
+    assert record.verdict.sentence == "4 of 16 nodes gave a result: that says nothing about the others"
 
 
 def test_where_no_group_is_measured_the_first_reason_is_said(bed: Callable[..., Bed]) -> None:

@@ -110,7 +110,7 @@ def test_a_fallback_says_nothing_and_goes_over_the_management_network(bed: Bed) 
     bed.plant(Fault("fallback", "fallback", "*", "mlx5_0:1"))
     found = osu_bw(bed)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 4)
-    assert found.path.state == "failed" and "went over eth0 of n9, which was not meant" in found.path.sentence
+    assert found.path.state == "failed" and "went over eth0 of n9, which is not an intended rail" in found.path.sentence
 
 
 def test_a_slow_leaf_switch_slows_what_crosses_it_alone(bed: Bed) -> None:

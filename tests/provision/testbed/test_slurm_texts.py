@@ -54,6 +54,7 @@ def test_a_client_is_run_on_the_first_node() -> None:
     made = clients(DEFAULT_SPEC, {"sbatch": "/usr/bin/sbatch"})
     assert made == {
         "sbatch": "#!/bin/sh\n# Slurm's sbatch of this testbed, run on vn1\n"
+        'SLURM_CONF="${0%/*}/../slurm.conf"\nexport SLURM_CONF\n'
         'exec "${0%/*}/../../enter" vn1 -- /usr/bin/sbatch "$@"\n'
     }
 

@@ -223,7 +223,7 @@ def test_nodes_that_are_not_given_are_said_and_the_job_is_ended(
 def test_a_launcher_that_cannot_be_told_nodes_is_said(made: Made) -> None:
     prober, launch, job = made("echo 47.8")
     assert isinstance(prober.place, InJob)
-    with pytest.raises(NotProbed, match=r"^the launcher ibrun is not told which of a job's nodes to use"):
+    with pytest.raises(NotProbed, match=r"^Railyard cannot give the launcher ibrun the nodes to use"):
         probed(replace(prober, place=replace(prober.place, launcher="ibrun")), launch)
     assert job.asked is None
 
@@ -322,7 +322,7 @@ def test_of_what_could_not_be_asked_any_more_nothing_is_said(made: Made, monkeyp
     monkeypatch.setattr(probe_places._InJob, "answer", lambda held, name, step: None)
     prober, launch, _ = made("case $NODES in *n9*) exit 1;; *) echo 47.8;; esac", rails=("hsn0", "hsn1"))
     sentence = probed(prober, launch).sentence
-    assert "n9 gives nobody a result over any of its rails" in sentence and "process" not in sentence
+    assert "n9 gives no partner a result over any of its rails" in sentence and "process" not in sentence
     slow, launch, _ = made(SLOW, rails=("hsn0", "hsn1"))
     assert "only what" not in probed(slow, launch).sentence
 
@@ -351,5 +351,5 @@ def test_who_has_the_address_of_another_is_asked_in_a_job(
     assert job.asked is not None and job.asked[0].options[1] == "--nodelist=vn3,vn4"
     refused, _, _ = made(script, refused="sbatch: error: Invalid account")
     text = refused.explain(run).verdict.text
-    assert "a machine that is none of the nodes asked" in text
+    assert "a machine that is not one of these nodes" in text
     assert "the other nodes were not asked for their addresses: the scheduler refused" in text

@@ -212,12 +212,15 @@ def fault_of_a_node(planted: str, said: str) -> pytest.MarkDecorator:
     ("starts", "then"),
     [
         pytest.param(
-            STARTS.format("*vn2*"), ", and over hsn0 and hsn1", id="it is dead",
+            STARTS.format("*vn2*"), ", and no partner gets a result from it", id="it is dead",
             marks=fault_of_a_node("a node that dies during the run", "vn2 does not answer: no process starts on it"),
         ),
         pytest.param(
-            *(STARTS.format("nobody"), " (hsn0 and hsn1), though processes start on it: the node"), id="it starts them",
-            marks=fault_of_a_node("a node whose benchmark breaks", "vn2 gives nobody a result over any of its rails"),
+            *(STARTS.format("nobody"), " (hsn0 and hsn1), although processes start on it: the node"),
+            id="it starts them",
+            marks=fault_of_a_node(
+                "a node whose benchmark breaks", "vn2 gives no partner a result over any of its rails"
+            ),
         ),
     ],
 )  # fmt: skip
@@ -245,7 +248,7 @@ def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober:
     one = replace(one, together=replace(one.ping_pong, key="imb/Uniband", launch=over_both))
     found = one.who_is_slow(PAIR, OTHERS, launch)
     assert blamed(found) == {("node", "vn2", None)}
-    assert found.sentence.startswith("each of hsn0 and hsn1 is good alone, and both at once are not: ")
+    assert found.sentence.startswith("each of hsn0 and hsn1 is good alone, but both at once are not: ")
     assert found.sentence.endswith(said)
 
 
@@ -331,7 +334,7 @@ def test_the_node_that_has_anothers_address_is_named_and_its_victim_is_not(
         assert f"hsn0 of vn3 ({THIEFS}) {said} over hsn0: two nodes have one address" in verdict.text
     else:  # it is unknown whose hardware it is
         assert named == set()
-        assert f"a machine that is none of the nodes asked ({THIEFS}) {said}" in verdict.text
+        assert f"a machine that is not one of these nodes ({THIEFS}) {said}" in verdict.text
 
 
 # --- loss

@@ -43,11 +43,14 @@ def test_a_node_that_starts_nothing_is_named_and_none_of_its_rails(said: str) ->
     told = with_silent_nodes(found, RAILS, {"vn2": False})
     assert blamed(told) == {("node", "vn2", None)}
     assert told.sentence == told.suspects[0].reason
-    assert told.sentence == (f"{said}, and over hsn0 and hsn1 it gives nobody a result; its rails are not judged")
+    shared = "no partner gets a result from it over hsn0 and hsn1"
+    assert told.sentence == f"{said}, and {shared}; its rails are not judged"
     assert (told.fault, "is up and answers" in str(told.look_at)) == ("node", True)
 
 
-@pytest.mark.fault("session", "a node that answers over none of its rails", "vn2 gives nobody a result over any of its")
+@pytest.mark.fault(
+    "session", "a node that answers over none of its rails", "vn2 gives no partner a result over any of its"
+)
 def test_a_node_that_answers_over_no_rail_is_named(said: str) -> None:
     told = with_silent_nodes(probed(RAILS, *DEAD), RAILS, {})
     assert blamed(told) == {("node", "vn2", None)}
@@ -74,7 +77,7 @@ BOTH = (label_of(RAILS),)
 
 
 @pytest.mark.fault(
-    "rail", "both rails of a node behind one port", "each of hsn0 and hsn1 is good alone, and both at once"
+    "rail", "both rails of a node behind one port", "each of hsn0 and hsn1 is good alone, but both at once"
 )
 def test_rails_that_are_slow_together_alone_name_what_they_share(said: str) -> None:
     alone, together = probed(RAILS), probed(BOTH, ("vn2", BOTH[0]), value=24.0)
@@ -95,7 +98,7 @@ def test_rails_that_are_good_together_blame_nobody() -> None:
     found = shared_part(probed(RAILS), probed(BOTH), RAILS)
     assert (found.suspects, found.sentence) == (
         (),
-        "no rail was slow alone in 24 probes: nobody is blamed; hsn0 and hsn1 at once were measured too, and no node "
+        "no rail was slow alone in 24 probes: nobody is blamed; hsn0 and hsn1 at once were also measured, and no node "
         "was slow with them",
     )
 
@@ -131,7 +134,7 @@ def test_a_rail_that_is_slow_one_way_says_which(
 
 
 def test_a_rail_that_is_slow_both_ways_says_so_and_one_without_a_result_says_nothing() -> None:
-    assert direction("vn2", "vn3", (6.0,), (6.5,)) == "both ways alike: 6.000 MB/s to vn3, 6.500 MB/s from vn3"
+    assert direction("vn2", "vn3", (6.0,), (6.5,)) == "both directions alike: 6.000 MB/s to vn3, 6.500 MB/s from vn3"
     assert direction("vn2", "vn3", (None,), (None,)) == ""
 
 

@@ -181,7 +181,7 @@ def test_the_same_run_twice_counts_once() -> None:
     made = [*logs(NODES, healthy, (8,))]
     found = judged([*made, Made("copy.log", made[0].text)])
     assert len(found.recorded.tests) == len(made)
-    assert found.recorded.not_used[0].why.endswith(f"the same run is in {made[0].name} too, where it counts")
+    assert found.recorded.not_used[0].why.endswith(f"the same run is also in {made[0].name}, where it counts")
 
 
 def test_a_pair_that_is_slow_in_one_of_two_runs_is_not_named() -> None:
@@ -197,7 +197,7 @@ def test_other_jobs_are_not_used_each_with_its_reason() -> None:
     found = judged([*logs(NODES, healthy, (8,)), Made("one.log", one_node), Made("unequal.log", unequal)])
     assert [one.why for one in found.recorded.not_used] == [
         "alltoall_perf: 1 node (n01), expected a pair",
-        "alltoall_perf: 4 GPUs of n01 and 8 of n02, expected as many of both",
+        "alltoall_perf: 4 GPUs of n01 and 8 of n02, expected the same number of both",
     ]
     assert found.blamed == ()
     assert not found.is_good
@@ -233,7 +233,7 @@ def test_leaf_switches_set_what_is_healthy_within_and_across() -> None:
     assert named(found) == {("node", ("n03",), (ALL,))}
     said = gpu_pairs_text.text(found)
     assert "n03: at least one of the GPUs 0, 1, 2, 3, 4, 5, 6, 7, or what they share; the switch: leaf1\n" in said
-    assert "alltoall_perf with 8 GPUs a node across leaves: healthy is 11.8" in said
+    assert "alltoall_perf with 8 GPUs per node across leaves: healthy is 11.8" in said
 
 
 def test_what_lies_between_good_and_slow_is_not_judged() -> None:
@@ -249,7 +249,7 @@ def test_what_lies_between_good_and_slow_is_not_judged() -> None:
     assert {test for test, state in found.states.items() if state == "unjudged"} == between
     assert {test for test, state in found.states.items() if state == "slow"}.isdisjoint(between)
     assert not found.is_good
-    assert "neither good nor slow, since healthy pairs scatter as much: " in gpu_pairs_text.text(found)
+    assert "neither good nor slow, since healthy pairs differ by as much: " in gpu_pairs_text.text(found)
 
 
 def test_few_logs_suffice_for_a_node() -> None:

@@ -124,7 +124,7 @@ def test_values_that_scatter_blame_nobody_and_the_sentence_says_how_long_the_pro
     found = measured(scattered, starved=0.34)
     assert found.suspects == ()
     assert len(found.probes) == 6 * PROBE_ROUNDS_MOST.value
-    assert found.sentence.startswith("hsn1 stays undecided after 48 probes in 8 rounds: at best 4")
+    assert found.sentence.startswith("hsn1 is undecided after 48 probes in 8 rounds: at best 4")
     assert found.sentence.endswith(
         ", others 47.80 MB/s; nobody is blamed for that; the probes' processes waited for a processor 34 % of the time"
     )
@@ -134,7 +134,7 @@ def test_one_round_names_nobody() -> None:
     every = measured(slow({"vn2": 4.7}))
     first = findings([probe for probe in every.probes if probe.turn == 1], NODES)
     assert first.suspects == ()
-    assert first.sentence.startswith("hsn1 stays undecided after 6 probes in 1 round: at best 4.700 MB/s between ")
+    assert first.sentence.startswith("hsn1 is undecided after 6 probes in 1 round: at best 4.700 MB/s between ")
 
 
 def test_slow_values_without_good_ones_beside_them_in_time_name_nobody() -> None:
@@ -162,7 +162,7 @@ def test_a_slow_pair_is_named_and_neither_of_its_nodes() -> None:
 def test_a_slow_pair_that_the_run_did_not_use_explains_nothing() -> None:
     found = measured(slow({"vn2-vn3": 24.0}))
     assert found.suspects == ()
-    assert found.sentence.endswith(": the path between them, which this run did not take: nobody is blamed for that")
+    assert found.sentence.endswith(": the path between them, which this run did not use: nobody is blamed for that")
 
 
 def test_a_rail_that_gives_no_result_is_not_called_slow() -> None:
@@ -209,7 +209,7 @@ def test_probes_that_all_break_make_no_switch_slow(value: float | None, rails: t
     assert (found.suspects, found.sentence) == ((), f"none of {6 * len(rails)} probes {said}")
 
 
-@pytest.mark.fault("session", "a wrapper that breaks all probes but one", "stays undecided after")
+@pytest.mark.fault("session", "a wrapper that breaks all probes but one", "is undecided after")
 def test_one_result_among_broken_probes_makes_no_switch_slow(said: str) -> None:
     found = measured(lambda pair, rail, turn: 20.0 if (pair, turn) == ("vn1-vn2", 1) else None)
     assert found.suspects == ()
@@ -291,13 +291,13 @@ def test_a_single_rail_that_is_slow_everywhere_is_its_switch_where_nothing_waite
 ) -> None:
     found = measured(slow({"vn": 24.0}), starved=starved)
     assert blamed(found) == ([("switch", None, "hsn1")] if is_blamed else [])
-    assert ("stays undecided" in found.sentence) is not is_blamed
+    assert ("is undecided" in found.sentence) is not is_blamed
 
 
 def test_rails_that_are_all_slow_everywhere_blame_no_switch() -> None:
     found = measured(lambda *_: 24.0, rails=("hsn0", "hsn1"))
     assert found.suspects == ()
-    assert found.sentence.startswith("hsn0 stays undecided after 48 probes in 8 rounds: ")
+    assert found.sentence.startswith("hsn0 is undecided after 48 probes in 8 rounds: ")
 
 
 def test_an_expected_value_that_nobody_knows_makes_no_rail_slow() -> None:
@@ -347,4 +347,4 @@ def test_a_pair_that_was_lowered_as_often_as_others_might_be_is_not_named() -> N
 
     found = measured(low)
     assert found.suspects == ()
-    assert "stays undecided after 48 probes in 8 rounds: at best 12.00 MB/s between vn1 and vn2" in found.sentence
+    assert "is undecided after 48 probes in 8 rounds: at best 12.00 MB/s between vn1 and vn2" in found.sentence

@@ -73,7 +73,7 @@ def test_a_pair_that_the_run_did_not_use_explains_nothing() -> None:
     assert found == Findings(
         (),
         "hsn1 loses packets only between one pair (vn2-vn3 1.0 % of segments sent again): the path between them, "
-        "which this run did not take: nobody is blamed for that",
+        "which this run did not use: nobody is blamed for that",
     )
 
 

@@ -33,7 +33,7 @@ def one(text: str, target: GpuTarget = NDR) -> Judgement:
 def test_a_curve_among_published_ones_passes_with_its_sources() -> None:
     found = one(output("all_reduce", PUBLISHED, nodes(12)))
     assert found.state == "pass"
-    assert found.sentence.startswith("within what is published of h100-8xndr400: busbw ")
+    assert found.sentence.startswith("within what is published for h100-8xndr400: busbw ")
     assert "of 5 comparisons: 5 within" in found.sentence
     assert any(said.startswith("source coreweave: CoreWeave, nccl-tests at github.com") for said in found.remarks)
 
@@ -42,43 +42,43 @@ def test_what_vendors_demand_is_told_and_decides_nothing() -> None:
     low = {**PUBLISHED, 16 * GIB: 389.0}
     found = one(output("all_reduce", low, nodes(12)))
     assert found.state == "pass"
-    assert any("Azure demands 400.0 GB/s at 16 GiB (azure-warns; a threshold, no physics)" in r for r in found.remarks)
+    assert any("Azure demands 400.0 GB/s at 16 GiB (azure-warns; a threshold, not physics)" in r for r in found.remarks)
 
 
 def test_a_curve_below_published_ones_fails_with_the_size() -> None:
     found = one(output("all_reduce", {size: value * 0.8 for size, value in PUBLISHED.items()}, nodes(12)))
     assert found.state == "fail"
-    assert "rule 5 (reference): below what is published of h100-8xndr400" in found.sentence
+    assert "rule 5 (reference): below what is published for h100-8xndr400" in found.sentence
     assert "is 80.0 % of" in found.sentence
 
 
 def test_more_nodes_than_were_published_are_not_blamed_for_less() -> None:
     found = one(output("all_reduce", {size: value * 0.8 for size, value in PUBLISHED.items()}, nodes(40)))
     assert found.state == "not-judged"
-    assert "which is of 12 nodes and yours of more: on more nodes less may be all there is" in found.sentence
+    assert "which is from 12 nodes; yours is from more, and more nodes may give less" in found.sentence
 
 
 def test_a_curve_above_published_ones_is_possible_and_passes() -> None:
     found = one(output("all_reduce", {size: value * 1.08 for size, value in PUBLISHED.items()}, nodes(12)))
-    assert found.state == "pass" and found.sentence.startswith("above what is published of h100-8xndr400")
+    assert found.state == "pass" and found.sentence.startswith("above what is published for h100-8xndr400")
 
 
 UNKNOWN = [
     (
         output("all_reduce", PUBLISHED, nodes(2)),
-        "coreweave: it is of 12 nodes, yours of 2 nodes",
+        "coreweave: it is for 12 nodes, yours for 2 nodes",
     ),
     (
         output("all_reduce", PUBLISHED, nodes(12), gpu="NVIDIA A100-SXM4-80GB"),
-        "the output is of NVIDIA A100-SXM4-80GB, and h100-8xndr400 of H100",
+        "the output is from NVIDIA A100-SXM4-80GB, but h100-8xndr400 is for H100",
     ),
     (
         output("all_reduce", PUBLISHED, nodes(12), gpus=4),
-        "the output is of 4 of 8 GPUs of a node, and what is published of all",
+        "the output is from 4 of 8 GPUs per node, but the published numbers are from all",
     ),
     (
         output("sendrecv", {GIB: 47.0, 2 * GIB: 47.5}),
-        "nobody published a measured sendrecv of h100-8xndr400 that is kept here",
+        "no published measurement of sendrecv on h100-8xndr400 is stored here",
     ),
 ]
 

@@ -180,7 +180,7 @@ def test_a_gpu_that_sends_by_anothers_nic_is_named(tmp_path: Path) -> None:
     found = rails(tmp_path, log=swapped)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
     assert found.verdict.sentence == (
-        "GPU 1 of g1 sends by mlx5_2 (line 27 of the output), and the system's file has it nearest to mlx5_1"
+        "GPU 1 of g1 sends over mlx5_2 (line 27 of the output), but in the system's file it is nearest to mlx5_1"
     )
 
 
@@ -188,7 +188,7 @@ def test_a_farther_nic_decides_nothing_where_rings_are_the_librarys_choice(tmp_p
     swapped = over_nics(("g1", "g2", "g3", "g4"), {0: 0, 1: 2, 2: 1, 3: 3})
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, log=swapped)
     assert found.verdict.state == "report-only"
-    assert any(remark.startswith("GPU 1 of g1 sends by mlx5_2") for remark in found.verdict.remarks)
+    assert any(remark.startswith("GPU 1 of g1 sends over mlx5_2") for remark in found.verdict.remarks)
 
 
 def test_groups_that_were_not_made_are_seen(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_node_that_was_to_use_its_nics_and_used_nvlink_is_named(tmp_path: Path
     ("changes", "sentence"),
     [
         ({"nodes": ("g1", "g1", "g2", "g2")}, "nodes"),
-        ({"iterations": 19}, "nccl/all_reduce_perf is of 19 iterations, 20 were asked for"),
+        ({"iterations": 19}, "nccl/all_reduce_perf has 19 iterations, 20 were asked for"),
         ({"gpus": 2}, "nccl/all_reduce_perf (line"),
     ],
 )
@@ -286,7 +286,7 @@ def test_an_output_of_another_launch_fails(tmp_path: Path, changes: dict[str, An
 
 def test_an_output_without_the_librarys_log_says_so(tmp_path: Path) -> None:
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, log=[])
-    assert any("the library's own log is not in the output" in remark for remark in found.verdict.remarks)
+    assert any("the output does not have the library's own log" in remark for remark in found.verdict.remarks)
 
 
 def test_tests_that_are_linked_to_no_mpi_are_n_separate_jobs(tmp_path: Path) -> None:

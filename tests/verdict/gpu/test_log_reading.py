@@ -35,7 +35,7 @@ def test_both_judges_find_the_same_fallback_and_the_same_reason() -> None:
 def test_both_judges_find_the_same_connections_through_the_hosts_memory() -> None:
     found = log(*over_nics(["g1"], {0: 0, 1: 1}, "NET/IB/{nic}"))
     sentence = (
-        "2 of 2 connections over NICs are without GPUDirect RDMA (line 3): their bytes go through the hosts' memory"
+        "2 of 2 connections over NICs do not use GPUDirect RDMA (line 3): their bytes go through the hosts' memory"
     )
     assert log_reading.without_gpu_direct(found) == sentence
     assert sentence in meant_way.remarks(found, MEANT)

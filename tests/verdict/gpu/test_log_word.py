@@ -41,13 +41,13 @@ def test_what_the_log_names_is_said_and_proves_nothing() -> None:
     found = read(lines(BOTH, "Using network IB", SENT.replace("/0/", "/1/"), SENT))
     assert found.rule.state == "not-judged" and found.remarks == ()
     assert found.rule.sentence == (
-        "not judged: by the word of NCCL's log, NCCL used IB with node1: mlx5_0:1, mlx5_1:1; no counter was read"
+        "not judged: according to NCCL's log, NCCL used IB with node1: mlx5_0:1, mlx5_1:1; no counter was read"
     )
 
 
 def test_a_log_that_names_no_network_says_so() -> None:
     found = read(lines("cudaDriverVersion 12010"))
-    assert "the log of NCCL names no network and no NIC" in found.rule.sentence
+    assert "NCCL's log does not name a network or a NIC" in found.rule.sentence
 
 
 SOCKETS = lines(BOTH, "Using network IB") + lines(
@@ -58,34 +58,34 @@ CONTRADICTIONS = [
     (
         SOCKETS,
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        'node2 used sockets (TCP) in place of ib-ndr (line 5), since "NET/IB : No device found." (line 3): a silent '
+        'node2 used sockets (TCP) instead of ib-ndr (line 5), since "NET/IB : No device found." (line 3): a silent '
         "fallback",
     ),
     (
         lines("Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0"),
         "gpus=8,nvlink=4,nics=2,link=roce-400",
-        "node1 used sockets (TCP) in place of roce-400 (line 1): a silent fallback",
+        "node1 used sockets (TCP) instead of roce-400 (line 1): a silent fallback",
     ),
     (
         of_all(lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        "node1 has 1 NIC for it (line 1: mlx5_0:1), and 2 are stated",
+        "node1 has 1 NIC for it (line 1: mlx5_0:1), expected 2",
     ),
     (
         lines(BOTH.replace("/IB ", "/RoCE "), "Using network IB"),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        "the NICs of node1 are RoCE (line 1), and not ib-ndr",
+        "the NICs of node1 are RoCE (line 1), not ib-ndr",
     ),
     (
         lines("NET/OFI Selected Provider is tcp;ofi_rxm", "Using network AWS Libfabric"),
         "gpus=8,nvlink=4,nics=32,link=efa-100",
-        'Libfabric gave node1 TCP in place of efa-100 (line 1: "NET/OFI Selected Provider is tcp;ofi_rxm"): a silent '
+        'Libfabric gave node1 TCP instead of efa-100 (line 1: "NET/OFI Selected Provider is tcp;ofi_rxm"): a silent '
         "fallback",
     ),
     (
         lines(BOTH, SENT, SENT.replace("/IB/0", "/IB/1"), SENT.replace("/IB/0", "/IB/2")),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        "node1 used 3 NICs (0, 1, 2), and 2 are stated",
+        "node1 used 3 NICs (0, 1, 2), expected at most 2",
     ),
 ]
 
@@ -94,14 +94,14 @@ CONTRADICTIONS = [
 def test_a_log_that_contradicts_the_nodes_fails(text: str, words: str, sentence: str) -> None:
     found = read(text, of_words(words))
     assert found.rule.state == "fail" and found.rule.look_at
-    assert found.rule.sentence == f"by the word of NCCL's log, {sentence}"
+    assert found.rule.sentence == f"according to NCCL's log, {sentence}"
 
 
 def test_one_process_of_a_node_does_not_speak_for_all() -> None:
     """A container for each GPU gets one card: a process does not list all cards of the node."""
     text = lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")
     assert read(text).rule.state == "not-judged"
-    assert "node1 lists 1 NIC (line 1) where 2 are stated, but not every process of it is in" in read(text).remarks[0]
+    assert "node1 lists 1 NIC (line 1), expected 2; but not all of its processes are in" in read(text).remarks[0]
     whole = text + output("all_reduce", curve(90))
     (found,) = judge_collectives(nccl.parse(whole), TWO, text=whole)
     assert found.rules[3].state == "not-judged"
@@ -121,7 +121,7 @@ def test_a_fallback_fails_a_run_however_good_its_figures_are() -> None:
     text = SOCKETS + output("all_reduce", curve(92))
     (found,) = judge_collectives(nccl.parse(text), TWO, text=text)
     assert [rule.state for rule in found.rules] == ["pass", "pass", "pass", "fail", "pass"]
-    assert found.state == "fail" and found.sentence.startswith("rule 4 (path): by the word of NCCL's log, node2 used")
+    assert found.state == "fail" and found.sentence.startswith("rule 4 (path): according to NCCL's log, node2 used")
     assert "ibv_devinfo" in found.sentence
 
 
@@ -141,17 +141,17 @@ REMARKS = [
     ),
     (
         lines(BOTH, SENT.replace("/GDRDMA", ""), SENT.replace("/IB/0", "/IB/1")),
-        "1 of 2 connections over NICs are without GPUDirect RDMA (line 2): their bytes go through the hosts' memory",
+        "1 of 2 connections over NICs do not use GPUDirect RDMA (line 2): their bytes go through the hosts' memory",
     ),
     (
         lines(BOTH, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct"),
-        "1 connection within a node are of shared memory in place of NVLink (line 2: rank 0 to 1)",
+        "shared memory carries 1 connection within a node, instead of NVLink (line 2: rank 0 to 1)",
     ),
     (
         lines(BOTH, SENT, SENT.replace("00/0", "01/0").replace("/IB/0", "/IB/1"))
         + lines(BOTH, SENT.replace("send", "receive").replace("/IB/0", "/IB/1"), host="node2"),
         "rails are crossed in 1 of 2 connections: channel 0 from rank 0 to 8 leaves by NIC 0 (mlx5_0:1) (line 2) and "
-        "arrives at NIC 1 (mlx5_1:1) (line 5); where each rail has switches of its own, such bytes take a longer way "
+        "arrives at NIC 1 (mlx5_1:1) (line 5); if each rail has its own switches, such bytes take a longer way "
         "(NCCL_CROSS_NIC=0)",
     ),
     (lines(BOTH, SENT), "no connection of node1 uses mlx5_1:1"),
@@ -162,7 +162,7 @@ REMARKS = [
 def test_a_slower_way_is_told_and_decides_nothing(text: str, sentence: str) -> None:
     found = read(text)
     assert found.rule.state == "not-judged"
-    assert f"by the word of NCCL's log, {sentence}" in found.remarks
+    assert f"according to NCCL's log, {sentence}" in found.remarks
 
 
 def test_rails_that_are_not_crossed_are_not_told() -> None:

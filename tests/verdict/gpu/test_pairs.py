@@ -104,7 +104,7 @@ def test_pairs_that_are_alike_are_sound_proven_and_clear(tmp_path: Path) -> None
     found = job(tmp_path)
     assert found.verdict.state == "report-only", found.verdict.line
     assert [rule.state for rule in found.verdict.rules] == ["pass", "pass", "pass", "pass", "not-judged"]
-    assert "6 pairs of nodes give 100.0 % of healthy ones at least" in found.verdict.remarks
+    assert "6 pairs of nodes give at least 100.0 % of what healthy ones give" in found.verdict.remarks
     assert found.path.state == "proven" and found.curves[0].values == (RATE,) * 3
 
 
@@ -159,7 +159,7 @@ def test_a_pair_without_a_result_costs_its_own_log_alone_and_fails(tmp_path: Pat
 def test_a_log_that_is_none_of_nccl_tests_fails_rule_1(tmp_path: Path) -> None:
     found = job(tmp_path, logs={pair("g2", "g3"): "srun: error: Unable to create step\n"}, codes={pair("g2", "g3"): 1})
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "1 of 6 steps gave no sound result: g2 and g3 (gpu-pairs/rounds-g2_g3.log: " in found.verdict.sentence
+    assert "1 of 6 steps gave no valid result: g2 and g3 (gpu-pairs/rounds-g2_g3.log: " in found.verdict.sentence
 
 
 def test_a_step_that_was_ended_says_after_how_long(tmp_path: Path) -> None:
@@ -174,13 +174,13 @@ def test_no_result_of_any_pair_fails(tmp_path: Path) -> None:
     every = {pair(a, b): None for a in NODES for b in NODES if a != b}
     found = job(tmp_path, every)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "6 of 6 steps gave no sound result" in found.verdict.sentence
+    assert "6 of 6 steps gave no valid result" in found.verdict.sentence
 
 
 def test_rounds_that_the_time_did_not_suffice_for_fail(tmp_path: Path) -> None:
     found = job(tmp_path, left=2)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "the time limit did not suffice for 2 rounds of pairs" in found.verdict.sentence
+    assert "the time limit was too short for 2 rounds of pairs" in found.verdict.sentence
 
 
 @pytest.mark.parametrize(

@@ -35,20 +35,20 @@ def test_the_slow_rail_is_named_with_the_command_that_tells_the_node(tmp_path: P
     assert (judged.verdict.state, judged.verdict.rule) == ("fail", 5)
     (suspect,) = judged.verdict.suspects
     assert suspect_words(suspect).startswith(
-        "rail mlx5_2:1 of one of these nodes: 23.00 GB/s where the other rails give 46.35, by the"
+        "rail mlx5_2:1 of one of these nodes: 23.00 GB/s, the other rails give 46.35; the"
     )
     assert (
         "mlx5_2:1 (GPU 2) of one of these nodes: GPU 0 46.00, GPU 1 46.50, GPU 2 23.00, GPU 3 46.20 GB/s"
         in judged.verdict.line
     )
-    assert judged.verdict.look_at == "pairs of nodes, which tell the node: railyard run --extended -n NcclPairs"
+    assert judged.verdict.look_at == "pairs of nodes, which show the node: railyard run --extended -n NcclPairs"
 
 
 def test_rails_that_are_all_alike_name_nobody(tmp_path: Path) -> None:
     judged = found(tmp_path, dict.fromkeys(range(GPUS), 23_000.0))
     assert (judged.verdict.state, judged.verdict.rule) == ("fail", 5)
     assert judged.verdict.suspects == ()
-    assert "so that no rail is slower than others" in judged.verdict.line
+    assert "so no rail is slower than the others" in judged.verdict.line
 
 
 @pytest.mark.parametrize("rates", [{}, {0: 46_000.0, 1: 23_000.0}])

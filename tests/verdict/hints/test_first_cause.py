@@ -51,6 +51,13 @@ EXAMPLES = {
     "mpich5.0.2-ucx-no-such-transport.err": (
         "mpich", 1, None, "UCX_TLS names nosuch, which this UCX does not have on that node",
     ),
+    # UCX's own errors come of it: they name the addresses that were broken.
+    "mpich5.0.2-pmi2-of-slurm22.05.8.err": (
+        "mpich", 1, "slurmstepd-vn2: error: mpi/pmi2: value not properly terminated in client request",
+        "Slurm's plugin pmi2 read a long line of the library's start in two parts on vn2, so the processes got "
+        "broken addresses of one another; no network is to blame: run it again, or take the launcher mpirun in the "
+        "system's file",
+    ),
     "mpich5.0.2-no-such-executable.err": (
         "mpich", 1, None, "/nowhere/x is not there, or may not be executed",
     ),
@@ -215,7 +222,7 @@ REPORTED = (
     Public(
         "a node whose ssh key is new after it was installed again",
         "Host key verification failed.\n",
-        "ssh, by which the launcher starts processes on other nodes, is refused: its keys, or its known hosts",
+        "the other node refuses ssh, with which the launcher starts processes there: check its keys and known hosts",
         "sshconnect.c of OpenSSH",
     ),
 )

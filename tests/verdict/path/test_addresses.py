@@ -21,7 +21,7 @@ def test_hardware_that_is_not_the_owners_is_a_conflict() -> None:
     (one,) = found(node("vn1", ONE, "10.1.2.1", ("10.1.2.2", THREE)), node("vn2", TWO, "10.1.2.2", ("10.1.2.1", ONE)))
     assert one == Conflict("10.1.2.2", "vn2", "hsn1", "vn1", THREE)
     assert one.sentence == (
-        f"a machine that is none of the nodes asked ({THREE}) answers for 10.1.2.2, the address of vn2, as vn1 found "
+        f"a machine that is not one of these nodes ({THREE}) answers for 10.1.2.2, the address of vn2, as vn1 found "
         "over hsn1: two nodes have one address, and the rails of vn2 are not at fault"
     )
 

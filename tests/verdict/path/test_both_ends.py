@@ -51,11 +51,11 @@ FROZEN = "the two ends contradict each other, so the counter of bytes"
     ("carried", "whose"),
     [
         pytest.param(
-            (TWICE, (190.0, 0.0)), "received of hsn1 on vn2 is wrong, and not the rail", id="receiver",
+            (TWICE, (190.0, 0.0)), "received of hsn1 on vn2 is wrong, not the rail", id="receiver",
             marks=pytest.mark.fault("path", "a receive counter that does not move, the sender's counts", FROZEN),
         ),
         pytest.param(
-            ((0.0, 190.0), TWICE), "sent of hsn0 on vn1 is wrong, and not the rail", id="sender",
+            ((0.0, 190.0), TWICE), "sent of hsn0 on vn1 is wrong, not the rail", id="sender",
             marks=pytest.mark.fault("path", "a send counter that does not move, the receiver's counts", FROZEN),
         ),
     ],
@@ -73,7 +73,7 @@ def test_the_sentence_of_a_contradiction_is_whole() -> None:
     proof = proof_of((TWICE, (190.0, 0.0)))
     assert proof.sentence == (
         "path not proven: over hsn1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two ends contradict each "
-        "other, so the counter of bytes received of hsn1 on vn2 is wrong, and not the rail"
+        "other, so the counter of bytes received of hsn1 on vn2 is wrong, not the rail"
     )
     assert proof.look_at == (
         "the driver and firmware of hsn1 on vn2: its counter of bytes received while something is sent"

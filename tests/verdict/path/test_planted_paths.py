@@ -71,7 +71,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             "set-up",
             {("stack", "vn1", "docker0"), ("stack", "vn2", "docker0")},
             marks=pytest.mark.fault(
-                "path", "a container's bridge used", "190.0 MB went over docker0 of vn1, which was not"
+                "path", "a container's bridge used", "190.0 MB went over docker0 of vn1, which is not"
             ),
             id="docker",
         ),
@@ -112,7 +112,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "a card used that the system's file does not name",
-                "190.0 MB went over mlx5_2:1 of vn1, which was not",
+                "190.0 MB went over mlx5_2:1 of vn1, which is not",
             ),
             id="unnamed",
         ),
@@ -127,7 +127,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "another rail answers for the address of the meant one",
-                "hsn1 of vn2, which was not meant, received",
+                "hsn1 of vn2, which is not an intended rail, received",
             ),
             id="answers",
         ),
@@ -138,7 +138,9 @@ def test_the_healthy_neighbours_are_proven() -> None:
             "set-up",
             {("stack", "vn1", "hsn1"), ("stack", "vn2", "hsn1")},
             marks=pytest.mark.fault(
-                "path", "what comes back goes over the other rail", "hsn1 of vn1, which was not meant, received 40.0 MB"
+                "path",
+                "what comes back goes over the other rail",
+                "hsn1 of vn1, which is not an intended rail, received 40.0 MB",
             ),
             id="back",
         ),
@@ -219,7 +221,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             bonded(ports=1),
             "set-up",
             {("rail", "vn1", "bond0")},
-            marks=pytest.mark.fault("rail", "a bond that lost a port", "bond0 of vn1 is a bond (802.3ad) of ens0, and"),
+            marks=pytest.mark.fault("rail", "a bond that lost a port", "bond0 of vn1 is a bond (802.3ad) of ens0, but"),
             id="one-port",
         ),
         pytest.param(
@@ -227,7 +229,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             "set-up",
             {("rail", "vn1", "bond0")},
             marks=pytest.mark.fault(
-                "rail", "no bond where the file has one", "bond0 of vn1 is no bond, and the system's"
+                "rail", "no bond where the file has one", "bond0 of vn1 is not a bond, but the system's"
             ),
             id="no-bond",
         ),

@@ -142,7 +142,7 @@ def test_a_bond_that_the_system_file_does_not_know_is_said(trees: tuple[Tree, Tr
     proof = proof_of(trees, ports=1)
     assert (proof.state, proof.fault) == ("failed", "set-up")
     assert proof.sentence == (
-        "bond0 of vn1 is a bond (802.3ad) of ens1f0 and ens1f1, and the system's file says bonded_ports: 1"
+        "bond0 of vn1 is a bond (802.3ad) of ens1f0 and ens1f1, but the system's file says bonded_ports: 1"
     )
 
 
@@ -150,8 +150,8 @@ def test_a_bond_of_which_one_port_carries_all_counts_as_one(tmp_path: Path) -> N
     trees = tuple(bonded(tmp_path, node, "active-backup 1") for node in ("vn1", "vn2"))
     assert proof_of((trees[0], trees[1]), ports=1).state == "proven"
     assert proof_of((trees[0], trees[1]), ports=2).sentence == (
-        "bond0 of vn1 is a bond (active-backup) of ens1f0 and ens1f1, of which one carries all, and the system's file "
-        "says bonded_ports: 2"
+        "bond0 of vn1 is a bond (active-backup) of ens1f0 and ens1f1 (only one carries data), but the system's "
+        "file says bonded_ports: 2"
     )
 
 
@@ -159,7 +159,9 @@ def test_a_rail_that_is_no_bond_where_the_file_says_one(tmp_path: Path) -> None:
     first, second = bonded(tmp_path, "vn1"), Tree.at(tmp_path / "vn2", "vn2")
     for name in ("bond0", "ens1f0"):
         second.interface(name)
-    assert proof_of((first, second)).sentence == "bond0 of vn2 is no bond, and the system's file says bonded_ports: 2"
+    assert (
+        proof_of((first, second)).sentence == "bond0 of vn2 is not a bond, but the system's file says bonded_ports: 2"
+    )
 
 
 def test_the_limit_is_of_all_ports_and_a_stream_is_held_to_one() -> None:

@@ -103,7 +103,7 @@ def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "188.0 MB went over eth0 of vn1, which was not meant: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
+        "188.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
         "(bound 98.0 %, carried-share)",
     )
     assert proof.suspects[0] == Suspect("stack", "the stack used eth0 instead of hsn0", "vn1", "eth0")
@@ -135,8 +135,8 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "eth0 of vn1, which was not meant, sent 51.0 MB while the run moved 5000.0 MB "
-        "(bound 50.0 MB, the larger of unmeant-share and unmeant-bytes)",
+        "eth0 of vn1, which is not an intended rail, sent 51.0 MB while the run moved 5000.0 MB (bound 50.0 MB, the "
+        "larger of unmeant-share and unmeant-bytes)",
     )
 
 
@@ -145,7 +145,7 @@ def test_other_jobs_traffic_is_no_failure_where_nodes_are_not_exclusive() -> Non
     assert said(judge(on_one(188, eth0=500), shared)) == (
         "proven",
         None,
-        "382.0 MB moved on vn1 and vn2: 100.0 % over hsn0, a lower bound only: the nodes are not exclusive",
+        "382.0 MB moved on vn1 and vn2: 100.0 % over hsn0, only a lower bound: the nodes are not exclusive",
     )
     assert judge(on_one(0, eth0=500), shared).state == "failed"
 
@@ -285,7 +285,7 @@ def test_a_nic_per_rank_needs_a_pair_per_rail() -> None:
 
 def test_one_rail_was_meant_but_the_plan_names_two() -> None:
     assert judge(on_two(95, 95), replace(DUAL, policy="single")).sentence == (
-        "policy single was asked for with hsn0 and hsn1"
+        "policy single uses one rail, and the run has hsn0 and hsn1"
     )
 
 
@@ -324,7 +324,7 @@ def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
     assert said(judge(on_one(0.01), small)) == (
         "not-proven",
         "not-proven",
-        "path not proven: vn1 moved 0.3 MB only, too little to tell from background traffic "
+        "path not proven: vn1 moved only 0.3 MB, too little to tell from background traffic "
         "(bound 1.0 MB, least-payload)",
     )
     enough = replace(ONE, traffic={"vn1": NodeTraffic(MB, 0), "vn2": NodeTraffic(0, MB)})
@@ -355,8 +355,8 @@ def test_counters_that_tell_nothing_are_not_proven() -> None:
         },
         "path not proven: rail hsn0 of vn2 counted fewer bytes sent after the run (1) than before (9): "
         "it was reset or replaced": {**healthy, "vn2": broken(vn2, "hsn0", Direction(9, 1))},
-        "path not proven: network eth0 of vn2 has no readable counter of bytes sent, "
-        "so nobody can say what went over it": {**healthy, "vn2": broken(vn2, "eth0", Direction(None, 1))},
+        "path not proven: network eth0 of vn2 has no readable counter of bytes sent, so it is not known what went "
+        "over it": {**healthy, "vn2": broken(vn2, "eth0", Direction(None, 1))},
     }
     for sentence, counters in cases.items():
         assert said(judge(counters, ONE)) == ("not-proven", "not-proven", sentence)
@@ -381,7 +381,7 @@ def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
 def test_a_plan_without_rails_or_traffic_is_not_proven() -> None:
     assert judge(on_one(188), replace(ONE, traffic={})).state == "not-proven"
     assert judge(on_one(188), replace(ONE, rails={})).sentence == (
-        "path not proven: no rail is named that the run should use"
+        "path not proven: the run has no rail that it should use"
     )
     assert not_judged("one node only").sentence == "path not judged: one node only"
 

@@ -69,8 +69,8 @@ def test_a_port_that_counts_tcp_as_well_does_not_prove_rdma() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB (bound 16.0 MB, the "
-        "larger of unmeant-share and unmeant-bytes): TCP, and not RDMA",
+        "ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB (bound 16.0 MB, "
+        "the larger of unmeant-share and unmeant-bytes): TCP, not RDMA",
     )
     assert proof.suspects[0] == Suspect(
         "stack", "TCP over ib0 carried 188.0 MB that should have been RDMA over mlx5_0:1", "vn1", "ib0"
@@ -87,7 +87,7 @@ def test_tcp_on_ethernet_where_the_ports_count_rdma_alone_names_the_interface() 
     assert said(proof) == (
         "failed",
         "set-up",
-        "188.0 MB went over ib0 of vn1, which is the network interface of mlx5_0:1: TCP, and not RDMA: mlx5_0:1 of vn1 "
+        "188.0 MB went over ib0 of vn1, which is the network interface of mlx5_0:1: TCP, not RDMA: mlx5_0:1 of vn1 "
         "sent 0.1 MB of 180.0 MB (bound 98.0 %, carried-share)",
     )
 
@@ -144,7 +144,7 @@ def test_traffic_on_a_device_that_nobody_named_fails_too() -> None:
     assert said(judged(first, second)) == (
         "failed",
         "set-up",
-        "188.0 MB went over mlx5_1:1 of vn1, which was not meant: mlx5_0:1 of vn1 sent 0.1 MB of 180.0 MB "
+        "188.0 MB went over mlx5_1:1 of vn1, which is not an intended rail: mlx5_0:1 of vn1 sent 0.1 MB of 180.0 MB "
         "(bound 98.0 %, carried-share)",
     )
 
@@ -157,8 +157,8 @@ def test_a_device_that_nobody_named_and_that_cannot_be_read_is_no_doubt() -> Non
     assert said(judged((rail("mlx5_0:1", 190, 3), named), second)) == (
         "not-proven",
         "not-proven",
-        "path not proven: network usb0 of vn1 has no readable counter of bytes sent, so nobody can say what went over "
-        "it",
+        "path not proven: network usb0 of vn1 has no readable counter of bytes sent, so it is not known what went "
+        "over it",
     )
 
 
@@ -303,7 +303,7 @@ def test_what_cannot_be_seen_is_said() -> None:
     proof = judged(first, second)
     assert proof.state == "proven"
     assert proof.sentence.endswith(
-        "; link_downed of mlx5_0:1 of vn1 stood at its maximum, 255, before the run and cannot be seen to grow: clear "
+        "; link_downed of mlx5_0:1 of vn1 was at its maximum, 255, before the run and cannot grow any more: clear "
         "it; port errors of mlx5_0:1 of vn2 not seen: it is a virtual function"
     )
 

@@ -9,7 +9,7 @@ from railyard.verdict.path.run import LONGEST, Said, compared_with_log, read_log
 DEVICES = ("hsn0", "hsn1", "eth0")
 MEANT = ("hsn0", "hsn1")
 PROVEN = PathProof("proven", "382.0 MB moved on vn1 and vn2")
-FAILED = PathProof("failed", "190.0 MB went over eth0 of vn1, which was not meant", "set-up")
+FAILED = PathProof("failed", "190.0 MB went over eth0 of vn1, which is not an intended rail", "set-up")
 UCX = "[vn2:524  :0]  ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag({lanes})  rma_am(tcp/hsn0)"
 BOTH, ONE, OTHER = (UCX.format(lanes=lanes) for lanes in ("tcp/hsn0 tcp/hsn1", "tcp/hsn0", "tcp/eth0"))
 ETH_ALONE = OTHER.replace("rma_am(tcp/hsn0)", "rma_am(tcp/eth0)")
@@ -87,8 +87,8 @@ def test_the_line_that_names_the_first_device_is_kept() -> None:
     [
         (PROVEN, BOTH, None),
         (PROVEN, "", None),
-        (PROVEN, ONE, f'the stack\'s own log contradicts the counters: it names hsn0 alone ("{ONE[:120]}")'),
-        (PROVEN, f"{BOTH}\n{OTHER}", "the stack's own log names eth0 too, over which the counters saw no messages"),
+        (PROVEN, ONE, f'the stack\'s own log contradicts the counters: it names only hsn0 ("{ONE[:120]}")'),
+        (PROVEN, f"{BOTH}\n{OTHER}", "the stack's own log also names eth0, over which the counters saw no messages"),
         (FAILED, BOTH, f'the counters contradict the stack\'s own log, which names hsn0 and hsn1 ("{BOTH[:120]}")'),
         (FAILED, ETH_ALONE, f'the stack\'s own log says so too: it names eth0 ("{ETH_ALONE[:120]}")'),
         (FAILED, "", None),

@@ -44,7 +44,7 @@ def test_a_network_that_carried_it_fails() -> None:
         (both(), "path not proven: n2 has no network whose counters were read"),
         (
             both(hsn0=None),
-            "path not proven: network hsn0 of n2 has no readable counter of bytes sent, so nobody can say what went "
+            "path not proven: network hsn0 of n2 has no readable counter of bytes sent, so it is not known what went "
             "over it",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Suspects are confirmed: nodes and pairs with good partners, then up-links, then the parts of named nodes."""
+"""How suspects are confirmed: nodes and pairs with good partners, then up-links, then the parts of named nodes."""
 
 from collections.abc import Generator, Mapping, Sequence, Set
 from dataclasses import replace
@@ -18,9 +18,9 @@ from railyard.verdict.blame.search import alone, whole
 from railyard.verdict.blame.search.alone import Question
 from railyard.verdict.blame.search.model import Pair, Part, PartKind, Step, StepName
 
-#: Rounds that each rail and GPU path of the named nodes takes, about.
+#: About how many rounds each rail and GPU path of the named nodes takes.
 _ROUNDS_OF_A_PART = 15
-#: The step in which parts of a kind are measured, and how they are told.
+#: The step in which parts of a kind are measured, and what a sentence calls them.
 _STEP_OF: Mapping[PartKind, StepName] = {"rail": "rails", "gpu path": "gpu paths"}
 _WORD_OF: Mapping[PartKind, str] = {"rail": "rails", "gpu path": "GPU paths"}
 
@@ -28,7 +28,7 @@ Steps = Generator[Step, Given, None]
 
 
 def suspects(known: Known, turns: int = 2) -> Steps:
-    """Measure nodes and pairs in doubt with good partners; those that stay unclear once more, with other partners."""
+    """Measure nodes and pairs in doubt with good partners; unclear ones once more, with other partners."""
     known.low = yield from again(known, slow_pairs(known.leaves, known.found, known.speed))
     known.low = sorted([*pairs_beyond(known.leaves, known.found), *known.low])
     open_nodes = list(known.found.nodes) + _nodes_of_cleared_leaves(known)
@@ -66,7 +66,7 @@ def suspects(known: Known, turns: int = 2) -> Steps:
 
 
 def parts_of_nodes(known: Known) -> Steps:
-    """Measure each rail of the named nodes alone, and where none is slow each GPU's path."""
+    """Measure each rail of the named nodes alone, and if none is slow, each GPU's path."""
     known.answered.named = list(dict.fromkeys(known.answered.named))
     nodes = list({one.members: one for one in known.answered.named if one.kind == "node"}.values())
     network = known.network
@@ -81,7 +81,7 @@ def parts_of_nodes(known: Known) -> Steps:
 
 
 def _of_cleared(known: Known, cleared: Sequence[int], examined: Set[Pair]) -> Generator[Step, Given, list[Pair]]:
-    """Return the pairs of nodes that were cleared which stay slow: their node no longer explains them."""
+    """Return the pairs of cleared nodes that stay slow: their node no longer explains them."""
     known.clear(cleared)
     found = slow_pairs(known.leaves, known.found, known.speed)
     own = [one for one in found if set(one[1]) & set(cleared) and one[1] not in examined]
@@ -91,7 +91,7 @@ def _of_cleared(known: Known, cleared: Sequence[int], examined: Set[Pair]) -> Ge
 
 
 def _nodes_of_cleared_leaves(known: Known) -> list[int]:
-    """Return the slow nodes of leaves that were in doubt and are not named: the leaf does not explain them."""
+    """Return the slow nodes of leaves that were in doubt but are not named: the leaf does not explain them."""
     named = {name for one in known.answered.named if one.kind == "leaf" for name in one.leaves}
     found = []
     for leaf in known.found.leaves:
@@ -102,19 +102,19 @@ def _nodes_of_cleared_leaves(known: Known) -> list[int]:
 
 
 def _clearest_first(known: Known, pairs: Sequence[Pair]) -> list[Pair]:
-    """Return pairs of nodes that are slow beyond their leaf first, and those of nodes in doubt themselves last."""
+    """Return the pairs: first those of nodes that are slow beyond their leaf, last those of nodes in doubt."""
     beyond = set(known.found.beyond)
     return sorted(pairs, key=lambda pair: (bool((known.speed[list(pair)] < 1).any()), not beyond & set(pair)))
 
 
 def _used(known: Known, members: tuple[int, ...]) -> frozenset[int]:
-    """Return the partners that a suspect had already."""
+    """Return the partners that a suspect already had."""
     before = known.answered.questions.get(members)
     return frozenset(before.partners) if before else frozenset()
 
 
 def _few_of_a_leaf(known: Known, pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs to ask about: of the pairs across leaves only some of each leaf."""
+    """Return the pairs to ask about: only some of each leaf's pairs across leaves."""
     taken: dict[int, int] = {}
     chosen = []
     for pair in pairs:
@@ -176,7 +176,7 @@ def _checked(
     found: alone.Measured,
     values: Mapping[Pair, Sequence[float]],
 ) -> None:
-    """Name all pairs of a class where good ones alone are below what is expected."""
+    """Name all pairs of a class if good ones alone are below the expected value."""
     for check in checks:
         if all(pair in values for pair in check.pairs):
             below = whole.below_expected(known.leaves.layout, found, check, known.settings.slow)
@@ -192,7 +192,7 @@ def _for_parts(known: Known, nodes: Sequence[int]) -> int:
 
 def _left_out(known: Known, members: tuple[int, ...]) -> Suspect:
     names = "-".join(known.leaves.layout.nodes[node] for node in members)
-    reason = f"{names} was slow in the sample, and the budget had no room to measure it with good partners"
+    reason = f"{names} was slow in the sample, but the budget had no room to measure it with good partners"
     level = known.levels.level(known.leaves.layout, members[0], members[-1]).value
     if len(members) == 1:
         return Suspect("node", members, float(known.speed[members[0]]), level, reason)
@@ -201,7 +201,7 @@ def _left_out(known: Known, members: tuple[int, ...]) -> Suspect:
 
 
 def _up_links(known: Known, paths: Paths, rest: Sequence[Pair]) -> Steps:
-    """Settle at which leaf each slow path's up-link is, and name it; slow pairs of these leaves are explained by it."""
+    """Decide at which leaf each slow path's up-link is, and name it; it explains slow pairs of these leaves."""
     paths.by_routes(known.network, known.leaves, known.found)
     paths.by_nodes(known.found.beyond)
     paths.by_company(known.leaves, known.low)
@@ -234,7 +234,7 @@ def _slow_streams(known: Known, rows: Rows) -> dict[Pair, bool]:
 
 
 def _twice(known: Known, slow: dict[Pair, bool], room: int) -> Generator[Step, Given, dict[Pair, bool]]:
-    """Measure slow streams again: what is good once is good."""
+    """Measure slow streams again: a stream that is good once is good."""
     pairs = [pair for pair, is_slow in slow.items() if is_slow]
     rounds, repeats, fit, _ = fitting(known.leaves, [Question(pair, ()) for pair in pairs], (3, 1), room)
     if not fit:
@@ -246,7 +246,7 @@ def _twice(known: Known, slow: dict[Pair, bool], room: int) -> Generator[Step, G
 def _by_part(
     known: Known, nodes: Sequence[Suspect], kind: PartKind, names: Sequence[str]
 ) -> Generator[Step, Given, list[Suspect]]:
-    """Measure each part alone, and put slow parts in their nodes' place; return the nodes of which none was slow."""
+    """Measure each part alone, and replace nodes by their slow parts; return the nodes without a slow part."""
     asked = [one for one in (known.answered.questions[node.members] for node in nodes) if len(one.partners) == 2]
     steps_left = len(names) + (len(known.network.gpus) if kind == "rail" else 0)
     rounds, repeats, fit, left = fitting(known.leaves, asked, (5, 3), known.rest // steps_left)
@@ -285,6 +285,6 @@ def _alone(
 
 
 def _put(known: Known, node: Suspect, blamed: Sequence[Suspect]) -> None:
-    """Put suspects in a named node's place."""
+    """Replace a named node by suspects."""
     place = known.answered.named.index(node)
     known.answered.named[place : place + 1] = blamed

@@ -10,7 +10,7 @@ from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search.model import Pair
 
 _NOBODY: Mapping[int, str] = {}
-_NOT_KNOWN = "nobody said which node stands at which leaf switch"
+_NOT_KNOWN = "it is not known which node is at which leaf switch"
 
 
 def coverage(network: Network, leaves: Leaves, rows: Rows, gone: Mapping[int, str]) -> Coverage:
@@ -37,14 +37,14 @@ def coverage(network: Network, leaves: Leaves, rows: Rows, gone: Mapping[int, st
         up_links(network, leaves, used),
         Share(nodes * rails, count * rails, "each value is over all rails at once; counters prove what each carried")
         if rails
-        else Share(0, None, "nobody said how many rails a node has"),
+        else Share(0, None, "it is not known how many rails a node has"),
         float(np.median(partners[there])) if nodes else 0.0,
         tuple(missing),
     )
 
 
 def covered(network: Network, pairs: Iterable[Pair], gone: Mapping[int, str] = _NOBODY) -> Coverage:
-    """Return what these pairs exercised, which all gave results: of a run, or of several runs together."""
+    """Return what these pairs exercised (all of them gave results): in one run, or in several runs together."""
     leaves = leaves_of(network.layout)
     return coverage(network, leaves, rows_of_pairs(pairs), gone)
 
@@ -57,7 +57,7 @@ def rows_of_pairs(pairs: Iterable[Pair]) -> Rows:
 
 
 def up_links(network: Network, leaves: Leaves, rows: Rows) -> Share:
-    """Return the up-links that carried one of these rows; an expected number where routes are not known."""
+    """Return the up-links that carried one of these rows; an expected number if routes are not known."""
     if not leaves.known:
         return Share(0, None, _NOT_KNOWN)
     if len(leaves.names) < 2:
@@ -65,21 +65,21 @@ def up_links(network: Network, leaves: Leaves, rows: Rows) -> Share:
     planes = len(network.rails) if network.planes else 1
     if network.routes:
         used = up_link_uses(network, leaves, rows) > 0
-        return Share(int(used.sum()) * planes, used.size * planes, "by the routes that the site gave")
+        return Share(int(used.sum()) * planes, used.size * planes, "by the site's routes")
     number = up_links_of(network, leaves)
     flows = flows_of(leaves, rows)
     expected = number * (1 - (1 - 1 / number) ** flows)
-    given = f"{network.up_links} up-links a leaf"
-    basis = given if network.up_links else "as many up-links as a leaf has nodes (nobody said how many)"
+    given = f"{network.up_links} up-links per leaf"
+    basis = given if network.up_links else "as many up-links as a leaf has nodes (their number is not known)"
     return Share(
         float(expected.sum()) * planes,
         int(number.sum()) * planes,
-        f"expected, where routes are static and spread at random over {basis}",
+        f"expected, if routes are static and spread at random over {basis}",
     )
 
 
 def up_links_of(network: Network, leaves: Leaves) -> Floats:
-    """Return how many up-links each leaf has, as many as nodes where nobody said."""
+    """Return how many up-links each leaf has; if not known, as many as it has nodes."""
     number: Floats = np.array([float(network.up_links or len(nodes)) for nodes in leaves.members])
     return number
 
@@ -94,7 +94,7 @@ def flows_of(leaves: Leaves, rows: Rows) -> Ints:
     a, b = rows.a[far], rows.b[far]
     counts = np.zeros(number, dtype=np.int64)
     for source, target in ((a, b), (b, a)):
-        # a route is that from a leaf to a node: it takes an up-link of that leaf, and one of the node's leaf
+        # a route goes from a leaf to a node: it takes an up-link of that leaf, and one of the node's leaf
         routes = np.unique(leaves.of[source] * count + target)
         for leaf in (routes // count, leaves.of[routes % count]):
             counts += np.bincount(leaf, minlength=number)
@@ -102,7 +102,7 @@ def flows_of(leaves: Leaves, rows: Rows) -> Ints:
 
 
 def up_link_uses(network: Network, leaves: Leaves, rows: Rows) -> Ints:
-    """Return how many rows each up-link carried: a row a leaf, a column an up-link."""
+    """Return how many rows each up-link carried: one row per leaf, one column per up-link."""
     table = np.array(network.routes)
     number = int(table.max()) + 1
     uses = np.zeros(len(leaves.names) * number, dtype=np.int64)

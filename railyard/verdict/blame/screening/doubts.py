@@ -1,4 +1,4 @@
-"""Whom a sample casts doubt on: nodes, leaves, and pairs that neither explains. Nobody is named here."""
+"""Who is in doubt after a sample: nodes, leaves, and pairs that neither explains. Nobody is named here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,25 +19,25 @@ from railyard.verdict.blame.search.doubts import (
 from railyard.verdict.blame.search.model import Pair
 from railyard.verdict.blame.search.robust import upper_spread
 
-#: Below this share of what its nodes can give, a value has collided: two flows on a link leave each a half.
+#: Below this share of what its nodes can give, a value has collided: two flows on a link leave each other half of it.
 COLLIDED = 0.85
-#: Where so many values of equally crowded rounds have collided, no value of such rounds says anything of its pair.
+#: If more than this share of values in equally crowded rounds has collided, such rounds show nothing about a pair.
 MOST_COLLIDED = 0.25
-#: A share says how many collide from so many values on.
+#: With at least this many values, a share shows how many collide.
 _ENOUGH = 100
-#: A node is slow with all others where it is so with so many leaves.
+#: A node is slow with all others if it is slow with this many leaves.
 _BEYOND = 5
-#: Leaves that tell how much leaves differ, and the standard deviations of that which a slow one lies below others.
+#: How many leaves show how much leaves differ, and how many standard deviations below others a slow leaf is.
 _LEAVES, _LEAF_SIGMAS = 6, 5.0
-#: Where routes collide anyway an unlucky leaf is this much slower at times (once in some thousand healthy leaves 14 %).
+#: If routes collide anyway, an unlucky leaf may be this much slower (once in some thousand healthy leaves 14 %).
 _COLLIDED_LEAF = 0.2
-#: A leaf meets others as a whole where so many of its nodes send at once.
+#: A leaf meets others as a whole if this share of its nodes sends at once.
 WHOLE_LEAF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Below which share of healthy something is in doubt; 0 where it cannot be told."""
+    """Below which share of healthy something is in doubt; 0 if that cannot be decided."""
 
     home: float
     away: float
@@ -48,13 +48,13 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a sample's values say of each node, leaf and pair.
+    """What a sample's values say about each node, leaf and pair.
 
-    ``clean`` are the rows of rounds in which hardly a pair collides. ``home`` and ``away`` are each node's best share
-    of healthy at its own leaf and, in clean rows, beyond it, NaN without a value; ``speed`` is what a node's pairs can
-    give at most, 1 where it is in no doubt. ``beyond`` are nodes that are good at home and slow with all others.
-    ``bouts`` has the mean of each leaf (column) in each round in which it met another as a whole, NaN elsewhere, and
-    ``usual`` the leaf's median of these. ``bounds`` is below which share each of these is in doubt.
+    ``clean`` are the rows of rounds in which hardly any pair collides. ``home`` and ``away`` are each node's best share
+    of healthy at its own leaf and, in clean rows, beyond it, NaN without a value. ``speed`` is the most that a node's
+    pairs can give, 1 if it is not in doubt. ``beyond`` are nodes that are good at home and slow with all others.
+    ``bouts`` has the mean of each leaf (column) in each round in which it met another as a whole, NaN in other rounds;
+    ``usual`` is the leaf's median of these. ``bounds`` has the shares below which each of these is in doubt.
     """
 
     rows: Rows
@@ -106,15 +106,15 @@ def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen
 
 
 def able_of(speed: Floats, rows: Rows) -> Floats:
-    """Return what each pair can give by its nodes: of two slow ones both lacks add up, as of different rails."""
+    """Return what each pair can give by its nodes: if both are slow, both losses add up, as for different rails."""
     able: Floats = np.maximum(0.0, speed[rows.a] + speed[rows.b] - 1)
     return able
 
 
 def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, Pair]]:
-    """Return the pairs that are slower than the slower of their nodes can be, by their best value, the slowest first.
+    """Return the pairs that are slower than their nodes explain, by their best value, the slowest first.
 
-    Each with its share of what its nodes can give. Pairs across leaves of a leaf in doubt are that leaf's.
+    Each has its share of what its nodes can give. If a leaf is in doubt, its pairs across leaves belong to it.
     """
     rows = found.rows
     kept = found.clean.copy()
@@ -127,7 +127,7 @@ def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, 
         switch = found.inside < found.bounds.near
         kept &= ~((doubted & switch)[leaves.of[rows.a]] | (doubted & switch)[leaves.of[rows.b]])
     if found.beyond:
-        # one pair of each such node is asked about, and stands for the others
+        # one pair of each such node is asked about, and represents the others
         kept &= ~(far & (np.isin(rows.a, found.beyond) | np.isin(rows.b, found.beyond)))
     able = able_of(speed, rows)
     bound = np.where(far, found.bounds.far, found.bounds.near)
@@ -150,7 +150,7 @@ def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, 
 
 
 def pairs_beyond(leaves: Leaves, found: Seen) -> list[tuple[float, Pair]]:
-    """Return for each node that is slow with all others two pairs with nodes that are not, each of another leaf."""
+    """Return, for each node that is slow with all others, two pairs with nodes that are not, at different leaves."""
     rows = found.rows
     kept = leaves.far(rows.a, rows.b) & found.clean
     chosen = []
@@ -166,7 +166,7 @@ def pairs_beyond(leaves: Leaves, found: Seen) -> list[tuple[float, Pair]]:
 
 
 def _best_of_others(leaves: Leaves, found: Seen, able: Floats, names: Ints) -> Floats:
-    """Return the best share of each of these pairs over all its rows, crowded ones too: collisions only lower it."""
+    """Return the best share of each of these pairs over all its rows, even crowded ones: collisions only lower it."""
     keys = found.rows.a * len(leaves.of) + found.rows.b
     place = np.searchsorted(names, keys)
     place = np.minimum(place, max(0, len(names) - 1))
@@ -185,7 +185,7 @@ def _best(count: int, rows: Rows, share: Floats, kept: Bools) -> Floats:
 
 
 def _beyond(leaves: Leaves, rows: Rows, slow: Bools, speed: Floats, slow_leaves: Sequence[int]) -> tuple[int, ...]:
-    """Return the nodes that are slow with good nodes of enough other leaves to tell, of nodes of no slow leaf."""
+    """Return the nodes that are slow with good nodes of enough other leaves to decide, except at slow leaves."""
     found = []
     good = speed[rows.a] + speed[rows.b] == 2
     a, b = rows.a[good], rows.b[good]
@@ -203,10 +203,10 @@ def _bound(best: Floats, least: float) -> tuple[float, float]:
 
 
 def _clean(leaves: Leaves, rows: Rows, share: Floats, speed: Floats) -> Bools:
-    """Return the rows of rounds that are no more crowded than those in which few values collide."""
+    """Return the rows of rounds that are not more crowded than those in which few values collide."""
     able = able_of(speed, rows)
     collided = share < COLLIDED * able
-    # about as crowded is alike: 16 to 31 flows, 32 to 63
+    # rounds are equally crowded within a power of two: 16 to 31 flows, 32 to 63
     size = np.frexp(rows.crowd.astype(np.float64))[1]
     enough = min(_ENOUGH, int((rows.crowd > 1).sum()) // 4)
     most = 1
@@ -231,7 +231,7 @@ def _usual_share(leaves: Leaves, rows: Rows, collided: Bools) -> float:
 
 
 def _bouts(leaves: Leaves, rows: Rows, share: Floats, speed: Floats, far: Bools) -> Floats:
-    """Return each leaf's mean of each round in which it met another one as a whole, without the nodes in doubt."""
+    """Return each leaf's mean in each round in which it met another one as a whole, without the nodes in doubt."""
     if not len(rows.a) or not leaves.known:
         return np.zeros((0, len(leaves.names)))
     size = np.array([len(nodes) for nodes in leaves.members])
@@ -249,7 +249,7 @@ def _bouts(leaves: Leaves, rows: Rows, share: Floats, speed: Floats, far: Bools)
 
 
 def _usual(bouts: Floats) -> Floats:
-    """Return each leaf's median over its bouts, of two or one the best: the leaf that it met may have been slow."""
+    """Return each leaf's median over its bouts, or the best of one or two: the leaf that it met may have been slow."""
     met = (~np.isnan(bouts)).sum(axis=0) if len(bouts) else np.zeros(bouts.shape[1], dtype=int)
     found = np.full(bouts.shape[1], np.nan)
     for leaf in np.flatnonzero(met):
@@ -259,10 +259,10 @@ def _usual(bouts: Floats) -> Floats:
 
 
 def leaf_bound(found: Seen) -> float:
-    """Return the share of a control below which a leaf as a whole is slow: by how much leaves in no doubt differ.
+    """Return the share of a control below which a leaf as a whole is slow, by how much leaves that are fine differ.
 
-    With static routes a leaf may be unlucky each time, so that its mean over several others does not even out. Of a few
-    leaves nobody can tell how much they differ: then the widest bound holds.
+    With static routes a leaf may be unlucky each time, so its mean over several others does not even out. A few leaves
+    do not show how much leaves differ: then the widest bound applies.
     """
     good = [leaf for leaf in np.flatnonzero(~np.isnan(found.usual)).tolist() if leaf not in found.leaves]
     values = found.usual[good].tolist()
@@ -303,7 +303,7 @@ def _switches(leaves: Leaves, doubted: Bools, speed: Floats) -> set[int]:
 
 
 def _explained(leaves: Leaves, switches: set[int], speed: Floats) -> set[int]:
-    """Return the slow nodes of a slow switch but those that are slower than the others there."""
+    """Return the slow nodes of a slow switch, except those that are slower than the others there."""
     found: set[int] = set()
     for leaf in switches:
         nodes = leaves.members[leaf]

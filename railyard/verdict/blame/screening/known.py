@@ -1,4 +1,4 @@
-"""What a screening knows at some point: what it measured, who is gone, and how much of the budget is left."""
+"""What a screening knows at some point: what it measured, which nodes are gone, and how much budget is left."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,15 +18,15 @@ from railyard.verdict.blame.search.model import Pair, Step, Value
 #: What a step gave: values alone, or with the nodes that were absent.
 Given = Results | Iterable[Value]
 Asking = Generator[Step, Given, Rows]
-#: Of the nodes that are there, so many may give no result by their own fault; more than that is the run's.
+#: At most this share of the present nodes may be silent by their own fault; if there are more, it is the run's fault.
 MOST_SILENT = 0.25
-#: So often without a result a node has stopped: with a neighbour among its partners, and without.
+#: A node has stopped after this many times without a result: with a neighbour among its partners, and without.
 _STOPPED_AT_HOME, _STOPPED = 2, 4
 
 
 @dataclass(slots=True)
 class Answered:
-    """What became of the questions: who is named, cleared and unclear, and what there was no room for."""
+    """The results of the questions: who is named, cleared and unclear, and what there was no room for."""
 
     named: list[Suspect] = field(default_factory=list)
     cleared: list[Suspect] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Answered:
     questions: dict[tuple[int, ...], Question] = field(default_factory=dict)
 
     def add(self, state: State, suspects: Iterable[Suspect]) -> None:
-        """Add suspects by what became of them."""
+        """Add suspects by the answer about them."""
         {"named": self.named, "cleared": self.cleared, "unclear": self.unclear}[state].extend(suspects)
 
 
@@ -42,11 +42,11 @@ class Answered:
 class Known:
     """A screening at some point.
 
-    ``allowed`` and ``spent`` are rounds; ``reserve`` are kept for the parts of nodes that may be named. ``rows`` are
-    those of the samples, ``others`` of all steps over all rails. ``speed`` is what each node's pairs can give, which
-    changes as nodes are cleared. ``low`` are the pairs that are slow still, ``left`` those that were slow once and not
-    measured again, ``sifted`` all that were slow once, and whether each was measured again. ``asked`` has by kind how
-    slow each suspect was that was asked about, and whether there was room for it.
+    ``allowed`` and ``spent`` are rounds; ``reserve`` are rounds kept for the parts of nodes that may be named. ``rows``
+    are those of the samples, ``others`` those of all steps over all rails. ``speed`` is what each node's pairs can
+    give; it changes when nodes are cleared. ``low`` are the pairs that are still slow, ``left`` those that were slow
+    once and not measured again, ``sifted`` all that were slow once, and whether each was measured again. ``asked`` has,
+    by kind, how slow each suspect was that was asked about, and whether there was room for it.
     """
 
     network: Network
@@ -118,10 +118,10 @@ class Known:
         return rows.of(~(away[rows.a] | away[rows.b]))
 
     def good(self, last: Iterable[int] = ()) -> Good:
-        """Return the nodes that may speak for others: measured, in no doubt, at no switch that is slow itself.
+        """Return the nodes that may be partners: measured, not in doubt, and not at a switch that is slow itself.
 
-        Nodes of a leaf whose up-links are in doubt speak for their own leaf alone; the ``last`` where no others are
-        left.
+        Nodes of a leaf whose up-links are in doubt are only partners within their leaf; the ``last`` are only used if
+        no others are left.
         """
         found = self.found
         switch = np.zeros(len(self.leaves.names), dtype=bool)
@@ -135,11 +135,11 @@ class Known:
         self.asked.setdefault(kind, []).extend(shares)
 
     def silent(self) -> dict[int, str]:
-        """Return the nodes that stopped giving results, and all that gave none where these are too many, with why.
+        """Return the nodes that stopped giving results, with why; also those that gave none, if there are too many.
 
-        A node that stopped gave results, and then several times none, a neighbour among its partners: an up-link that
-        carries nothing takes away some partners of other leaves alone. A node that gave none at all may be dead, and is
-        measured again, unless a quarter of the nodes did so.
+        A node that stopped gave results before, and then several times none, even with a neighbour: an up-link that
+        carries nothing only takes away some partners at other leaves. A node that gave no result at all may be dead. It
+        is measured again, unless more than a quarter of the nodes gave none.
         """
         rows = joined(self.others)
         count = len(self.leaves.of)
@@ -149,7 +149,7 @@ class Known:
             tried[node] = True
             works[node[good]] = True
         nothing = tried & ~works
-        # a pair with a node that never gave anything says nothing of its other node
+        # a pair with a node that never gave a result says nothing about its other node
         bad = ~good & works[rows.a] & works[rows.b]
         near = ~self.leaves.far(rows.a, rows.b) if self.leaves.known else np.zeros(len(bad), dtype=bool)
         last_good = np.full(count, -1)
@@ -163,11 +163,11 @@ class Known:
         stopped = works & (trailing >= np.where(at_home, _STOPPED_AT_HOME, _STOPPED))
         found = {int(node): f"gave no result after round {last_good[node] + 1}" for node in np.flatnonzero(stopped)}
         if nothing.sum() > MOST_SILENT * max(1, int(tried.sum())):
-            found |= {int(node): "gave no result, as too many others" for node in np.flatnonzero(nothing)}
+            found |= {int(node): "gave no result, like too many others" for node in np.flatnonzero(nothing)}
         return found
 
     def drop(self, silent: Mapping[int, str]) -> None:
-        """Take nodes as gone, and their values out of all samples."""
+        """Mark nodes as gone, and remove their values from all samples."""
         self.gone |= dict(silent)
         away = np.zeros(len(self.leaves.of), dtype=bool)
         away[list(self.gone)] = True

@@ -1,4 +1,4 @@
-"""Who stands at which leaf switch, as arrays: what plans and values of a sample are counted by."""
+"""Which node is at which leaf switch, as arrays: the plans and values of a sample use them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """The leaf of each node, by number; one leaf of all nodes where none is known.
+    """The leaf of each node, by number; one leaf with all nodes if none is known.
 
-    ``layout`` is the network's, in which each node at no known leaf has a leaf of its own; ``loose`` are these nodes.
+    ``layout`` is the network's, but each node without a known leaf has its own leaf; ``loose`` are these nodes.
     """
 
     layout: Layout
@@ -28,18 +28,18 @@ class Leaves:
     loose: tuple[int, ...]
 
     def far(self, a: Ints, b: Ints) -> Bools:
-        """Return which of these pairs are of two leaves."""
+        """Return which of these pairs are between two leaves."""
         apart: Bools = self.of[a] != self.of[b]
         return apart
 
     def needs(self, pair: Pair) -> tuple[int, ...]:
-        """Return what a pair across leaves has for itself besides its nodes: the up-links of both leaves."""
+        """Return what a pair across leaves needs for itself besides its nodes: the up-links of both leaves."""
         one, other = (int(self.of[node]) for node in pair)
         return () if one == other else (len(self.of) + one, len(self.of) + other)
 
 
 def leaves_of(layout: Layout) -> Leaves:
-    """Return the leaves of a layout. A node whose leaf is "" gets one of its own; where all are, none is known."""
+    """Return the leaves of a layout. A node whose leaf is "" gets its own leaf; if all are "", none is known."""
     loose = tuple(node for node, side in enumerate(layout.sides) if not side)
     if len(loose) == len(layout.sides):
         bare = replace(layout, sides=())

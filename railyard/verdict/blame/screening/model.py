@@ -1,4 +1,4 @@
-"""What a screening is about: a network, a budget, what came back, and a verdict that says what it covered.
+"""The types of a screening: a network, a budget, what came back, and a verdict that says what it covered.
 
 A screening measures a sample of the pairs. So its verdict has three parts: who is named, what was exercised
 (``Coverage``), and which faults it would have found with which probability (``Promise``). All fields are plain data.
@@ -7,9 +7,9 @@ A screening measures a sample of the pairs. So its verdict has three parts: who 
     step = next(asking)                             # a ``search.model.Step``: rounds to measure
     step = asking.send(Results(values, absent))     # … until StopIteration, whose value is a ``Screened``
 
-``advance(network, budget, results, settings)`` replays the same from stored results, so a stored run is judged by the
-same call. ``first=`` gives both a first sample that somebody else planned: a nightly one, or groups of nodes that were
-tested as they came free.
+``advance(network, budget, results, settings)`` replays the same from stored results, so the same call judges a stored
+run. Both take ``first=``, a first sample that was planned elsewhere: a nightly one, or groups of nodes that were tested
+as they came free.
 """
 
 import math
@@ -34,14 +34,14 @@ class BudgetError(RailyardError):
 class Network:
     """The nodes and what is known of what joins them.
 
-    ``layout`` has the nodes in topology order and the leaf of each; a node whose leaf is "" stands at no known leaf.
+    ``layout`` has the nodes in topology order and the leaf of each; a node whose leaf is "" has no known leaf.
     ``rails`` and ``gpus`` are the names of each node's rails and of its GPUs with their paths, in the same order on all
-    nodes; () where they are not known. A value of a sample is over all of them at once. ``planes`` is true where each
-    rail has leaf switches and up-links of its own. ``up_links`` is how many up-links a leaf switch has (each plane's,
-    where there are several); None: not known. ``routes`` has a row a leaf (in the order of ``layout.members()``) and in
-    it a number a node: the up-link by which the leaf reaches that node, -1 within the leaf; the same number is the same
-    spine at each leaf. () where routes are not known. Raises ValueError for routes of another shape, or for up-links
-    that are none.
+    nodes; () if not known. A value of a sample is over all of them at once. ``planes`` is true if each rail has its own
+    leaf switches and up-links. ``up_links`` is how many up-links a leaf switch has (in each plane, if there are
+    several); None: not known. ``routes`` has one row per leaf (in the order of ``layout.members()``) with one number
+    per node: the up-link by which the leaf reaches that node, -1 within the leaf; the same number is the same spine at
+    each leaf. () if routes are not known. Raises ValueError for routes of another shape, or for a number of up-links
+    below 1.
     """
 
     layout: Layout
@@ -53,10 +53,10 @@ class Network:
 
     def __post_init__(self) -> None:
         if self.up_links is not None and self.up_links < 1:
-            raise ValueError(f"{self.up_links} up-links a leaf: at least 1")
+            raise ValueError(f"{self.up_links} up-links per leaf: expected at least 1")
         leaves, nodes = len(self.layout.members()), len(self.layout.nodes)
         if self.routes and (len(self.routes) != leaves or any(len(row) != nodes for row in self.routes)):
-            raise ValueError(f"routes of another shape: expected {leaves} rows of {nodes} up-links, a leaf each")
+            raise ValueError(f"routes of another shape: expected {leaves} rows of {nodes} up-links, one row per leaf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +74,31 @@ class Budget:
             )
 
     def rounds(self, steps: int) -> int:
-        """Return how many rounds fit, repeats counted too, beside the start of so many steps."""
+        """Return how many rounds fit, including repeats, besides the start of this many steps."""
         return max(0, int((self.seconds - steps * self.step_s) / self.round_s + 1e-9))
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a screening is made: what is slow, how often a suspect is measured, and how much is kept in memory."""
+    """How a screening works: what is slow, how often a suspect is measured, and how much is kept in memory."""
 
     look_again: float = 0.04
-    """A pair or node that is this much below healthy is measured again; more where the noise is wider."""
+    """A pair or node that is this much below healthy is measured again; more if the noise is wider."""
     slow: float = 0.05
     """What is this much below healthy with good partners is named."""
     leaf_slow: float = 0.10
-    """The same of a leaf against other leaves, whose routes collide in any healthy fat tree too."""
+    """The same for a leaf against other leaves: their routes also collide in a healthy fat tree."""
     repeats: int = 7
-    """Measurements of each suspect, of which the upper quartile counts; fewer where the budget is small."""
+    """Measurements of each suspect. The upper quartile counts; there are fewer if the budget is small."""
     pairs_at_most: int = 1_200_000
-    """Values of the first samples together: bounds the memory (about 400 bytes a value)."""
+    """Values of the first samples together: limits the memory (about 400 bytes per value)."""
     seed: int = 1
     """Decides which leaves and nodes meet in the first sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a step gave. A pair without a value was not measured; a value that is None gave no result.
+    """What a step gave. A pair without a value was not measured; a value of None means no result.
 
     ``absent`` has the nodes, by index, that were not there or went away during the step, each with the reason in words
     ("drained: …", "its job ended: …"). They stay absent, and none of their values count.
@@ -112,9 +112,9 @@ class Results:
 class Suspect:
     """Who is slow, or was suspected: ``members`` are nodes by index; of a leaf or an up-link, all nodes of its leaf.
 
-    ``part`` is the rail's or the GPU's name, or of an up-link its number, where that is known. An up-link that could be
-    at either end of a path has the nodes of both leaves, and ``leaves`` has their names. ``share`` is what was measured
-    last, of ``expected``; ``expected`` is in the layout's unit. ``values`` is how many measurements bear it out.
+    ``part`` is the name of the rail or GPU, or the number of an up-link, if known. An up-link that could be at either
+    end of a path has the nodes of both leaves, and ``leaves`` has their names. ``share`` is the share of ``expected``
+    that was measured last; ``expected`` is in the layout's unit. ``values`` is how many measurements confirm it.
     """
 
     kind: Kind
@@ -129,10 +129,10 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of all there are were exercised. ``basis`` says in words how it is known.
+    """How many of all were exercised. ``basis`` says in words how this is known.
 
-    ``all`` is None where nobody knows how many there are; ``used`` is then 0. Where routes are not known ``used`` is an
-    expected number, by the model that ``basis`` states.
+    ``all`` is None if it is not known how many there are; ``used`` is then 0. If routes are not known, ``used`` is an
+    expected number, by the model in ``basis``.
     """
 
     used: float
@@ -141,13 +141,13 @@ class Share:
 
     @property
     def share(self) -> float | None:
-        """Return the share, None where it is not known."""
+        """Return the share, None if not known."""
         return None if self.all is None else self.used / self.all if self.all else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class NotMeasured:
-    """A node that no value is of, and why."""
+    """A node without a value, and why."""
 
     node: str
     reason: str
@@ -171,11 +171,11 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """How probable it is that these steps would have named one fault of a class, had there been one.
+    """How probable it is that these steps would have named one fault of a class, if there had been one.
 
-    ``share`` is what the fault leaves of the healthy rate (of up-links, of a leaf); 0: it carries nothing. The place of
-    the fault is drawn at random over all that there are, also over what was not measured. ``basis`` says what the
-    probability rests on. None: nothing of this class was looked at, and ``basis`` says why.
+    ``share`` is what the fault leaves of the healthy rate (for a leaf, of its up-links); 0: it carries nothing. The
+    place of the fault is drawn at random over all places, even those that were not measured. ``basis`` says what the
+    probability depends on. None: nothing of this class was looked at, and ``basis`` says why.
     """
 
     kind: FaultKind
@@ -188,8 +188,8 @@ class Promise:
 class Screened:
     """A verdict of a screening. ``named`` empty does not mean that there is no fault: see ``promises``.
 
-    ``not_looked_at`` has what this screening could not see, a sentence each. ``rounds`` were run, repeats counted too,
-    of the ``rounds_allowed`` that the budget has; ``measurements`` are values.
+    ``not_looked_at`` has what this screening could not see, one sentence for each. ``rounds`` were run, including
+    repeats, of the ``rounds_allowed`` that the budget has; ``measurements`` is the number of values.
     """
 
     named: tuple[Suspect, ...]

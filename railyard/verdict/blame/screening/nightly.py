@@ -1,4 +1,4 @@
-"""Which partners each node has tonight: by leaf, what was used least recently first."""
+"""Which partners each node has tonight, by leaf: first those that were used least recently."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.rounds import count as rounds_of
 from railyard.verdict.blame.search.rounds import matching
 
-#: Where leaves are not known, the best of so many rounds for each one that is wanted.
+#: If leaves are not known, each round is the best of this many candidates.
 _CHOICE = 8
 
 
@@ -25,17 +25,18 @@ def partners(
 ) -> Step:
     """Return rounds in which each node meets ``count`` partners of other leaves, and one of its own leaf.
 
-    Whole leaves meet whole leaves, so that all of a leaf's up-links carry something at once. Those leaves meet that use
-    most up-links which no night used, where routes are known; then those that met least recently; then by chance. Of
-    their nodes those meet that did not meet before. ``used`` has the pairs of earlier nights, the oldest first, by the
-    indices of ``network``'s nodes. Raises ValueError for a ``count`` below 1, or fewer than two nodes that are there.
+    Whole leaves meet whole leaves, so that all of a leaf's up-links carry something at once. If routes are known, the
+    leaves are chosen that use the most up-links which no night used; then those that met least recently; then by
+    chance. Of their nodes, those meet that did not meet before. ``used`` has the pairs of earlier nights, the oldest
+    first, by the indices of ``network``'s nodes. Raises ValueError for a ``count`` below 1, or if fewer than two nodes
+    are there.
     """
     if count < 1:
         raise ValueError(f"{count} partners: at least 1")
     leaves = leaves_of(network.layout)
     members = [nodes for nodes in present(leaves, absent) if len(nodes)]
     if sum(map(len, members)) < 2:
-        raise ValueError(f"{sum(map(len, members))} of {len(leaves.of)} nodes are there, and a pair needs two")
+        raise ValueError(f"{sum(map(len, members))} of {len(leaves.of)} nodes are there, but a pair needs two")
     chosen = _Used(network, leaves, used)
     draw = random.Random(seed)
     home = list(Planner(leaves, members, seed).home(1)) if leaves.known else []
@@ -43,7 +44,7 @@ def partners(
         away = [_away(chosen, members, draw) for _ in range(count)]
     else:
         away = _any(chosen, members[0], count, draw)
-    why = f"{count} partners a node, what was used least recently in {len(used)} earlier nights first"
+    why = f"{count} partners per node, first what was used least recently in {len(used)} earlier nights"
     return Step("nightly", (*home, *away), 1, why)
 
 
@@ -81,7 +82,7 @@ class _Used:
     def unused(self, a: Ints, b: Ints) -> tuple[int, int]:
         """Return how many up-links of these pairs across leaves no night used, and the sum of nights since each was.
 
-        Both are 0 where routes are not known.
+        Both are 0 if routes are not known.
         """
         if self.table is None:
             return 0, 0

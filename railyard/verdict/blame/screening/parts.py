@@ -15,7 +15,7 @@ ByPart = Mapping[Part, tuple[Measured, Mapping[Pair, Sequence[float]]]]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The parts of a node that are slow with both partners, good with both, and those that could not be told."""
+    """The parts of a node that are slow with both partners, good with both, and those that are undecided."""
 
     slow: tuple[Part, ...]
     good: tuple[Part, ...]
@@ -23,7 +23,7 @@ class Told:
 
 
 def told(question: Question, measured: ByPart) -> Told:
-    """Return what each part of a node alone showed; partners have to be good with one another over it."""
+    """Return what each part of a node showed alone; the partners must be good with one another over it."""
     found: dict[str, list[Part]] = {"slow": [], "good": [], "untold": []}
     for part, (alone, values) in measured.items():
         found[_state(question, alone, values)].append(part)
@@ -33,21 +33,21 @@ def told(question: Question, measured: ByPart) -> Told:
 def in_place_of(
     leaves: Leaves, node: Suspect, question: Question, measured: ByPart, every: Sequence[str]
 ) -> tuple[Suspect, ...]:
-    """Return the slow parts in place of their node; the node itself, with what was seen, where none or most are slow.
+    """Return the slow parts instead of their node; the node itself, with what was seen, if none or most are slow.
 
-    Most parts slow is a fault of what they share, of which one measurement may have missed a part.
+    If most parts are slow, what they share is at fault, and the measurement may have missed it in one of them.
     """
     found = told(question, measured)
     kind = next(iter(measured)).kind if measured else "rail"
     what = "rail" if kind == "rail" else "GPU path"
     open_ = len(found.slow) + len(found.untold)
     if found.untold and len(found.good) < open_:
-        return (replace(node, reason=f"{node.reason}; which {what} it is could not be told"),)
+        return (replace(node, reason=f"{node.reason}; it is undecided which {what} it is"),)
     if not found.slow:
         why = f"no {what} alone is slow" if found.untold else f"each {what} alone is good"
         return (replace(node, reason=f"{node.reason}; {why}"),)
     if kind == "rail" and len(every) == 1:
-        return (replace(node, reason=f"{node.reason}; {every[0]} from host memory is slow too"),)
+        return (replace(node, reason=f"{node.reason}; {every[0]} from host memory is also slow"),)
     if 2 * len(found.slow) > len(every) > 1:
         slow = "each" if len(found.slow) == len(every) else f"{len(found.slow)} of {len(every)}"
         return (replace(node, reason=f"{node.reason}; {slow} {what} alone is slow"),)
@@ -72,7 +72,7 @@ def _of(leaves: Leaves, node: Suspect, question: Question, part: Part, alone: Me
     expected = alone.expected(name, question.partners[0])
     what = "" if part.kind == "rail" else ", from the GPU's memory; each rail alone from host memory is good"
     reason = (
-        f"{part.name} of {layout.nodes[name]} alone gives {listing(values)}, where good nodes give {number(expected)} "
+        f"{part.name} of {layout.nodes[name]} alone gives {listing(values)}; good nodes give {number(expected)} "
         f"{layout.unit} ({percent(share)}){what}"
     )
     return Suspect(kind, node.members, share, expected, reason, part.name, (), node.values)

@@ -10,15 +10,15 @@ from railyard.verdict.blame.screening.leaves import Ints, Leaves
 from railyard.verdict.blame.search.model import Round
 from railyard.verdict.blame.search.rounds import count, matching
 
-#: Where leaves are not known a thin round has this part of the pairs of a full one.
+#: If leaves are not known, a thin round has a 16th of the pairs of a full one.
 THINNER = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How many rounds of a budget each kind of step may have; ``repeats`` is of a suspect, ``neighbours`` of a route.
+    """How many rounds of a budget each kind of step may have; ``repeats`` is for a suspect, ``neighbours`` for a route.
 
-    ``home`` and ``full`` and ``thin`` are the first sample, ``more`` what follows when it is known how much collides.
+    ``home``, ``full`` and ``thin`` are the first sample; ``more`` follows when it is known how much collides.
     """
 
     home: int
@@ -37,17 +37,17 @@ class Shares:
         return self.home + self.full + self.thin
 
 
-#: Fewer rounds hold no sample, or no suspect that is measured three times against two partners.
+#: Fewer rounds are too few for a sample and for one suspect that is measured three times with two partners.
 LEAST = 40
 #: Smaller budgets have fewer rounds of whole leaves; and smaller ones still the fewest repeats of a suspect alone.
 _SMALL, _FEW = 100, 150
 
 
 def shares(rounds: int, most_repeats: int, parts: int) -> Shares:
-    """Return how a budget of ``LEAST`` rounds or more is spent: half of it is the sample, the rest is for suspects.
+    """Return how a budget of at least ``LEAST`` rounds is spent: half of it is the sample, the rest is for suspects.
 
-    A third is the sample where ``parts`` of a node, rails and GPUs, are each measured alone once the node is named, and
-    where the budget is so small that one pair's confirmation takes the rest.
+    The sample is a third if the ``parts`` of a named node, rails and GPUs, are each measured alone, and if the budget
+    is so small that the confirmation of one pair takes the rest.
     """
     sample = rounds // (2 if parts < 2 and rounds >= _SMALL else 3)
     home = min(6, max(3, rounds // 16))
@@ -70,9 +70,9 @@ def shares(rounds: int, most_repeats: int, parts: int) -> Shares:
 
 
 class Planner:
-    """Makes rounds of the nodes that are there; what it drew is not drawn again, so that partners differ.
+    """Makes rounds of the nodes that are there; nothing is drawn twice, so that partners differ.
 
-    Pairs of leaves are rounds of the circle method over the leaves, in an order that the seed decides.
+    Pairs of leaves are rounds of the circle method over the leaves; the seed decides their order.
     """
 
     def __init__(self, leaves: Leaves, members: Sequence[Ints], seed: int) -> None:
@@ -86,7 +86,7 @@ class Planner:
         self._thin = [self._draw.randrange(len(nodes)) for nodes in self._members]
 
     def home(self, number: int) -> Iterator[Round]:
-        """Give rounds in which nodes meet others of their leaf, each time other ones as long as there are such."""
+        """Give rounds in which nodes meet others of their leaf, different ones each time as long as possible."""
         for _ in range(number):
             pairs: list[tuple[int, int]] = []
             for place, nodes in enumerate(self._members):
@@ -106,7 +106,7 @@ class Planner:
     def thin(self, number: int) -> Iterator[Round]:
         """Give rounds in which one node of each leaf meets one of another: no two flows share an up-link.
 
-        Where leaves are not known: rounds of few pairs.
+        If leaves are not known, these are rounds of few pairs.
         """
         if not self._leaves.known:
             yield from self._few(number)
@@ -170,6 +170,6 @@ def _rising(a: int, b: int) -> tuple[int, int]:
 
 
 def _halves(nodes: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Return the nodes that are left over in pairs, of two leaves where that can be: the first with the middle one."""
+    """Return the nodes that are left over in pairs, of two leaves if possible: the first with the middle one."""
     half = len(nodes) // 2
     return [_rising(nodes[place], nodes[place + half]) for place in range(half)]

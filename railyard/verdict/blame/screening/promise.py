@@ -1,8 +1,8 @@
-"""What a screening would have found: for each class of fault the probability that its steps would have named one.
+"""What a screening would have found: for each class of fault, the probability that its steps would have named one.
 
-Nothing is assumed of the noise: a fault is put into the values that were really measured (each multiplied by what the
-fault leaves), and the same bounds are asked. What a suspect's own measurements say is drawn from the scatter of the
-sample's healthy pairs.
+Nothing is assumed about the noise: a fault is put into the measured values (each is multiplied by the share that the
+fault leaves), and the same bounds apply. A suspect's own measurements are drawn from the scatter of the sample's
+healthy pairs.
 """
 
 import math
@@ -23,25 +23,25 @@ from railyard.verdict.blame.search.alone import bound_of
 from railyard.verdict.blame.search.doubts import NEIGHBOURS
 from railyard.verdict.blame.search.model import Pair
 
-#: Suspects that are drawn for each probability, and values that they are drawn from.
+#: How many suspects are drawn for each probability, and from how many values.
 _DRAWS, _VALUES = 1500, 20_000
-#: A leaf with half of its up-links gives its nodes at once half of healthy where routes are kept apart, and 0.6 to 0.7
-#: of what other leaves give where routes collide already (simulated fat trees, docs/howto/pairs.md). The
-#: larger ones count.
+#: All nodes of a leaf with half of its up-links reach half of healthy at once if routes are kept apart, and 0.6 to 0.7
+#: of what other leaves reach if routes collide anyway (simulated fat trees, docs/howto/pairs.md). The larger values
+#: count.
 HALF_A_LEAF, HALF_A_LEAF_COLLIDED = 0.55, 0.7
-#: Pairs of one leaf that are asked about: more of them are likely one fault.
+#: At most this many pairs of one leaf are asked about: more are probably one fault.
 OF_A_LEAF = 3
-#: Pairs up to so much above a share count as being as slow.
+#: Pairs up to this factor above a share count as equally slow.
 _ABOUT = 1.1
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What the steps after the sample were, or would have been: enough for one suspect more, or not.
+    """What the steps after the sample were, or would have been: whether there was room for one more suspect.
 
     ``sifted`` has the pairs that were slow once, each with its share of what its nodes can give and whether there was
-    room to measure it again. ``asked`` has by kind how slow each suspect was, and whether there was room for it;
-    ``would_fit`` whether one could have been measured where none was asked about.
+    room to measure it again. ``asked`` has, by kind, how slow each suspect was, and whether there was room for it.
+    ``would_fit`` says whether one could have been measured if none was asked about.
     """
 
     repeats: int
@@ -53,7 +53,7 @@ class Made:
     would_fit: Mapping[str, bool]
 
     def room(self, kind: str, share: float) -> float:
-        """Return how probable it is that there was room for one suspect more: the slowest ones come first."""
+        """Return how probable it is that there was room for one more suspect: the slowest ones come first."""
         before = [fits for own, fits in self.asked.get(kind, ()) if own <= share * _ABOUT]
         if not self.asked.get(kind):
             return float(self.would_fit[kind])
@@ -62,7 +62,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """How probable it is that a suspect of a share is called slow, and that a good pair is not, by its repeats."""
+    """How probable it is that a suspect at a share is called slow, and that a good pair is not, by its repeats."""
 
     values: Sequence[float]
     settings: Settings
@@ -84,7 +84,7 @@ class _Noise:
 
 
 def promises(network: Network, leaves: Leaves, found: Seen, made: Made, settings: Settings) -> tuple[Promise, ...]:
-    """Return the promises of a screening, from what its sample saw and what its budget left for suspects."""
+    """Return the promises of a screening, by what its sample saw and what its budget left for suspects."""
     far = leaves.far(found.rows.a, found.rows.b)
     near_noise, far_noise = (_Noise(_scatter(found, which), settings) for which in (~far, far))
     if not len(near_noise.values):
@@ -103,7 +103,7 @@ def promises(network: Network, leaves: Leaves, found: Seen, made: Made, settings
 
 
 def _scatter(found: Seen, which: Bools) -> list[float]:
-    """Return values of healthy pairs as shares of their level: of clean rows without nodes in doubt."""
+    """Return values of healthy pairs as shares of their level, from clean rows without nodes in doubt."""
     rows = found.rows
     kept = which & found.clean & (found.speed[rows.a] == 1) & (found.speed[rows.b] == 1) & (found.share > 0)
     if found.leaves:
@@ -115,7 +115,7 @@ def _scatter(found: Seen, which: Bools) -> list[float]:
 
 
 def _doubted_nodes(leaves: Leaves, found: Seen, share: float) -> float:
-    """Return the share of all nodes that would have been in doubt, had each been so slow."""
+    """Return the share of all nodes that would have been in doubt if each had been this slow."""
     at_home = ~np.isnan(found.home)
     seen = np.where(at_home, found.home * share < found.bounds.home, found.away * share < found.bounds.away)
     return float(seen.sum()) / len(leaves.of)
@@ -129,7 +129,7 @@ def _named_node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: f
 def _node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
     values = int(np.median(_values_of_nodes(leaves, found)))
     basis = (
-        f"each node's best of {values} values (median) put to {100 * share:.0f} %, then {made.repeats} measurements "
+        f"each node's best of {values} values (median) set to {100 * share:.0f} %, then {made.repeats} measurements "
         f"with each of two good partners{_capacity(made.room('node', share))}"
     )
     return Promise("node", share, _named_node(leaves, found, noise, made, share), basis)
@@ -146,13 +146,13 @@ def _parts(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: M
             if count == 1 and kind == "rail":
                 continue  # its fault is the node's
             if not count:
-                made_of.append(Promise(kind, share, None, f"nobody said which {plural} a node has"))
+                made_of.append(Promise(kind, share, None, f"it is not known which {plural} a node has"))
                 continue
             over_all = (count - 1 + share) / count
             probability = _named_node(leaves, found, noise, made, over_all)
             if count > 1:
                 alone = noise.slow(share, made.part_repeats) ** 2
-                rails = len(network.rails) if kind == "gpu path" else 0  # all of them have to be good
+                rails = len(network.rails) if kind == "gpu path" else 0  # all of them must be good
                 probability *= alone * noise.good(made.part_repeats) ** (1 + 3 * rails) * made.room(kind, over_all)
             basis = (
                 f"a node at {100 * over_all:.1f} % over all {count} {plural}, the least that one of them can cause, "
@@ -174,7 +174,7 @@ def _pair(leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> Promise:
     again = noise.slow(share, made.repeats) * noise.good(made.repeats) ** (2 * made.neighbours + 3)
     room = made.room("pair", share)
     basis = (
-        f"{measured:,} of {pairs:,} pairs were measured where hardly a pair collides, and a slow one would have been "
+        f"{measured:,} of {pairs:,} pairs were measured where hardly any pair collides; a slow one would have been "
         f"measured {made.repeats} times, with {made.neighbours} neighbours of each node{_capacity(room)}"
     )
     return Promise("pair", share, measured / pairs * taken * again * room, basis)
@@ -182,7 +182,7 @@ def _pair(leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> Promise:
 
 def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promise:
     if not leaves.known:
-        return Promise("leaf", 0.5, None, "nobody said which node stands at which leaf switch")
+        return Promise("leaf", 0.5, None, "it is not known which node is at which leaf switch")
     if not found.bounds.leaf:
         return Promise("leaf", 0.5, None, "fewer than three leaves of more than three nodes met others as a whole")
     met = ~np.isnan(found.usual)
@@ -195,15 +195,15 @@ def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promis
     bouts = int(np.median((~np.isnan(found.bouts)).sum(axis=0)))
     room = made.room("leaf", left)
     basis = (
-        f"{bouts} times (median) each leaf met another as a whole, its mean put to {100 * left:.0f} %, then "
-        f"{made.leaf_rounds} times against good leaves{_capacity(room)}"
+        f"each leaf met another as a whole {bouts} times (median), its mean set to {100 * left:.0f} %, then "
+        f"{made.leaf_rounds} times with good leaves{_capacity(room)}"
     )
     return Promise("leaf", 0.5, doubted * confirmed * room, basis)
 
 
 def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
     if not leaves.known or len(leaves.names) < 2:
-        why = "all nodes are at one leaf" if leaves.known else "nobody said which node stands at which leaf switch"
+        why = "all nodes are at one leaf" if leaves.known else "it is not known which node is at which leaf switch"
         return Promise("up-link", share, None, why)
     planes = len(network.rails) if network.planes and network.rails else 1
     over_all = (planes - 1 + share) / planes
@@ -212,28 +212,28 @@ def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made:
     taken = float((values * over_all < found.bounds.far).mean()) if len(values) else 0.0
     if network.routes:
         covered = float((1 - (1 - taken) ** up_link_uses(network, leaves, rows)).mean())
-        how = "by the routes that the site gave"
+        how = "by the site's routes"
     else:
         number = up_links_of(network, leaves)
         covered = float(np.average(1 - (1 - taken / number) ** flows_of(leaves, rows), weights=number))
-        how = "by the model that routes are static and spread at random"
+        how = "if routes are static and spread at random"
     slow, good = noise.slow(over_all, made.repeats), noise.good(made.repeats)
     once = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3) * made.room("pair", over_all)
     once *= _measured_again(leaves, made, over_all)
-    # some pairs of a leaf are asked about: each is a chance of its own
+    # some pairs of a leaf are asked about: each is a separate chance
     chances = min(OF_A_LEAF, max(1.0, float(np.median(flows_of(leaves, rows) / up_links_of(network, leaves)))))
     named = 1 - (1 - once) ** chances
     basis = (
-        f"{100 * covered:.1f} % of the up-links carried a value alone that would have been slow, {how}; then "
+        f"{100 * covered:.1f} % of the up-links alone carried a value that would have been slow, {how}; then "
         f"{made.neighbours} neighbours to the same node{_capacity(made.room('pair', over_all))}"
     )
     return Promise("up-link", share, covered * named, basis)
 
 
 def _measured_again(leaves: Leaves, made: Made, share: float) -> float:
-    """Return how probable it is that there was room to measure a pair of this share again: over all leaves.
+    """Return how probable it is that there was room to measure a pair of this share again, over all leaves.
 
-    The slowest pairs of a leaf come first, so that those count that are as slow or slower.
+    The slowest pairs of a leaf come first, so only pairs count that are as slow or slower.
     """
     number = len(leaves.names)
     tried, placed = np.zeros(number), np.zeros(number)
@@ -246,7 +246,7 @@ def _measured_again(leaves: Leaves, made: Made, share: float) -> float:
 
 
 def _leaf_spread(found: Seen) -> float:
-    """Return the relative standard deviation of one leaf's mean in one bout, from leaves in no doubt."""
+    """Return the relative standard deviation of one leaf's mean in one bout, from leaves that are not in doubt."""
     good = [leaf for leaf in range(found.bouts.shape[1]) if leaf not in found.leaves]
     values = found.bouts[:, good]
     values = values[~np.isnan(values)]

@@ -1,4 +1,4 @@
-"""Slow paths between two leaves: at which of the two the up-link is, and which one where routes are known."""
+"""Slow paths between two leaves: at which of the two the up-link is, and which one it is if routes are known."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from railyard.verdict.blame.search.rounds import Packing
 #: Streams from one node to other leaves for each up-link that the leaf has: of so many, six are over a given up-link
 #: (each goes out by one and comes back by one), so that fewer than two are with a probability of 2 %.
 _STREAMS = 3
-#: A leaf is told from the other one by two slow streams of its own, and by so many times as many as the other has.
+#: A leaf is at fault if it has at least two slow streams, and at least this many times as many as the other leaf.
 _HITS, _CLEAR = 2, 3
-#: A leaf is told from the other one by slow pairs with so many leaves, that are no faster than this of the path's.
+#: A leaf is at fault if it has slow pairs with this many leaves, which are not faster than the path by these bounds.
 _COMPANY, _ABOUT, _ABOVE = 3, 1.1, 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Streams from one node of each of two leaves to nodes of other leaves, of which one leaf's show the up-link."""
+    """Streams from one node of each of two leaves to nodes of other leaves: one leaf's streams show the up-link."""
 
     leaves: tuple[int, int]
     streams: tuple[tuple[Pair, ...], tuple[Pair, ...]]
@@ -43,17 +43,17 @@ class Paths:
             self.routes.setdefault(key, []).append(each)
 
     def by_nodes(self, beyond: Sequence[int]) -> None:
-        """Settle those that end at a node which is slow with all other leaves: it is reached by one up-link alone."""
+        """Settle those that end at a node which is slow with all other leaves: only one up-link leads to it."""
         for key, routes in self.routes.items():
             ends = {each.end for each in routes if each.to in beyond}
             if len(ends) == 1:
                 self.at[key] = ends.pop()
 
     def by_company(self, leaves: Leaves, slow: Sequence[tuple[float, Pair]]) -> None:
-        """Settle those of which one leaf has slow pairs with many others: at least three, three times the other leaf's.
+        """Settle those where one leaf has slow pairs with many others: at least three, three times the other leaf's.
 
-        Pairs count that are about as slow as the path. Other leaves may have faults of their own, so that few say
-        nothing.
+        Pairs count if they are about as slow as the path. Other leaves may have their own faults, so a few slow pairs
+        show nothing.
         """
         for key, routes in self.routes.items():
             if key in self.at:
@@ -70,7 +70,7 @@ class Paths:
                 self.at[key] = counts[1][1]
 
     def by_routes(self, network: Network, leaves: Leaves, found: Seen) -> None:
-        """Settle those of which one end's up-link carried something good: routes are known."""
+        """If routes are known, settle those where the up-link of one end carried something good."""
         if not network.routes:
             return
         good = up_link_uses(network, leaves, found.rows.of(found.share >= found.bounds.far)) > 0
@@ -94,7 +94,7 @@ def traces(
     up_links: int | None,
     rounds: int,
 ) -> tuple[tuple[Trace, ...], tuple[Round, ...]]:
-    """Return the streams that tell two leaves apart, for as many pairs of leaves as fit, and their rounds."""
+    """Return the streams that show which of two leaves is at fault, for as many pairs of leaves as fit, in rounds."""
     doubted = {*without, *(leaf for key in open_ for leaf in key)}
     targets = [leaf for leaf in good.leaves() if leaf not in doubted]
     packing = Packing(most=rounds, needs=leaves.needs)
@@ -110,7 +110,7 @@ def traces(
 
 
 def settle(paths: Paths, made: Sequence[Trace], slow: Mapping[Pair, bool]) -> None:
-    """Settle paths by the slow streams of each of their leaves: two at least, and three times the other leaf's."""
+    """Settle paths by the slow streams of each of their leaves: at least two, and three times the other leaf's."""
     for each in made:
         hits = (
             sum(slow.get(pair, False) for pair in each.streams[0]),
@@ -122,7 +122,7 @@ def settle(paths: Paths, made: Sequence[Trace], slow: Mapping[Pair, bool]) -> No
 
 
 def named(network: Network, leaves: Leaves, paths: Paths, found: Seen) -> list[Suspect]:
-    """Return a suspect for each leaf that has a slow up-link, and one for each two leaves that could not be told."""
+    """Return a suspect for each leaf that has a slow up-link, and one for each two leaves that are undecided."""
     by_leaf: dict[tuple[int, ...], list[Route]] = {}
     for key, routes in paths.routes.items():
         ends: tuple[int, ...] = (paths.at[key],) if key in paths.at else key
@@ -140,7 +140,7 @@ def named(network: Network, leaves: Leaves, paths: Paths, found: Seen) -> list[S
 
 
 def of_leaf(leaves: Leaves, suspects: Sequence[Suspect], pair: Pair) -> bool:
-    """Return whether a pair across leaves is of a leaf that a suspect names: its up-link explains the pair."""
+    """Return whether a pair across leaves has an end at a suspect's leaf: its up-link explains the pair."""
     ends = {leaves.names[int(leaves.of[node])] for node in pair}
     return len(ends) == 2 and any(set(one.leaves) & ends for one in suspects)
 
@@ -170,8 +170,8 @@ def _up_link(network: Network, leaves: Leaves, ends: tuple[int, ...], routes: Se
     more = f"; so are paths to {listing(others[:3])}" if len(others) > 1 else ""
     told = [f"{leaves.names[each.start]} to {leaves.layout.nodes[each.to]}" for each in routes[:3]]
     reason = (
-        f"{slowest.words}: all that goes from {listing(list(dict.fromkeys(told)))} is slow, down to "
-        f"{percent(slowest.share)} of {number(slowest.expected)} {leaves.layout.unit}, with nodes that are good with "
+        f"{slowest.words}: everything from {listing(list(dict.fromkeys(told)))} is slow, down to "
+        f"{percent(slowest.share)} of {number(slowest.expected)} {leaves.layout.unit}, but the nodes are good with "
         f"others{more}: {where}{what}"
     )
     members = tuple(int(node) for leaf in ends for node in leaves.members[leaf])

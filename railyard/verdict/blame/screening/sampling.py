@@ -1,4 +1,4 @@
-"""The sample and what of it is measured again: all nodes at once, then slow pairs in ever thinner rounds."""
+"""The sample, and what is measured again: all nodes at once, then slow pairs in ever thinner rounds."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 
@@ -13,9 +13,9 @@ from railyard.verdict.blame.search.doubts import SLOWER_THAN_ITS_SIDE
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.rounds import Packing
 
-#: So many nodes of a leaf send at once as slow pairs are measured again, each time fewer.
+#: How many nodes of a leaf send at once when slow pairs are measured again, each time fewer.
 AT_ONCE = (4, 1, 1)
-#: Fewer pairs need no further sieve: they are measured alone.
+#: At most this many pairs are not sifted again: they are measured alone.
 FEW = 12
 
 Steps = Generator[Step, Given, None]
@@ -37,9 +37,9 @@ def sample(known: Known, first: Step | None) -> Steps:
 def again(
     known: Known, low: Sequence[tuple[float, Pair]], turns: Sequence[int] = AT_ONCE
 ) -> Generator[Step, Given, list[tuple[float, Pair]]]:
-    """Return the slow pairs that stay slow, measured again, the slowest first and in thinner rounds each time.
+    """Measure slow pairs again, the slowest first and in thinner rounds each time, and return those that stay slow.
 
-    A pair keeps its best value. Those that there is no room for are left out, and noted.
+    The best value of a pair counts. Pairs for which there is no room are left out, and noted.
     """
     low = [one for one in low if not _of_named_leaf(known, *one)]
     room = min(known.plan.again, known.rest - known.reserve)
@@ -61,7 +61,7 @@ def again(
 
 
 def _of_named_leaf(known: Known, share: float, pair: Pair) -> bool:
-    """Return whether a pair is no slower than a leaf that is named, across which it is."""
+    """Return whether a pair across leaves is not slower than a named leaf at one of its ends."""
     one, other = (known.leaves.names[int(known.leaves.of[node])] for node in pair)
     named = [each.share for each in known.answered.named if each.kind == "leaf" and {one, other} & set(each.leaves)]
     return one != other and bool(named) and share >= SLOWER_THAN_ITS_SIDE * min(named)
@@ -74,7 +74,7 @@ def _first(known: Known, planner: Planner) -> Step:
         why = "each node with its neighbours, whole leaves with whole leaves, and single nodes of all leaves"
     else:
         made = [*planner.home(plan.home + plan.full), *planner.thin(plan.thin)]
-        why = "each node with others, leaves are not known"
+        why = "each node with others, since leaves are not known"
     return Step("sample", tuple(made), 1, why)
 
 
@@ -96,7 +96,7 @@ def _more(known: Known, planner: Planner) -> Step:
 
 
 def _taken(known: Known, step: Step) -> Steps:
-    """Measure a step of the sample, and look at all of the sample anew."""
+    """Measure a step of the sample, and look at the whole sample again."""
     known.rows.append((yield from known.ask(step)))
     known.drop(known.silent())
     rows = joined(known.rows)
@@ -116,7 +116,7 @@ def _needs(known: Known, at_once: int) -> Callable[[Pair], tuple[int, ...]]:
     count = len(known.leaves.of)
 
     def needs(pair: Pair) -> tuple[int, ...]:
-        # which place is decided by the other node, so that pairs that met are likely to meet no more
+        # the other node decides the place, so that pairs that met are unlikely to meet again
         own = known.leaves.needs(pair)
         places = (pair[1] % at_once, pair[0] % at_once)
         return tuple(count + (need - count) * at_once + place for need, place in zip(own, places, strict=False))

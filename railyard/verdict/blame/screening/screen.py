@@ -1,4 +1,4 @@
-"""A screening of many nodes: what to measure next within a budget, and the verdict with what it covered."""
+"""A screening of many nodes: what to measure next within a budget, and the verdict with its coverage."""
 
 from collections.abc import Generator, Mapping, Sequence
 
@@ -12,8 +12,8 @@ from railyard.verdict.blame.search.model import Step
 from railyard.verdict.blame.search.replay import replayed
 
 _USUAL = Settings()
-#: Steps that a screening has at most, besides one for each part of a node: two samples, the leaves, slow pairs again
-#: three times, suspects twice and after each time pairs of those that were cleared, and two traces of up-links.
+#: The most steps of a screening, besides one for each part of a node: two samples, the leaves, slow pairs again three
+#: times, suspects twice with the pairs of cleared suspects after each time, and two traces of up-links.
 STEPS = 12
 _NOBODY: Mapping[int, str] = {}
 
@@ -26,11 +26,11 @@ def advance(
     first: Step | None = None,
     absent: Mapping[int, str] = _NOBODY,
 ) -> Step | Screened:
-    """Return the next step to measure, or the verdict, from what all steps made so far gave, in their order.
+    """Return the next step to measure, or the verdict, from the results of all steps so far, in their order.
 
-    Nothing is kept between calls, so a stored run is judged by the same call; arguments are those of ``screen``.
-    Raises BudgetError, PairsError for values of pairs that were not asked for or that are no bandwidths, and
-    ValueError for more results than steps.
+    Nothing is kept between calls, so the same call judges a stored run. The arguments are those of ``screen``. Raises
+    BudgetError, PairsError for values of pairs that were not asked for or that are not bandwidths, and ValueError for
+    more results than steps.
     """
     return replayed(screen(network, budget, settings, first, absent), results, "screening")
 
@@ -44,9 +44,9 @@ def screen(
 ) -> Generator[Step, Given, Screened]:
     """Give the steps one after another, take what each gave (``send``), and return the verdict.
 
-    ``first`` is a first sample that was planned elsewhere (a nightly one, or groups of nodes as they came free); it is
-    then all of the sample, and its rounds count. ``absent`` has nodes that are not there, each with the reason. Raises
-    BudgetError where the budget has no room for a sample and one suspect.
+    ``first`` is a first sample that was planned elsewhere (a nightly one, or groups of nodes as they came free). It is
+    then the whole sample, and its rounds count. ``absent`` has the nodes that are not there, each with the reason.
+    Raises BudgetError if the budget is too small for a sample and one suspect.
     """
     leaves = leaves_of(network.layout)
     parts = len(network.rails) + len(network.gpus)
@@ -57,7 +57,7 @@ def screen(
     known = Known(network, leaves, settings, shares(max(LEAST, rounds), settings.repeats, parts), rounds, dict(absent))
     there = len(leaves.of) - len(known.gone)
     if there < 2:
-        return nothing(known, f"{there} of {len(leaves.of)} nodes are there, and a pair needs two")
+        return nothing(known, f"{there} of {len(leaves.of)} nodes are there, but a pair needs two")
     yield from sampling.sample(known, first)
     if known.seen is None:
         return nothing(known, f"no pair of {there} nodes gave a result")
@@ -69,9 +69,9 @@ def screen(
 
 def _too_small(budget: Budget, steps: int) -> str:
     least = LEAST * budget.round_s + steps * budget.step_s
-    starts = f" beside the start of {steps} steps" if budget.step_s else ""
+    starts = f" besides the start of {steps} steps" if budget.step_s else ""
     return (
         f"a budget of {budget.seconds:g} s is {budget.rounds(steps)} rounds of {budget.round_s:g} s{starts}, expected "
-        f"{LEAST} or more ({least:g} s): half of them for a sample in which each node meets neighbours and other "
+        f"at least {LEAST} ({least:g} s): half of them for a sample in which each node meets neighbours and other "
         "leaves, the rest to measure a suspect three times with two good partners; give it more time"
     )

@@ -1,4 +1,4 @@
-"""The verdict of a screening: who is named, what was covered, what would have been found, and one sentence for it."""
+"""The verdict of a screening: who is named, what was covered, what would have been found, and a sentence about it."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ from railyard.verdict.blame.screening.known import Known
 from railyard.verdict.blame.screening.model import Coverage, Promise, Screened, Share, Suspect
 from railyard.verdict.blame.screening.promise import Made, promises
 
-#: So many stand in the sentence; all are in the verdict.
+#: How many are in the sentence; all are in the verdict.
 _TOLD = 6
-#: One up-link that carries half makes a leaf of six up-links or more no slower than this: a third of its pairs use it.
+#: An up-link at half its rate makes a leaf of six or more up-links no slower than this: a third of its pairs use it.
 _BY_ONE = 0.75
 #: Pairs of a suspect with two partners, which have to be measured one after another.
 _ROUNDS_OF_A_SUSPECT = 3
@@ -51,7 +51,7 @@ def screened(known: Known) -> Screened:
 
 
 def nothing(known: Known, why: str) -> Screened:
-    """Return the verdict where no pair gave a result, or no two nodes are there: nobody is named, nothing promised."""
+    """Return the verdict if no pair gave a result, or fewer than two nodes are there: it names and promises nothing."""
     covered = coverage(known.network, known.leaves, known.every(), known.gone)
     steps = tuple(known.steps)
     sentence = f"{why}; {_covered(known, covered)}"
@@ -85,7 +85,7 @@ def _made(known: Known) -> Made:
 
 
 def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
-    """Return suspects without doubles, the first of each kept."""
+    """Return suspects without duplicates, keeping the first."""
     found: dict[tuple[str, tuple[int, ...], str | None], Suspect] = {}
     for one in suspects:
         found.setdefault((one.kind, one.members, one.part), one)
@@ -93,7 +93,7 @@ def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
 
 
 def _one_up_link(one: Suspect, named: Sequence[Suspect]) -> bool:
-    """Return whether a leaf is no slower than one of its up-links, which is named, makes it."""
+    """Return whether a named up-link of a leaf explains how slow the leaf is."""
     return (
         one.kind == "leaf"
         and one.share >= _BY_ONE
@@ -106,22 +106,20 @@ def _went_away(known: Known, one: Suspect) -> bool:
 
 
 def _not_looked_at(known: Known) -> tuple[str, ...]:
-    """Return what this screening could not see, a sentence each."""
-    said = ["faults that all nodes share, where no reference says what is expected"] * (
-        known.leaves.layout.expected is None
-    )
+    """Return what this screening could not see, one sentence for each."""
+    said = ["faults that all nodes share: no reference says what is expected"] * (known.leaves.layout.expected is None)
     if not known.leaves.known:
-        said.append("leaves and up-links: nobody said which node stands at which leaf switch")
+        said.append("leaves and up-links: it is not known which node is at which leaf switch")
     else:
         said.append(
-            "a leaf that lost a few of its up-links and whose routes go around them: each pair alone is good, and all "
+            "a leaf that lost a few of its up-links and whose routes avoid them: each pair alone is good, and all "
             "together are less than 15 % slower"
         )
     if known.leaves.loose:
         names = [known.leaves.layout.nodes[node] for node in known.leaves.loose]
         said.append(
-            f"the leaf of {counted(len(names), 'node')} ({_some(names)}): nobody said it, so each was judged as a leaf "
-            "of its own"
+            f"the leaf of {counted(len(names), 'node')} ({_some(names)}): it is not known, so each was judged as a "
+            "leaf of its own"
         )
     single = [
         name
@@ -129,9 +127,9 @@ def _not_looked_at(known: Known) -> tuple[str, ...]:
         if len(nodes) == 1 and known.leaves.known and int(nodes[0]) not in known.leaves.loose
     ]
     if single:
-        said.append(f"whether {_some(single)} or its only node is slow: a node is told from its leaf by neighbours")
+        said.append(f"whether {_some(single)} or its only node is slow: only neighbours show which of the two it is")
     if len(known.network.rails) < 2:
-        said.append("single rails: a value is of all rails of a node at once" if known.network.rails else "rails")
+        said.append("single rails: a value is from all rails of a node at once" if known.network.rails else "rails")
     if not known.network.gpus:
         said.append("GPU paths: all streams were from host memory")
     if known.left:
@@ -158,11 +156,11 @@ def _sentence(
         levels = listing(
             [f"{number(one.value)} {known.leaves.layout.unit} ({one.hops})" for one in known.levels.levels]
         )
-        parts.append(f"nobody is named slow of what was measured: healthy is {levels}")
+        parts.append(f"nobody that was measured is named as slow: healthy is {levels}")
     if cleared:
-        parts.append(f"slow in the sample and good with good partners, so not named: {_some(_names(known, cleared))}")
+        parts.append(f"slow in the sample but good with good partners, so not named: {_some(_names(known, cleared))}")
     if unclear:
-        parts.append(f"not told: {_some(_names(known, unclear))}")
+        parts.append(f"undecided: {_some(_names(known, unclear))}")
     return "; ".join([*parts, _covered(known, covered), *_promised(promised)])
 
 
@@ -193,11 +191,11 @@ def _promised(promised: Sequence[Promise]) -> list[str]:
             at = " that is dead" if one.share == 0 else f" at {100 * one.share:.0f} %"
             at = " with half its up-links" if one.kind == "leaf" else at
             said.append(f"{what}{at} {percent(_stated(one.probability))}")
-    return [f"it would have named, had there been one: {', '.join(said)}"] if said else []
+    return [f"if there had been one, it would have named: {', '.join(said)}"] if said else []
 
 
 def _stated(probability: float) -> float:
-    """Return a probability as it is told: nothing is certain."""
+    """Return a probability as it is shown: nothing is certain."""
     return min(probability, 0.999)
 
 

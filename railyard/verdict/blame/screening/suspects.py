@@ -18,8 +18,8 @@ from railyard.verdict.blame.search.rounds import Packing
 class FarPair:
     """A slow pair across leaves, and good neighbours of both its nodes: an up-link makes these slow too.
 
-    ``question`` holds the pair against one neighbour of each node; ``near_first`` are more neighbours of the first node
-    (each to be measured with the second), ``near_second`` of the second.
+    ``question`` compares the pair with one neighbour of each node; ``near_first`` are more neighbours of the first node
+    (each is measured with the second node), ``near_second`` those of the second.
     """
 
     question: Question
@@ -56,20 +56,20 @@ Asked = Question | FarPair
 #: Multiples of it are spread evenly over a circle, however many there are.
 _GOLDEN = (5**0.5 - 1) / 2
 _One = TypeVar("_One", bound=Asked)
-#: Of so few repeats the best one counts: two of three are disturbed too often where thousands of pairs are measured.
+#: With at most this many repeats the best one counts: among thousands of pairs, two of three are disturbed too often.
 FEW_REPEATS = 4
 
 
 def upper_of(repeats: int) -> float:
-    """Return the quantile of so many repeats that counts."""
+    """Return the quantile that counts for this many repeats."""
     return alone.UPPER if repeats > FEW_REPEATS else 1.0
 
 
 class Good:
-    """The nodes that may speak for others: those in no doubt, the least used ones of each leaf first.
+    """The nodes that may be partners: those that are not in doubt, the least used ones of each leaf first.
 
-    Nodes of the leaves ``at_home`` speak for others of their own leaf alone: what joins it to other leaves is in doubt.
-    The ``last`` are taken where no others are left.
+    Nodes of the leaves ``at_home`` are only partners within their leaf: its connection to other leaves is in doubt. The
+    ``last`` are only used if no others are left.
     """
 
     def __init__(
@@ -149,11 +149,12 @@ def fitting(
 ) -> tuple[tuple[Round, ...], int, tuple[_One, ...], tuple[_One, ...]]:
     """Return rounds, repeats, and the questions that fit and that do not, in at most ``rounds`` rounds.
 
-    Of the numbers of repeats the largest with which all fit, else the last one. Pairs across leaves share no leaf.
+    The repeats are the largest number with which all questions fit, else the last one. Pairs across leaves share no
+    leaf.
     """
     made: tuple[tuple[Round, ...], int, tuple[_One, ...], tuple[_One, ...]] = ((), repeats[-1], (), tuple(asked))
     for number_ in repeats:
-        # where leaves are not known nobody knows what shares an up-link: one pair at a time
+        # if leaves are not known, nobody knows what shares an up-link: one pair at a time
         packing = Packing(None if leaves.known else 1, rounds // number_, leaves.needs)
         placed: set[Pair] = set()
         fit, left = [], []
@@ -177,11 +178,11 @@ def answer(
     if isinstance(one, Question):
         if any(pair not in values for pair in one.pairs()):
             return "unclear", (_unmeasured(leaves, one.members, "a part of what was asked for gave no value"),), ()
-        # sound nodes are good with neighbours: what is slow of them lies beyond their leaf
+        # sound nodes are good with neighbours: the slow part is beyond their leaf
         reached = alone.answer(one, found, sound if _across(leaves, one.members) else frozenset())
         blamed = tuple(_suspect(leaves, each, one, values) for each in _without_sum(reached.suspects, found.bound))
         if reached.state == "named" and _across(leaves, one.members):
-            # without neighbours nobody can tell a pair from an up-link
+            # without neighbours, a slow pair and a slow up-link look the same
             pairs = tuple(each for each in blamed if each.kind == "pair")
             return ("unclear", pairs, ()) if pairs else ("named", blamed, ())
         return reached.state, blamed, ()
@@ -226,7 +227,7 @@ def _of_far_pair(
             values_ = suspect.values * (1 + count)
             routes.append(Route((a, b), start, end, other, suspect.share, suspect.expected, values_, measured))
     if len(routes) == 2 and found.slow(first, second):
-        routes = []  # all that was measured between the two leaves is slow: that is no single path
+        routes = []  # everything measured between the two leaves is slow: that is not a single path
     return "unclear", (suspect,), tuple(routes)
 
 

@@ -10,7 +10,7 @@ from railyard.verdict.blame.search.matrix import bandwidth, named
 from railyard.verdict.blame.search.model import Layout, Level, PairsError, Step, Value
 from railyard.verdict.blame.search.robust import healthy
 
-#: A class of hops has a level of its own from so many values on.
+#: A class of hops has its own level if it has at least this many values.
 _ENOUGH = 8
 
 
@@ -35,21 +35,21 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """What healthy pairs give: at one leaf and across leaves, the same one where none are known."""
+    """What healthy pairs give: at one leaf and across leaves; the same level if leaves are not known."""
 
     near: Level
     far: Level
     levels: tuple[Level, ...]
 
     def level(self, layout: Layout, a: int, b: int) -> Level:
-        """Return the level that the pair is held against."""
+        """Return the level that the pair is compared with."""
         return self.far if layout.far(a, b) else self.near
 
 
 def rows_of(leaves: Leaves, step: Step, values: Iterable[Value], gone: Iterable[int], before: int = 0) -> Rows:
     """Return a step's values without those of nodes that are gone; rounds are numbered from ``before`` on.
 
-    Raises PairsError for a value that is no bandwidth, or a pair that was not asked for.
+    Raises PairsError for a value that is not a bandwidth, or a pair that was not asked for.
     """
     count = len(leaves.of)
     lengths = [len(each) for each in step.rounds]
@@ -82,9 +82,9 @@ def joined(parts: Sequence[Rows]) -> Rows:
 
 
 def levels_of(leaves: Leaves, rows: Rows) -> Levels | None:
-    """Return the level of each class of hops; None where no pair gave a result.
+    """Return the level of each class of hops; None if no pair gave a result.
 
-    Across leaves it is read off the least crowded values, of which hardly any share an up-link.
+    Across leaves it comes from the least crowded values: hardly any of these share an up-link.
     """
     if not (rows.value > 0).any():
         return None
@@ -114,8 +114,8 @@ def relative(leaves: Leaves, levels: Levels, rows: Rows) -> Floats:
 def _places(keys: Ints, order: Ints, given: Ints) -> tuple[Ints, Bools]:
     """Return for each key that is given the place where it was asked for, and whether it was.
 
-    Of a pair that was asked for several times the values are taken in their order, again from the first one on where
-    there are more of them.
+    If a pair was asked for several times, its values are taken in their order; if there are more values than that, they
+    start again at the first place.
     """
     if not len(keys):
         return np.zeros(len(given), dtype=np.int64), np.zeros(len(given), dtype=bool)

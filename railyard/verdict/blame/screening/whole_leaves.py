@@ -1,4 +1,4 @@
-"""Leaves in doubt are measured as a whole, all their nodes at once, against good leaves; others are the control."""
+"""Leaves in doubt are measured as a whole, all their nodes at once, with good leaves; others are the control."""
 
 from collections.abc import Generator, Sequence
 
@@ -12,7 +12,7 @@ from railyard.verdict.blame.search import sides
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.sides import Bout
 
-#: Good leaves measure with one another as a control, at most so many pairs of them.
+#: At most this many pairs of good leaves measure with one another as a control.
 CONTROLS = 40
 
 
@@ -41,7 +41,7 @@ def confirm(known: Known) -> Generator[Step, Given, None]:
         _untold_leaves(known, doubted)
         return
     repeats = max(1, min(known.plan.leaf_repeats, known.rest // len(made)))
-    why = f"{len(doubted)} leaves in doubt, all nodes at once, against good leaves"
+    why = f"{len(doubted)} leaves in doubt, all nodes at once, with good leaves"
     rows = yield from known.ask(Step("leaves", tuple(made), repeats, why))
     _judged_leaves(known, bouts, rows)
 
@@ -51,7 +51,7 @@ def _members(known: Known) -> dict[int, Sequence[int]]:
 
 
 def _met(doubted: Sequence[int], good: Sequence[int], number: int) -> list[tuple[int, int]]:
-    """Return which leaves meet in a round: each doubted one another good one, the rest with one another."""
+    """Return which leaves meet in a round: each doubted leaf meets a different good one, the rest one another."""
     if len(good) < len(doubted) + 2:
         # too few good leaves for all at once: those in doubt in one round, the control in the next
         number, control = divmod(number, 2)
@@ -108,6 +108,6 @@ def _judged_leaves(known: Known, bouts: dict[tuple[str, str], list[Round]], rows
 def _untold_leaves(known: Known, doubted: Sequence[int]) -> None:
     for leaf in doubted:
         name = known.leaves.names[leaf]
-        reason = f"{name} was slow with other leaves in the sample, and there were no good leaves to hold it against"
+        reason = f"{name} was slow with other leaves in the sample, but there were no good leaves to compare it with"
         members = tuple(known.leaves.members[leaf].tolist())
         known.answered.add("unclear", [Suspect("leaf", members, 0.0, known.levels.far.value, reason, None, (name,))])

@@ -1,4 +1,4 @@
-"""Suspects measured again, one pair at a time, against two good partners: what to measure, and what it says."""
+"""Suspects are measured again, one pair at a time, with two good partners: what to measure, and what follows."""
 
 import math
 import statistics
@@ -12,11 +12,11 @@ from railyard.verdict.blame.search.matrix import Levelled, Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Suspect
 from railyard.verdict.blame.search.robust import MAD_TO_SIGMA
 
-#: Of a pair's repeats this quantile counts; its standard error is so many times that of a mean, if noise is normal.
+#: The quantile of a pair's repeats that counts; and its standard error as a multiple of a mean's, for normal noise.
 UPPER, _UPPER_ERROR = 0.75, 1.3626
-#: A pair that gives less than this share in the rounds shows no node of it to be good.
+#: A pair below this share in the rounds does not show that one of its nodes is good.
 _GOOD_IN_ROUNDS = 0.9
-#: A bound lies so many standard errors below the control at least, but never below the widest one.
+#: A bound is at least this many standard errors below the control, but never lower than the widest one.
 _ERRORS, _WIDEST = 4.0, 0.2
 
 State = Literal["named", "cleared", "unclear"]
@@ -24,9 +24,9 @@ State = Literal["named", "cleared", "unclear"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A suspected node or pair (one member or two) and the partners to hold it against: two good ones, or fewer.
+    """A suspected node or pair (one or two members) and the partners to measure it with: two good ones, or fewer.
 
-    With no members it is a control alone: the partners with one another.
+    Without members it is only a control: the partners with one another.
     """
 
     members: tuple[int, ...]
@@ -39,13 +39,13 @@ class Question:
         return tuple((min(pair), max(pair)) for pair in (*own, *held, *self.control()))
 
     def control(self) -> tuple[Pair, ...]:
-        """Return the pair of the partners, where there are two."""
+        """Return the pair of the partners, if there are two."""
         return ((min(self.partners), max(self.partners)),) if len(self.partners) == 2 else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a question, and of whom: the suspect itself, or the nodes of a pair that turned out slow."""
+    """The result of a question, and who it is about: the suspect itself, or the nodes of a pair that were slow."""
 
     state: State
     suspects: tuple[Suspect, ...]
@@ -69,7 +69,7 @@ class Measured:
         return self.value(a, b) / self.expected(a, b)
 
     def slow(self, a: int, b: int) -> bool:
-        """True where a pair alone is below the bound."""
+        """True if a pair alone is below the bound."""
         return self.share(a, b) < self.bound
 
     def value(self, a: int, b: int) -> float:
@@ -77,7 +77,7 @@ class Measured:
         return self.shares[min(a, b), max(a, b)] * self.seen.level(self.layout, a, b).value
 
     def expected(self, a: int, b: int) -> float:
-        """Return what good pairs of that class give alone, in the layout's unit: in rounds, where none was measured."""
+        """Return what good pairs of that class give alone, in the layout's unit; in rounds, if none was alone."""
         level = self.seen.level(self.layout, a, b)
         return self.controls.get(level.hops, 1.0) * level.value
 
@@ -85,10 +85,10 @@ class Measured:
 def partners(
     layout: Layout, seen: Shares, members: Sequence[int], good: Iterable[int], used: Iterable[int] = ()
 ) -> tuple[int, ...]:
-    """Return two good nodes to hold ``members`` against, in the order of ``good``; fewer where there are none.
+    """Return two good nodes to measure ``members`` with, in the order of ``good``; fewer if there are no more.
 
-    For a pair those are preferred with which both its nodes were good in the rounds. For a pair on one side they are
-    of that side, else of other sides than the members and than each other, as far as there are such; ``used`` ones
+    For a pair, nodes come first with which both its nodes were good in the rounds. For a pair on one side they are on
+    that side. Else they are on other sides than the members and than each other, as far as possible. ``used`` ones
     come last.
     """
     spent = set(used)
@@ -123,10 +123,9 @@ def measured(
 ) -> Measured:
     """Return what pairs give alone, and the bound: ``slow`` below good pairs, or four standard errors.
 
-    Of a pair's repeats the upper quartile counts, or the quantile that is given, since what disturbs it only lowers a
-    value. What is good is the
-    median of the pairs of partners, of each class of hops; a partner pair that is itself slow (by the best of its
-    class) does not count.
+    The upper quartile of a pair's repeats counts, or the given quantile, since a disturbance only lowers a value. The
+    good value is the median of the pairs of partners, for each class of hops; a pair of partners that is slow itself
+    (compared with the best of its class) does not count.
     """
     shares = {
         (a, b): quantile(sorted(repeats), upper) / seen.level(layout, a, b).value for (a, b), repeats in values.items()
@@ -150,7 +149,7 @@ def measured(
 
 
 def bound_of(values: Iterable[Sequence[float]], slow: float) -> float:
-    """Return the share of the control below which a pair is slow: by ``slow``, or by four standard errors of a pair."""
+    """Return the share of the control below which a pair is slow: ``slow`` or four standard errors of a pair lower."""
     errors = []
     for repeats in values:
         upper = quantile(sorted(repeats), UPPER)
@@ -163,10 +162,10 @@ def bound_of(values: Iterable[Sequence[float]], slow: float) -> float:
 
 
 def answer(question: Question, found: Measured, sound: Set[int]) -> Answer:
-    """Return who is named: a node slow with two partners that are good together, a pair slow where its nodes are not.
+    """Return who is named: a node slow with two partners that are good together, a slow pair whose nodes are not slow.
 
-    A node of a suspected pair that is slow with both partners is named in its place, unless it is ``sound``: good
-    with its neighbours, so that what is slow lies beyond its leaf.
+    If a node of a suspected pair is slow with both partners, it is named instead of the pair, unless it is ``sound``:
+    good with its neighbours, so the slow part is beyond its leaf.
     """
     members, with_whom = question.members, question.partners
     if len(members) == 2 and not found.slow(*members):
@@ -181,7 +180,7 @@ def answer(question: Question, found: Measured, sound: Set[int]) -> Answer:
     )
     if len(members) == 1:
         return Answer("named", nodes) if nodes else Answer("cleared", (_suspect(question, found),))
-    # a pair slower than its slow node is slow itself
+    # a pair that is slower than its slow node is slow itself
     reach = min((node.share for node in nodes), default=1.0)
     own = (_pair(question, found),) if found.share(*members) < found.bound * reach else ()
     return Answer("named", (*nodes, *own))
@@ -203,8 +202,8 @@ def _node(node: int, with_whom: Sequence[int], found: Measured) -> Suspect:
     values = [f"{number(found.value(node, partner))} with {layout.nodes[partner]}" for partner in with_whom]
     expected = found.expected(node, with_whom[0]) if with_whom else found.seen.far.value
     reason = (
-        f"{layout.nodes[node]} alone gives {listing(values) or 'nothing that was measured'}, "
-        f"where good nodes give {number(expected)} {layout.unit} ({percent(share)})"
+        f"{layout.nodes[node]} alone gives {listing(values) or 'nothing that was measured'}; "
+        f"good nodes give {number(expected)} {layout.unit} ({percent(share)})"
     )
     return Suspect("node", (node,), share, expected, reason)
 
@@ -219,6 +218,6 @@ def _pair(question: Question, found: Measured) -> Suspect:
     ]
     reason = (
         f"{layout.pair(a, b)} alone gives {number(found.value(a, b))} of {number(expected)} {layout.unit} "
-        f"({percent(share)}), and each node with good partners: {listing(ends) or 'not measured'}"
+        f"({percent(share)}); each of its nodes with good partners: {listing(ends) or 'not measured'}"
     )
     return Suspect("pair", (a, b), share, expected, reason)

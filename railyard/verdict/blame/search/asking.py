@@ -1,4 +1,4 @@
-"""The questions of a search: whom to measure alone, with which partners, and what the answers leave open."""
+"""The questions of a search: who is measured alone, with which partners, and what the answers leave open."""
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Su
 from railyard.verdict.blame.search.sides import Route
 from railyard.verdict.blame.search.whole import Check, Crossing
 
-#: Suspected nodes that are measured alone, the slowest first: more than these are no single nodes' faults.
+#: At most this many suspected nodes are measured alone, the slowest first: more are not faults of single nodes.
 NODES_AT_MOST = 64
 
 
@@ -39,7 +39,7 @@ class Search:
 
 
 def ask(search: Search, nodes: Sequence[int], low: Sequence[Pair]) -> None:
-    """Open a question for each suspected node and pair, and a sample of each route, part and level."""
+    """Open a question for each suspected node and pair, and for a sample of each route, part and level."""
     layout = search.layout
     search.good = _good(layout, search.doubts, low)
     search.crossings = whole.crossings(search.doubts.parts)
@@ -56,7 +56,7 @@ def ask(search: Search, nodes: Sequence[int], low: Sequence[Pair]) -> None:
 
 
 def open_slow(search: Search, low: Iterable[Pair]) -> None:
-    """Open questions for slow pairs: a sample of those that share a side, and each other one.
+    """Open questions for slow pairs: a sample of those that share a side, and each of the others.
 
     Pairs of a route that is already named belong to it.
     """
@@ -77,7 +77,7 @@ def open_slow(search: Search, low: Iterable[Pair]) -> None:
 
 
 def open_pairs(search: Search, pairs: Iterable[Pair]) -> None:
-    """Open a question for each of these slow pairs, the slowest first, up to the number that is measured alone."""
+    """Open a question for each of these slow pairs, the slowest first, up to the number that may be measured alone."""
     slowest = sorted(pairs, key=lambda pair: search.seen.rows[pair[0]][pair[1]])
     search.examined |= set(slowest)
     most = search.settings.alone_at_most
@@ -87,10 +87,10 @@ def open_pairs(search: Search, pairs: Iterable[Pair]) -> None:
 
 
 def measure(search: Search) -> Generator[Step, Iterable[Value], None]:
-    """Measure alone what is open and answer it; what stays unclear for the first time is open again."""
+    """Measure alone what is open, and answer it; what is unclear for the first time is opened again."""
     asked = search.open
     suspects = [question for question in asked if question.members]
-    step = alone.plan(asked, search.settings, f"{len(suspects)} suspects, alone and against good partners")
+    step = alone.plan(asked, search.settings, f"{len(suspects)} suspects, alone and with good partners")
     values = gathered(search.layout, step, (yield step))
     search.steps.append(told(step))
     found = alone.measured(search.layout, search.seen, asked, values, search.settings.slow)
@@ -112,7 +112,7 @@ def measure(search: Search) -> Generator[Step, Iterable[Value], None]:
 
 
 def open_routes(search: Search) -> None:
-    """Open the other pairs of a route whose sample does not bear it out: a slow pair may be among them by itself."""
+    """Open the other pairs of a route that its sample does not confirm: one of them may be slow by itself."""
     kept = []
     unclear = {question.members for question in search.open}
     for each in search.routes:
@@ -124,7 +124,7 @@ def open_routes(search: Search) -> None:
 
 
 def named_route(search: Search, each: Route) -> Suspect | None:
-    """Return a route as named where the answers to its sample bear it out."""
+    """Return a route as named if the answers to its sample confirm it."""
     answers = [search.answers[pair] for pair in each.sample]
     slow = [one for answer in answers if answer.state == "named" for one in answer.suspects if one.kind == "pair"]
     return sides.route(search.layout, each, slow)
@@ -142,7 +142,7 @@ def _open(search: Search, members: tuple[int, ...], used: Iterable[int] = ()) ->
 
 
 def _good(layout: Layout, found: Doubts, low: Iterable[Pair]) -> tuple[int, ...]:
-    """Return the nodes in no doubt: those of no slow pair first, each side's first node before any side's second."""
+    """Return the nodes that are not in doubt: those without a slow pair first, each side's first before any second."""
     busy = {node for pair in low for node in pair}
     place: dict[str, int] = {}
     order = []

@@ -1,4 +1,4 @@
-"""Whom the rounds cast doubt on: nodes, sides of the switch, and pairs that neither explains. Nobody is named here."""
+"""Who is in doubt after the rounds: nodes, sides of the switch, and pairs that neither explains. Nobody is named."""
 
 import math
 import statistics
@@ -11,18 +11,18 @@ from railyard.verdict.blame.search.model import Layout, Pair, Settings
 from railyard.verdict.blame.search.parts import held_together
 from railyard.verdict.blame.search.robust import upper_spread
 
-#: A node is as fast as the best twentieth of its pairs, its best pair where there are few: one that is fast with
+#: A node is as fast as the best twentieth of its pairs (if there are few, its best pair): a node that is fast with
 #: somebody is not slow itself, however many of its pairs collided.
 BEST = 0.95
-#: Of the nodes, the best quarter is healthy: three in four may be slow.
+#: The best quarter of the nodes is healthy: three in four may be slow.
 HEALTHY_NODES = 0.75
-#: Where the noise is wide a bound lies so many standard deviations down, but never below the widest one.
+#: If the noise is wide, a bound is this many standard deviations lower, but never lower than the widest one.
 NODE_SIGMAS, PAIR_SIGMAS, WIDEST = 5.0, 3.0, 0.2
-#: Neighbours on its side that say whether a node is good there; of fewer all its pairs are taken together.
+#: At least this many neighbours on its side show whether a node is good there; with fewer, all its pairs count.
 NEIGHBOURS = 3
-#: A node of a slow side that is so much slower than its neighbours is in doubt itself.
+#: A node of a slow side is in doubt itself if it is below this share of its neighbours.
 SLOWER_THAN_ITS_SIDE = 0.9
-#: A side whose mean with other sides is so much below theirs is in doubt, or more where sides differ.
+#: A side is in doubt if its mean with other sides is this much below theirs, or more if sides differ.
 SIDE_SLOWER, SIDE_WIDEST = 0.15, 0.4
 
 
@@ -30,8 +30,8 @@ SIDE_SLOWER, SIDE_WIDEST = 0.15, 0.4
 class Doubts:
     """What to look at again: nodes, sides by name, parts that are good inside and slow to one another, and pairs.
 
-    ``speed`` is each node's own share of healthy, which caps what its pairs can give; 1 where it is in no doubt.
-    ``sound`` nodes are good with their neighbours on their side, whatever they are with others.
+    ``speed`` is each node's own share of healthy, which limits what its pairs can give; 1 if it is not in doubt.
+    ``sound`` nodes are good with their neighbours on their side, even if they are slow with others.
     """
 
     nodes: tuple[int, ...]
@@ -45,8 +45,8 @@ class Doubts:
 def doubts(layout: Layout, seen: Shares, settings: Settings) -> Doubts:
     """Return the nodes that are slow with everybody, sides most of whose nodes are slow with others, and slow pairs.
 
-    A node that is good with its neighbours and slow with all others has a good card and a good cable: what is slow
-    lies beyond its leaf, so its pairs are in doubt, and not the node. Where sides are not known this cannot be told.
+    A node that is good with its neighbours and slow with all others has a good card and a good cable. The slow part is
+    beyond its leaf, so its pairs are in doubt and not the node. If sides are not known, this cannot be decided.
     """
     best, usual = _away(layout, seen)
     away = lower(best, settings.look_again)
@@ -68,7 +68,7 @@ def slow_pairs(layout: Layout, seen: Shares, settings: Settings, speed: Sequence
     found = []
     for a, row in enumerate(seen.rows):
         own = speed[a]
-        highest = max(near, far) * own  # most pairs are above that, and nothing else need be known
+        highest = max(near, far) * own  # most pairs are above that: nothing else has to be checked
         candidates = [(b, share) for b, share in enumerate(row[a + 1 :], a + 1) if share < highest]
         for b, share in candidates:
             if share < (far if layout.far(a, b) else near) * min(own, speed[b]):
@@ -91,9 +91,9 @@ def pair_bound(scatter: float, look_again: float) -> float:
 
 
 def _away(layout: Layout, seen: Shares) -> tuple[list[float], list[float]]:
-    """Return each node's best and its mean with nodes of other sides.
+    """Return each node's best share and its mean with nodes of other sides.
 
-    With all nodes where it has too few neighbours, or no others.
+    If it has too few neighbours, or no others, all nodes count.
     """
     count = len(layout.nodes)
     best, usual = [0.0] * count, [0.0] * count
@@ -113,20 +113,20 @@ def _best(rising: Sequence[float]) -> float:
 
 
 def lower(values: Sequence[float], least: float, most: float = WIDEST) -> dict[int, float]:
-    """Return the places of values ``least`` below healthy, or more where they scatter, each with its share of it."""
+    """Return the places of values ``least`` below healthy, or more if they scatter, each with its share of it."""
     centre, bound = edge(values, least, most)
     return {place: share / centre for place, share in enumerate(values) if share < bound}
 
 
 def edge(values: Sequence[float], least: float, most: float = WIDEST) -> tuple[float, float]:
-    """Return the healthy level of values, and the bound that is ``least`` below it, or more where they scatter."""
-    centre = quantile(sorted(values), HEALTHY_NODES) or 1.0  # 0 where hardly a pair gave a result
+    """Return the healthy level of values, and the bound that is ``least`` below it, or more if they scatter."""
+    centre = quantile(sorted(values), HEALTHY_NODES) or 1.0  # 0 if hardly any pair gave a result
     wide = min(most, NODE_SIGMAS * upper_spread(values) / centre)
     return centre, centre * (1 - max(least, wide))
 
 
 def _slow_at_home(layout: Layout, seen: Shares, settings: Settings) -> set[int] | None:
-    """Return the nodes slow with their neighbours, those with too few neighbours to tell among them; None: no sides."""
+    """Return the nodes that are slow with their neighbours, or have too few neighbours to decide; None: no sides."""
     members = layout.members()
     known = [node for nodes in members.values() if len(nodes) > NEIGHBOURS for node in nodes]
     if not known:
@@ -144,8 +144,8 @@ def _sound(layout: Layout, home: set[int] | None) -> frozenset[int]:
 def _sides(layout: Layout, away: Set[int], alone: Set[int], usual: Sequence[float]) -> tuple[str, ...]:
     """Return the sides most of whose nodes are slow with others, or that are slower than other sides on average.
 
-    The second shows missing up-links, which leave a node its best pairs: those of rounds in which few of its
-    neighbours send. Nodes in doubt by themselves (``alone``) do not count there.
+    The second finds missing up-links: with these, a node's best pairs stay good, from rounds in which few of its
+    neighbours send. Nodes that are in doubt by themselves (``alone``) do not count there.
     """
     members = layout.members()
     rest = {side: [usual[node] for node in nodes if node not in alone] for side, nodes in members.items()}
@@ -161,9 +161,9 @@ def _sides(layout: Layout, away: Set[int], alone: Set[int], usual: Sequence[floa
 
 
 def _explained(members: Sequence[int], away: Mapping[int, float], home: Set[int] | None) -> set[int]:
-    """Return the slow nodes of a slow side but those that are slower than it, and slow with their neighbours too.
+    """Return the slow nodes of a slow side, except those that are slower than it and also slow with their neighbours.
 
-    Where few of its nodes are slow they are no sign of the side: only those good with their neighbours are explained.
+    If few of its nodes are slow, they do not point to the side: only those good with their neighbours are explained.
     """
     slow = [node for node in members if node in away]
     sound = {node for node in slow if home is not None and node not in home}
@@ -174,7 +174,7 @@ def _explained(members: Sequence[int], away: Mapping[int, float], home: Set[int]
 
 
 def _parts(layout: Layout, seen: Shares, settings: Settings, slow: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Return the parts of two nodes and more that good pairs hold together, largest first; () where there is one."""
+    """Return the parts of two or more nodes that good pairs hold together, largest first; () if there is only one."""
     bound = pair_bound(seen.near.scatter, settings.look_again)
     nodes = set(range(len(layout.nodes))) - set(slow)
     found = held_together(nodes, lambda node, left: [other for other in left if seen.rows[node][other] >= bound])

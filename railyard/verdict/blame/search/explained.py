@@ -1,7 +1,8 @@
-"""Who explains the tests between GPUs of two nodes that are slow or gave no result: parts of one end, or the pair.
+"""What explains tests between GPUs of two nodes that are slow or gave no result: parts of one end, or the pair.
 
-As few nodes as explain all slow tests are chosen, and of these the GPUs that all of it has in common. Named is only
-what nothing else explains, by tests with partners that are good without doubt; what is left is the pair's own.
+The fewest nodes that explain all slow tests are chosen, and of these nodes the GPUs that all slow tests have in common.
+A part is only named if nothing else explains its tests, and if their partners are good without doubt. What is left is
+the pair's own fault.
 """
 
 import math
@@ -13,13 +14,13 @@ from typing import Literal
 from railyard.verdict.blame.search.paths import Paths, State, Test, candidates, paths
 
 Sure = Literal["shown", "likely", "open"]
-#: Of the tests that cross a suspect's border in one layer, so many must give no result for that to be the suspect's.
+#: Tests without a result are a suspect's if they are this share of the tests that cross its border in one layer.
 FAILS_TOO = 0.25
-#: Of all tests that use what is dead, so many gave no result.
+#: A part is dead if this share of all tests that use it gave no result.
 DEAD = 0.75
-#: More pairs than this share that nothing else explains: the whole network was disturbed, and no pair is named.
+#: If nothing else explains more than this share of the pairs, the whole network was disturbed: no pair is named.
 TOO_MANY_PAIRS = 0.2
-#: The same GPU of so many nodes is one fault of what they share, and not so many faults.
+#: If the same GPU of at least this many nodes is slow, it is one fault of what they share, not several faults.
 SAME_GPU = 3
 
 
@@ -27,9 +28,10 @@ SAME_GPU = 3
 class Blamed:
     """A part that explains slow tests: some nodes, and which of their GPUs.
 
-    ``gpus`` holds groups: of each group one GPU at least is at fault, and all of a group explain the same tests.
-    ``tests`` are what it explains; ``partners`` the good nodes at the other end of these. ``chance`` is the decimal
-    logarithm of the probability that so many slow tests, scattered over all by chance, would hold all of its own.
+    ``gpus`` has groups: at least one GPU of each group is at fault, and all GPUs of a group explain the same tests.
+    ``tests`` are the tests that it explains; ``partners`` are the good nodes at their other end. ``chance`` is the
+    decimal logarithm of the probability that the same number of slow tests, scattered by chance, would include all of
+    its own.
     """
 
     kind: Literal["node", "gpu", "part", "pair"]
@@ -44,7 +46,7 @@ class Blamed:
 
 @dataclass(slots=True)
 class _Group:
-    """Parts of the same nodes that explain the same tests: one of them is at fault, and which one is open.
+    """Parts of the same nodes that explain the same tests: one of them is at fault, but it is open which one.
 
     ``firm`` are the tests that no other chosen nodes explain. ``together``: good tests hold its nodes together.
     ``rivals``: a part of other nodes explains as much.
@@ -59,7 +61,7 @@ class _Group:
 
 
 def blamed(tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[Blamed, ...]:
-    """Return the parts that explain what is slow or gave no result, fewest first, then the pairs that are left."""
+    """Return the fewest parts that explain what is slow or gave no result, then the pairs that are left."""
     found = paths(tests, states)
     bad = {state: [test for test in tests if states[test] == state] for state in ("slow", "none")}
     chosen = _chosen(_groups(bad["slow"], found), bad["slow"])
@@ -78,9 +80,9 @@ def blamed(tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[Blamed,
 
 
 def _groups(bad: Sequence[Test], found: Paths) -> list[_Group]:
-    """Return what can explain bad tests: each part, those of the same nodes that explain the same tests as one.
+    """Return what can explain bad tests: each part; parts of the same nodes that explain the same tests are one.
 
-    A part of most nodes is no explanation, unless other GPUs of all of them are in the larger part beyond.
+    A part of most nodes does not explain anything, unless other GPUs of all these nodes are in the larger part beyond.
     """
     every = len({node for node, _ in found.place})
     spans = [{node for node, _ in part} for part in found.parts]
@@ -102,23 +104,23 @@ def _groups(bad: Sequence[Test], found: Paths) -> list[_Group]:
 
 
 def _is_dead(group: _Group, tests: Sequence[Test], states: Mapping[Test, State]) -> bool:
-    """Return whether nearly all tests of a group's nodes with others that use its GPUs gave no result."""
+    """Return whether nearly all tests that use the group's GPUs with other nodes gave no result."""
     own = [test for test in tests if _uses(test, group.nodes, group.gpus)]
     return bool(own) and sum(states[test] == "none" for test in own) >= DEAD * len(own)
 
 
 def _uses(test: Test, nodes: Set[str], gpus: Iterable[str]) -> bool:
-    """Return whether a test is of one of the nodes and another one, with one of these GPUs."""
+    """Return whether a test is between one of the nodes and another node, with one of these GPUs."""
     among = set(gpus)
     inner = [node in nodes for node in test.nodes]
     return sum(inner) == 1 and bool(among & set(test.gpus[inner.index(True)]))
 
 
 def _chosen(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
-    """Return groups that explain bad tests: of as few nodes as that takes, and of these as few GPUs.
+    """Return groups that explain bad tests: with the fewest nodes, and of these the fewest GPUs.
 
-    Nodes are chosen one set after the other, each time that which explains most of what is left for its nodes: so of
-    two parts that are slow to one another the smaller one is chosen, a node and not all others.
+    One set of nodes is chosen after the other: always the set that explains the most remaining tests per node. So if
+    two parts are slow to one another, the smaller one is chosen: one node, and not all others.
     Source: the greedy weighted set cover, V. Chvatal, Mathematics of Operations Research 4 (1979).
     """
     by_nodes: dict[frozenset[str], list[_Group]] = {}
@@ -144,7 +146,7 @@ def _chosen(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
 
 
 def _within(groups: Sequence[_Group], own: Set[Test], others: Sequence[_Group]) -> list[_Group]:
-    """Return as few groups of the same nodes as explain what no other nodes do, each with all that fit as well."""
+    """Return the fewest groups of the same nodes that explain what no other nodes do, each with all that fit too."""
     left = set(own)
     chosen: list[_Group] = []
     while left:
@@ -157,7 +159,7 @@ def _within(groups: Sequence[_Group], own: Set[Test], others: Sequence[_Group]) 
         chosen.append(_Group(best.nodes, gpus, tests, firm, rivals=rivals))
         left -= firm
     several = [group for group in chosen if len({test.pair for test in group.firm}) > 1]
-    return several or chosen  # beside a fault that several pairs show, what one pair shows is the pair's own
+    return several or chosen  # if several pairs show a fault, what only one pair shows is the pair's own
 
 
 def _merged(
@@ -165,13 +167,13 @@ def _merged(
 ) -> list[list[_Group]]:
     """Return the groups of the same nodes together, and as one group those that can be the same GPU of several nodes.
 
-    Several GPUs of one node at once are what these share. The same GPU in three nodes and more, no two of which are
-    slow to one another, is what joins that GPU's rail of these nodes to the others.
+    If several GPUs of one node are slow at once, what they share is at fault. If the same GPU is slow in three or more
+    nodes, no two of them slow to one another, the fault is what joins that GPU's rail of these nodes to the others.
     """
     one_gpu = [group for group in chosen if set(group.gpus) < {gpu for node, gpu in found.place if node in group.nodes}]
     counts = Counter(gpu for group in one_gpu for gpu in set(group.gpus))
     most = sorted(gpu for gpu in counts if counts[gpu] == max(counts.values()))
-    # A group that may just as well be a GPU at fault in another node is not made part of this fault.
+    # A group that may just as well be another GPU at fault in its node is not made part of this fault.
     other = {group.gpus[0] for group in one_gpu if len(group.gpus) == 1} - set(most)
     same = [group for group in one_gpu if set(most) <= set(group.gpus) and not other & set(group.gpus)]
     nodes = frozenset(node for group in same for node in group.nodes)
@@ -188,7 +190,7 @@ def _merged(
 
 
 def _slow_inside(tests: Sequence[Test], states: Mapping[Test, State], nodes: Set[str], gpus: Sequence[str]) -> bool:
-    """Return whether a slow test is between the same GPUs of two of the nodes, these among them."""
+    """Return whether a slow test between two of the nodes used the same GPUs on both, including these."""
     return any(
         states[test] == "slow" and set(test.nodes) <= nodes and set(gpus) <= set(test.gpus[0]) == set(test.gpus[1])
         for test in tests
@@ -206,7 +208,7 @@ def _blamed(
     found: Paths,
     doubted: Set[str],
 ) -> Blamed:
-    """Return groups of the same nodes as blamed, with the tests without a result that are theirs too."""
+    """Return groups of the same nodes as blamed, including the tests without a result that are also theirs."""
     nodes = groups[0].nodes
     own = {test for group in groups for test in group.tests}
     groups = [group for group in groups if not group.rivals] or groups
@@ -240,11 +242,11 @@ def _blamed(
 
 
 def _proven(test: Test, nodes: Set[str], gpus: Set[str], found: Paths, doubted: Set[str]) -> set[str]:
-    """Return the node at the other end of a blamed test, where that end is good without doubt.
+    """Return the node at the other end of a blamed test, if that end is good without doubt.
 
-    So it is where each path that can have made the test slow ends there in a part of more than half of all nodes. A
-    part of exactly half counts where fewer nodes are suspects (``doubted``), or where the other half is what is blamed:
-    that is one fault, whichever half is sick. Otherwise neither of two halves is known to be healthy.
+    It is, if each path that can have made the test slow ends there in a part of more than half of all nodes. A part of
+    exactly half counts if fewer nodes are suspects (``doubted``), or if the other half is blamed: that is one fault,
+    whichever half is sick. In all other cases, neither of the two halves is known to be healthy.
     """
     every = {node for node, _ in found.place}
     others = [
@@ -262,7 +264,7 @@ def _proven(test: Test, nodes: Set[str], gpus: Set[str], found: Paths, doubted: 
 
 
 def _crosses(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> bool:
-    """Return whether a test may have used one of these GPUs of the nodes with what is of another part."""
+    """Return whether a test may have used one of these GPUs of the nodes together with another part."""
     return any((a[0] in nodes and a[1] in gpus) != (b[0] in nodes and b[1] in gpus) for a, b in candidates(test, found))
 
 
@@ -271,7 +273,7 @@ def _ordered(own: Set[Test], tests: Sequence[Test]) -> tuple[Test, ...]:
 
 
 def _chance(all_: int, slow: int, own: int) -> float:
-    """Return log10 of the hypergeometric probability that ``slow`` of ``all_`` tests hold all ``own`` ones."""
+    """Return log10 of the hypergeometric probability that ``slow`` of ``all_`` tests include all ``own`` ones."""
     if own > slow:
         return 0.0
     ways = math.lgamma(all_ - own + 1) - math.lgamma(slow - own + 1) - math.lgamma(all_ + 1) + math.lgamma(slow + 1)
@@ -279,7 +281,7 @@ def _chance(all_: int, slow: int, own: int) -> float:
 
 
 def _pairs(left: Sequence[Test], tests: Sequence[Test], states: Mapping[Test, State], found: Paths) -> list[Blamed]:
-    """Return the pairs of tests that no part explains; a slow one between two parts may be a part's all the same."""
+    """Return the pairs of tests that no part explains; a slow test between two parts may still be a part's fault."""
     by_pair: dict[tuple[str, str], list[Test]] = {}
     for test in left:
         by_pair.setdefault(test.pair, []).append(test)

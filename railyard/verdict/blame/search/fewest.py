@@ -1,8 +1,8 @@
-"""How few of recorded logs would have sufficed: the search asks for one after another, and ends where none says more.
+"""How few recorded logs would have been enough: the search asks for one after another until no log says more.
 
-Each log is chosen by what the logs before it have shown, and nothing else, as if it were measured then. A log says more
-where it uses two ends that may be of one part and are not known to be. It says nothing new where all its ends are of
-one part, or where it must be slow: it holds every path by which two tests of other pairs were slow.
+Each log is chosen only by what the logs before it have shown, as if it were measured then. A log says more if it uses
+two ends that may be in one part but are not known to be. It says nothing new if all its ends are in one part, or if it
+must be slow: it contains every path by which two tests of other pairs were slow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from railyard.verdict.blame.search.paths import Paths, State, Test, candidates, joins, paths
 from railyard.verdict.blame.search.rounds import rounds
 
-#: So many tests of different pairs show that two parts are slow to one another.
+#: This many tests of different pairs show that two parts are slow to one another.
 WITNESSES = 2
 
 Border = frozenset[int]
@@ -18,9 +18,9 @@ Classify = Callable[[Sequence[Test]], Mapping[Test, State]]
 
 
 def fewest(logs: Mapping[str, Sequence[Test]], nodes: Sequence[str], classify: Classify) -> tuple[str, ...]:
-    """Return the logs that the search asks for, in its order; ``classify`` says what tests are by those known so far.
+    """Return the logs that the search asks for, in its order; ``classify`` gives tests their states by those known.
 
-    A pair that is at fault by itself shows in its own logs alone: it is found only where one of them is asked for.
+    A pair that is at fault by itself only shows in its own logs: it is only found if the search asks for one of them.
     """
     order = _order(nodes)
     waiting = sorted(logs, key=lambda log: (_place(logs[log], order), log))
@@ -58,7 +58,7 @@ def _borders(test: Test, found: Paths) -> frozenset[Border]:
 
 
 def _worth(tests: Sequence[Test], found: Paths, slow: Sequence[tuple[tuple[str, str], frozenset[Border]]]) -> int:
-    """Return how many ends a log joins if it is good; 0 where it must be slow."""
+    """Return how many ends a log joins if it is good; 0 if it must be slow."""
     most = 0
     for test in tests:
         borders = _borders(test, found)

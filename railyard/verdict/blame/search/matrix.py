@@ -10,7 +10,7 @@ from railyard.verdict.blame.search.robust import healthy
 
 
 class Levelled(Protocol):
-    """What healthy pairs give: the level of pairs on one side and across sides, the same one where none are known."""
+    """What healthy pairs give: the level of pairs on one side and across sides; one level if sides are not known."""
 
     @property
     def near(self) -> Level: ...
@@ -22,7 +22,7 @@ class Levelled(Protocol):
     def levels(self) -> tuple[Level, ...]: ...
 
     def level(self, layout: Layout, a: int, b: int) -> Level:
-        """Return the level that the pair is held against."""
+        """Return the level that the pair is compared with."""
         ...
 
 
@@ -30,9 +30,9 @@ class Levelled(Protocol):
 class Shares:
     """Each pair's value as a share of the healthy level of its class; symmetric, the diagonal is -1.
 
-    ``levels`` are one a class; ``near`` and ``far`` are those of pairs on one side and across sides, the same one
-    where sides are not known. A share may be raised (``better``): the best of several measurements counts, since
-    what disturbs a pair only lowers its value.
+    ``levels`` has one level per class; ``near`` and ``far`` are those of pairs on one side and across sides, the same
+    one if sides are not known. A share may be raised (``better``): the best of several measurements counts, since a
+    disturbance only lowers a value.
     """
 
     rows: tuple[list[float], ...]
@@ -41,20 +41,20 @@ class Shares:
     far: Level
 
     def level(self, layout: Layout, a: int, b: int) -> Level:
-        """Return the level that the pair is held against."""
+        """Return the level that the pair is compared with."""
         return self.far if layout.far(a, b) else self.near
 
     def better(self, layout: Layout, a: int, b: int, value: float) -> None:
-        """Raise the pair's share to that of ``value``, where that is higher."""
+        """Raise the pair's share to that of ``value``, if that is higher."""
         share = value / (self.far if layout.far(a, b) else self.near).value
         if share > self.rows[a][b]:
             self.rows[a][b] = self.rows[b][a] = share
 
 
 def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None:
-    """Return the shares of a step of all pairs; None where no pair gave a result.
+    """Return the shares of a step of all pairs; None if no pair gave a result.
 
-    Raises PairsError for a value that is no bandwidth, a pair that was not asked for, or one without a value.
+    Raises PairsError for a value that is not a bandwidth, a pair that was not asked for, or one without a value.
     """
     rows = _table(layout, values)
     missing = next(((a, b) for a, b in step.pairs() if rows[a][b] != rows[a][b]), None)
@@ -64,7 +64,7 @@ def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None
     best = max(levels, key=lambda level: level.value)
     if best.value == 0:
         return None
-    # a class of which no pair gave a result has no level of its own
+    # if no pair of a class gave a result, the class has no level of its own
     by_hops = {level.hops: level if level.value > 0 else best for level in levels}
     near = by_hops.get("same side", by_hops.get("all", best))
     far = by_hops.get("across sides", by_hops.get("all", best))
@@ -79,9 +79,9 @@ def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None
 
 
 def gathered(layout: Layout, step: Step, values: Iterable[Value]) -> Mapping[Pair, Sequence[float]]:
-    """Return the repeats of each pair of a step, 0.0 where there was no result.
+    """Return the repeats of each pair of a step, 0.0 for no result.
 
-    Raises PairsError for a value that is no bandwidth, a pair that was not asked for, or one without a value.
+    Raises PairsError for a value that is not a bandwidth, a pair that was not asked for, or one without a value.
     """
     found: dict[Pair, list[float]] = {pair: [] for pair in step.pairs()}
     for a, b, value in values:
@@ -106,11 +106,11 @@ def _table(layout: Layout, values: Iterable[Value]) -> list[list[float]]:
 
 
 def bandwidth(layout: Layout, a: int, b: int, value: float | None) -> float:
-    """Return a value, 0.0 where there was no result. Raises PairsError for one that is no bandwidth."""
+    """Return a value, 0.0 for no result. Raises PairsError for a value that is not a bandwidth."""
     if value is None:
         return 0.0
     if not 0 <= value < math.inf:
-        raise PairsError(f"{layout.pair(a, b)} gave {value} {layout.unit}: expected a number, not negative and finite")
+        raise PairsError(f"{layout.pair(a, b)} gave {value} {layout.unit}: expected a finite number, not negative")
     return value
 
 
@@ -119,7 +119,7 @@ def _without(layout: Layout, step: Step, pair: Pair) -> str:
 
 
 def named(layout: Layout, a: int, b: int) -> str:
-    """Return both nodes' names, or their numbers where a number is no node's."""
+    """Return both nodes' names, or their numbers if one is not the number of a node."""
     known = range(len(layout.nodes))
     return layout.pair(a, b) if a in known and b in known else f"nodes {a} and {b} of {len(layout.nodes)}"
 

@@ -37,11 +37,11 @@ class PairsError(RailyardError):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The nodes, in topology order where that is known, and the side of the switch that each is on.
+    """The nodes, in topology order if it is known, and the side of the switch that each is on.
 
-    ``sides`` names each node's leaf (or the half of its chassis) in the nodes' order; () where it is not known.
-    ``expected`` is what a healthy pair gives by the reference, in ``unit``; None: pairs are judged by one another.
-    Raises ValueError for fewer than two nodes, a node twice, or sides that are not one a node.
+    ``sides`` names each node's leaf (or the half of its chassis) in the nodes' order; () if not known. ``expected`` is
+    what a healthy pair gives by the reference, in ``unit``; None: pairs are compared with one another. Raises
+    ValueError for fewer than two nodes, a node twice, or sides that are not one per node.
     """
 
     nodes: tuple[str, ...]
@@ -54,19 +54,19 @@ class Layout:
             raise ValueError(f"{len(self.nodes)} nodes: a pair needs two")
         if len(set(self.nodes)) != len(self.nodes):
             twice = next(node for node in self.nodes if self.nodes.count(node) > 1)
-            raise ValueError(f"node {twice} stands twice")
+            raise ValueError(f"node {twice} is named twice")
         if self.sides and len(self.sides) != len(self.nodes):
             raise ValueError(f"{len(self.sides)} sides for {len(self.nodes)} nodes")
 
     def members(self) -> dict[str, tuple[int, ...]]:
-        """Return the nodes of each side, sides in the order in which they first come; {} where they are not known."""
+        """Return the nodes of each side, in the order of the sides' first nodes; {} if sides are not known."""
         found: dict[str, list[int]] = {}
         for node, side in enumerate(self.sides):
             found.setdefault(side, []).append(node)
         return {side: tuple(nodes) for side, nodes in found.items()}
 
     def far(self, a: int, b: int) -> bool:
-        """True where the sides are known and the two nodes are on different ones."""
+        """True if the sides are known and the two nodes are on different ones."""
         return bool(self.sides) and self.sides[a] != self.sides[b]
 
     def pair(self, a: int, b: int) -> str:
@@ -76,20 +76,20 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a search is made: how much at once, how often, and from where on it looks again."""
+    """How a search measures: how many pairs at once, how often, and at which bounds it looks again."""
 
     at_once: int | None = None
-    """Pairs at once in the first step: None is all that a round can have."""
+    """Pairs at once in the first step; None: all that a round can have."""
     look_again: float = 0.04
-    """A pair or node that is this much below healthy is measured again; more where the noise is wider."""
+    """A pair or node that is this much below healthy is measured again; more if the noise is wider."""
     slow: float = 0.05
-    """What is this much below healthy, alone and against two good partners, is named."""
+    """What is this much below healthy, alone and with two good partners, is named."""
     side_slow: float = 0.10
-    """The same of a side against other sides, whose routes collide in any healthy fat tree too."""
+    """The same for a side against other sides: their routes also collide in a healthy fat tree."""
     repeats: int = 7
-    """Measurements of a pair alone, of which the upper quartile counts: four may be disturbed."""
+    """Measurements of a pair alone. The upper quartile counts: four may be disturbed."""
     alone_at_most: int = 48
-    """Suspected pairs that are measured alone: above this number they are sifted first."""
+    """At most this many suspected pairs are measured alone: if there are more, they are sifted first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,9 @@ class Part:
 class Step:
     """Rounds to measure one after another, and why they are wanted.
 
-    With ``repeats`` all rounds are run that many times over, not each one: a disturbance of some seconds then hits few
-    values of one pair. ``over`` is the part of each node that carries the step alone; None: all that the run has.
+    The whole list of rounds is run ``repeats`` times, instead of repeating each round: so a disturbance of some seconds
+    hits few values of one pair. ``over`` is the only part of each node that carries the step; None: all parts of the
+    run.
     """
 
     name: StepName
@@ -134,7 +135,7 @@ class Level:
 class Suspect:
     """A node, a pair, a side of the switch, or all pairs of a class; ``members`` are the nodes by index.
 
-    ``share`` is what was measured last, of ``expected``; both in the layout's unit where they have one.
+    ``share`` is the share of ``expected`` that was measured last; ``expected`` is in the layout's unit.
     """
 
     kind: Kind
@@ -146,7 +147,7 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Who is named, who was suspected and is not, and who could not be told; one sentence sums up.
+    """Who is named, who was suspected and cleared, and who is undecided; one sentence sums up.
 
     ``named`` empty does not mean that there is no fault: ``unclear`` may hold one.
     """

@@ -1,4 +1,4 @@
-"""Parts of a network that good measurements hold together, whatever its members are: nodes, or GPUs of nodes."""
+"""Parts of a network that good measurements hold together. The members are nodes, or GPUs of nodes."""
 
 from collections.abc import Callable, Iterable, Set
 from typing import TypeVar
@@ -9,9 +9,9 @@ Member = TypeVar("Member", int, tuple[str, str])
 def held_together(
     members: Set[Member], reached: Callable[[Member, Set[Member]], Iterable[Member]]
 ) -> list[set[Member]]:
-    """Return the parts, each with its members: whoever is ``reached`` from a member is of its part.
+    """Return the parts, each with its members: all that are ``reached`` from a member are in its part.
 
-    ``reached`` is given a member and those that are of no part yet, and returns which of them it is good with.
+    ``reached`` gets a member and those that are not in a part yet, and returns which of them the member is good with.
     """
     left = set(members)
     parts = []

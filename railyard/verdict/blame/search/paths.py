@@ -1,10 +1,10 @@
 """GPUs with their paths as parts of the search: what tests between two nodes with some of their GPUs have in common.
 
-Of a pair of nodes there are tests with one GPU of each node, with some, and with all. A good test shows that the paths
-which it used are good with one another; a slow one shows that one of its paths crosses from one such part to another.
-So a sick GPU (or NIC, slot, cable: its *path*) is a part of one end, a sick node one of all its ends, and a leaf switch
-with bad up-links a part of many nodes' ends, good with one another and slow with all others. A slow test between two
-ends of one part is the pair's own. Nothing is read here; values come classified.
+A pair of nodes has tests with one GPU of each node, with some, and with all. A good test shows that the paths that it
+used are good with one another; they are in one part. A slow test shows that one of its paths crosses from one part to
+another. So a sick GPU (or its *path*: NIC, slot, cable) is a part of one end, and a sick node is a part of all its
+ends. A leaf switch with bad up-links is a part of many nodes' ends, good with one another and slow with all others. A
+slow test between two ends of one part is the pair's own fault. Nothing is read here; values are already classified.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from railyard.verdict.blame.search.parts import held_together
 
-#: A GPU of a node, by its place among the GPUs of such a node, or by its bus address: (node, place).
+#: A GPU of a node: (node, place), where the place is its number among the node's GPUs, or its bus address.
 End = tuple[str, str]
 Flow = tuple[End, End]
 State = Literal["good", "slow", "none", "unjudged"]
@@ -30,10 +30,10 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Test:
-    """One collective between two nodes: of which log, the GPUs of each node in the order of their ranks, MB/s.
+    """One collective between two nodes: its log, the GPUs of each node in the order of their ranks, and MB/s.
 
-    ``value`` is None where it gave no result, for ``why``. ``wrong``: it moved wrong data. ``first`` and ``last`` are
-    the values at its smallest and largest message.
+    ``value`` is None if it gave no result, and ``why`` says why. ``wrong``: it moved wrong data. ``first`` and ``last``
+    are the values at its smallest and largest message.
     """
 
     log: str
@@ -77,8 +77,8 @@ def paths(tests: Sequence[Test], states: Mapping[Test, State]) -> Paths:
     """Return the parts that good tests hold together.
 
     A good test joins two ends that it surely used with each other: one GPU of each node, or the same GPU of both, since
-    NCCL sends to a GPU of another node from the local GPU that shares its rail (PXN) or from each GPU to each. Where
-    only one end is sure, it joins those among which the other must be, once these are of one part.
+    NCCL sends to a GPU of another node from the local GPU that shares its rail (PXN) or from each GPU to each. If only
+    one end is sure, it is joined to the possible other ends as soon as these are in one part.
     Source: NCCL 2.12 release notes and NCCL_PXN_DISABLE of its documentation.
     """
     ends = {end for test in tests for own in test.ends() for end in own}
@@ -92,7 +92,7 @@ def paths(tests: Sequence[Test], states: Mapping[Test, State]) -> Paths:
             for a, b in joins(test, found):
                 beside[a].add(b)
                 beside[b].add(a)
-        # in an order of their own: a set's changes from one start of Python to the next
+        # sorted, since the order of a set changes from one start of Python to the next
         found = Paths(sorted(held_together(ends, lambda end, left: beside[end] & left), key=min))
     return found
 
@@ -104,7 +104,7 @@ def joins(test: Test, found: Paths) -> list[Flow]:
 
 
 def _used(test: Test) -> tuple[list[Flow], list[tuple[End, tuple[End, ...]]]]:
-    """Return the flows that a test surely had, and ends that were used with one of some others."""
+    """Return the flows that a test surely had, and ends that it used with one of several others."""
     first, second = test.ends()
     if len(first) == len(second) == 1:
         return [(first[0], second[0])], []
@@ -118,7 +118,7 @@ def _used(test: Test) -> tuple[list[Flow], list[tuple[End, tuple[End, ...]]]]:
 
 
 def is_ring(test: Test) -> bool:
-    """Return whether each rank sends to the next one alone, as sendrecv_perf does (sendrecv.cu of nccl-tests)."""
+    """Return whether each rank only sends to the next one, as in sendrecv_perf (sendrecv.cu of nccl-tests)."""
     return test.layer.benchmark.startswith("sendrecv")
 
 

@@ -12,7 +12,7 @@ _Verdict = TypeVar("_Verdict")
 def replayed(asking: Generator[Step, _Given, _Verdict], results: Sequence[_Given], what: str) -> Step | _Verdict:
     """Return what ``asking`` wants next after these results, in the order of its steps, or its verdict.
 
-    Raises ValueError for more results than steps; ``what`` is what ended before: ``search``.
+    Raises ValueError for more results than steps; ``what`` names what had ended: ``search``.
     """
     count = 0
     try:

@@ -1,7 +1,7 @@
 """All pairs of nodes in rounds of disjoint pairs, and what they cost.
 
-A round is a matching: no node is in two pairs of it, so each pair has its nodes' cards for itself. What it shares is
-the network, where static routes collide: give the nodes in topology order, and thin the rounds by ``at_once``.
+A round is a matching: no node is in two of its pairs, so each pair has the cards of its nodes for itself. But the pairs
+share the network, where static routes collide: give the nodes in topology order, and thin the rounds by ``at_once``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,17 +11,17 @@ from railyard.verdict.blame.search.model import Pair, Round, Step
 
 
 def rounds(nodes: int, at_once: int | None = None) -> tuple[Round, ...]:
-    """Return every pair of ``nodes`` nodes once: in N-1 rounds, N where N is odd (each node then rests once).
+    """Return every pair of ``nodes`` nodes once: in N-1 rounds, or N if N is odd (each node then rests once).
 
-    The circle method: round r pairs i with r-i modulo N-1 (N where it is odd); the node that would meet itself meets
-    the last one, or rests. In topology order the nodes of a leaf, which follow one another, therefore have partners
-    that follow one another too: a shift of the mirrored order. That is what keeps up-links apart where a fat tree is
-    routed by destination: k neighbours among destinations leave a leaf by k different up-links (up to the one place
-    where the circle closes). With nodes in any other order routes collide as in a random permutation, in which
-    full-bisection networks give 55 to 60 % (Hoefler et al. 2008).
+    This is the circle method: round r pairs i with r-i modulo N-1 (N if it is odd); the node that would meet itself
+    meets the last one, or rests. In topology order the nodes of a leaf follow one another, so their partners also
+    follow one another: a shift of the mirrored order. This keeps up-links apart if a fat tree is routed by destination:
+    k neighbouring destinations leave a leaf by k different up-links (except at the one place where the circle closes).
+    With nodes in any other order, routes collide as in a random permutation, in which full-bisection networks give 55
+    to 60 % (Hoefler et al. 2008).
 
-    ``at_once`` cuts each round in parts of at most so many pairs, as far apart as they come: neighbours, whose routes
-    share a leaf's up-links, fall in different parts. Raises ValueError for fewer than two nodes, or for
+    ``at_once`` cuts each round into parts of at most that many pairs, as far apart as possible: neighbours, whose
+    routes share a leaf's up-links, are in different parts. Raises ValueError for fewer than two nodes, or for
     ``at_once`` below 1.
 
     Source: 1-factorisation of the complete graph, T. P. Kirkman 1847 (Cambridge and Dublin Math. J. 2), in the form of
@@ -36,17 +36,17 @@ def rounds(nodes: int, at_once: int | None = None) -> tuple[Round, ...]:
 
 
 def count(nodes: int) -> int:
-    """Return how many rounds hold every pair of so many nodes once."""
+    """Return how many rounds contain every pair of this many nodes once."""
     return nodes - 1 if nodes % 2 == 0 else nodes
 
 
 def matching(nodes: int, number: int) -> Round:
     """Return one of the ``count(nodes)`` rounds of the circle method: the pairs of i and number-i."""
     modulus = count(nodes)
-    # of i and its partner the lower one is looked at alone, so each pair comes once
+    # only the lower one of i and its partner counts, so each pair comes once
     pairs = [(i, j) for i in range(modulus) if i < (j := (number - i) % modulus)]
     if nodes % 2 == 0:
-        # 2i = r modulo the odd N-1: half of r, or of r + N-1 where r is odd
+        # 2i = r modulo the odd N-1: half of r, or of r + N-1 if r is odd
         pairs.append(((number if number % 2 == 0 else number + modulus) // 2, modulus))
     return tuple(pairs)
 
@@ -54,7 +54,8 @@ def matching(nodes: int, number: int) -> Round:
 def packed(pairs: Iterable[Pair], at_once: int | None = None) -> tuple[Round, ...]:
     """Return any pairs in rounds of disjoint ones, at most ``at_once`` in each: first fit, in the order given.
 
-    Not the fewest rounds possible, but at most twice the busiest node's number of pairs where ``at_once`` is None.
+    These are not the fewest possible rounds, but at most twice the busiest node's number of pairs if ``at_once`` is
+    None.
     """
     _check(at_once)
     packing = Packing(at_once)
@@ -64,10 +65,10 @@ def packed(pairs: Iterable[Pair], at_once: int | None = None) -> tuple[Round, ..
 
 
 class Packing:
-    """Rounds that are filled pair by pair, each pair into the first round in which all that it needs is free.
+    """Rounds that are filled pair by pair: each pair goes into the first round in which all that it needs is free.
 
-    ``needs`` says what else than its two nodes a pair needs for itself, such as a leaf's up-links (numbered from the
-    number of nodes on, so that no node has the same number). At most ``most`` rounds are made.
+    ``needs`` says what a pair needs for itself besides its two nodes, such as a leaf's up-links (their numbers start at
+    the number of nodes, so no node has the same number). There are at most ``most`` rounds.
     """
 
     def __init__(
@@ -76,12 +77,12 @@ class Packing:
         self._at_once, self._most, self._needs = at_once, most, needs
         self._made: list[list[Pair]] = []
         self._full: list[int] = []
-        #: What is busy in which rounds, as the bits of a number: the first free round is its lowest zero.
+        #: The rounds in which something is busy, as the bits of a number: the lowest zero is the first free round.
         self._busy: dict[int, int] = {}
         self._closed = 0
 
     def place(self, pairs: Sequence[Pair]) -> bool:
-        """Place all these pairs, or none of them where a round too many were needed; True where they are placed."""
+        """Place all these pairs, or none of them if they need too many rounds; True if they are placed."""
         placed: list[tuple[int, Pair, tuple[int, ...]]] = []
         for pair in pairs:
             needs = (*pair, *(self._needs(pair) if self._needs else ()))
@@ -98,7 +99,7 @@ class Packing:
         return True
 
     def rounds(self) -> tuple[Round, ...]:
-        """Return the rounds, those that are full first, in the order in which they were filled."""
+        """Return the rounds, full ones first, in the order in which they were filled."""
         full = set(self._full)
         order = (*self._full, *(at for at in range(len(self._made)) if at not in full))
         return tuple(tuple(self._made[at]) for at in order if self._made[at])
@@ -132,10 +133,10 @@ class Cost:
 
 
 def cost(steps: Iterable[Step], volume_bytes: int, rate_mb_s: float, pause_s: float) -> Cost:
-    """Return what steps take where a pair moves ``volume_bytes`` each way, one way after the other, at ``rate_mb_s``.
+    """Return what steps take if a pair moves ``volume_bytes`` each way, one way after the other, at ``rate_mb_s``.
 
-    ``pause_s`` is what a round costs besides: its barrier, and the slowest pair's lag behind the rate. A lower bound:
-    a pair at a tenth of the rate holds its round up tenfold.
+    ``pause_s`` is the rest of a round's time: its barrier, and the slowest pair's lag behind the rate. This is a lower
+    bound: a round with a pair at a tenth of the rate takes ten times as long.
     """
     count = pairs = 0
     for step in steps:

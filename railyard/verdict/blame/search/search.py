@@ -1,4 +1,4 @@
-"""The search for slow nodes, pairs and sides: what to measure next, given what was measured so far."""
+"""The search for slow nodes, pairs and sides: what to measure next, by what was measured so far."""
 
 import random
 from collections.abc import Generator, Iterable, Sequence
@@ -12,12 +12,12 @@ from railyard.verdict.blame.search.replay import replayed
 from railyard.verdict.blame.search.rounds import packed, rounds
 from railyard.verdict.blame.search.summing import verdict
 
-#: The first sift has a sixteenth of the nodes' number of pairs at once, each one after it half as many.
+#: The first sift measures nodes/16 pairs at once, each one after it half as many.
 FIRST_SIFT = 16
-#: A sift of so few at once that clears less than this share of its pairs has nothing left to clear.
+#: A sift ends if it has at most this many pairs at once and clears less than this share of its pairs.
 FEW_AT_ONCE, LEAST_CLEARED = 8, 0.1
-#: Steps of pairs alone: the first, one for what stayed unclear and for pairs that a cleared node or route no longer
-#: explains, and one for what of these stayed unclear.
+#: Steps of pairs alone: the first; one for unclear answers and for pairs that a cleared node or route no longer
+#: explains; and one for what was unclear in that step.
 ALONE_STEPS = 3
 _USUAL = Settings()
 
@@ -25,10 +25,10 @@ _Steps = Generator[Step, Iterable[Value], tuple[Pair, ...]]
 
 
 def advance(layout: Layout, results: Sequence[Iterable[Value]], settings: Settings = _USUAL) -> Step | Verdict:
-    """Return the next step to measure, or the verdict, from the values of all steps made so far, in their order.
+    """Return the next step to measure, or the verdict, from the values of all steps so far, in their order.
 
-    The first step is all pairs in rounds. Nothing is kept between calls, so a stored run is judged by the same call.
-    Raises PairsError for values that are not those of the step asked for, ValueError for more results than steps.
+    The first step is all pairs in rounds. Nothing is kept between calls, so the same call judges a stored run. Raises
+    PairsError for values that do not belong to the step asked for, ValueError for more results than steps.
     """
     return replayed(search(layout, settings), results, "search")
 
@@ -55,7 +55,7 @@ def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Itera
 
 
 def _sifted(known: Search, low: tuple[Pair, ...]) -> _Steps:
-    """Return the slow pairs that stay slow, measured again in ever thinner rounds until few are left."""
+    """Measure slow pairs again, in ever thinner rounds until few are left, and return those that stay slow."""
     layout, settings = known.layout, known.settings
     at_once = max(1, len(layout.nodes) // FIRST_SIFT)
     while len(low) > settings.alone_at_most:
@@ -75,14 +75,14 @@ def _sifted(known: Search, low: tuple[Pair, ...]) -> _Steps:
 
 
 def _shuffled(pairs: tuple[Pair, ...], seed: int) -> list[Pair]:
-    """Return pairs in an order of their own for each sift: pairs that collided are not to meet again."""
+    """Return pairs in a different order for each sift, so that pairs that collided do not meet again."""
     order = list(pairs)
     random.Random(seed).shuffle(order)
     return order
 
 
 def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
-    """Settle the doubted sides, and return the nodes that are left to be measured one by one."""
+    """Settle the doubted sides, and return the nodes that still have to be measured one by one."""
     layout, doubted = known.layout, known.doubts
     slow = {node for node, speed in enumerate(known.speed) if speed < 1}
     members = layout.members()
@@ -98,7 +98,7 @@ def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
         known.unsettled = doubted.sides
         return (*doubted.nodes, *(node for side in doubted.sides for node in members[side] if node in slow - apart))
     known.unsettled = tuple(side for side in doubted.sides if side not in enough)
-    step = sides.plan(made, f"{len(enough)} sides, all nodes at once, against good sides")
+    step = sides.plan(made, f"{len(enough)} sides, all nodes at once, with good sides")
     values = gathered(layout, step, (yield step))
     known.steps.append(told(step))
     left = list(doubted.nodes)

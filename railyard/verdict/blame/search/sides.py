@@ -1,6 +1,6 @@
-"""Sides of the switch: measured again all nodes at once against good sides, and slow pairs that share one side.
+"""Sides of the switch: measured again, all nodes at once, with good sides; and slow pairs that share one side.
 
-A side that lost half its up-links gives each pair alone its full rate: only all of its nodes at once show it.
+A side that lost half its up-links still gives each pair alone its full rate: only all of its nodes at once show it.
 """
 
 import math
@@ -14,16 +14,16 @@ from railyard.verdict.blame.search.alone import State
 from railyard.verdict.blame.search.matrix import Levelled, Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Round, Step, Suspect
 
-#: Shifts of one side against the other: enough that collisions of routes average out.
+#: Shifts of one side against the other: so many that collisions of routes average out.
 SHIFTS = 8
-#: Good sides that a side is held against, at most.
+#: A side is compared with at most this many good sides.
 GOOD_SIDES = 10
 #: Measurements of each pair, of which the median counts.
 REPEATS = 3
-#: A route is in doubt from so many slow pairs on, to so many nodes of other sides: fewer are named as pairs.
+#: A route is in doubt from this many slow pairs on, to this many nodes of other sides: fewer are named as pairs.
 ROUTE_PAIRS, ROUTE_NODES = 8, 3
-#: Pairs of a doubtful route that are measured alone, and the share of them that must be slow: of some a partner is
-#: reached by the same cable, and they stay unclear.
+#: Pairs of a doubtful route that are measured alone, and the share of them that must be slow: some are unclear, because
+#: the same cable leads to one of their partners.
 ROUTE_SAMPLE, ROUTE_SLOW = 6, 0.65
 #: A side whose own pairs give this share of healthy is good inside: its up-links are slow, not the switch.
 INSIDE_GOOD = 0.9
@@ -41,7 +41,7 @@ class Bout:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Slow pairs that share one side, or both of them, and those of the pairs that are measured alone."""
+    """Slow pairs that share one side or both sides, and the sample of these pairs that is measured alone."""
 
     sides: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -49,10 +49,10 @@ class Route:
 
 
 def bouts(layout: Layout, doubted: Sequence[str], good: Sequence[str], without: Set[int]) -> tuple[Bout, ...]:
-    """Return each doubted side against good ones, and these among themselves; () without two good ones.
+    """Return each doubted side against good ones, and the good ones among themselves; () without two good ones.
 
-    Good sides are taken as they come, those large enough for the largest doubted side first. Nodes that are in doubt
-    by themselves stay out (``without``).
+    Good sides are taken in their order, but first those that are large enough for the largest doubted side. Nodes that
+    are in doubt by themselves are left out (``without``).
     """
     members = {side: [node for node in nodes if node not in without] for side, nodes in layout.members().items()}
     if not doubted or len(good) < 2:
@@ -78,12 +78,12 @@ def judge(
     slow_from: float,
     apart: float = 0.0,
 ) -> tuple[tuple[State, Suspect], ...]:
-    """Return each doubted side as named (slow on average and against two sides at least), cleared, or unclear.
+    """Return each doubted side as named (slow on average and with at least two sides), cleared, or unclear.
 
-    ``inside`` has the doubted sides, each with what its own pairs give of healthy. The control is what good sides give
-    one another, collisions of routes included: with static routes these differ from one two sides to the next, so the
-    bound is four standard errors of such means below it, if not ``slow_from`` or what sides differ by anyway
-    (``apart``).
+    ``inside`` has the doubted sides, each with its own pairs' share of healthy. The control is what good sides give
+    one another, including collisions of routes. With static routes these differ between pairs of sides, so the bound is
+    four standard errors of such means below the control, or lower: at least ``slow_from``, and by as much as sides
+    differ anyway (``apart``).
     """
     means = {bout: _mean(layout, seen, bout, values) for bout in made}
     controls = [means[bout] for bout in made if bout.one not in inside]
@@ -106,8 +106,8 @@ def judge(
 def routes(layout: Layout, slow: Sequence[Pair]) -> tuple[Route, ...]:
     """Return the sides that many slow pairs have in common, each with its pairs: one of its cables is the likely cause.
 
-    Two sides stand together where the slow pairs are those between them. A side is taken with all its slow pairs
-    before the next is looked for, the one with most of them first. () where sides are not known.
+    Two sides are one route if all slow pairs are between them. The side with the most slow pairs is taken first, with
+    all of them, before the search for the next. () if sides are not known.
     """
     left = [pair for pair in slow if layout.far(*pair)]
     found: list[Route] = []
@@ -124,13 +124,13 @@ def routes(layout: Layout, slow: Sequence[Pair]) -> tuple[Route, ...]:
 
 
 def on_route(layout: Layout, doubted: Route, pair: Pair) -> bool:
-    """True where a pair is of the route's side, or between both of its sides."""
+    """True if a pair is from the route's side, or between both of its sides."""
     names = set(_both(layout, pair))
     return len(names) == 2 and names >= set(doubted.sides)
 
 
 def route(layout: Layout, doubted: Route, slow_alone: Sequence[Suspect]) -> Suspect | None:
-    """Return a route's sides as named where nearly all pairs of its sample are slow alone too, as pairs."""
+    """Return a route's sides as named if nearly all pairs of its sample are also slow alone, as pairs."""
     asked, sides = len(doubted.sample), list(doubted.sides)
     if len(slow_alone) < ROUTE_SLOW * asked:
         return None
@@ -139,15 +139,15 @@ def route(layout: Layout, doubted: Route, slow_alone: Sequence[Suspect]) -> Susp
     values = listing([f"{layout.pair(*one.members)} {percent(one.share)}" for one in slow_alone])
     reason = (
         f"{len(doubted.pairs)} pairs between {listing(sides) if len(sides) == 2 else f'{sides[0]} and other sides'} "
-        f"are slow each time, and of {asked} measured alone {len(slow_alone)} too ({values} of {number(expected)} "
-        f"{layout.unit}), with nodes that are good with others: a cable or route of {listing(sides)}"
+        f"are slow each time; {len(slow_alone)} of {asked} are also slow alone ({values} of {number(expected)} "
+        f"{layout.unit}), but their nodes are good with others: a cable or route of {listing(sides)}"
     )
     members = layout.members()
     return Suspect("side", tuple(node for side in sides for node in members[side]), share, expected, reason)
 
 
 def _sample(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Return a few of the pairs, of as different nodes as there are."""
+    """Return a few of the pairs, with as many different nodes as possible."""
     chosen: list[Pair] = []
     busy: set[int] = set()
     for a, b in pairs:
@@ -168,7 +168,7 @@ def _shifts(one: Sequence[int], other: Sequence[int]) -> tuple[Round, ...]:
 
 
 def inside_of(layout: Layout, seen: Shares, side: str) -> float:
-    """Return what the pairs on one side give of healthy: the median."""
+    """Return the share of healthy that the pairs on one side give: the median."""
     members = layout.members()[side]
     return statistics.median(seen.rows[a][b] for a in members for b in members if a < b)
 
@@ -191,8 +191,8 @@ def _side(
     members, level = layout.members()[side], seen.far.value
     part = "its up-links" if own >= INSIDE_GOOD else "the switch itself"
     reason = (
-        f"{side} ({len(members)} nodes at once) gives {number(share * control * level)} {layout.unit} a pair against "
-        f"{listing(others)}, where good sides give {number(control * level)} ({percent(share)}), and {percent(own)} "
+        f"{side} ({len(members)} nodes at once) gives {number(share * control * level)} {layout.unit} per pair with "
+        f"{listing(others)}; good sides give {number(control * level)} ({percent(share)}); it gives {percent(own)} "
         f"of healthy among its own nodes: {part}"
     )
     return Suspect("side", members, share, control * level, reason)

@@ -7,7 +7,7 @@ from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.asking import Search, named_route
 from railyard.verdict.blame.search.model import Suspect, Verdict
 
-#: So many stand in the sentence; all are in the verdict.
+#: How many are in the sentence; all are in the verdict.
 _TOLD = 6
 
 
@@ -52,7 +52,7 @@ def _routes(known: Search) -> tuple[list[Suspect], set[tuple[int, ...]]]:
 
 
 def _as_sides(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
-    """Return the named with the nodes of a side that has no two good sides to be held against taken together."""
+    """Return the named, with nodes of one side joined if there are no two good sides to compare that side with."""
     left = list(named)
     members = known.layout.members()
     for side in known.unsettled:
@@ -69,10 +69,10 @@ def _as_sides(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
 
 
 def _unsettled(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
-    """Return the doubted sides that could not be held against two good ones, and are not named by their nodes."""
+    """Return the doubted sides that could not be compared with two good ones, and are not named by their nodes."""
     members, level = known.layout.members(), known.seen.far
     done = {one.members for one in named if one.kind == "side"}
-    reason = "was slow with other sides in the rounds, and there were no two good sides to hold it against"
+    reason = "was slow with other sides in the rounds, and there were no two good sides to compare it with"
     return [
         Suspect("side", members[side], 0.0, level.value, f"{side} {reason}")
         for side in known.unsettled
@@ -81,7 +81,7 @@ def _unsettled(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
 
 
 def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
-    """Return suspects without doubles, the first of each kept: a node may have been found by several questions."""
+    """Return suspects without duplicates, keeping the first: several questions may have found the same node."""
     found: dict[tuple[str, tuple[int, ...]], Suspect] = {}
     for one in suspects:
         found.setdefault((one.kind, one.members), one)
@@ -97,7 +97,8 @@ def _left_out(known: Search, members: tuple[int, ...]) -> Suspect:
         a, b = members
         share, level = known.seen.rows[a][b], known.seen.level(layout, a, b)
         name = layout.pair(a, b)
-    reason = f"{name} gave {percent(share)} of {number(level.value)} {layout.unit} in rounds and was not measured alone"
+    gave = f"{percent(share)} of {number(level.value)} {layout.unit}"
+    reason = f"{name} gave {gave} in rounds, but was not measured alone"
     return Suspect("node" if len(members) == 1 else "pair", members, share, level.value, reason)
 
 
@@ -108,9 +109,9 @@ def _sentence(known: Search, named: Sequence[Suspect], cleared: Sequence[Suspect
     if not named:
         parts.append(_healthy(known))
     if cleared:
-        parts.append(f"slow in the rounds and good alone, so not named: {_names(known, cleared)}")
+        parts.append(f"slow in the rounds but good alone, so not named: {_names(known, cleared)}")
     if unclear:
-        parts.append(f"not told, since no two good partners show it or too many are slow: {_names(known, unclear)}")
+        parts.append(f"undecided, since no two good partners show it or too many are slow: {_names(known, unclear)}")
     return "; ".join(parts)
 
 
@@ -121,7 +122,7 @@ def _healthy(known: Search) -> str:
     )
     share, a, b = min((min(row[:node]), node, row.index(min(row[:node]))) for node, row in enumerate(seen.rows) if node)
     return (
-        f"no node, pair or side of {len(layout.nodes)} nodes is named slow: healthy is {levels}, the lowest "
+        f"no node, pair or side of {len(layout.nodes)} nodes is named as slow: healthy is {levels}, the lowest is "
         f"{layout.pair(min(a, b), max(a, b))} at {percent(share)}"
     )
 

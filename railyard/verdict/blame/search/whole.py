@@ -8,7 +8,7 @@ from railyard.verdict.blame.search.alone import Measured, Question
 from railyard.verdict.blame.search.matrix import Levelled
 from railyard.verdict.blame.search.model import Layout, Level, Pair, Suspect
 
-#: Pairs of good nodes that stand for their level, and pairs between two parts that are measured alone.
+#: Pairs of good nodes that represent their level, and pairs between two parts that are measured alone.
 _CHECKS, _CROSSING = 3, 4
 #: The share of the pairs between two parts that must be slow alone.
 _PART_SLOW = 0.75
@@ -41,7 +41,7 @@ class Check:
 
 
 def crossings(parts: Sequence[tuple[int, ...]]) -> tuple[Crossing, ...]:
-    """Return each part but the largest, which comes first, with a few pairs between it and the largest."""
+    """Return each part except the largest (the first one), with a few pairs between it and the largest."""
     made = []
     for part in parts[1:]:
         pairs = [(min(a, b), max(a, b)) for a, b in zip(part, parts[0], strict=False)]
@@ -66,7 +66,7 @@ def checks(layout: Layout, seen: Levelled, good: Sequence[int], slow: float) -> 
 
 
 def part(layout: Layout, found: Measured, crossing: Crossing) -> Suspect | None:
-    """Return a part as named where nearly all of its crossing pairs are slow alone too."""
+    """Return a part as named if nearly all of its crossing pairs are also slow alone."""
     slow = [pair for pair in crossing.pairs if found.slow(*pair)]
     if len(slow) < _PART_SLOW * len(crossing.pairs):
         return None
@@ -75,7 +75,7 @@ def part(layout: Layout, found: Measured, crossing: Crossing) -> Suspect | None:
     share = max(found.share(*pair) for pair in slow)
     expected = found.expected(*crossing.pairs[0])
     reason = (
-        f"{', '.join(names) if more else listing(names)}{more} are good with one another and slow with all others: "
+        f"{', '.join(names) if more else listing(names)}{more} are good with one another, but slow with all others: "
         f"alone {_values(layout, found, crossing.pairs)} of {number(expected)} {layout.unit} (at most "
         f"{percent(share)}): what joins the two sides of the switch"
     )
@@ -83,7 +83,7 @@ def part(layout: Layout, found: Measured, crossing: Crossing) -> Suspect | None:
 
 
 def below_expected(layout: Layout, found: Measured, check: Check, slow: float) -> Suspect | None:
-    """Return all pairs of a class as named where the best of a few good ones alone is below what is expected."""
+    """Return all pairs of a class as named if the best of a few good ones alone is below the expected value."""
     assert layout.expected is not None
     best = max(found.value(*pair) for pair in check.pairs)
     if best >= (1 - slow) * layout.expected:

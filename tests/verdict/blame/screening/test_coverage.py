@@ -28,7 +28,7 @@ def test_nodes_pairs_and_leaf_pairs_that_were_used() -> None:
 def test_up_links_by_known_routes() -> None:
     """vn1 to vn4 leaves A by up-link 1 and comes to B by 1; back to vn1 it leaves B by 0 and comes to A by 0."""
     found = covered(network("AABBCC", up_links=2, routes=ROUTES), [(0, 3)])
-    assert found.up_links == Share(4, 6, "by the routes that the site gave")
+    assert found.up_links == Share(4, 6, "by the site's routes")
     # vn1 to vn3 and back go by up-link 0 of both leaves
     assert covered(network("AABBCC", up_links=2, routes=ROUTES), [(0, 2)]).up_links.used == 2
     assert covered(network("AABBCC", up_links=2, routes=ROUTES), [(0, 1)]).up_links.used == 0
@@ -41,25 +41,27 @@ def test_up_links_where_routes_are_not_known_are_an_expected_number() -> None:
     one = covered(network("AABBCC", up_links=4), [(0, 3)])
     assert one.up_links.used == pytest.approx(2 * 4 * (1 - 0.75**2))
     assert one.up_links.all == 12
-    assert one.up_links.basis == ("expected, where routes are static and spread at random over 4 up-links a leaf")
+    assert one.up_links.basis == ("expected, if routes are static and spread at random over 4 up-links per leaf")
     # vn1-vn4 and vn2-vn4: A reaches vn4 by one route, vn4's leaf reaches vn1 and vn2 by two: three at each leaf
     two = covered(network("AABBCC", up_links=4), [(0, 3), (1, 3)])
     assert two.up_links.used == pytest.approx(2 * 4 * (1 - 0.75**3))
     unknown = covered(network("AABBCC"), [(0, 3)])
     assert unknown.up_links.used == pytest.approx(2 * 2 * (1 - 0.5**2))
-    assert unknown.up_links.basis.endswith("as many up-links as a leaf has nodes (nobody said how many)")
+    assert unknown.up_links.basis.endswith("as many up-links as a leaf has nodes (their number is not known)")
 
 
 def test_rails_are_those_of_measured_nodes() -> None:
     found = covered(network("AABB", rails=4), [(0, 1)])
     assert (found.rails.used, found.rails.all) == (8, 16)
-    assert covered(network("AABB", rails=0), [(0, 1)]).rails == Share(0, None, "nobody said how many rails a node has")
+    assert covered(network("AABB", rails=0), [(0, 1)]).rails == Share(
+        0, None, "it is not known how many rails a node has"
+    )
 
 
 def test_without_leaves_it_is_said_and_no_number_given() -> None:
     found = covered(network("????"), [(0, 1)])
     assert (found.leaf_pairs.share, found.up_links.share) == (None, None)
-    assert found.up_links.basis == "nobody said which node stands at which leaf switch"
+    assert found.up_links.basis == "it is not known which node is at which leaf switch"
     one_leaf = covered(network("AAAA"), [(0, 1)])
     assert (one_leaf.up_links, one_leaf.up_links.share) == (Share(0, 0, "all nodes are at one leaf"), 0.0)
 

@@ -23,7 +23,7 @@ def nights(known: Network, count: int, number: int, seed: int = 0) -> list[list[
 def test_a_night_has_one_neighbour_and_so_many_partners_of_other_leaves() -> None:
     step = partners(network(LEAVES), 2)
     assert (step.name, len(step.rounds), step.repeats) == ("nightly", 3, 1)
-    assert step.why == "2 partners a node, what was used least recently in 0 earlier nights first"
+    assert step.why == "2 partners per node, first what was used least recently in 0 earlier nights"
     home, *away = step.rounds
     assert all(LEAVES[a] == LEAVES[b] for a, b in home)
     assert all(LEAVES[a] != LEAVES[b] for each in away for a, b in each)
@@ -90,7 +90,7 @@ def test_a_night_is_judged_as_a_sample() -> None:
     ("count", "absent", "message"),
     [
         (0, (), r"^0 partners: at least 1$"),
-        (1, range(31), r"^1 of 32 nodes are there, and a pair needs two$"),
+        (1, range(31), r"^1 of 32 nodes are there, but a pair needs two$"),
     ],
 )
 def test_what_cannot_be(count: int, absent: tuple[int, ...], message: str) -> None:

@@ -68,14 +68,14 @@ def test_no_room_in_the_budget_is_no_promise() -> None:
 def test_classes_that_cannot_be_seen_have_no_number_and_a_reason() -> None:
     found = played(network("?" * 32), rounds=100).verdict
     reasons = {(one.kind, one.share): one.basis for one in found.promises if one.probability is None}
-    assert reasons[("gpu path", 0.5)] == "nobody said which GPU paths a node has"
-    assert reasons[("leaf", 0.5)] == "nobody said which node stands at which leaf switch"
+    assert reasons[("gpu path", 0.5)] == "it is not known which GPU paths a node has"
+    assert reasons[("leaf", 0.5)] == "it is not known which node is at which leaf switch"
     one_leaf = played(network("A" * 16), rounds=100).verdict
     reasons = {(one.kind, one.share): one.basis for one in one_leaf.promises if one.probability is None}
     assert reasons[("up-link", 0.5)] == "all nodes are at one leaf"
     assert reasons[("leaf", 0.5)] == "fewer than three leaves of more than three nodes met others as a whole"
     none = played(network("AABB", rails=0), rounds=100).verdict
-    assert Promise("rail", 0.5, None, "nobody said which rails a node has") in none.promises
+    assert Promise("rail", 0.5, None, "it is not known which rails a node has") in none.promises
 
 
 def drawn(rounds: int, wanted: Wanted, seed: int, routes: str, noise: Noise) -> Outcome:

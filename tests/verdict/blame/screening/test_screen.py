@@ -32,10 +32,10 @@ def test_healthy_nodes_need_nothing_but_the_sample() -> None:
     assert [step.name for step in found.steps] == ["sample", "sample"]
     assert found.verdict.rounds == 20
     assert found.verdict.sentence.startswith(
-        "nobody is named slow of what was measured: healthy is 48.00 MB/s (same side) and 48.00 MB/s (across sides); "
+        "nobody that was measured is named as slow: healthy is 48.00 MB/s (same side) and 48.00 MB/s (across sides); "
         "measured in 20 rounds: "
     )
-    assert "; it would have named, had there been one: a node at 90 % 99.9 %, " in found.verdict.sentence
+    assert "; if there had been one, it would have named: a node at 90 % 99.9 %, " in found.verdict.sentence
 
 
 @pytest.mark.parametrize("value", [43.2, 24.0, 4.8, None])
@@ -50,7 +50,7 @@ def test_a_slow_node_is_measured_with_two_neighbours_and_named(value: float | No
     assert found.verdict.named[0].values == 6
     words = {43.2: "43.20", 24.0: "24.00", 4.8: "4.800", None: "0"}[value]
     assert found.verdict.named[0].reason == (
-        f"vn6 alone gives {words} with vn5 and {words} with vn7, where good nodes give 48.00 MB/s ({100 * share:.1f} %)"
+        f"vn6 alone gives {words} with vn5 and {words} with vn7; good nodes give 48.00 MB/s ({100 * share:.1f} %)"
     )
 
 
@@ -84,8 +84,8 @@ def test_a_leaf_that_is_slow_with_all_others_is_named_and_explains_its_pairs() -
     assert found.verdict.unclear == ()
     assert found.verdict.named[0].leaves == ("A",)
     assert found.verdict.named[0].reason == (
-        "A (6 nodes at once) gives 24.00 MB/s a pair against B, C, D, E, F, G and H, where good sides give 48.00 "
-        "(50.0 %), and 100.0 % of healthy among its own nodes: its up-links"
+        "A (6 nodes at once) gives 24.00 MB/s per pair with B, C, D, E, F, G and H; good sides give 48.00 "
+        "(50.0 %); it gives 100.0 % of healthy among its own nodes: its up-links"
     )
 
 
@@ -138,7 +138,7 @@ def test_an_up_link_is_named_with_its_leaf_where_one_node_is_reached_by_it_alone
     assert found.named() == [("up-link", (12, 13, 14, 15, 16, 17))]
     one = found.verdict.named[0]
     assert (one.leaves, one.part, one.share) == (("C",), None, 0.5)
-    assert one.reason.endswith("with nodes that are good with others: an up-link of C")
+    assert one.reason.endswith("but the nodes are good with others: an up-link of C")
     assert found.verdict.unclear == ()
 
 
@@ -176,7 +176,7 @@ def test_the_slow_rail_of_a_node_is_named_in_the_nodes_place(share: float) -> No
     assert [(one.kind, one.members, one.part) for one in found.verdict.named] == [("rail", (5,), "rail2")]
     value = "6.000" if share else "0"
     assert found.verdict.named[0].reason == (
-        f"rail2 of vn6 alone gives {value} with vn5 and {value} with vn7, where good nodes give 12.00 MB/s "
+        f"rail2 of vn6 alone gives {value} with vn5 and {value} with vn7; good nodes give 12.00 MB/s "
         f"({100 * share:.1f} %)"
     )
     assert [step.over and step.over.name for step in found.steps][-4:] == ["rail0", "rail1", "rail2", "rail3"]
@@ -222,7 +222,7 @@ def test_who_is_good_with_good_partners_is_cleared() -> None:
         value = 24.0 if step.name in busy else GOOD
         results.append(Results([(a, b, value if 5 in (a, b) else GOOD) for a, b in step.pairs()] * step.repeats))
     assert (step.named, step.unclear, [one.members for one in step.cleared]) == ((), (), [(5,)])
-    assert "; slow in the sample and good with good partners, so not named: vn6; " in step.sentence
+    assert "; slow in the sample but good with good partners, so not named: vn6; " in step.sentence
     # a node that is cleared no longer explains its pairs, so they are measured again
     assert [each.split(":")[0] for each in step.steps] == ["sample", "sample", "suspects", "again"]
 
@@ -267,7 +267,7 @@ def test_nodes_that_stop_giving_results_are_taken_as_gone_where_nobody_says_so()
 def test_more_silent_nodes_than_can_be_sick_are_the_runs_fault() -> None:
     found = played(network(LEAVES), lambda a, b, over: None if a < 6 or b < 6 else GOOD)
     assert found.named() == []
-    assert "; not judged: 6 of 16 nodes (6 gave no result, as too many others); " in found.verdict.sentence
+    assert "; not judged: 6 of 16 nodes (6 gave no result, like too many others); " in found.verdict.sentence
 
 
 def test_a_node_that_goes_away_after_it_was_confirmed_is_not_blamed() -> None:
@@ -281,7 +281,7 @@ def test_a_node_that_goes_away_after_it_was_confirmed_is_not_blamed() -> None:
 def test_nothing_to_measure_and_no_result_are_sentences() -> None:
     nobody = played(network("AA"), absent={0: "drained"})
     assert nobody.steps == []
-    assert nobody.verdict.sentence.startswith("1 of 2 nodes are there, and a pair needs two; ")
+    assert nobody.verdict.sentence.startswith("1 of 2 nodes are there, but a pair needs two; ")
     silent = played(network(LEAVES), lambda a, b, over: None)
     assert silent.named() == []
     assert silent.verdict.sentence.startswith("no pair of 16 nodes gave a result; ")
@@ -292,13 +292,13 @@ def test_a_budget_that_is_too_small_for_anything() -> None:
     with pytest.raises(BudgetError) as error:
         advance(network(LEAVES), Budget(60, 2.0))
     assert str(error.value) == (
-        "a budget of 60 s is 30 rounds of 2 s, expected 40 or more (80 s): half of them for a sample in which each "
+        "a budget of 60 s is 30 rounds of 2 s, expected at least 40 (80 s): half of them for a sample in which each "
         "node meets neighbours and other leaves, the rest to measure a suspect three times with two good partners; "
         "give it more time"
     )
     with pytest.raises(BudgetError) as error:
         advance(network(LEAVES, rails=4), Budget(100, 1.0, 10.0))
-    assert "a budget of 100 s is 0 rounds of 1 s beside the start of 16 steps, expected 40 or more (200 s): " in str(
+    assert "a budget of 100 s is 0 rounds of 1 s besides the start of 16 steps, expected at least 40 (200 s): " in str(
         error.value
     )
     for wrong in ((0.0, 1.0, 0.0), (60.0, 0.0, 0.0), (60.0, 1.0, -1.0), (float("inf"), 1.0, 0.0)):
@@ -310,7 +310,7 @@ def test_nodes_without_known_leaves() -> None:
     found = played(network("?" * 16), slow_node(5), 100)
     assert found.named() == [("node", (5,))]
     assert found.verdict.named[0].reason.endswith("; leaves are not known, so it may be an up-link that leads there")
-    why = "nobody said which node stands at which leaf switch"
+    why = "it is not known which node is at which leaf switch"
     assert [(one.kind, one.probability, one.basis) for one in found.verdict.promises if one.kind != "node"][-3:] == [
         ("leaf", None, why),
         ("up-link", None, why),
@@ -325,7 +325,7 @@ def test_some_nodes_of_no_known_leaf() -> None:
     found = played(network("AAAABBBBCCCC.."), slow_node(12), 100)
     assert found.named() == [("node", (12,))]
     assert (
-        "the leaf of 2 nodes (vn13 and vn14): nobody said it, so each was judged as a leaf of its own"
+        "the leaf of 2 nodes (vn13 and vn14): it is not known, so each was judged as a leaf of its own"
         in found.verdict.not_looked_at
     )
 
@@ -335,7 +335,7 @@ def test_a_leaf_of_one_node_cannot_be_told_from_its_node() -> None:
     assert found.named() == [("node", (16,))]
     assert found.verdict.named[0].reason.endswith("; it is the only node of E, so it may be that leaf")
     assert (
-        "whether E or its only node is slow: a node is told from its leaf by neighbours" in found.verdict.not_looked_at
+        "whether E or its only node is slow: only neighbours show which of the two it is" in found.verdict.not_looked_at
     )
 
 
@@ -387,9 +387,9 @@ def test_the_settings_decide_what_is_slow() -> None:
         ((0, 0, 1.0), "step sample: a value of vn1-vn1, which was not asked for"),
         ((1, 0, 1.0), "step sample: a value of vn2-vn1, which was not asked for"),
         ((0, 99, 1.0), "step sample: a value of nodes 0 and 99 of 16, which was not asked for"),
-        ((0, 1, -1.0), "vn1-vn2 gave -1.0 MB/s: expected a number, not negative and finite"),
-        ((0, 1, float("nan")), "vn1-vn2 gave nan MB/s: expected a number, not negative and finite"),
-        ((0, 1, float("inf")), "vn1-vn2 gave inf MB/s: expected a number, not negative and finite"),
+        ((0, 1, -1.0), "vn1-vn2 gave -1.0 MB/s: expected a finite number, not negative"),
+        ((0, 1, float("nan")), "vn1-vn2 gave nan MB/s: expected a finite number, not negative"),
+        ((0, 1, float("inf")), "vn1-vn2 gave inf MB/s: expected a finite number, not negative"),
     ],
 )
 def test_values_that_are_none(value: tuple[int, int, float], message: str) -> None:
@@ -412,8 +412,8 @@ def test_a_pair_without_a_value_was_not_measured() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"up_links": 0}, r"^0 up-links a leaf: at least 1$"),
-        ({"routes": ((0, 1),)}, r"^routes of another shape: expected 2 rows of 4 up-links, a leaf each$"),
+        ({"up_links": 0}, r"^0 up-links per leaf: expected at least 1$"),
+        ({"routes": ((0, 1),)}, r"^routes of another shape: expected 2 rows of 4 up-links, one row per leaf$"),
     ],
 )
 def test_networks_that_are_none(more: dict[str, object], message: str) -> None:
