@@ -12,7 +12,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Keep": ("results", "capture", "references", "record", "export"),
     "Maintain": ("fabric", "gate", "lint", "schema", "ci"),
 }
-#: The place of a command that no group names.
+#: The heading of commands that are in no group.
 _OTHER = "Commands"
 _WHOLE = 1000  # characters: a description is never cut here
 

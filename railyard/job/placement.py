@@ -68,7 +68,9 @@ class Placing:
         """Return the remark on a run that was placed in another way than the system's file says."""
         if not self.asked or self.side is None:
             return ()
-        return (f"run {self.side} {listing(launch.meant)} (-S placement={self.asked}), against the same references",)
+        return (
+            f"run {self.side} {listing(launch.meant)} (-S placement={self.asked}), compared with the same references",
+        )
 
     def why_not(self, facts: Sequence[NodeFacts], launch: Launch) -> str | None:
         """Return why the processes were not where they should be; None if they were, or nothing was asked."""

@@ -212,7 +212,7 @@ def test_a_run_that_is_placed_starts_by_the_script_and_its_library_binds_nothing
     assert put.words(launch, "counters", "tag-1") == (SCRIPT, "far", "hsn0,hsn1", "--", "sh")
     assert list(put.scripts()) == [SCRIPT]
     assert put.variables("intelmpi") == {"I_MPI_PIN": "0"}
-    assert put.remarks(launch) == ("run far hsn0 and hsn1 (-S placement=far), against the same references",)
+    assert put.remarks(launch) == ("run far hsn0 and hsn1 (-S placement=far), compared with the same references",)
     assert Placing("far").remarks(launch) == (), "the system's file says so"
 
 

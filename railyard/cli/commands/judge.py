@@ -272,7 +272,7 @@ def _sizes(given: str | None) -> tuple[int, ...]:
 
 
 def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:
-    """Raise RailyardError where an output of several rails is to be held against what another number can do."""
+    """Raise RailyardError if an output of several rails would be compared with what another number can do."""
     for table in parsed.tables:
         found = table.context.get("rails")
         if isinstance(found, int) and found > 1 and found != rails:
@@ -281,7 +281,7 @@ def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:
             )
 
 
-#: Options that go only with a system, and those that go only with a link.
+#: Options that need a system, and options that need a link.
 _OF_SYSTEM = ("--fabric", "--stack", "--policy", "--hops")
 _OF_LINK = ("--slot", "--mtu")
 

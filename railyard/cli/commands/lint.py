@@ -1,4 +1,4 @@
-"""`railyard lint`: every system and reference of a site held against schema, units, limits, and against the checks."""
+"""`railyard lint`: compares every system and reference of a site with schema, units, limits and the checks."""
 
 import json
 from datetime import datetime, timezone

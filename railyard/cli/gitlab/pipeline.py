@@ -111,7 +111,7 @@ def written(made: Mapping[str, Any]) -> str:
 
 def _job(system: str, cell: Cell, settings: Settings) -> tuple[str, str, tuple[str, ...]]:
     """Return name, folder and options of the job that a cell belongs to."""
-    # -p and -n are regular expressions, and -n is compared with the test's name without its blanks.
+    # -p and -n are regular expressions. ReFrame compares -n with the test's name without its blanks.
     options = ["--system", f"{system}:{cell.test.fabric}", "-p", f"^{_plain(cell.test.stack)}$"]
     words = [cell.test.fabric, cell.test.stack]
     if settings.extended:

@@ -1,8 +1,8 @@
 """The script lines of a pipeline's jobs, for the sh that GitLab's runner gives them to. Pure.
 
-They have all that a site chose, as it was when the pipeline was made. A child pipeline that read variables would
-see others: GitLab forwards a parent's variables as its file states them, with precedence over the project's own, and
-those of a schedule not at all.
+They contain all that a site chose, as it was when the pipeline was made. A child pipeline that read variables would
+see other values: GitLab forwards a parent's variables as its file states them, with precedence over the project's own,
+and does not forward those of a schedule at all.
 """
 
 import shlex

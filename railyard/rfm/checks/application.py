@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from railyard.job.command import Command
     from railyard.rfm.checks.prober import Prober
 
-#: These set a program's number of threads: if each rank's BLAS used all cores, the test would measure the scheduler.
+#: These set a program's number of threads: if every rank's BLAS used all cores, the test would measure the scheduler.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 #: If ranks share the host's cores, a waiting thread must not hold the core that the other threads of its rank need.
-#: BT-MZ of class W, with four ranks of two threads on two cores, took 2 s with this setting. Without it, it was still
-#: running after 120 s.
+#: BT-MZ of class W, with four ranks of two threads on two cores, took 2 s with this setting. Without it, it was not
+#: done after 120 s.
 SHARED_CORES = {"OMP_WAIT_POLICY": "passive"}
 
 

@@ -55,7 +55,7 @@ class Declaration(rfm.RegressionTestPlugin):
     #: The fewest nodes that it can be given (``-S num_nodes``, ``nodes`` in the system's file); 0: only its own number.
     #: A check of all nodes can be given any number from its own on.
     fewest_nodes = 0
-    #: Whether this number must be even, because half of the nodes are the partners of the others.
+    #: Whether this number is even: half of the nodes are the partners of the others.
     even_nodes = False
     #: Whether it can be given the number of ranks per node.
     takes_ranks = False
@@ -277,7 +277,7 @@ class Declaration(rfm.RegressionTestPlugin):
 
     @property
     def memory(self) -> str | None:
-        """How its messages are in the memory of GPUs on this stack (cuda, rocm); None: they are in host memory."""
+        """How this stack reaches the GPU memory of its messages (cuda, rocm); None: they are in the host's memory."""
         return None
 
     @property

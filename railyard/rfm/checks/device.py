@@ -1,4 +1,4 @@
-"""The base classes of checks from the memory of GPUs: OSU's by its words D and H, perftest's by number, nvbandwidth's.
+"""The base classes of checks from GPU memory: OSU's by its words D and H, perftest's by number, and nvbandwidth's.
 
 Each rank of the first two has the GPU that is nearest to its rail (``gpus: nearest`` of the system's file).
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WORDS = {"DEVICE": "D", "HOST": "H"}
 _OSU_WORDS = {where: tuple(_WORDS[end] for end in ends) for ends, where in BUFFERS.items()}
 
-# Numbers are those of nvidia-smi, where CUDA would else count the fastest first (CUDA C++ Programming Guide, CUDA
+# Numbers are those of nvidia-smi. By default CUDA would count the fastest first (CUDA C++ Programming Guide, CUDA
 # Environment Variables).
 _NUMBERS: Mapping[str, Mapping[str, str]] = {"cuda": {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "rocm": {}}
 # ROCm documentation, GPU isolation techniques.
@@ -37,19 +37,19 @@ _VISIBLE = {"cuda": "CUDA_VISIBLE_DEVICES", "rocm": "ROCR_VISIBLE_DEVICES"}
 
 
 def osu_words(where: str, memory: str) -> list[str]:
-    """Return OSU's words for where its buffers lie: a value of ``BUFFERS``, with cuda or rocm."""
+    """Return OSU's options for where its buffers are: ``where`` is a value of ``BUFFERS``, ``memory`` cuda or rocm."""
     return ["-d", memory, *_OSU_WORDS[where]]
 
 
 def one_gpu(memory: str, gpu: int) -> dict[str, str]:
-    """Return the variables that show a process one GPU alone, which OSU then takes whatever its rank."""
+    """Return the variables that show a process only one GPU; OSU then takes this one for every rank."""
     return {**_NUMBERS[memory], _VISIBLE[memory]: str(gpu)}
 
 
 def memory_of(check: InterconnectCheck) -> str:
-    """Return by what the stack of a test reaches the memory of GPUs. Raises RailyardError where its file says nothing.
+    """Return how the stack of a test reaches GPU memory: cuda or rocm. Raises RailyardError if its file does not say.
 
-    Only stacks that state it have such a test; one that was loaded otherwise must not run from the host's memory.
+    Only stacks that state it have such a test. A test that was loaded anyway must not run from the host's memory.
     """
     system, stack = check.site.system, check.current_environ.name
     memory = system.stacks[stack].device_buffers
@@ -63,7 +63,7 @@ def memory_of(check: InterconnectCheck) -> str:
 def gpu_of(check: InterconnectCheck) -> dict[str, int]:
     """Return the number of the GPU that is nearest to each rail of a test, by the rail's name.
 
-    Raises RailyardError where the system's file states none.
+    Raises RailyardError if the system's file states none.
     """
     system, test = check.site.system, check.test_id
     fabric = system.fabrics[test.fabric]
@@ -98,11 +98,11 @@ class DeviceOsuCheck(OsuCheck):
 
 
 class EveryGpuCheck(DeviceOsuCheck):
-    """A benchmark of OSU with a rank for each GPU of a node, which sees that GPU alone."""
+    """A benchmark of OSU with one rank for each GPU of a node; each rank sees only its GPU."""
 
     extended = True
     placement = "launcher"
-    #: Whether each rank's buffer is named (D D); those of a collective are all in GPUs.
+    #: Whether OSU is given the place of each end's buffers (D D); those of a collective are all in GPUs.
     tells_ends = variable(typ.Bool, value=True)
 
     def shape(self) -> None:
@@ -150,7 +150,7 @@ class DevicePerftestCheck(PerftestCheck):
 
 
 class NvbandwidthCheck(EveryNodeCheck):
-    """One test of nvbandwidth on every node, which each of the node's GPUs takes part in."""
+    """One test of nvbandwidth on every node, with all GPUs of the node."""
 
     tool = "nvbandwidth"
     benchmark = f"{next(iter(EVERY_NODE))}/every-node"

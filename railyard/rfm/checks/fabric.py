@@ -1,4 +1,4 @@
-"""The ReFrame base of the check of a fabric's own state: each node reads its ports and cards, and all are judged."""
+"""The ReFrame base of the check of a fabric's own state: each node reads its ports and cards; all are judged."""
 
 import shlex
 import shutil
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from railyard.parsers.fabric.port import PortState
     from railyard.results.record.form import Record
 
-#: Where nodes write their answers if there are too many for a launcher's output.
+#: The folder to which nodes write their answers if there are too many for a launcher's output.
 _ANSWERS = "answers"
 #: How records and reports name it.
 _BENCHMARK = "fabric/state"
 
 
 def first_stacks() -> list[str]:
-    """Return the stacks under which the check runs, the first of each fabric with RDMA: no stack has a part in it."""
+    """Return the stacks under which the check runs: the first of each fabric with RDMA. The check uses no stack."""
     there = [each for each in partitions() or () if RDMA_PORTS in each.features and each.environs]
     return sorted({each.environs[0].name for each in there})
 
 
 class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
-    """Reads on every node of a fabric what it shows of itself, and holds it against the system's file."""
+    """Reads the fabric's state on every node, and compares it with the system's file."""
 
     tags = {"microbench", "fabric", EXTENDED}
     num_tasks_per_node = 1
@@ -60,13 +60,13 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
 
     @run_after("init")
     def select_fabrics(self) -> None:
-        """Load where a fabric has RDMA ports, once a fabric."""
+        """Load once per fabric with RDMA ports."""
         self.valid_systems = [f"+{RDMA_PORTS}"]
         self.valid_prog_environs = first_stacks() or ["*"]
 
     @run_after("setup")
     def plan(self) -> None:
-        """Have every node print a few lines of JSON; a launcher starts one process a node."""
+        """Have every node print a few lines of JSON; a launcher starts one process per node."""
         system = self.site.system
         self.num_tasks = self.nodes_read or (1 if system.provider == "host" else system.nodes.number)
         self.env_vars = {HOME_VARIABLE: str(self.site.home)}
@@ -123,9 +123,9 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         return not self._report.problems and not self._report.is_blind
 
     def _read(self, output: Path) -> "tuple[tuple[PortState, ...], tuple[Card, ...], tuple[Finding, ...]]":
-        """Return what all nodes read of themselves, and a problem for each without a whole answer.
+        """Return what all nodes read about themselves, and a problem for each node without a complete answer.
 
-        Raises InputError where the job's output has no line of any node.
+        Raises InputError if the job's output has no line from any node.
         """
         from railyard.cluster.fabric.answers import own_of, readings_of
         from railyard.cluster.fabric.own_json import read_lines

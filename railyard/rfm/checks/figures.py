@@ -1,11 +1,11 @@
-"""The key figures of an assessment in ReFrame's form: performance variables, and what the references assert of them."""
+"""The key figures of an assessment in ReFrame's form: performance variables, and what references assert about them."""
 
 from railyard.benchmarks.figure import Figure
 from railyard.verdict.assess import Assessment
 
 
 def shown_figures(found: Assessment) -> list[tuple[str, float, str]]:
-    """Return name, value and unit of each key figure and, for each curve, of its worst ratio and where that is."""
+    """Return name, value and unit of each key figure, and of each curve's worst ratio and the size that has it."""
     figures = [(_name(figure), figure.value, figure.unit) for figure in found.figures]
     for curve in found.verdict.curves:
         if curve.percent_of_reference is not None and curve.percent_of_reference_size is not None:
@@ -15,7 +15,7 @@ def shown_figures(found: Assessment) -> list[tuple[str, float, str]]:
 
 
 def asserted_bounds(found: Assessment) -> dict[str, tuple[float, float | None, float | None, str]]:
-    """Return ReFrame's form of what the references assert of a figure at its own size: the bound is its value."""
+    """Return what the references assert about a figure at its own size, in ReFrame's form: the value is the bound."""
     asserted: dict[str, tuple[float, float | None, float | None, str]] = {}
     for figure in found.figures:
         metric = next(
@@ -29,5 +29,5 @@ def asserted_bounds(found: Assessment) -> dict[str, tuple[float, float | None, f
 
 
 def _name(figure: Figure) -> str:
-    """Return ReFrame's name of a key figure: it has no place for a mark, so that the name says what was computed."""
+    """Return ReFrame's name of a key figure. ReFrame has no place for a mark, so the name says what was computed."""
     return f"{figure.name}_computed" if figure.computed else figure.name

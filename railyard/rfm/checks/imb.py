@@ -1,4 +1,4 @@
-"""The base class of the Intel MPI Benchmarks' checks: told repetitions, and sizes from a file."""
+"""The base class of the Intel MPI Benchmarks' checks: fixed repetitions, and sizes from a file."""
 
 from dataclasses import replace
 
@@ -9,25 +9,25 @@ from railyard.parsers import imb
 from railyard.rfm.checks.repeated import RepeatedCheck
 from railyard.site.systems.measure import StatedAmounts
 
-#: Of a size: IMB's own 40 MB (its "-iter" is 1000,40 by itself), and less over a slow link.
+#: The volume for one size: IMB's own 40 MB (its default is "-iter 1000,40"), and less over a slow link.
 VOLUME_MB, SLOW_VOLUME_MB = 40, 24
 SIZES_FILE = "sizes.txt"
 PROBE_SIZE_FILE = "probe-size.txt"
-#: Ranks of a short measurement of a rail alone, one a node; the run itself may have more, as with a NIC per rank.
+#: Ranks of a short measurement of one rail alone, one per node. The run itself may have more, as with a NIC per rank.
 PROBE_RANKS = 2
-#: Of a short stream one way, 8 MiB with what IMB makes before: 0.6 s over a rail of the virtual cluster.
+#: The window of a short stream one way: 8 MiB with what IMB sends before, 0.6 s over one rail of the virtual cluster.
 ONE_WAY_WINDOW = 4
 
 
 class ImbCheck(RepeatedCheck):
-    """IMB-MPI1 with told repetitions, so that the bytes a run must move are known."""
+    """IMB-MPI1 with fixed repetitions, so that the bytes a run must move are known."""
 
     tool = "imb"
     parse = staticmethod(imb.parse)
     probe_key = "imb/PingPong"
     one_way_key = "imb/Uniband"
     fewest = Amounts(3)
-    #: The most that one size may move, in MB: fewer repetitions for large messages. 0: as the repetitions.
+    #: The most that one size may move, in MB: large messages get fewer repetitions. 0: chosen with the repetitions.
     volume = variable(int, value=0)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
@@ -57,14 +57,14 @@ class ImbCheck(RepeatedCheck):
                 "-window_size", str(window)]  # fmt: skip
 
     def input_files(self) -> dict[str, str]:
-        # From a file every IMB takes its sizes; 2021.7 knows no word for them.
+        # Every IMB can read its sizes from a file; 2021.7 has no option for them.
         return {SIZES_FILE: "".join(f"{size}\n" for size in self.message_sizes)}
 
 
 class ImbExtended(ImbCheck):
-    """What every day's checks answer less closely: more partners at once, and messages both ways one at a time."""
+    """What everyday checks show in less detail: more partners at once, and messages both ways one at a time."""
 
     extended = True
-    #: A stall of a rank that polls on few cores is left out by the median of three passes.
+    #: If ranks poll on few cores, one may stall: the median of three passes leaves that out.
     passes = 3
     fewest = Amounts(1)

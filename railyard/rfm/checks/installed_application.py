@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class InstalledApplication(ApplicationCheck):
     """One application of the system's file; a check says which (its parameter ``app``) and on how many nodes.
 
-    On a stack without MPI one process per node is launched, and the first becomes the application: so each node's
+    On a stack without MPI one process per node is launched, and the first becomes the application. So each node's
     counters are read before and after it, whatever it starts there by itself.
     """
 
@@ -31,7 +31,7 @@ class InstalledApplication(ApplicationCheck):
 
     @property
     def described(self) -> Application:
-        """What the system's file says of it."""
+        """What the system's file says about it."""
         return self.site.system.applications[self.app]
 
     @property
@@ -41,7 +41,7 @@ class InstalledApplication(ApplicationCheck):
 
     @property
     def words(self) -> list[str]:
-        # If it starts its own processes, or is replayed, the launch has fewer ranks per node than it was given.
+        # If it starts its own processes, or is replayed, the launch has fewer ranks per node than it is given.
         ranks_per_node = max(self.ranks_per_node, self.described.ranks_per_node)
         return installed_output.words(self.described, self.num_nodes, ranks_per_node, self.has_no_mpi)
 
@@ -54,7 +54,7 @@ class InstalledApplication(ApplicationCheck):
 
     @property
     def command(self) -> "Command":
-        """Its ranks, or its first process where it starts the others itself."""
+        """Its ranks, or its first process if that starts the others itself."""
         from railyard.job.command import FirstProcess
 
         return FirstProcess(self.num_nodes, starting_agent(self.site)) if self.has_no_mpi else super().command

@@ -1,4 +1,4 @@
-"""A measurement that was disturbed is made again: which one counts, and how a job is run again as it was."""
+"""A disturbed measurement is made again: which one counts, and how a job runs again unchanged."""
 
 import copy
 import os
@@ -29,8 +29,8 @@ QUIET_WITHIN_S = 5
 class Again:
     """Runs a test's job once more in its stage directory, through the scheduler that ran it.
 
-    ``job`` is ReFrame's, not yet submitted. ``mark`` begins every word of the job that must never come twice: counters
-    of an earlier run would else be taken for this one's.
+    ``job`` is ReFrame's, not yet submitted. ``mark`` begins every word of the job that must be new in each run: else
+    counters of an earlier run would be taken for this one's.
     """
 
     def __init__(self, job: Any, stage: Path, mark: str) -> None:
@@ -39,7 +39,7 @@ class Again:
         self._mark = mark
 
     def run(self, tag: str) -> tuple[Any, str]:
-        """Return the job that ran and what stands for ``tag`` in it. Raises what ReFrame raises of a job that ended."""
+        """Return the job that ran and its new ``tag``. Raises what ReFrame raises for a job that ended."""
         script = self._stage / str(self._unsubmitted.script_filename)
         text = script.read_text(encoding="utf-8")
         marked = sorted({*self._marked.findall(text), tag})
@@ -58,13 +58,13 @@ class Again:
 
 
 class Clock:
-    """The time of one measurement, from when it was made, with what its processes wait for."""
+    """Measures the time of one measurement from now on, and how long its processes wait for a processor."""
 
     def __init__(self, runner: "Runner") -> None:
         self.started, self._began, self._watch = datetime.now(timezone.utc), time.monotonic(), runner.watch()
 
     def stop(self) -> tuple[float, float | None]:
-        """Return the seconds since then, and the share of them in which processes waited; None where that is unseen."""
+        """Return the seconds since then, and the share of them in which processes waited; None if nobody sees it."""
         return time.monotonic() - self._began, None if self._watch is None else self._watch.stop()
 
 
@@ -79,9 +79,9 @@ class Measurement:
     attempts: tuple[AttemptRecord, ...]
 
     def explained(self, prober: Prober, nodes_remark: str | None) -> Assessment:
-        """Return what it came to with what more is known: who was found slow, where processes were, which nodes."""
+        """Return its result with all that is known besides: who was found slow, where processes were, which nodes."""
         case, path = self.found.case, self.found.path
-        # Of several ranks on a node the first is as near to the rails as its core is, and speaks for no other.
+        # With several ranks on a node, the first one's core says nothing about how near the others are to the rails.
         rails = case.launch.meant if case.ranks_per_node == 1 else ()
         where = placement.remarks(self.evidence.facts, path.clocks_khz, rails)
         return explained(prober.explain(self.found), self.attempts, nodes_remark, where)
@@ -92,7 +92,7 @@ def measured(
 ) -> Measurement:
     """Return the first measurement that was not disturbed, or the last that the system's file allows.
 
-    ``clock`` is of the one that was made; ``judge`` judges what is there, ``again`` makes another.
+    ``clock`` belongs to the measurement that was made; ``judge`` judges what is there, ``again`` makes another.
     """
     times, within_s = runner.again
     last = time.monotonic() + within_s

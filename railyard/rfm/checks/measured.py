@@ -1,4 +1,4 @@
-"""A benchmark that is run: on the nodes of the system, its counters read beside it."""
+"""A benchmark that really runs on the nodes of the system, with the counters read around it."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
     from railyard.parsers.slurm.nodes import NodeState
     from railyard.provision.testbed.starvation import Watch
 
-#: Of a family of schedulers: the variable of a job that names the file of its hosts, a line a process, the first one's
-#: first. ReFrame 4.10 sorts PBS's hosts as text, so that n10 goes before n9, and has none of LSF's.
+#: Family of schedulers -> the variable of a job that names its file of hosts: one line per process, in their order.
+#: ReFrame 4.10 sorts PBS's hosts as text, so that n10 comes before n9, and does not know LSF's.
 _HOST_FILES = {"pbs": "PBS_NODEFILE", "lsf": "LSB_DJOB_HOSTFILE"}
 
 
 def _exit_code_lines(scheduler: str, tag: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the first and the last line of a job that writes its exit code down; none where the scheduler knows it.
+    """Return the first and the last line of a job that writes its exit code; none if the scheduler knows the code.
 
-    0 is written by the last line alone: a shell that is ended by a signal may have 0 in ``$?`` in its trap.
+    Only the last line writes 0: a shell that a signal ends may have 0 in ``$?`` in its trap.
     ReFrame's own trap ends the script at the first command that fails.
     """
     if scheduler not in WITHOUT_EXIT_CODE:
@@ -65,7 +65,7 @@ def _exit_code_lines(scheduler: str, tag: str) -> tuple[tuple[str, ...], tuple[s
 
 
 def _file_limits(in_testbed: bool) -> list[str]:
-    """Return the lines of a job that bound what it prints, and in a testbed of ours each file of its processes."""
+    """Return the lines of a job that limit what it prints and, in our own testbeds, each file of its processes."""
     every = f"ulimit -H -f {WRITTEN_MOST.value * 2**30 / output_bound.BASH_BLOCK:.0f} 2> /dev/null || :"
     return [output_bound.line(), *([every] if in_testbed else [])]
 
@@ -77,12 +77,12 @@ class Measured:
     site: Site
     test: TestId
     dry: bool = False
-    #: What a record says of an output that is no measurement.
+    #: What a record says about an output that is not a measurement.
     replayed: str | None = field(default=None, init=False)
 
     @property
     def again(self) -> tuple[int, int]:
-        """How often, and for how many seconds, what was disturbed is measured again."""
+        """How often, and for how many seconds, a disturbed measurement is made again."""
         rule = self.site.system.measure.again
         return rule.times, seconds(rule.within)
 
@@ -91,7 +91,7 @@ class Measured:
         shape()
 
     def pace(self) -> Pace | None:
-        """Return how fast messages go over the run's rails, and the time that there is; None without a known rate."""
+        """Return how fast messages go over the run's rails, and the available time; None without a known rate."""
         system, fabric = self.site.system, self.site.system.fabrics[self.test.fabric]
         limit = fabric.limit(self.test.rails, 1, policy=self.test.policy)
         rail_mb_s = data_rate_mb_s(fabric.link)
@@ -102,41 +102,41 @@ class Measured:
         return Pace(limit.value_mb_s, START_US.get(fabric.kind, START_OVER_RDMA_US), lasting_s)
 
     def node_names(self, number: int) -> tuple[str, ...]:
-        """Return the nodes of a run over so many; none where the scheduler will say which it was given."""
+        """Return the nodes of a run over so many; none if the scheduler will choose them."""
         nodes = self.site.system.nodes
         if self.site.system.scheduler in FAMILIES:
             return ()
         return nodes.names if self.site.system.provider == "host" else nodes.names[:number]
 
     def node_states(self) -> "tuple[NodeState, ...]":
-        """Return what Slurm says of the system's nodes; nothing where there is none, or it does not answer."""
+        """Return what Slurm says about the system's nodes; nothing without Slurm, or if it does not answer."""
         from railyard.job.slurm import nodes_of
 
         return nodes_of(self.site.system, self.site.home) if self._has_slurm else ()
 
     def knows(self, asked: Asked, text: str) -> bool:
-        """Return whether the installed program has a text in it, such as the name of an option."""
+        """Return whether the installed program contains a text, such as the name of an option."""
         return has_text(self.program(asked.tool, asked.programs), text)
 
     def program(self, tool: str, programs: Sequence[str]) -> str:
-        """Return the path of the first of a tool's programs that is there. Raises SetupError where none is."""
+        """Return the path of the first of a tool's programs that is there. Raises SetupError if none is."""
         return installed(self.site, self.test.stack).executable(tool, *programs)
 
     def job(self, asked: Asked, launch: Launch, scheduling: Scheduling, placing: Placing, tag: str) -> PlannedJob:
         """Return the job: the counter reader and the benchmark, in one launch.
 
-        Raises SetupError where the benchmark is not there, RailyardError where its command cannot be said.
+        Raises SetupError if the benchmark is not there, RailyardError if its command cannot be built.
         """
         program = self.program(asked.tool, asked.programs)
         arguments = [*asked.arguments(asked.message_sizes), *launch.settings.words]
         command = asked.command.words(program, arguments, launch.meant, tag)
         reader = [READER, COUNTERS, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
-        # What the system's file says itself stays.
+        # Variables that the system's file sets stay.
         unset = [f"unset {name}" for name in asked.cleared if name not in launch.env]
         old = [f"rm -f {name}" for name in quoted(filter(None, [asked.output_file]))]
         first, last = _exit_code_lines(self.site.system.scheduler, tag)
         limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
-        # Where the job's own process starts steps, each of these has a reader.
+        # If the job's own process starts steps, each step has a reader.
         own = command[1:] if asked.starts_steps else [*placing.words(launch, COUNTERS, tag), *reader, *command]
         planned = PlannedJob(
             "sh",
@@ -165,12 +165,12 @@ class Measured:
         return replace(planned, limit_s=limit, options=scheduling.options, longest_wait_s=wait)
 
     def _says_before(self, program: str, launch: Launch, launcher: str) -> list[str]:
-        """Return lines of the job that say what the benchmark is linked to here, whose launcher starts it, whether this
-        node can run it, and on which hosts it runs.
+        """Return the lines of the job that write what the benchmark is linked to here, which MPI's launcher starts it,
+        whether this node can run it, and on which hosts it runs.
         """
         from railyard.provision.spack import target
 
-        # Of a script it exits 1, which would end the job; what it said is judged afterwards.
+        # For a script ldd exits with 1, which would end the job; its output is judged afterwards.
         lines = [f"LC_ALL=C ldd {shlex.quote(program)} > {LINKED} 2>&1 || :"]
         own = launch.program if launcher in TESTBEDS else launcher if launcher in OWN_LAUNCHERS else None
         if own is not None and not STACKS[self.test.stack].pair:
@@ -181,11 +181,11 @@ class Measured:
         return lines if built is None else [*target.job_checks(built, program), *lines]
 
     def after(self, asked: Asked) -> list[str]:
-        """Return the lines of the job behind the benchmark's launch."""
+        """Return the lines of the job after the benchmark's launch."""
         return [*asked.after(), *(f"cat {name}" for name in quoted(filter(None, [asked.output_file])))]
 
     def files(self, asked: Asked, placing: Placing) -> dict[str, str]:
-        """Return what is to be beside the job's script: name and text. Raises RailyardError for a name with a /."""
+        """Return the files to be beside the job's script: name and text. Raises RailyardError for a name with a /."""
         own = asked.input_files()
         for name in own:
             if "/" in name:
@@ -204,7 +204,7 @@ class Measured:
         }
 
     def start(self, take_turn: Callable[[Path], None]) -> None:
-        """Wait for this run's turn to measure. Raises SetupError where a testbed of ours, or its Slurm, is not up."""
+        """Wait for this run's turn to measure. Raises SetupError if our testbed, or its Slurm, is not up."""
         system = self.site.system
         if system.provider == "nodes" or self.dry:
             return
@@ -223,30 +223,30 @@ class Measured:
 
     @property
     def is_watched(self) -> bool:
-        """Whether it can be seen what the run's processes wait for: on the virtual cluster, whose host is this one."""
+        """Whether Railyard sees what the run's processes wait for: on the virtual cluster, whose host is this one."""
         return self.site.system.provider == "testbed" and not self.dry
 
     def watch(self) -> "Watch | None":
-        """Return what watches the run's processes, where they can be seen. Raises SetupError where no cluster is up."""
+        """Return what watches the run's processes; None if nobody sees them. Raises SetupError if no cluster is up."""
         if not self.is_watched:
             return None
         from railyard.provision.testbed.cluster import Testbed
         from railyard.provision.testbed.starvation import Watch
 
         if self.site.system.is_allocated:
-            # ReFrame then runs on one of the job's nodes, and its own waits cannot be separated: all of the host count.
+            # ReFrame then runs on one of its nodes, and cannot tell its others apart: the whole host's wait counts.
             return Watch(frozenset()).start()
         return Testbed(self.site.home).watch()
 
     def wait_for_quiet(self, at_most_s: float) -> None:
-        """Wait until nothing else uses the processors that the run needs, where that can be seen."""
+        """Wait until nothing else uses the processors that the run needs, if that can be seen."""
         if self.is_watched:
             from railyard.provision.testbed.starvation import wait_for_quiet
 
             wait_for_quiet(at_most_s)
 
     def launched(self, launch: Launch, left: Left) -> Launch:
-        """Return the launch with the nodes that the scheduler gave; none where neither it nor the job says which.
+        """Return the launch with the nodes that the scheduler gave; without nodes if neither it nor the job names them.
 
         They are in the order of the ranks: n9 before n10. Without a scheduler the launch has its nodes already.
         """
@@ -286,7 +286,7 @@ class Measured:
         )
 
     def _ended(self, job: Any, printed: str) -> "Ended | None":
-        """Return what the scheduler says of a job that it ended, in its record or in what the job printed of errors."""
+        """Return what the scheduler says about a job that it ended, in its record or in the job's error output."""
         if not self._has_slurm:
             return None
         from railyard.rfm.scheduler import ended
@@ -298,7 +298,7 @@ class Measured:
         return is_slurm(self.site.system.scheduler) and not self.dry
 
     def hops(self, launch: Launch) -> int | None:
-        """Return how many switches lie between the run's two nodes, where that was kept."""
+        """Return how many switches are between the run's two nodes; None if that was not kept."""
         test = self.test
         rails = self.site.system.fabrics[test.fabric].used(test.rails, test.policy)
         return hops_of_run(self.site.home, self.site.system, test.fabric, launch.nodes, rails)
@@ -316,5 +316,5 @@ class Measured:
 
 
 def _effective(evidence: Evidence) -> dict[str, str]:
-    """Return the variables that the benchmark's process had: of the first node, where nodes differ the verdict says."""
+    """Return the variables of the benchmark's process on the first node; the verdict says if nodes differ."""
     return dict(evidence.environment[0].variables) if evidence.environment else {}

@@ -1,4 +1,4 @@
-"""The base class of the checks by nccl-tests and rccl-tests: one process a GPU, told sizes, iterations and groups."""
+"""The base class of the checks by nccl-tests and rccl-tests: one process per GPU, fixed sizes, iterations, groups."""
 
 import shlex
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Every power of two: nccl-tests is given a factor of 2 from the smallest size to the largest.
 _SIZES = tuple(1 << n for n in range(41))
-#: Collectives whose printed size is the one that was asked for, whatever the number of ranks; of others each rank has a
-#: part of whole 16 B.
+#: Collectives that print the size that was asked for, with any number of ranks. In the others each rank has a part of
+#: whole 16 B.
 _WHOLE = ("all_reduce", "broadcast", "sendrecv")
 
 
@@ -34,9 +34,9 @@ def _parse(text: str) -> "Parsed":
 
 
 class NcclCheck(RepeatedCheck):
-    """One collective between GPUs, with buffers in their memory.
+    """One collective between GPUs, with its buffers in their memory.
 
-    Processors and memory of the host have no part in it, so that nothing is placed: NCCL binds its own threads.
+    Processors and memory of the host have no part in it, so nothing is placed: NCCL binds its own threads.
     """
 
     tool = "nccl"
@@ -52,7 +52,7 @@ class NcclCheck(RepeatedCheck):
     smallest = 64 << 10
     largest = 8 << 30
     sizes_told = ("smallest", "largest")
-    #: Whether the tests compare what arrived (`-c 1`), which takes long on thousands of GPUs.
+    #: Whether the tests check what arrived (`-c 1`), which takes long on thousands of GPUs.
     check_data = variable(typ.Bool, value=True)
 
     @property
@@ -63,7 +63,7 @@ class NcclCheck(RepeatedCheck):
     def asked_sizes(self) -> tuple[int, ...]:
         ranks = self.num_nodes * (1 if part_of(self.key).split else self.ranks_per_node)
         is_whole = self.program.removesuffix("_perf") in _WHOLE or ranks & (ranks - 1) == 0
-        return self.message_sizes if is_whole else ()  # the parser holds the rows to the sizes that the output states
+        return self.message_sizes if is_whole else ()  # the parser compares rows with the sizes in the output
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -87,14 +87,14 @@ class NcclCheck(RepeatedCheck):
 
     @property
     def more_outputs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What each rail gave behind a run in groups."""
+        """What each rail gave after a run in groups."""
         return tuple(map(gpu_group_steps.output_of, range(self.ranks_per_node))) if part_of(self.key).split else ()
 
     def before(self, program: str) -> list[str]:
         return gpu_group_steps.before() if part_of(self.key).split else []
 
     def after(self) -> list[str]:
-        """Return the lines that measure each rail of a run in groups, where the slowest group is below a reference."""
+        """Return the lines that measure each rail of a run in groups if the slowest group is below a reference."""
         from railyard.verdict.node_pairs import least_of
 
         largest = self.message_sizes[-1]
@@ -109,7 +109,7 @@ class NcclCheck(RepeatedCheck):
 
     @property
     def prober(self) -> "Prober":
-        """Nobody: from one GPU most rails are far, so that one of them alone would look slow on every node."""
+        """Nobody: most rails are far from any one GPU, so a far rail alone would look slow on every node."""
         from railyard.rfm.checks.prober import Nobody
 
         return Nobody()

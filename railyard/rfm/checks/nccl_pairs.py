@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NcclPairsCheck(NcclCheck):
-    """One collective between two nodes at a time, over all GPUs of both; then suspects alone, and their GPUs."""
+    """One collective between two nodes at a time, over all GPUs of both; then each suspect alone, and its GPUs."""
 
     starts_steps = True
     all_nodes = True
@@ -28,9 +28,9 @@ class NcclPairsCheck(NcclCheck):
     parse: Any = staticmethod(parser.parse)
     smallest = 32 << 20
     largest = 1 << 30
-    #: How many rounds there are: each node has a partner in each. 0: as many as there are, so that every pair is one.
+    #: The number of rounds; each node has a partner in each. 0: all rounds, so that every pair is measured.
     shifts = variable(int, value=0)
-    #: How many seconds one pair may take; then it is ended, and has given no result.
+    #: How many seconds one pair may take; after that it is ended, and has no result.
     step_s = variable(int, value=60)
 
     def after(self) -> list[str]:
@@ -38,7 +38,7 @@ class NcclPairsCheck(NcclCheck):
 
     @property
     def validates(self) -> bool:
-        """No: the job's own output has no data in it. What each pair checked is in its log."""
+        """No: the job's own output shows no checks of data. What each pair checked is in its log."""
         return False
 
     @property
@@ -47,7 +47,7 @@ class NcclPairsCheck(NcclCheck):
 
     @property
     def rounds(self) -> "tuple[tuple[tuple[int, int], ...], ...]":
-        """The rounds of this many nodes, by their places. Raises RailyardError where they do not fit the time."""
+        """The rounds of this many nodes, by their places. Raises RailyardError if they do not fit into the time."""
         from railyard.verdict.blame.search.rounds import rounds
 
         every = rounds(self.num_nodes)
@@ -78,7 +78,7 @@ class NcclPairsCheck(NcclCheck):
         return int(self._plan.scheduling.limit_s) - beside
 
     def _leaves(self) -> "topology.Leaves":
-        """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
+        """Return each node's leaf switch, if the system's file or the kept distances of the fabric say it."""
         system, fabric = self.site.system, self.current_partition.name
         devices = [rail.device for rail in system.fabrics[fabric].used(self.rails, self.policy)]
         return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
@@ -90,7 +90,7 @@ class NcclPairsCheck(NcclCheck):
             gpu_pair_steps.ROUNDS: rounds,
             gpu_pair_steps.SWITCHES: topology.text(self._leaves()),
             gpu_pair_steps.ALL_GPUS: self._step(self._launch(self.ranks_per_node), self.ranks_per_node),
-            # Every process sees all GPUs of its node, as in the other steps: so numbers stay what they are there.
+            # Every process sees all GPUs of its node, as in the other steps: so the numbers of GPUs are the same.
             gpu_pair_steps.ONE_GPU: self._step(self._launch(1, {"NCCL_TESTS_DEVICE": gpu_pair_steps.GPU}), 1),
         }
 

@@ -1,4 +1,4 @@
-"""Whom a run of pairs of nodes names: by what its later steps measured, each alone, or by each node's own pair."""
+"""Which node a run of pairs names: from what its later steps measured, each alone, or from each node's own pair."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from railyard.verdict.screened_pairs import Sampled, with_screening
 
 @dataclass(frozen=True, slots=True)
 class WithinNodesProber:
-    """Names the nodes whose own pair is slow; a run that broke is asked about as any other."""
+    """Names the nodes whose own pair is slow. After a run that broke, it measures rails as any other test does."""
 
     rails: RailProber
 
@@ -30,7 +30,7 @@ class WithinNodesProber:
 
 @dataclass(frozen=True, slots=True)
 class BisectionProber:
-    """Names nobody for a low value, as all pairs at once over the middle of the network tell no node from another."""
+    """Names nobody for a low value: all pairs at once over the middle of the network cannot tell nodes apart."""
 
     rails: RailProber
 
@@ -40,7 +40,7 @@ class BisectionProber:
 
 @dataclass(frozen=True, slots=True)
 class AllPairsProber:
-    """Names who is slow by all steps together.
+    """Names who is slow from all steps together.
 
     ``least`` is what a pair must give by the references, in MB/s; ``repeats`` is how often each was measured again;
     ``parse`` reads a step's output, which is in ``stage``.
@@ -70,7 +70,7 @@ class AllPairsProber:
 
 @dataclass(frozen=True, slots=True)
 class SampleProber:
-    """Names who is slow by the screening of a sample, and says what it covered."""
+    """Names who is slow from the screening of a sample, and says what the sample covered."""
 
     rails: RailProber
     sampled: Sampled

@@ -1,4 +1,4 @@
-"""What nodes are asked after a failure besides their rails: whether processes start there, and their addresses."""
+"""Questions to nodes after a failure, besides their rails: whether processes start there, and their addresses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,16 +17,16 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_remark, with_suspects
 
-#: What a process prints that shows that it started.
+#: What a process prints to show that it started.
 STARTED = "railyard-started"
-#: Nodes that are held to be asked alone: nothing is planned.
+#: For nodes that are held only for questions: no probes are planned.
 QUESTIONS = Series("question", 0)
-#: Gives the words of a step before each process's own.
+#: Returns the words of a step that come before each process's own.
 Front = Callable[[Launch], list[str]]
 
 
 def starts(front: Front, launch: Launch, held: Held) -> bool | None:
-    """Return whether a process started on every node of a launch; None where that could not be asked any more."""
+    """Return whether a process started on every node of a launch; None if there was no time to ask."""
     step = Step(launch.env, [*front(launch), "sh", "-c", f"echo {STARTED}"])
     said = held.answer(f"start-{'-'.join(launch.nodes)}", step)
     return None if said is None else said.split().count(STARTED) >= len(launch.nodes)
@@ -34,10 +34,10 @@ def starts(front: Front, launch: Launch, held: Held) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Asks nodes for the hardware addresses of their interfaces, where two of them have one IPv4 address.
+    """Asks nodes for the hardware addresses of their interfaces if two nodes have the same IPv4 address.
 
-    ``place`` is where they can be asked, None for nowhere, ``stage`` the folder that all nodes see, which has the
-    counter reader, ``ping_pong`` what launches a step over two of them.
+    ``place`` is where they can be asked; None for nowhere. ``stage`` is the folder that all nodes see; it has the
+    counter reader. ``ping_pong`` launches a step over two nodes.
     """
 
     site: Site
@@ -46,9 +46,10 @@ class Addresses:
     stage: Path
 
     def with_conflicts(self, found: Assessment) -> Assessment:
-        """Return the assessment with the nodes that have others' addresses; the rails of those others are cleared.
+        """Return the assessment with the nodes that use others' addresses; the rails of the owners are cleared.
 
-        The run's own nodes say whose address it is and which hardware answers; the others are asked for theirs.
+        The run's own nodes say whose address it is and which hardware answers. The other nodes are asked for their
+        hardware addresses.
         """
         path = found.path
         try:
@@ -68,10 +69,10 @@ class Addresses:
         return with_remark(with_suspects(replace(found, path=cleared), named), why)
 
     def _hardware(self, found: Assessment) -> tuple[dict[str, tuple[str, str]], str | None]:
-        """Return node and device of each hardware address of the other nodes, until those that were seen are known.
+        """Return node and device of each hardware address of the other nodes, until all that were seen are known.
 
-        They are asked in pairs, as many as the place holds at once. The sentence is of nodes that were not asked.
-        Raises NotProbed where none could be.
+        Nodes are asked in pairs, as many as the place holds at once. The sentence says how many were not asked.
+        Raises NotProbed if none could be asked.
         """
         launch, place = found.case.launch, self.place
         wanted = {one.hardware for one in found.path.conflicts if one.node is None}
@@ -92,7 +93,7 @@ class Addresses:
         return where, f"{counted(len(left), 'more node')} not asked for addresses" if is_open else None
 
     def _of(self, nodes: tuple[str, str], rail: str, place: Place, held: Held) -> dict[str, tuple[str, str]]:
-        """Return node and device of each hardware address of two nodes; nothing of one that does not answer."""
+        """Return node and device of each hardware address of two nodes; nothing for one that does not answer."""
         name, launch = f"addresses-{'-'.join(nodes)}", self.ping_pong.launch(rail, nodes)
         (self.stage / name).mkdir(exist_ok=True)
         words = ["sh", READER, name, name, "", rail, "--", "true"]

@@ -1,4 +1,4 @@
-"""The nodes and ranks that a check is told to have, by `-S` or by the system's file, and what it cannot be told."""
+"""The nodes and ranks that a check is given, by `-S` or by the system's file, and what it refuses."""
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from railyard.site.systems.measure import StatedAmounts
 
 _BUILT = "spack of the stack in the system's file"
-#: Variables of ReFrame that every check sets itself or has no use for, each with what there is in its place.
+#: Variables of ReFrame that every check sets itself or does not use, each with what to use instead.
 SET_BY_CHECKS: Mapping[str, str] = {
     "num_tasks": "num_nodes and ranks_per_node",
     "num_tasks_per_node": "ranks_per_node",
@@ -36,10 +36,10 @@ SET_BY_CHECKS: Mapping[str, str] = {
 
 
 def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "StatedAmounts | None") -> None:
-    """Have a check take the nodes and ranks that `-S` sets (``told`` names the variables), else as stated.
+    """Set a check's nodes and ranks as `-S` gives them (``told`` names the variables), else as the file states them.
 
     ``check`` has its benchmark, and the numbers that `-S` set. What it does not take is in its ``refused``, and fails
-    its set-up. One that is asked for a number of nodes no longer spans all.
+    its set-up. A check that is given a number of nodes no longer runs on all.
     """
     sentences = [
         f"-S {name}: no check takes it, expected {SET_BY_CHECKS[name]}" for name in SET_BY_CHECKS if name in told
@@ -66,14 +66,14 @@ def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "State
         check.num_nodes, check.all_nodes, check.asked_nodes = nodes, False, nodes
         check.benchmark = on_part(f"{check.tool}/{key}", nodes).partition("/")[2]
         if check.benchmark == key and nodes != takes.nodes:
-            check.remarks = (*check.remarks, f"{nodes} nodes ({by_nodes}), against the same references")
+            check.remarks = (*check.remarks, f"{nodes} nodes ({by_nodes}), compared with the same references")
     if ranks is not None and why_ranks is None:
         check.ranks_per_node, check.asked_ranks = ranks, ranks
-        check.remarks = (*check.remarks, f"{ranks} ranks a node ({by_ranks}), against the same references")
+        check.remarks = (*check.remarks, f"{ranks} ranks per node ({by_ranks}), compared with the same references")
 
 
 def why_refused(check: Any, replayed: bool) -> str | None:
-    """Return why a check cannot be told what it was told, None where it can: a recording is as it was made."""
+    """Return why a check refuses what it was given; None if it takes it. A recording is as it was made."""
     numbers = [name for name in (NODES, RANKS) if name in check.told]
     if replayed and numbers:
         return f"-S {numbers[0]}: a recording is played, expected the nodes and ranks that it was made with"
@@ -81,14 +81,14 @@ def why_refused(check: Any, replayed: bool) -> str | None:
 
 
 def why_not_taken(check: Any) -> str | None:
-    """Return why a check has other nodes or ranks than it was asked for, once it has chosen them; None if it has those.
+    """Return why a check chose other nodes or ranks than it was asked for; None if it has those.
 
-    A problem of an application may take squares alone, or no more ranks than it has parts.
+    A problem of an application may take only squares, or no more ranks than it has parts.
     """
     for name, asked, has in (
         (NODES, check.asked_nodes, check.num_nodes),
         (RANKS, check.asked_ranks, check.ranks_per_node),
     ):
         if asked and asked != has:
-            return f"{name}: found {asked}, of which {check.benchmark} takes {has}: ask for {has}, or another problem"
+            return f"{name}: found {asked}, but {check.benchmark} takes {has}: ask for {has}, or another problem"
     return None

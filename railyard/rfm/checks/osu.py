@@ -1,4 +1,4 @@
-"""The base class of OSU's checks: fixed repetitions, and OSU's own validation where its release has it."""
+"""The base class of OSU's checks: fixed repetitions, and OSU's own validation if its release has it."""
 
 from dataclasses import replace
 
@@ -14,16 +14,17 @@ from railyard.site.systems.measure import StatedAmounts
 
 #: The option that came with OSU's validation; before it, "-c" is an error.
 VALIDATION_OPTION = "validation-warmup"
-#: What goes before each measured repetition where data are checked: filling buffers and a barrier leave the two sides
-#: apart, and the first message pays for that.
+#: Warm-ups before each measured repetition if data are checked: after filling buffers and a barrier the two sides are
+#: apart in time, and the first message would pay for that.
 VALIDATION_WARM_UP = 1
 
-#: What OSU repeats without a number, at sizes up to 8 KiB (source: osu_util.h of OSU 5 and 7; above 8 KiB a tenth
-#: of the latencies and of the collectives, a fifth of the bandwidths). 200 warm-ups in releases before those.
+#: OSU's own defaults at sizes up to 8 KiB (source: osu_util.h of OSU 5 and 7). Above 8 KiB it makes a tenth of these
+#: for latencies and collectives, a fifth for bandwidths. Earlier releases made 200 warm-ups.
 LATENCY, BANDWIDTH, COLLECTIVE = Amounts(10_000, 100), Amounts(100, 10, window=64), Amounts(1000, 100)
 
-#: What reductions add, as every release did that had no choice. 7.4 would add characters, whose sums overflow: Open MPI
-#: 4.1.4 holds them at their largest (op/avx), OSU expects them to wrap, and its validation fails from 16 B on.
+#: The type that reductions add, as in every release without this option. By default 7.4 adds characters, and their sums
+#: overflow: Open MPI 4.1.4 keeps them at their largest (op/avx), OSU expects them to wrap, so its validation fails for
+#: 16 B and more.
 FLOATS = "mpi_float"
 
 
@@ -44,14 +45,14 @@ def moved_repetitions(told: Repetitions, *, validates: bool) -> Repetitions:
 
 
 class OsuCheck(RepeatedCheck):
-    """OSU with told repetitions and warm-ups, so that the bytes a run must move are known: OSU prints neither.
+    """OSU with fixed repetitions and warm-ups, so that the bytes a run must move are known: OSU prints neither.
 
-    OSU repeats large messages less often only if it is given no number, and then its releases differ; so it is given
-    one for all sizes, which its largest message has time for.
+    Without a number OSU repeats large messages less often, and its releases differ in this. So it gets one number for
+    all sizes, for which its largest message has time.
 
     With `-c` OSU fills the buffers before each repetition, makes ``VALIDATION_WARM_UP`` untimed ones (`-u`), then the
-    one that it times, and compares what arrived: each repetition moves its bytes twice, so `-x` is 0 where
-    nobody sets it.
+    one that it times, and checks what arrived. So each repetition moves its bytes twice, and `-x` is 0 if nobody sets
+    it.
     """
 
     tool = "osu"
@@ -70,7 +71,7 @@ class OsuCheck(RepeatedCheck):
 
     @property
     def validates(self) -> bool:
-        """Whether OSU is told to check what arrived: where this benchmark can, and the installed release has it."""
+        """Whether OSU checks what arrived: if this benchmark can, and the installed release has the option."""
         return bool(self.can_validate) and self.runner.knows(self, VALIDATION_OPTION)
 
     def measured_sizes(self) -> tuple[int, ...]:
@@ -94,7 +95,7 @@ class OsuCheck(RepeatedCheck):
 
     @property
     def fixed_repetitions(self) -> Repetitions:
-        """What OSU is told, since it prints no repetitions."""
+        """The repetitions that OSU is given, since it prints none."""
         return moved_repetitions(self._told, validates=self.validates)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:

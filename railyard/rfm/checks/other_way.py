@@ -1,12 +1,13 @@
 """The direction that a stream leaves out: each rail alone from its receiver back to its sender, after a run passed.
 
-A rail of a node may be slow in what it sends alone, which neither a stream to that node nor, as long as it is little,
-a ping-pong shows. One stream a rail the other way sees it. Where it is slow, streams with other nodes tell whether the
-one sends slowly or the other receives slowly; where the run's own direction is slow by now too, somebody disturbed it.
-A stream without a result never counts as a slow one: the verdict says that the direction was not measured, and why.
+A rail of a node may be slow only in what it sends. A stream to that node does not show this, and a ping-pong shows it
+only if the rail is much slower. One stream per rail the other way sees it. If that is slow, streams with other nodes
+show whether one node sends slowly or the other receives slowly. If the run's own direction is now slow too, somebody
+disturbed it. A stream without a result never counts as slow: the verdict says that the direction was not measured, and
+why.
 
-From here each stream is started as it is needed. Under a scheduler the run's own job has made them (``way_back``), and
-nodes are asked for once more only where one of them was low or gave nothing.
+From here each stream is started when it is needed. Under a scheduler the run's own job has made them (``way_back``);
+nodes are requested again only if one of these streams was low or gave nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,18 +25,18 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings, Probe
 from railyard.verdict.findings import with_remark, with_slow_way
 
-#: A stream that is slow is made again so often: a disturbance only lowers a value, so the best one counts.
+#: How often a slow stream is tried: a disturbance only lowers a value, so the best one counts.
 TRIES = 3
-#: Other nodes that tell sender from receiver.
+#: Number of other nodes that show whether the sender or the receiver is slow.
 PARTNERS = 2
-#: Streams one way: nothing is planned, each is asked for when it is needed.
+#: Streams one way: nothing is planned, each is started when it is needed.
 WAYS = Series("way", 0)
 _NO_STREAM = "the run's job left no stream that its counters prove"
 
 
 @dataclass(frozen=True, slots=True)
 class OneWay:
-    """Asks ``rails`` after a failure, and says after a pass that one direction was measured; ``seen_by`` see both."""
+    """Asks ``rails`` after a failure. After a pass it says that one direction was measured; ``seen_by`` see both."""
 
     rails: RailProber
     seen_by: str
@@ -47,7 +48,7 @@ class OneWay:
 
 def _only_one(found: Assessment, seen_by: str) -> Assessment:
     nodes = found.case.launch.nodes
-    # Of a recording no direction could be measured at all.
+    # With a recording no direction could be measured at all.
     if len(nodes) != 2 or found.verdict.state != "pass" or found.path.state != "proven":
         return found
     remark = f"only the direction from {nodes[0]} to {nodes[1]} was measured: {seen_by} see the other"
@@ -56,7 +57,7 @@ def _only_one(found: Assessment, seen_by: str) -> Assessment:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The best of some streams one way, in MB/s; None where none gave a result, and ``why``: what was printed first."""
+    """The best of some streams one way, in MB/s; None if none gave a result; ``why`` is then what was printed first."""
 
     value_mb_s: float | None
     why: str = ""
@@ -75,8 +76,8 @@ class _Way:
 class OtherWay:
     """Asks ``rails`` after a failure, and after a pass measures each rail alone the other way by its short stream.
 
-    ``back`` is what the run's own job has of it, None where the streams are started from here; where neither is, it is
-    said that one direction was measured, and ``seen_by``, the tests that see both.
+    ``back`` is what the run's own job measured of it; None if the streams are started from here. If neither is
+    possible, the verdict says that one direction was measured, and names ``seen_by``, the tests that see both.
     """
 
     rails: RailProber
@@ -97,7 +98,7 @@ class OtherWay:
         return found if found.path.state != "proven" else self._left(found, bound)
 
     def _left(self, found: Assessment, bound: float) -> Assessment:
-        """Return the assessment by what the run's job left; what is low or missing is measured again."""
+        """Return the assessment from what the run's job left; what is low or missing is measured again."""
         assert self.back is not None
         sender, receiver = found.case.launch.nodes
         ways = {rail: _Way(self.back.value_mb_s(rail, receiver), _NO_STREAM) for rail in found.case.launch.meant}
@@ -110,7 +111,7 @@ class OtherWay:
                 return self._measured(found, bound)
         except NotProbed as not_probed:
             why = str(not_probed)
-        # Nothing was measured the first way by such a stream: its own shortfall is granted once more.
+        # No such stream went the first way, so its own shortfall is allowed for once more.
         low = next((rail for rail, way in ways.items() if way.is_below(bound * PROBE_SLOW_SHARE.value)), None)
         if low is None:
             return with_remark(found, f"{said}; {why}")
@@ -120,7 +121,7 @@ class OtherWay:
         return with_slow_way(found, Findings((Suspect("pair", reason, None, low),), sentence))
 
     def _measured(self, found: Assessment, bound: float) -> Assessment:
-        """Return the assessment by streams that are made now. Raises NotProbed where no nodes are given for them."""
+        """Return the assessment from streams that are made now. Raises NotProbed if no nodes are given for them."""
         place, stream, launch = self.rails.place, self.rails.one_way, found.case.launch
         assert place is not None and stream is not None
         self.rails.write_files(stream)
@@ -143,7 +144,7 @@ class OtherWay:
                 return with_remark(found, f"{low}; nobody is blamed, since that may be a disturbance")
             if own.is_below(bound):
                 return with_remark(found, f"disturbed: {low}, and more in the run itself; nobody is blamed for that")
-            # A short stream may lie near the bound both ways: only a direction that falls behind the other is slow.
+            # A short stream may be near the bound both ways: only a direction that falls behind the other is slow.
             behind = PROBE_SLOW_SHARE.value * own.value_mb_s
             if not way.is_below(behind):
                 continue
@@ -157,7 +158,7 @@ class OtherWay:
         return f"bound {share} of {of} MB/s, {PROBE_SLOW_SHARE.name}"
 
     def _blamed(self, rail: str, nodes: tuple[str, str], bound: float, low: str, held: Held) -> Findings:
-        """Return whether the receiver sends slowly or the sender receives slowly, by what both do with other nodes."""
+        """Return whether the receiver sends slowly or the sender receives slowly: both are tried with other nodes."""
         sender, receiver = nodes
         others = held.partners[:PARTNERS]
         sent = [self._best(rail, (receiver, other), bound, held) for other in others]

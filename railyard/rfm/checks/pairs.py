@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class PairsCheck(InterconnectCheck):
-    """Pairs of nodes, round by round. A check names ``benchmark`` and ``rounds``; it spans all nodes of the system."""
+    """Pairs of nodes, round by round, on all nodes of the system. A check names ``benchmark`` and ``rounds``."""
 
     tool = "pairs"
     extended = True
     parse = staticmethod(parser.parse)
     probe_key = "pairs/pairs"
     all_nodes = True
-    #: One message size, from which every link's limit holds.
+    #: One message size, large enough for the limit of every link.
     smallest = node_pair_steps.SIZE_BYTES
     largest = node_pair_steps.SIZE_BYTES
     window = node_pair_steps.WINDOW
     sizes_told = ("largest",)
-    #: How long a stream is to last at the fabric's own rate, in seconds: it sets the number of windows.
+    #: How long a stream should last at the fabric's own rate, in seconds; this sets the number of windows.
     stream_s = variable(float, value=node_pair_steps.STREAM_S)
     #: 8-byte messages there and back, for the latency.
     exchanges = variable(int, value=node_pair_steps.EXCHANGES)
@@ -40,7 +40,7 @@ class PairsCheck(InterconnectCheck):
     again_repeats = variable(int, value=3)
 
     def rounds(self, nodes: int) -> "tuple[Round, ...]":
-        """Return the rounds of a number of nodes; none where the ranks that share a node are meant."""
+        """Return the rounds of a number of nodes; none if the test is between the ranks that share a node."""
         return ()
 
     @classmethod
@@ -76,7 +76,7 @@ class PairsCheck(InterconnectCheck):
         return rounds | ({node_pair_steps.SWITCHES: topology.text(self.leaves())} if self.measures_again else {})
 
     def after(self) -> list[str]:
-        """Return the lines that measure suspects again behind the launch, where that is asked for."""
+        """Return the lines that measure suspects again after the launch, if the check asks for that."""
         if not self.measures_again:
             return []
         meant = self._plan.launch.meant
@@ -100,13 +100,13 @@ class PairsCheck(InterconnectCheck):
         return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
 
     def least(self) -> float | None:
-        """Return the least that a pair may give by the references, in MB/s; None where they have no bound."""
+        """Return the least that a pair may give by the references, in MB/s; None if they have no bound."""
         from railyard.verdict.node_pairs import least_of
 
         return least_of(self.site, self.test_id, self.message_sizes[-1])
 
     def launch_line(self, rail: str | None = None) -> str:
-        """Return the words that launch the program as the job does, over one rail alone where one is named."""
+        """Return the words that launch the program as the job does, over one rail alone if one is named."""
         launcher = self.job.launcher
         if rail is None:
             return str(launcher.run_command(self.job))
@@ -119,7 +119,7 @@ class PairsCheck(InterconnectCheck):
 
     @property
     def prober(self) -> "Prober":
-        """Who is asked after a failure: the steps that measured suspects again, or each node's own pair."""
+        """What decides after a failure: the steps that measured suspects again, or each node's own pair."""
         from railyard.rfm.checks.node_pair_prober import AllPairsProber, BisectionProber, WithinNodesProber
 
         if self.within_node:

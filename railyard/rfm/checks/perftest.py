@@ -1,4 +1,4 @@
-"""The base class of perftest's checks: told iterations over all of its own sizes, by a client and a server."""
+"""The base class of perftest's checks: fixed iterations over all of its own sizes, by a client and a server."""
 
 from railyard.benchmarks.repetitions import Amounts, Pace
 from railyard.benchmarks.table.perftest import BIDIRECTIONAL
@@ -6,16 +6,17 @@ from railyard.parsers import perftest
 from railyard.rfm.checks.repeated import RepeatedCheck
 from railyard.site.sizes import doubled
 
-#: Of a probe after a failure; a slow link gets no more than of a test, or the probe would not end in its time.
+#: Iterations of a probe after a failure. On a slow link it makes no more than the test, or it would not end in time.
 PROBE_ITERATIONS = 200
-#: perftest's -u of Soft-RoCE: a queue pair sends again after 4.096 us * 2^18, 1.07 s, without an answer (source:
-#: ibv_modify_qp(3)). With perftest's own 14, 67 ms, it does so while its packets wait to leave: up to 64 do (source:
-#: RXE_INFLIGHT_SKBS_PER_QP_HIGH of Linux), 107 ms of a link of 20 Mbit/s, and the processor works for other things too.
+#: perftest's -u for Soft-RoCE: without an answer a queue pair sends again after 4.096 us * 2^18, 1.07 s (source:
+#: ibv_modify_qp(3)). With perftest's own 14, 67 ms, it would do so while its packets still wait to leave: up to 64 wait
+#: (source: RXE_INFLIGHT_SKBS_PER_QP_HIGH of Linux), which takes 107 ms on a link of 20 Mbit/s, and the processor has
+#: other work too.
 SOFT_ROCE_TIMEOUT = 18
 
 
 class PerftestCheck(RepeatedCheck):
-    """One program of perftest over all of its own sizes (2 B to 8 MiB), with told iterations."""
+    """One program of perftest over all of its own sizes (2 B to 8 MiB), with fixed iterations."""
 
     pair = True
     tool = "perftest"
@@ -38,7 +39,7 @@ class PerftestCheck(RepeatedCheck):
         return doubled(int(self.smallest), int(self.largest))
 
     def fitting(self, pace: Pace | None, window: int) -> Amounts:
-        # Of a recording, and of a link whose rate is not known: perftest's own number is too much for slow links alone.
+        # For a recording, or a link of unknown rate: perftest's own number is too much only for slow links.
         return self.own if pace is None else super().fitting(pace, window)
 
     def _timeout(self) -> list[str]:

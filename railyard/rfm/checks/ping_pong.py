@@ -1,4 +1,4 @@
-"""A short measurement by a check's own tool between two nodes: what is run, and which value its output has."""
+"""A short measurement by a check's own tool between two nodes: what runs, and which value its output has."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from railyard.job.launch import Launch
 from railyard.parsers.parsed import Parsed, ParseError
 from railyard.site.sizes import PROBE_DELAY_BYTES, PROBE_SIZE_BYTES
 
-#: Characters of what a probe without a result printed first.
+#: At most so many characters are quoted of the first line of a probe without a result.
 LONGEST_SAID = 120
 
 
@@ -23,8 +23,8 @@ def _no_files(size_bytes: int) -> Mapping[str, str]:
 class PingPong:
     """A short measurement by a check's own tool between two nodes over one rail: mostly a ping-pong.
 
-    A ping-pong sees both directions of the rail. ``key`` is its benchmark, ``launch`` plans it over a rail between two
-    nodes, ``words`` are each process's for messages of ``size_bytes``, ``files`` are what it reads then.
+    A ping-pong sees both directions of the rail. ``key`` is its benchmark. ``launch`` plans it over a rail between two
+    nodes. ``words`` gives each process's command for messages of ``size_bytes``, ``files`` the files that it reads.
     """
 
     key: str
@@ -36,7 +36,7 @@ class PingPong:
 
     @property
     def delay_bytes(self) -> int | None:
-        """The size of messages so small that a rail's delay decides; None for others, and where none has a size."""
+        """The size of messages so small that a rail's delay decides; None for others, and for tools without sizes."""
         return self.size_bytes if self.size_bytes <= PROBE_DELAY_BYTES and not self._is_figure else None
 
     @property
@@ -44,21 +44,21 @@ class PingPong:
         return micro.find(self.key).rows != "sizes"
 
     def value(self, text: str) -> float | None:
-        """Return MB/s at its size; None where none was printed: other sizes of a cut probe say nothing."""
+        """Return MB/s at its size; None if none was printed: other sizes of a cut probe say nothing."""
         try:
             curves = metrics.curves(self.parse(text).tables[0], self.key)
-            # Of small messages a rate has too few digits.
+            # For small messages a rate has too few digits.
             is_timed = self.delay_bytes is not None
             curve = next((each for each in curves if is_timed and each.metric == model.LATENCY), curves[0])
         except (ParseError, ValueError, IndexError, RailyardError):
             return None
         if (not self._is_figure and curve.sizes[-1] != self.size_bytes) or not curve.values[-1] > 0:
             return None
-        # Of times: bytes a microsecond are MB/s.
+        # From times: bytes per microsecond are MB/s.
         return curve.values[-1] if curve.metric == model.BANDWIDTH else curve.sizes[-1] / curve.values[-1]
 
 
 def first_line(text: str) -> str | None:
-    """Return the first line of a probe's output that says something, cut to what a sentence can hold."""
+    """Return the first line of a probe's output with a letter or digit, cut to a length that fits a sentence."""
     line = next((line for line in map(one_line, text.splitlines()) if any(letter.isalnum() for letter in line)), None)
     return None if line is None else line[:LONGEST_SAID]

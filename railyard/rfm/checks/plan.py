@@ -1,4 +1,4 @@
-"""How one test is run on the system that it was given: its nodes, ranks, processors, launch, and who runs it."""
+"""How one test runs on its system: its nodes, ranks, processors, launch, and what runs it."""
 
 import time
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Untested(Exception):
-    """A test that is not run here: the reason, as its record has it, and what is said of it in the run."""
+    """A test that does not run here: the reason for its record, and what the run says about it."""
 
     def __init__(self, reason: str, said: str) -> None:
         super().__init__(said)
@@ -38,7 +38,7 @@ class Untested(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one test is run. ``check`` is what declares it (``Declaration``), with nodes and ranks as they were chosen.
+    """How one test runs. ``check`` declares it (``Declaration``), with nodes and ranks as they were chosen.
 
     ``nodes_remark`` says how many of the system's nodes are left out, and which.
     """
@@ -54,7 +54,7 @@ class Plan:
     nodes_remark: str | None = None
 
     def tag(self) -> str:
-        """Return a word that stands for one run of this test alone, another at each call."""
+        """Return a word that marks one run of this test; each call returns another."""
         return f"{self.test.hash}-{time.time_ns():x}"
 
     def job(self, tag: str) -> PlannedJob:
@@ -62,8 +62,8 @@ class Plan:
         return self.runner.job(self.check, self.launch, self.scheduling, self.placing, tag)
 
     def launch_alone(self, rail: str, nodes: tuple[str, ...], per_node: int) -> Launch:
-        """Return how a run over one rail alone is launched, by the stack's own policy, with so many ranks a node."""
-        # What is measured alone is the rail, from the host's memory.
+        """Return how a run over one rail alone is launched, by the stack's own policy, with so many ranks per node."""
+        # Only the rail is measured, from the host's memory.
         ranks = replace(self.ranks, total=len(nodes) * per_node, per_node=per_node, policy=None, memory=None)
         as_root = runs_as_root(self.site.system)
         return plan_launch(self.site, self.test.fabric, self.test.stack, (rail,), nodes, ranks, as_root)
@@ -74,7 +74,7 @@ class Plan:
         return plan_launch(self.site, self.test.fabric, self.test.stack, rails, nodes, self.ranks, as_root)
 
     def read_rails(self, text: str) -> Parsed:
-        """Return what the tool's parser finds, where a client a rail printed, in all of them together."""
+        """Return what the tool's parser finds; if one client per rail printed, in all of them together."""
         return rail_parts.parse(text, self.check.parse, worst=self.check.in_turn)
 
     def judged(self, left: Left) -> tuple[Assessment, Evidence]:
@@ -106,9 +106,9 @@ class Plan:
 
 
 def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
-    """Return how a check runs here, once its nodes and ranks are set.
+    """Return how a check runs here, once it has its nodes and ranks.
 
-    Raises Untested where it is not, and RailyardError where the stack cannot use these rails or is not there.
+    Raises Untested if it does not run, and RailyardError if the stack cannot use these rails or is not there.
     """
     system, fabric = site.system, site.system.fabrics[test.fabric]
     check.runner = runner = runner_of(site, test, dry)
@@ -129,10 +129,10 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     if check.pair_a_rail and test.policy == NIC_PER_RANK:
         check.ranks_per_node = max(check.ranks_per_node, check.rails)
     total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
-    # An application computes on all cores of its nodes: near one rail it would have one socket's.
+    # An application computes on all cores of its nodes: near one rail it would have only those of one socket.
     side = side_of(check.placement, None if check.check_class == "app" else fabric.placement)
     scheduling = Scheduling(system, test.stack, check.check_class, check.use_launcher, check.lasting_s)
-    # Our testbeds' nodes, and a single host's, share processors.
+    # The nodes of our testbeds, and of a single host, share processors.
     own_cores = threads if system.provider == "nodes" else 1
     own_nics = _has_own_nics(check, system, test)
     dealt = own_nics and check.check_class == "app" and side is None
@@ -158,10 +158,10 @@ def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
 
 
 def _has_own_nics(check: Any, system: System, test: TestId) -> bool:
-    """Return whether each rank is given a rail of its own.
+    """Return whether each rank is given its own rail.
 
-    A stack without MPI has a pair of processes for each rail; and nodes that share one host have no processors near a
-    rail.
+    A stack without MPI has a pair of processes for each rail instead, and nodes that share one host have no processors
+    near a rail.
     """
     has_ranks = test.policy == NIC_PER_RANK and not STACKS[test.stack].pair
     return has_ranks and system.provider == "nodes" and not check.within_node

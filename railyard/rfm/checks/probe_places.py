@@ -1,4 +1,4 @@
-"""Where rails are measured alone after a failure: from here, or in a job of its own that holds the nodes meanwhile."""
+"""Where rails are measured alone after a failure: from here, or in an extra job that holds the nodes meanwhile."""
 
 import os
 import shlex
@@ -28,12 +28,12 @@ from railyard.verdict.blame.suspects import Probe, plan_probes
 
 #: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
 PROBE_LIMIT_S = 20
-#: A job of its own holds four nodes for minutes: so many pairs of a run's nodes are measured at most.
+#: At most so many pairs of a run's nodes are measured in extra jobs: each holds four nodes for minutes.
 _MOST_JOBS = 2
-#: Seconds that a job's nodes may be asked for more when the time of its planned steps is over.
+#: Seconds for further questions to a job's nodes after the time of its planned steps.
 _QUESTIONS_S = 60
-#: Seconds that a job may take besides: its start, and the step that runs when all that is over. Together with the time
-#: of its steps whole minutes, since LSF's limits are.
+#: Further seconds for a job: its start, and the step that runs when all that is over. With the time of its steps this
+#: gives whole minutes, since LSF's limits are in minutes.
 _AROUND_S = 90
 #: Seconds between two looks at what a job has left, and between two questions to its scheduler.
 _LOOK_S, _ASK_S = 0.5, 5.0
@@ -45,7 +45,7 @@ class NotProbed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What probes are made for: the word that their files begin with, and how often each is made at most."""
+    """A kind of probes: the word that their files begin with, and how often each is made at most."""
 
     name: str
     rounds: int
@@ -53,7 +53,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one probe runs: its variables, its words from its launcher's on, and a folder that it writes to, if any."""
+    """What one probe runs: its variables, its command with the launcher, and a folder that it writes to, if any."""
 
     env: Mapping[str, str]
     words: Sequence[str]
@@ -61,7 +61,7 @@ class Step:
 
     @property
     def script(self) -> str:
-        """The script of a shell that becomes it."""
+        """The script of a shell that replaces itself with the step."""
         exports = "".join(f"export {name}={value}\n" for name, value in exported(self.env).items())
         made = f"mkdir -p {shlex.quote(self.folder)}\n" if self.folder else ""
         return f"#!/bin/sh\n{output_bound.line(output_bound.SH_BLOCK)}\n{made}{exports}exec {shlex.join(self.words)}\n"
@@ -76,20 +76,20 @@ class Held(Protocol):
 
     @property
     def partners(self) -> tuple[str, ...]:
-        """The nodes beside the pair."""
+        """The other nodes."""
 
     def output(self, probe: Probe, turn: int) -> str | None:
-        """Return what a probe of a round printed; None where no more is measured."""
+        """Return what a probe of a round printed; None if no more is measured."""
 
     def answer(self, name: str, step: Step) -> str | None:
-        """Return what one more step printed, whose files begin with ``name``; None where there is no time for it."""
+        """Return what one more step printed; its files begin with ``name``. None if there is no time for it."""
 
     def clock(self) -> float:
         """Return the seconds that count as the probes' time."""
 
     @property
     def is_seen(self) -> bool:
-        """Whether a probe runs just while its output is waited for, so that its processes can be watched."""
+        """Whether a probe runs only while its output is awaited, so that its processes can be watched."""
 
 
 class Place(Protocol):
@@ -100,25 +100,25 @@ class Place(Protocol):
         """How many pairs of a run's nodes are measured at most; None for all."""
 
     def front(self, launch: Launch) -> list[str]:
-        """Return the words of a step before each process's own. Raises RailyardError where none can be started."""
+        """Return the words of a step before each process's own. Raises RailyardError if no step can be started."""
 
     def held(
         self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
     ) -> AbstractContextManager[Held]:
-        """Hold a pair of nodes; ``others`` are the system's other nodes by name. Raises NotProbed where it cannot."""
+        """Hold a pair of nodes; ``others`` are the system's other nodes by name. Raises NotProbed if it cannot."""
 
 
 def place_of(
     site: Site, stack: str, scheduling: Scheduling, stage: Path, job: Callable[[], "NodesJob"]
 ) -> "Place | None":
-    """Return where the rails of a run are measured alone; None where nothing here can do it, or it is switched off.
+    """Return where the rails of a run are measured alone; None if nothing here can do it, or if it is switched off.
 
     ``job`` makes a job of the system's scheduler, which writes to ``stage``.
     """
     system, launcher = site.system, scheduling.launcher
     bed = TESTBEDS.get(system.launcher)
     if bed is not None:
-        # Behind the jobs' lock: by hand, ReFrame runs a test of another partition meanwhile.
+        # Under the jobs' lock: if a person calls ReFrame, it runs a test of another partition meanwhile.
         def in_bed(launch: Launch) -> list[str]:
             words = namespace_words(site.home, launch.nodes[0], PROBE_LIMIT_S, launch.program, bed)
             return [*words, *launch.options]
@@ -132,12 +132,12 @@ def place_of(
 
 
 def name_of(series: Series, probe: Probe, turn: int) -> str:
-    """Return how the files of a probe are called, but for their endings."""
+    """Return the names of a probe's files, without their endings."""
     return f"{series.name}-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}"
 
 
 def printed(name: str, step: Step, folder: Path) -> str:
-    """Return what a step printed that is started from here; its script and output stay in a folder."""
+    """Start a step from here and return what it printed; its script and output stay in a folder."""
     script, output = folder / f"{name}.sh", folder / f"{name}.out"
     script.write_text(step.script, encoding="utf-8")
     with output.open("w", encoding="utf-8") as out:
@@ -150,7 +150,7 @@ def printed(name: str, step: Step, folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Each probe is started from here when its turn comes: in a testbed of ours, or as a step of our own allocation."""
+    """Each probe is started from here when its turn comes: in our own testbed, or as a step of our own allocation."""
 
     stage: Path
     words: Callable[[Launch], list[str]]
@@ -185,27 +185,27 @@ class _Started:
 
 
 class NodesJob(Protocol):
-    """A job of the system's scheduler beside the test's own."""
+    """A job of the system's scheduler besides the test's own."""
 
     def submit(self, name: str, lines: list[str], asked: NodesAsked, count: int, limit_s: int) -> None:
-        """Submit a job of these lines, once. Raises RailyardError with the scheduler's word where it is refused."""
+        """Submit a job of these lines, once. Raises RailyardError with the scheduler's message if it is refused."""
 
     def state(self) -> Literal["waits", "runs", "ended"]:
-        """Ask the scheduler how it is."""
+        """Ask the scheduler for the job's state."""
 
     @property
     def said(self) -> str:
-        """What the scheduler says of it, as the end of a sentence; it begins with the job's number."""
+        """What the scheduler says about it, as the end of a sentence; it begins with the job's number."""
 
     def cancel(self) -> None:
-        """End it; nothing where it has ended or was not submitted."""
+        """End it. Do nothing if it has ended or was not submitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class InJob:
-    """All probes of a pair run in a job of its own, whatever they print, until it is known who is slow.
+    """All probes of a pair run in an extra job, whatever they print, until it is known what is slow.
 
-    ``job`` makes one that was not submitted yet. ``launcher`` is ReFrame's name of the one that starts a step.
+    ``job`` makes a job that is not submitted yet. ``launcher`` is ReFrame's name of the launcher that starts a step.
     """
 
     site: Site
@@ -235,19 +235,19 @@ class InJob:
             raise NotProbed(str(error)) from None
         finally:
             job.cancel()
-            write_whole(self.stage / probe_job.no_more(name), "")  # for one that its scheduler does not end
+            write_whole(self.stage / probe_job.no_more(name), "")  # for a job that its scheduler does not end
             for partner in partners:  # steps that the job did not come to
                 for script in self.stage.glob(f"{series.name}-*-{partner}.sh"):
                     script.unlink(missing_ok=True)
 
     def _number(self, others: tuple[str, ...]) -> int:
-        """Return how many nodes the job is to have: those that can run one, at most the pair and its partners."""
+        """Return how many nodes the job should have: those that can run one, at most the pair and its partners."""
         states = nodes_of(self.site.system, self.site.home)
         able = sum(node.unfit is None for node in states) or self.site.system.nodes.number
         return min(max(able, 2), 2 + len(probe_job.PARTNERS))
 
     def _write(self, name: str, planned: Sequence[Probe], rails: tuple[str, ...], steps: Steps, series: Series) -> None:
-        """Write the job's own script, that of every probe of every round, and their list."""
+        """Write the job's own script, the script of every probe of every round, and a list of these."""
         for left in (
             f"{name}.nodes",
             probe_job.no_more(name),
@@ -263,7 +263,7 @@ class InJob:
         (self.stage / f"{name}.list").write_text("".join(f"{step}\n" for step in names), encoding="utf-8")
 
     def _partners(self, name: str, pair: tuple[str, str], job: NodesJob) -> list[str]:
-        """Return the nodes that the scheduler chose, once the job has begun. Raises NotProbed where it does not."""
+        """Return the nodes that the scheduler chose, once the job has begun. Raises NotProbed if it does not begin."""
         system = self.site.system
         waits_s = seconds(system.measure.probes_within)
         if system.jobs.max_pending:
@@ -310,7 +310,7 @@ class _InJob:
             if time.monotonic() - self._asked_s >= _ASK_S:
                 self._asked_s = time.monotonic()
                 self._has_ended = self.job.state() == "ended"
-                continue  # what it left at its end is there by now
+                continue  # what it left at its end is there now
             time.sleep(_LOOK_S)
         return text_of(self.stage / name)
 
@@ -319,10 +319,10 @@ class _InJob:
 
 
 def no_step(probe: Probe, turn: int) -> Step:
-    """Stand for the steps of a series that has none, whose nodes are only asked (``Held.answer``)."""
+    """Replace the steps of a series without any: its nodes are only asked (``Held.answer``)."""
     raise AssertionError(f"nothing is planned of {probe.rail} in round {turn}")
 
 
 def is_there(folder: Path, name: str) -> bool:
-    """Return whether a file is in a folder that other nodes write to; NFS looks again where a folder is listed."""
+    """Return whether a file is in a folder that other nodes write to; NFS looks again if a folder is listed."""
     return name in os.listdir(folder)

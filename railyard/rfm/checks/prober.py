@@ -1,6 +1,6 @@
-"""Single rails are measured alone after a failure between two nodes, or where TCP sent much again: one is named.
+"""Measures single rails alone after a failure between two nodes, or if TCP sent much again, and names one.
 
-A slow rail, or one that loses packets, is named by what it does with several partners, and these are not.
+A rail that is slow or loses packets does so with several partners: so this rail is named, and its partners are not.
 """
 
 import json
@@ -34,38 +34,39 @@ from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProb
 from railyard.verdict.findings import probe_size, with_losses, with_remark, with_suspects
 from railyard.verdict.path.ports import sends_again
 
-#: Segments of TCP that both nodes send, acknowledgements among them, before a rail counts as clean. A rail that loses
-#: one packet in a hundred drops what the kernel hands it in one piece, up to 64 KiB (45 segments of 1448 B). Two fifths
-#: of 70,000 are data: 620 such pieces at least, of which 6.2 are lost, one or none once in 70 times; the bound is 1.6.
+#: TCP segments that both nodes send, acknowledgements included, before a rail counts as clean. A rail that loses one
+#: packet in a hundred drops a whole piece that the kernel hands to it, up to 64 KiB (45 segments of 1448 B). Two fifths
+#: of 70,000 are data, so at least 620 such pieces. On average 6.2 of them are lost; one or none is lost once in 70
+#: times. The bound is 1.6.
 LEAST_SEGMENTS = 70_000
-#: A rail that sends again so many times as often as the bound allows does not do so by chance: stop measuring.
+#: If a rail sends again so many times as often as the bound allows, that is not chance: no further runs are needed.
 CLEAR_FACTOR = 5
-#: Runs that it may take until so many were sent, at most.
+#: At most so many runs to send that many segments.
 MOST_RUNS = 12
 #: Bandwidths of single rails, and what TCP sent again over them.
 PROBES, LOSSES = Series("probe", int(PROBE_ROUNDS_MOST.value)), Series("loss", MOST_RUNS)
-#: How often a slow rail streams each way, for which way it is slow.
+#: How often a slow rail streams each way, to find in which direction it is slow.
 DIRECTION_TURNS = 3
-#: This file of the probes' folder has what was measured.
+#: The file in the probes' folder that has what was measured.
 PROBES_FILE = "probes.json"
 
 
 class Watch(Protocol):
-    """Watches the processes of one probe, from when it was made."""
+    """Watches the processes of one probe from now on."""
 
     def stop(self) -> float | None:
-        """Return the share of the time since then in which they waited for a processor; None where unknown."""
+        """Return the share of the time since then in which they waited for a processor; None if unknown."""
 
 
 class Prober(Protocol):
-    """What is asked after a run was judged, for whom to name."""
+    """Finds, after a run was judged, what the verdict should name."""
 
     def explain(self, found: Assessment) -> Assessment:
-        """Return the assessment with what more is known; as it is where the run gives no reason to ask."""
+        """Return the assessment with what was found; unchanged if the run gives no reason to look."""
 
 
 class Nobody:
-    """Asks nobody: an application tells no rail from another; the micro-benchmarks do."""
+    """Asks nobody: an application cannot tell rails apart; the micro-benchmarks can."""
 
     def explain(self, found: Assessment) -> Assessment:
         return found
@@ -73,7 +74,7 @@ class Nobody:
 
 @dataclass(frozen=True, slots=True)
 class NodesThemselves:
-    """Takes a miss of its reference as the nodes' own: the sentence names those that are slow, and no rail is.
+    """Blames nodes, not rails, if a reference is missed: the sentence names the slow nodes.
 
     ``look_at`` is what to look at next.
     """
@@ -89,12 +90,12 @@ class NodesThemselves:
 
 @dataclass(frozen=True, slots=True)
 class RailProber:
-    """Measures the rails of a run alone, where the run gives reason to.
+    """Measures the rails of a run alone, if the run gives a reason.
 
-    Each probe's script and output stay in ``stage``, the run's folder (``probe-ROUND-RAIL-NODE-NODE.out``), and what
-    all gave in its ``probes.json``. ``watch`` watches a probe's processes, where it can. ``place`` is where probes run;
-    None where nothing is known to start one. ``together`` is the run's own benchmark over all its rails at once,
-    ``one_way`` a stream of the tool over one; None where it has none.
+    Each probe's script and output stay in ``stage``, the run's folder (``probe-ROUND-RAIL-NODE-NODE.out``), and all
+    values in its ``probes.json``. ``watch`` watches a probe's processes, if it can. ``place`` is where probes run; None
+    if nothing here can start one. ``together`` is the run's own benchmark over all its rails at once. ``one_way`` is a
+    stream of the tool over one rail; None for a tool without one.
     """
 
     site: Site
@@ -107,9 +108,9 @@ class RailProber:
     one_way: PingPong | None = None
 
     def explain(self, found: Assessment) -> Assessment:
-        """Return the assessment with who was found slow, or losing packets: one rail is named, and not its partner.
+        """Return the assessment with what is slow or loses packets: it names one rail, and not its partner.
 
-        An address that two nodes have explains all that is seen of rails.
+        If two nodes have the same address, this explains all that is seen of rails.
         """
         if found.path.conflicts and found.verdict.state == "fail":
             return Addresses(self.site, self.place, self.ping_pong, self.stage).with_conflicts(found)
@@ -119,7 +120,7 @@ class RailProber:
 
     @property
     def expected_alone_mb_s(self) -> float:
-        """What a rail's link gives one stream; 0 where that is not known."""
+        """What a rail's link gives one stream; 0 if that is not known."""
         alone = self.site.system.fabrics[self.fabric].limit(1, 1, one_stream=True)
         return 0.0 if alone is None else alone.value_mb_s
 
@@ -127,9 +128,9 @@ class RailProber:
         verdict, job, launch = found.verdict, found.inputs.job, found.case.launch
         is_uneven = verdict.rule == 4 and found.path.uneven
         slow = job.timed_out or is_uneven or (verdict.rule == 5 and verdict.fault == "fabric")
-        # Started on every node, and then ended by itself: a rail that swallows packets does that to some stacks.
+        # It started on every node and then ended by itself: a rail that swallows packets does this to some stacks.
         broke = verdict.rule == 1 and bool(job.exit_code) and job.nodes_seen == job.nodes_expected
-        # What the scheduler ended before its time is nobody's fault here.
+        # If the scheduler ended it before its time, nobody here is to blame.
         is_over = job.ended is None or job.timed_out
         # A link that was lost, or flapped, is known already.
         is_known = job.is_explained or found.path.lost is not None
@@ -142,7 +143,7 @@ class RailProber:
                 findings = self.who_is_slow(pair, others, launch) if slow else self.slow_rails_of(pair, others, launch)
             except NotProbed as why:
                 return with_remark(found, f"no rail was measured alone, so nobody is blamed: {why}")
-            # Where every probe breaks as the run did, the stack is broken and no switch is.
+            # If every probe breaks as the run did, the stack is broken, not a switch.
             if any(suspect.kind in ("rail", "node") for suspect in findings.suspects) or (findings.suspects and slow):
                 return with_suspects(found, findings)
         found = with_suspects(found, findings) if slow else found
@@ -150,12 +151,12 @@ class RailProber:
         return with_remark(found, f"{counted(len(left), 'pair')} of its nodes not measured alone" if left else None)
 
     def _with_lossy_rails(self, found: Assessment) -> Assessment:
-        """Count what TCP sends again over each rail alone where it was too much: the node and rail that lose fail it.
+        """If TCP sent too much again, count this over each rail alone; the node and rail that lose fail the test.
 
-        A node's own counter knows no rail, and the sender of what was lost is not who lost it.
+        A node's own counter does not tell rails apart, and the node that sends again is not the one that lost packets.
         """
         launch, path = found.case.launch, found.path
-        # Nobody's rail is measured while somebody else uses it.
+        # A rail is not measured while somebody else uses it.
         proven = path.state == "proven" and path.disturbance is None
         named = any(suspect.kind == "rail" for suspect in found.verdict.suspects)
         is_tcp = self.site.system.fabrics[self.fabric].kind == "tcp"
@@ -178,10 +179,10 @@ class RailProber:
             yield pair, tuple(name for name in self.site.system.nodes.names if label(name) not in mine)
 
     def who_is_slow(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
-        """Return who is slow, each rail alone; where all are good, and the run was between this pair, all at once.
+        """Return who is slow, each rail alone; if all are good, and the run was between this pair, all rails at once.
 
-        Large messages hide a delay, and small ones a low rate: from here the others are tried too, before anything is
-        measured at once. In a job of its own they would queue again.
+        Large messages hide a delay, and small ones a low rate. From here the other size is tried too, before all rails
+        are measured at once; in a job of its own this would queue again.
         """
         alone, rails, way = self.slow_rails_of(pair, others, launch), launch.meant, self.together
         is_large = self.ping_pong.delay_bytes is None
@@ -202,16 +203,16 @@ class RailProber:
         return shared_part(alone, together, rails)
 
     def slow_rails_of(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
-        """Return who is slow, from measuring each rail alone between the pair's nodes and good partners, in rounds.
+        """Return who is slow: each rail is measured alone between the pair's nodes and good partners, in rounds.
 
-        A pair is blamed only where both its nodes were in the run; a node in the place of its rails where it answers
+        A pair is blamed only if both its nodes were in the run. A node is blamed instead of its rails if it answers
         over none of them.
         """
         return self._in_rounds(self.ping_pong, launch.meant, pair, others, launch, self._asked_more)
 
     def _asked_more(self, found: Findings, launch: Launch, held: Held) -> Findings:
-        """Return the findings with what the nodes are asked besides: whether processes start there, and which way a
-        slow rail is slow. It is asked where the rails were measured, while the nodes are held.
+        """Return the findings with two more answers: whether processes start on the nodes, and in which direction a
+        slow rail is slow. The nodes are asked where the rails were measured, while they are held.
         """
         silent = silent_nodes(found, launch.meant)
         if silent:
@@ -232,7 +233,7 @@ class RailProber:
     ) -> Findings:
         assert self.place is not None
         self.write_files(way)
-        # What several rails give at once, and a small message takes, is compared with other nodes alone.
+        # What several rails give at once, and how long a small message takes, is compared only with other nodes.
         is_alone = way is not self.together and way.delay_bytes is None
         expected = self.expected_alone_mb_s if is_alone else 0.0
         with self.place.held(pair, tuple(others), rails, lambda probe, turn: self.step(way, probe), PROBES) as held:
@@ -253,7 +254,7 @@ class RailProber:
             return found if then is None else then(found, launch, held)
 
     def _with_directions(self, found: Findings, held: Held) -> Findings:
-        """Return the findings with which way each slow rail is slow, where the tool has a stream one way."""
+        """Return the findings with the direction in which each slow rail is slow, if the tool has a stream one way."""
         if self.one_way is None or self.ping_pong.delay_bytes is not None:
             return found
         for one in found.suspects:
@@ -280,23 +281,23 @@ class RailProber:
                 probe = Probe(first, second, rail)
                 text, is_proven = self.streamed(probe, f"one-way-{turn}-{rail}-{first}-{second}", held)
                 value = None if text is None else self.one_way.value(text)
-                # The job's time is over, or nobody knows which way it went: of that nothing is said.
+                # The job's time is over, or nobody knows which way it went: then nothing is said about it.
                 if text is None or (value is not None and not is_proven):
                     return ""
                 values.append(value)
         return direction(node, partner, ways[node, partner], ways[partner, node])
 
     def _starts(self, node: str, partner: str, launch: Launch, held: Held) -> bool | None:
-        """Return whether a process starts on a node beside one on its partner; None where that was not asked."""
+        """Return whether a process starts on a node together with one on its partner; None if that was not asked."""
         assert self.place is not None
         return starts(self.place.front, self.ping_pong.launch(launch.meant[0], (partner, node)), held)
 
     def lossy_rails_of(self, pair: tuple[str, str], others: Sequence[str], launch: Launch) -> Findings:
         """Return who loses packets, from what TCP sends again over each rail alone between the pair and good partners.
 
-        A probe is run until LEAST_SEGMENTS were sent, or it is clear that it loses; one that sends fewer tells nothing
-        and counts for nobody. A rail that is clean between the pair itself did not lose what the pair lost, and is done
-        with.
+        A probe runs until LEAST_SEGMENTS were sent, or until it is clear that it loses packets. One that sends fewer
+        shows nothing and does not count. A rail that is clean between the pair itself did not lose what the pair lost,
+        and is not measured further.
         """
         assert self.place is not None
         made: list[LossProbe] = []
@@ -325,7 +326,7 @@ class RailProber:
         return None
 
     def step(self, way: PingPong, probe: Probe, front: tuple[str, ...] = ()) -> Step:
-        """Return what a probe runs, ``front`` before each process's own words."""
+        """Return what a probe runs, with ``front`` before each process's own words."""
         assert self.place is not None
         launch = way.launch(probe.rail, (probe.node_a, probe.node_b))
         return Step(launch.env, [*self.place.front(launch), *front, *way.words(launch, way.size_bytes)])
@@ -333,8 +334,8 @@ class RailProber:
     def streamed(self, probe: Probe, name: str, held: Held) -> tuple[str | None, bool]:
         """Return what a stream from the first of two nodes printed, and whether it is known that it went that way.
 
-        What is started from here goes as requested. In a scheduler's job a launcher may keep an order of its own
-        (Hydra under Slurm does): there the counters of both nodes must say it.
+        A stream that is started from here goes the way that was asked for. In a scheduler's job a launcher may use its
+        own order of nodes (Hydra under Slurm does): there the counters of both nodes must show the direction.
         """
         assert self.one_way is not None
         if held.is_seen:
@@ -357,7 +358,7 @@ class RailProber:
 
 
 def segments(folder: Path, tag: str) -> tuple[int, int] | None:
-    """Return the segments that both nodes of a probe sent again, and sent; None where one did not count them."""
+    """Return the segments that both nodes of a probe sent again, and sent; None if one did not count them."""
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.counters")]
     read = [counters.parse(text, tag) for text in texts]
     pairs = [(each.resent, each.sent) for each in read if each.problem is None]
@@ -366,10 +367,10 @@ def segments(folder: Path, tag: str) -> tuple[int, int] | None:
 
 
 def sent_by(folder: Path, rail: str, drivers: Mapping[str, str]) -> str | None:
-    """Return the node whose counters say that it sent more over a rail than it received, of the two of a stream.
+    """Return which of a stream's two nodes sent more over a rail than it received, by its counters.
 
-    ``drivers`` maps devices to rows of the counters' table. None where a counter is missing, or they contradict each
-    other.
+    ``drivers`` maps devices to rows of the counters' table. None if a counter is missing, or if the counters contradict
+    each other.
     """
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.counters")]
     read = [counters.parse(text, folder.name, drivers) for text in texts]
@@ -384,7 +385,7 @@ def sent_by(folder: Path, rail: str, drivers: Mapping[str, str]) -> str | None:
 
 
 def _keep(probes: Sequence[RailProbe], file: Path) -> None:
-    """Write what the probes gave, in the order of time, behind what the file has."""
+    """Append what the probes gave to the file, in the order of time."""
     kept = json.loads(file.read_text(encoding="utf-8"))["probes"] if file.exists() else []
     kept += [
         {

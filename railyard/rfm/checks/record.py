@@ -1,4 +1,4 @@
-"""What every check keeps of a run: its output, and its record in the folder of the run."""
+"""What every check keeps from a run: its output, and its record in the folder of the run."""
 
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -30,14 +30,14 @@ def now() -> str:
 
 
 def store(site: Site, record: Record) -> None:
-    """Append a record to those of this run, as one of a rehearsal where it is. Raises RailyardError where it cannot."""
+    """Append a record to those of this run; in a rehearsal it says so. Raises RailyardError if it cannot."""
     rehearsed = rehearsal.current()
     record = record if rehearsed is None else replace(record, rehearsal=rehearsed.remark)
     append_record(run_folder.run_folder(site.home) / FILE_NAME, record)
 
 
 def store_untested(site: Site, test: TestId, runner: "Runner", reason: str) -> None:
-    """Store that a test was not run, with why."""
+    """Store that a test did not run, and why."""
     record = untested_record(test, reason, run=run_folder.run_id(), time=now())
     store(site, replace(record, environment=runner.environment(None), replayed=runner.replayed))
 
@@ -73,7 +73,7 @@ def store_run(
 
 
 def _leaves(case: Case) -> Leaves:
-    """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
+    """Return each node's leaf switch, if the system's file or the kept distances of the fabric say it."""
     system, fabric = case.site.system, case.site.system.fabrics[case.fabric]
     devices = [rail.device for rail in fabric.used(case.rails, case.test.policy)]
     return leaves(case.site.home, system.system, case.fabric, fabric.leaf_switches, devices)

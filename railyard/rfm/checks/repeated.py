@@ -1,4 +1,4 @@
-"""The ReFrame base of the checks that tell a tool how often to repeat and how many messages to have in flight."""
+"""The ReFrame base of the checks that set a tool's repetitions and its number of messages in flight."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class RepeatedCheck(InterconnectCheck):
     """As many repetitions as the link has time for, from the check's ``fewest`` to the tool's ``own``.
 
-    Numbers that the check, or `-S repetitions=…`, `-S window=…` and `-S warm_up=…`, set are taken as they are; then
-    those of the system's file (``measure: benchmarks``).
+    Numbers that the check, or `-S repetitions=…`, `-S window=…` and `-S warm_up=…`, set come first, then those of the
+    system's file (``measure: benchmarks``). They are used unchanged.
     """
 
     #: Repetitions of each size; 0: what the link has time for.
@@ -28,7 +28,7 @@ class RepeatedCheck(InterconnectCheck):
     window = 0
     #: What a slow link gets.
     fewest = Amounts(2)
-    #: What the tool repeats if it is given no number.
+    #: The tool's own defaults.
     own = Amounts(1000)
 
     @classmethod
@@ -37,7 +37,7 @@ class RepeatedCheck(InterconnectCheck):
         return ("repetitions", *warm_up, *window)
 
     def measured_sizes(self) -> tuple[int, ...]:
-        """Return the sizes that the tool measures, in bytes, where it goes through more than it is told."""
+        """Return the sizes that the tool measures, in bytes; it may measure more than it is given."""
         return self.message_sizes
 
     @property
@@ -64,7 +64,7 @@ class RepeatedCheck(InterconnectCheck):
         )
 
     def fitting(self, pace: Pace | None, window: int) -> Amounts:
-        """Return the numbers that the link has time for, with a window that is set; 0 where none is."""
+        """Return the numbers that the link has time for; ``window`` is 0 if none is set."""
         fewest, own = self.fewest, self.own
         if window:
             fewest, own = replace(fewest, window=window), replace(own, window=window)

@@ -1,4 +1,4 @@
-"""A recording that is played in place of a benchmark."""
+"""A recording that is played instead of a benchmark."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A recording that is played in place of the benchmark: no node, no path, and nothing that could be made again."""
+    """A recording that is played instead of the benchmark: no node, no path, and nothing can be measured again."""
 
     site: Site
     test: TestId
@@ -42,16 +42,16 @@ class Replayed:
 
     @property
     def _recorded(self) -> TestId:
-        """The test as recordings name it: a policy that is the stack's own anyhow stands in no name."""
+        """The test as recordings name it: the name has no policy if it is the stack's own anyway."""
         test = self.test
         own = policy_of(self.site.system, test.fabric, test.stack, test.rails, DEFAULT)
         return replace(test, check=plain_check(test.name) if test.policy == own else check_of(test.name))
 
     def choose_ranks(self, shape: Callable[[], None]) -> None:
-        """Leave the ranks as they are: those of the recording are the output's own."""
+        """Leave the ranks as they are: the output says which ranks the recording had."""
 
     def pace(self) -> Pace | None:
-        """Return None: what a recording was told is not known, and the words beside it are those of a slow link."""
+        """Return None: nobody knows what the recording's tool was given; the words beside it are for a slow link."""
         return None
 
     def node_names(self, number: int) -> tuple[str, ...]:
@@ -67,11 +67,11 @@ class Replayed:
         return False
 
     def program(self, tool: str, programs: Sequence[str]) -> str:
-        """Return the name of the program, which stands in the job's script for a reader to see."""
+        """Return the name of the program, for the reader of the job's script."""
         return next(iter(programs), "") or tool
 
     def job(self, asked: Asked, launch: Launch, scheduling: Scheduling, placing: Placing, tag: str) -> PlannedJob:
-        """Return the job: the recording is printed, and the benchmark's words stand behind it."""
+        """Return the job: it prints the recording; the benchmark's words follow for the reader."""
         return PlannedJob(
             self.program(asked.tool, asked.programs),
             quoted(asked.arguments(asked.message_sizes)),
@@ -103,7 +103,7 @@ class Replayed:
         return launch
 
     def evidence(self, asked: Asked, left: Left, launch: Launch, placing: Placing) -> Evidence:
-        """Return what was printed, held against the index of the recordings."""
+        """Return what was printed, compared with the index of the recordings."""
         stdout, stderr = left.text(left.stdout), left.text(left.stderr)
         printed = left.stage / left.stdout
         return Evidence(
@@ -121,7 +121,7 @@ class Replayed:
         return None
 
     def environment(self, evidence: Evidence | None) -> dict[str, object]:
-        """Return our own versions, and what the index says of the recording."""
+        """Return our own versions, and what the index says about the recording."""
         there = None if evidence is None else evidence.played
         return {**provenance(self.site, self.test.stack), **({} if there is None else there.provenance)}
 

@@ -1,4 +1,4 @@
-"""How a check's output is made: the settings, the job that follows from them, and the files that the job leaves.
+"""What makes a check's output: what it is given, the job that follows from that, and what the job leaves.
 
 Two have the same methods: ``Measured`` runs the benchmark itself on the system's nodes, ``Replayed`` plays a recording.
 A test chooses one of them once, by ``runner_of``; nothing else asks which it is.
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
     Runner: TypeAlias = Measured | Replayed
 
-#: Beside the job's script: the counter reader, the folder of what it reads, what ``ldd`` said of the benchmark and the
-#: launcher of itself, and which hosts the scheduler told the job that it has.
+#: Files beside the job's script: the counter reader, the folder of what it reads, what ``ldd`` printed about the
+#: benchmark, what the launcher printed about itself, and the hosts that the scheduler gave the job.
 READER = "reader.sh"
 COUNTERS = "counters"
 LINKED = "linked.txt"
 LAUNCHER = "launcher.txt"
 HOSTS = "hosts.txt"
-#: What the job's script says of its own end, where its scheduler says nothing: its tag and its exit code.
+#: The file in which the job's script writes its tag and exit code if its scheduler does not know them.
 EXIT_CODE = "exit-code.txt"
 
 
 class Asked(Protocol):
-    """What a check says of its benchmark; every check has these."""
+    """What a check says about its benchmark; every check has these."""
 
     tool: Any
     output_file: Any
@@ -49,7 +49,7 @@ class Asked(Protocol):
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """The names that its executable may have, of which the first that is installed runs."""
+        """The names that its executable may have; the first that is installed runs."""
 
     @property
     def message_sizes(self) -> tuple[int, ...]:
@@ -57,16 +57,16 @@ class Asked(Protocol):
 
     @property
     def command(self) -> Command:
-        """How the processes are told what to run."""
+        """How the processes learn what to run."""
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         """Return the benchmark's own words for these message sizes in bytes."""
 
     def before(self, program: str) -> list[str]:
-        """Return lines of the job before the benchmark's launch; ``program`` is its path."""
+        """Return the lines of the job before the benchmark's launch; ``program`` is its path."""
 
     def after(self) -> list[str]:
-        """Return lines of the job behind the benchmark's launch."""
+        """Return the lines of the job after the benchmark's launch."""
 
     def input_files(self) -> Mapping[str, str]:
         """Return the files that the benchmark reads in its folder: name and text."""
@@ -74,11 +74,11 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """All that ReFrame is given for a job. Words are as in a shell's script.
+    """All that ReFrame is given for a job. Words are quoted for a shell.
 
     ``after`` are its very last lines.
-    ``launcher_words`` are what our own launchers begin with, ``launcher`` is one in place of the partition's,
-    ``modifier`` what goes before it. ``limit_s`` is ReFrame's own limit; None where something in the job ends it.
+    ``launcher_words`` are what our own launchers begin with, ``launcher`` is one instead of the partition's,
+    ``modifier`` goes before it. ``limit_s`` is ReFrame's own limit; None if something in the job ends it.
     """
 
     executable: str
@@ -107,21 +107,21 @@ class Left:
     tag: str
 
     def of_nodes(self, ending: str) -> tuple[str, ...]:
-        """Return the texts of the files with this ending, one a node: of the job's launch, else of its last step."""
+        """Return the texts of the files with this ending, one per node: of the job's launch, else of its last step."""
         newest = sorted((self.stage / FOLDER).glob(f"*/*{ending}"), key=lambda file: file.stat().st_mtime)
         of_steps = {file.name: file for file in newest}
         files = [*sorted((self.stage / COUNTERS).glob(f"*{ending}")), *(of_steps[name] for name in sorted(of_steps))]
         return tuple(text_of(file) for file in files)
 
     def text(self, name: str) -> str:
-        """Return the text of a file of the folder, empty where it is not there."""
+        """Return the text of a file in the folder; empty if it is not there."""
         return text_of(self.stage / name)
 
     @property
     def exit_code(self) -> int | None:
-        """The job's exit code by its scheduler, else by the job's own script; None where neither says it.
+        """The job's exit code from its scheduler, else from the job's own script; None if neither says it.
 
-        A job that was killed has written none, or one that is not 0.
+        A job that was killed has written no code, or one that is not 0.
         """
         if self.job.exitcode is not None:
             return int(self.job.exitcode)
@@ -129,11 +129,11 @@ class Left:
         return int(code) if tag == self.tag and code.isascii() and code.isdigit() else None
 
     def too_long(self) -> str | None:
-        """Return the sentence of an output that is longer than what is read of it; None where both were read whole."""
+        """Return the sentence for an output that is too long to be read whole; None if both were read whole."""
         return self._first(too_long)
 
     def cut(self) -> str | None:
-        """Return the sentence of an output at whose limit the job was ended; None where it reached none."""
+        """Return the sentence for a job that was ended at the limit of its output; None if it reached no limit."""
         return self._first(output_bound.why_cut)
 
     def _first(self, said: Callable[[Path, str], str | None]) -> str | None:
@@ -141,17 +141,17 @@ class Left:
         return next((found for file, name in outputs.items() if (found := said(self.stage / file, name))), None)
 
     def facts(self) -> tuple[node_facts.NodeFacts, ...]:
-        """Return what each node said of its processors and clocks in this very job."""
+        """Return what each node said about its processors and clocks in this very job."""
         texts = self.of_nodes(".facts")
         return tuple(facts for text in texts if (facts := node_facts.parse(text, self.tag)) is not None)
 
     def environments(self) -> tuple[environment.Found, ...]:
-        """Return with which variables the benchmark's process of each node ran in this very job."""
+        """Return the variables of the benchmark's process on each node in this very job."""
         texts = self.of_nodes(environment.SUFFIX)
         return tuple(found for text in texts if (found := environment.parse(text, self.tag)) is not None)
 
     def steps(self) -> tuple[Ended, ...]:
-        """Return the steps of a job whose one process started them, in the order in which it printed them."""
+        """Return the steps that the job's one process started, in the order in which it printed them."""
         try:
             tables = gpu_pairs.parse(self.text(self.stdout)).tables
         except ParseError:
@@ -167,16 +167,16 @@ class Left:
         )
 
     def nics(self) -> tuple[rank_nics.RankNic, ...]:
-        """Return which rail each rank said that it was given, of those that were given one each in this very job."""
+        """Return the rail that each rank said it was given, if each was given its own in this very job."""
         files = sorted((self.stage / COUNTERS).glob(f"*{rank_nics.SUFFIX}"))
         texts = (self.text(f"{COUNTERS}/{file.name}") for file in files)
         return tuple(nic for text in texts if (nic := rank_nics.parse(text, self.tag)) is not None)
 
 
 def text_of(path: Path) -> str:
-    """Return a file's text, empty where it is not there: what is missing fails a rule, it is no error of ours.
+    """Return a file's text; empty if it is not there: a missing file fails a rule, and is not an error of ours.
 
-    Of a file that is too long both ends (``railyard.base.bounded_file``).
+    If a file is too long, both its ends are returned (``railyard.base.bounded_file``).
     """
     try:
         return read_bounded(path).text
@@ -185,7 +185,7 @@ def text_of(path: Path) -> str:
 
 
 def runner_of(site: Site, test: TestId, dry: bool = False) -> "Runner":
-    """Return what makes the output of a test on this system; a ``dry`` run makes none."""
+    """Return what makes the output of a test on this system; a ``dry`` run makes no output."""
     from railyard.rfm.checks.measured import Measured
     from railyard.rfm.checks.replayed import Replayed
 
@@ -193,5 +193,5 @@ def runner_of(site: Site, test: TestId, dry: bool = False) -> "Runner":
 
 
 def quoted(words: Iterable[str]) -> tuple[str, ...]:
-    """Return words as a shell's script has them."""
+    """Return words quoted for a shell script."""
     return tuple(shlex.quote(word) for word in words)

@@ -17,25 +17,25 @@ from railyard.site.systems.jobs import FAMILIES, seconds
 if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober
 
-#: A run takes so much longer than its budget at most, in seconds: its last step, and the end of its job.
+#: At most so many seconds more than its budget a run may take: its last step, and the end of its job.
 _AROUND_S = 180
-#: Launches that a budget has to pay for besides its rounds: of the sample, and of the usual steps behind it.
+#: Launches that a budget must cover besides its rounds: of the sample, and of the usual steps after it.
 _LAUNCHES = 4
 #: How many days back the partners of a night are looked up.
 DAYS = 7
 
 
 class SampledPairsCheck(PairsCheck):
-    """Some of all pairs of nodes: which, the screening says in the job, within ``budget``."""
+    """Some of all pairs of nodes, within ``budget``: the screening in the job chooses them."""
 
     #: How long it may measure: 15m, 1h30m.
     budget = variable(str, value="15m")
-    #: Partners of other leaf switches that each node has, those first that it met least lately; 0: the usual sample.
+    #: How many partners of other leaf switches each node has, least met lately first; 0: the usual sample.
     nightly = variable(int, value=0)
 
     @property
     def budget_s(self) -> int:
-        """The budget in seconds. Raises RailyardError for one that is no time."""
+        """The budget in seconds. Raises RailyardError if it is not a time."""
         try:
             return seconds(str(self.budget)) or _refuse(self.budget)
         except ValueError:
@@ -57,14 +57,14 @@ class SampledPairsCheck(PairsCheck):
         return files
 
     def before(self, program: str) -> list[str]:
-        """Return the lines that plan the sample by the nodes that the job was given."""
+        """Return the lines that plan the sample from the nodes that the job was given."""
         from railyard.job.probe_job import lists_nodes
 
         listed = lists_nodes(self.site.system.scheduler) if self._is_scheduled else None
         return node_pair_steps.plan_sample(self._asked(), listed)
 
     def after(self) -> list[str]:
-        """Return the lines that measure what the screening asks for behind the sample."""
+        """Return the lines that measure what the screening asks for after the sample."""
         meant, size = self._plan.launch.meant, self.message_sizes[-1]
         rails = {rail: self.launch_line(rail) for rail in meant} if len(meant) > 1 else {}
         program = shlex.quote(self.runner.program(self.tool, self.programs))
@@ -80,9 +80,9 @@ class SampledPairsCheck(PairsCheck):
 
     @property
     def measuring_s(self) -> float:
-        """What of the budget is left for rounds, in seconds: launches take their part.
+        """How much of the budget is left for rounds, in seconds: launches take their part.
 
-        Of few nodes less: half of it is for the sample, and all pairs take a round less than there are nodes.
+        With few nodes it is less: half of it is for the sample, and all pairs need one round less than there are nodes.
         """
         from railyard.verdict.blame.screening.plan import LEAST
 
@@ -92,7 +92,7 @@ class SampledPairsCheck(PairsCheck):
 
     @property
     def prober(self) -> "Prober":
-        """Who is asked after a run, also after a pass: the screening."""
+        """What decides after a run, also after a pass: the screening."""
         from railyard.rfm.checks.node_pair_prober import SampleProber
         from railyard.verdict.blame.screening.model import Budget
         from railyard.verdict.screened_pairs import Sampled
@@ -123,7 +123,7 @@ class SampledPairsCheck(PairsCheck):
         return [shlex.quote(word) for word in options]
 
     def _used(self) -> str:
-        """Return the pairs of the last nights, a night after the other with a blank line between, the oldest first."""
+        """Return the pairs of the last nights, the oldest first, with a blank line between nights."""
         from railyard.verdict.pair_coverage import lately, used_text
 
         return used_text(lately(self.site.home, self.site.system.system, self.current_partition.name, DAYS)[0])

@@ -1,9 +1,9 @@
 """The streams that a run's own job makes the other way, over each rail alone, once its benchmark has ended.
 
-Where no step can be started from here, and a job of its own would queue after each run that passed, the run's job has
-the nodes still. Its script runs the steps as that of a job of probes does (``job.probe_job``), the second of its nodes
-first; only what is low, or gave nothing, is measured again elsewhere (``other_way``). Which way a stream went is proven
-by the counters of both its nodes: a launcher that keeps an order of its own proves nothing.
+Under a scheduler no step can be started from here, and an extra job would queue after each run that passed. But the
+run's own job still has the nodes. Its script runs the steps as a job of probes does (``job.probe_job``), with the other
+node first. Only what is low, or gave nothing, is measured again elsewhere (``other_way``). The counters of both nodes
+prove which way a stream went: a launcher with its own order of nodes proves nothing.
 """
 
 import shlex
@@ -20,32 +20,32 @@ from railyard.rfm.checks.prober import RailProber, sent_by
 from railyard.site.systems.jobs import FAMILIES
 from railyard.verdict.blame.suspects import Probe
 
-#: Two streams over each rail: one that a disturbance hit is left out.
+#: Two streams over each rail: if a disturbance hit one, the other counts.
 BACK = Series("back", 2)
 _JOB = f"{BACK.name}s"
-#: Seconds that the streams may take all together, and what is left of the job's limit behind the last that may begin.
+#: Seconds that all streams may take together, and what must be left of the job's limit when the last one begins.
 _WITHIN_S, _LEFT_S = 60, PROBE_LIMIT_S + 20
-#: In the place of the pair's names, which nobody knows before the job runs: no node has such a name, so that both nodes
-#: are "chosen by the scheduler".
+#: Instead of the pair's names, which nobody knows before the job runs. No node has such a name, so both nodes count as
+#: "chosen by the scheduler".
 _NOBODY = ("-", "-")
 
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """What the job of a run over two nodes is given. ``rails`` makes the steps, ``launch`` is the run's own."""
+    """What is added to the job of a run over two nodes. ``rails`` makes the steps, ``launch`` is the run's own."""
 
     rails: RailProber
     launch: Launch
     limit_s: int
 
     def in_job(self, scheduler: str) -> tuple[Mapping[str, str], Sequence[str]]:
-        """Return what is to be beside the job's script (name and text), and the lines behind its benchmark's launch.
+        """Return the files to write beside the job's script (name and text), and the lines after the benchmark.
 
-        Whatever fails in those lines fails nothing. Neither is there where no step can be said.
+        A failure in those lines does not fail the job. There are no files and no lines if no step can be built.
         """
         try:
             steps = self._steps()
-        except RailyardError:  # a launcher that is not told which of a job's nodes to use, or in which order
+        except RailyardError:  # a launcher that cannot choose which of a job's nodes to use, or in which order
             return {}, ()
         way = self.rails.one_way
         assert way is not None
@@ -63,13 +63,13 @@ class WayBack:
         within = f"$(({left} < {_WITHIN_S} ? {left} : {_WITHIN_S}))"
         words = f'sh {probe_job.SCRIPT} {_JOB} "{within}" 0 {shlex.join(_NOBODY)}'
         return (
-            # What an earlier measurement of the test left is not this one's.
+            # Remove what an earlier measurement of the test left.
             f"rm -f {BACK.name}-*.out; : > {probe_job.no_more(_JOB)}",
             f"{probe_job.lists_nodes(scheduler)} | env{unset} {words} || :",
         )
 
     def value_mb_s(self, rail: str, sender: str) -> float | None:
-        """Return the best of the streams over a rail that were sent by a node; None where none is proven to be."""
+        """Return the best of the streams that a node provably sent over a rail; None if there is no such stream."""
         way, stage = self.rails.one_way, self.rails.stage
         assert way is not None
         values = []
@@ -102,11 +102,11 @@ class WayBack:
 
 
 def of_plan(plan: Plan, rails: RailProber) -> WayBack | None:
-    """Return what the job of a test is given, whose rails ``rails`` measures; None for one that makes no streams.
+    """Return what is added to the job of a test; None for a job that makes no streams.
 
-    None are made where steps are started from here, nor of a recording, nor of a run on one node or more than two. How
-    many ranks the run had on a node does not matter: a stream has one. Where no counter proves which way it went, it
-    would prove nothing.
+    There are no streams if steps are started from here, for a recording, and for a run on one node or on more than two.
+    How many ranks the run had on a node does not matter: a stream has one. If no counter proves which way a stream
+    went, it would prove nothing. ``rails`` measures the test's rails.
     """
     system = plan.site.system
     is_asked = system.scheduler in FAMILIES and system.provider != "replay" and not isinstance(rails.place, Here)
@@ -114,7 +114,7 @@ def of_plan(plan: Plan, rails: RailProber) -> WayBack | None:
         return None
     if not plan.launch.meant or not counters_can_prove(plan.site, plan.test.fabric):
         return None
-    # Also where a site wants no jobs of probes: these steps are the run's own job's.
+    # Also if a site wants no jobs of probes: these steps belong to the run's own job.
     place = InJob(plan.site, rails.stage, plan.scheduling.launcher, plan.test.stack, _no_job)
     return WayBack(replace(rails, place=place), plan.launch, plan.scheduling.limit_s)
 

@@ -1,1 +1,1 @@
-"""One `railyard run`: what is promised, ReFrame's own run, and what is settled after it."""
+"""One `railyard run`: what it promises, ReFrame's own run, and the final records after it."""

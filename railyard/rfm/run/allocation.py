@@ -1,7 +1,7 @@
-"""What a run asks of a scheduler before it begins: its estimate, its budget, and one allocation for all of its tests.
+"""What a run asks of a scheduler before it begins: its estimate, its budget, and one allocation for all its tests.
 
 ReFrame runs under ``salloc``; its scheduler is then ``local`` and its launcher ``srunalloc``. Checks, their names and
-hashes, and each test's own verdict and record stay what they are. What is saved is the waiting of each job.
+hashes, and each test's own verdict and record stay the same. Only the waiting of each job is saved.
 """
 
 import math
@@ -18,7 +18,7 @@ from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
-# In the allocation, where SLURM_JOB_NODELIST is set: its nodes, with commas, are what the tests choose theirs from.
+# In the allocation, where SLURM_JOB_NODELIST is set: the tests choose their nodes from this list, with commas.
 _STEPS = 'RAILYARD_ALLOCATION=$(scontrol show hostnames | paste -sd, -) && export RAILYARD_ALLOCATION && exec "$@"'
 #: Words before ReFrame's own if the allocation is there already: a pipeline's job that Slurm runs.
 INSIDE = ("sh", "-c", _STEPS, "railyard")
@@ -26,9 +26,9 @@ INSIDE = ("sh", "-c", _STEPS, "railyard")
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run takes at most: ``node_minutes`` counts each test's nodes for the whole of its time limit.
+    """What a run takes at most: ``node_minutes`` counts each test's nodes for its whole time limit.
 
-    What it will take is far less where tests end before their limits. ``nodes`` is the most that one test has.
+    It will take far less if tests end before their limits. ``nodes`` is the most that one test has.
     """
 
     jobs: int
@@ -45,7 +45,7 @@ class Estimate:
 def estimate(system: System, checks: Sequence[str], asked: Mapping[str, Need]) -> Estimate:
     """Return what tests take at most; ``checks`` names the check of each test, ``asked`` what each check asks for.
 
-    A check that is not among them counts as one of two nodes.
+    A check that is not among them counts as a check on two nodes.
     """
     total, minutes, most = 0.0, 0.0, 0
     for name in checks:
@@ -59,7 +59,7 @@ def estimate(system: System, checks: Sequence[str], asked: Mapping[str, Need]) -
 
 
 def over_budget(found: Estimate, budget: float | None) -> str | None:
-    """Return why a run must not begin, None where it may; ``budget`` in node-minutes, None for any."""
+    """Return why a run must not begin; None if it may. ``budget`` is in node-minutes, None for any."""
     if budget is None or found.node_minutes <= budget:
         return None
     return (
@@ -71,7 +71,7 @@ def over_budget(found: Estimate, budget: float | None) -> str | None:
 def shape(system: System, found: Estimate) -> list[str]:
     """Return the options of one allocation of Slurm for these tests: nodes and time, and the system's own.
 
-    The allocation's time is the sum of all limits: it is given back when the last test has ended.
+    The allocation's time is the sum of all limits. The allocation is given back when the last test has ended.
     """
     asked = [word for option in system.job_options for word in option.split()]
     own = [f"--nodes={found.nodes}", "--exclusive", f"--time={math.ceil(found.minutes) + 1}"]
@@ -79,13 +79,13 @@ def shape(system: System, found: Estimate) -> list[str]:
 
 
 def salloc_words(system: System, found: Estimate, salloc: str = "salloc") -> list[str]:
-    """Return the words that stand before ReFrame's own to run it in one allocation of the nodes that its tests need."""
+    """Return the words before ReFrame's own that run it in one allocation of the nodes that its tests need."""
     return [salloc, "--job-name=railyard", *shape(system, found), *INSIDE]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Words that stand before ReFrame's own, and variables for them; none of either for a run of single jobs."""
+    """Words before ReFrame's own, and variables for them; a run of single jobs has neither."""
 
     front: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
@@ -103,8 +103,8 @@ def ask(
 ) -> Asked:
     """Say what a run under a scheduler takes at most, and return how ReFrame is started.
 
-    In a job of Slurm the allocation is that job's own. Raises RailyardError where that is over the budget, where there
-    is no Slurm to give an allocation, or where the job has fewer nodes than a test.
+    In a job of Slurm the allocation is that job's own. Raises RailyardError if the run is over the budget, if there is
+    no Slurm to give an allocation, or if the job has fewer nodes than a test.
     """
     if one_allocation and not is_slurm(system.scheduler):
         raise RailyardError(
@@ -130,7 +130,7 @@ def ask(
 
 
 def _inside(found: Estimate, there: int) -> Asked:
-    """Return how ReFrame is started in the allocation that is there. Raises RailyardError where it is too small."""
+    """Return how ReFrame is started in the allocation that is there. Raises RailyardError if it is too small."""
     if there < found.nodes:
         raise RailyardError(
             f"--one-allocation: found an allocation of {counted(there, 'node')} around this run, "

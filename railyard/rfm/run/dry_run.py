@@ -1,4 +1,4 @@
-"""One `railyard run --dry-run`: jobs as they would be sent, where their scripts lie, and the text of one of them."""
+"""One `railyard run --dry-run`: jobs as they would be sent, where their scripts are, and the text of one script."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from railyard.site.test_id import TestId
 
 #: A script is shown up to so many lines, and each line up to so many characters.
 MOST_LINES, MOST_CHARACTERS = 60, 240
-#: How ReFrame names the script that a scheduler is given.
+#: ReFrame's name for the script that a scheduler is given.
 SCRIPT = "rfm_job.sh"
 #: "  stage directory:   '/home/me/railyard/.railyard/reframe/stage'"
 _STAGE = re.compile(r"^\s*stage directory:\s+'(?P<folder>.*)'\s*$")
@@ -25,11 +25,11 @@ def dry_run(
     echo: Callable[[str], None],
     before: Callable[[Sequence[TestId]], object] = lambda cases: None,
 ) -> int:
-    """Have ReFrame write the job scripts of what it selects, say where they lie and show one; return its exit code.
+    """Have ReFrame write the job scripts of what it selects, say where they are, show one, and return its exit code.
 
-    ``command`` is a `reframe` without an action (`-r`, `-l`, `--dry-run`). Raises RailyardError where ReFrame refuses
-    it, where a `-S` or `-P` names nothing, and where nothing is selected: ReFrame calls an empty dry run passed.
-    ``before`` is given the tests before the first, and what it raises is raised.
+    ``command`` is a `reframe` without an action (`-r`, `-l`, `--dry-run`). Raises RailyardError if ReFrame refuses it,
+    if a `-S` or `-P` names nothing, or if nothing is selected: ReFrame passes an empty dry run.
+    ``before`` is given all tests before the first one begins; what it raises is raised here.
     """
     cases, problems = promised_cases(command, dict(env))
     for problem in problems:
@@ -46,7 +46,7 @@ def dry_run(
             if found := _STAGE.match(line):
                 stage = Path(found["folder"])
     echo("")
-    # The clock of files lags that of programs by some milliseconds; ReFrame takes seconds to begin.
+    # The clock of files is some milliseconds behind that of programs; ReFrame takes seconds to begin.
     scripts = [] if stage is None else [path for path in _scripts(stage, cases) if path.stat().st_mtime > begun - 1]
     for line in shown(scripts, len(cases), stage):
         echo(line)
@@ -54,12 +54,12 @@ def dry_run(
 
 
 def without_actions(options: Sequence[str]) -> tuple[str, ...]:
-    """Return ReFrame's options without `-r` and `--dry-run`, which its listing does not take beside it."""
+    """Return ReFrame's options without `-r` and `--dry-run`, which cannot be combined with its listing."""
     return tuple(word for word in options if word not in ("-r", "--run") and not _is_dry_run(word))
 
 
 def _is_dry_run(word: str) -> bool:
-    # argparse takes what no other option begins with for the whole: `--dry`.
+    # argparse completes a beginning that fits only one option: `--dry`.
     return len(word) > len("--d") and "--dry-run".startswith(word)
 
 
@@ -70,7 +70,7 @@ def _scripts(stage: Path, cases: Sequence[TestId]) -> Iterator[Path]:
 
 
 def shown(scripts: Sequence[Path], cases: int, stage: Path | None) -> list[str]:
-    """Return what a person reads of the scripts of so many tests: how many, below which folder, and the first one."""
+    """Return what a person reads about the scripts of so many tests: how many, in which folder, and the first one."""
     below = "" if stage is None else f" below {stage}"
     if not scripts:
         return [f"no job script was written{below} for {counted(cases, 'test')}: ReFrame's lines above say why"]

@@ -1,4 +1,4 @@
-"""The options of a run that are ReFrame's: read as ReFrame reads them, and held against the system."""
+"""The options of a run that are ReFrame's: read as ReFrame reads them, and compared with the system."""
 
 import argparse
 import re
@@ -17,19 +17,19 @@ from railyard.site.takes import NODES, RANKS
 from railyard.site.test_id import TestId
 from railyard.stacks.model import number_alone
 
-#: The tag of a check that an everyday run leaves out: what it asks is answered, less closely, by another.
+#: The tag of a check that an everyday run leaves out: another check answers its question, less closely.
 EXTENDED = "extended"
-#: What a report says of a check that was left out.
+#: What a report says about a check that was left out.
 LEFT_OUT = "an extended check, not part of an everyday run: railyard run --extended (make run EXTENDED=1)"
 #: Options that switch a verdict off: refused, since every test would pass unjudged.
 UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
 
-#: What takes a value, and may be given more than once.
+#: Options that take a value and may be given more than once.
 VALUED = (
     *("-C --config-file", "-c --checkpath", "-n --name", "-p --prgenv", "-P --parameterize", "-S --setvar"),
     *("-t --tag", "-E --filter-expr"),
 )
-#: What may have a value: -lC, --list=T, --restore-session=FILE.
+#: Options that may have a value: -lC, --list=T, --restore-session=FILE.
 OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
 PLAIN = ("--list-tags", "--describe", "--dry-run", "--failed", *UNJUDGED)
 
@@ -42,7 +42,7 @@ _ASSIGNED = re.compile(r"(?:\w+\.)?(?P<name>rails|policy)[=:](?P<values>.*)")
 
 
 class Words(argparse.Namespace):
-    """What is given of the options that matter here; ReFrame has more, of which nothing is said."""
+    """The options that matter here, as they are given. ReFrame has more, which are ignored here."""
 
     config_file: list[str]
     checkpath: list[str]
@@ -71,7 +71,7 @@ class Words(argparse.Namespace):
 
     @property
     def chooses(self) -> bool:
-        """Whether tests are chosen by what they are: whoever does so means exactly those."""
+        """Whether the user chooses tests by what they are, and so wants exactly those."""
         return bool(self.name or self.tag or self.filter_expr or self.failed or self.restore_session is not None)
 
 
@@ -97,9 +97,9 @@ def _parser() -> _Parser:
 
 
 def read(options: Sequence[str]) -> Words:
-    """Return what ReFrame's own argparse takes these options for: `-p X`, `-pX`, `--prgenv X`, `--prg=X`.
+    """Return these options as ReFrame's own argparse reads them: `-p X`, `-pX`, `--prgenv X`, `--prg=X`.
 
-    Of a line that it cannot take (an option without its value) nothing is read: ReFrame refuses it, with its reason.
+    If argparse cannot read a line (an option without its value), return nothing: ReFrame refuses it and says why.
     """
     try:
         return _parser().parse_known_args(options, Words())[0]
@@ -110,7 +110,7 @@ def read(options: Sequence[str]) -> Words:
 def leaves_out_extended(system: System, words: Words, *, extended: bool) -> bool:
     """Return whether a run with these options leaves the extended checks of a system out.
 
-    A replay costs a fraction of a second a check, so it has all of them.
+    A replay costs a fraction of a second per check, so it has all of them.
     """
     return not extended and system.provider != "replay" and not words.chooses
 
@@ -121,7 +121,7 @@ def everyday_words() -> list[str]:
 
 
 def refuse_unjudged(words: Words) -> None:
-    """Raise RailyardError where an option would pass every test without a verdict."""
+    """Raise RailyardError if an option would pass every test without a verdict."""
     for option, given in zip(UNJUDGED, (words.skip_sanity_check, words.skip_performance_check), strict=True):
         if given:
             raise RailyardError(
@@ -130,9 +130,9 @@ def refuse_unjudged(words: Words) -> None:
 
 
 def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> None:
-    """Raise RailyardError where options name a stack, a rail policy or a number of rails that is not there.
+    """Raise RailyardError if options name a stack, a rail policy or a number of rails that is not there.
 
-    ``fabric`` narrows the rails to one fabric's; a pattern that is no regular expression is left to ReFrame.
+    ``fabric`` limits the rails to those of one fabric. A pattern that is not a regular expression is left to ReFrame.
     """
     for pattern in words.prgenv:
         if not any(_matches(pattern, stack) for stack in system.stacks):
@@ -159,7 +159,7 @@ _SET = re.compile(r"(?:(?P<cls>\w+)\.)?(?P<name>\w+)=(?P<value>.*)")
 
 
 def _refuse_numbers(words: Words, system: System) -> None:
-    """Refuse a variable that every check sets itself or has no use for, and more nodes than there are."""
+    """Refuse a variable that every check sets itself or does not use, and more nodes than there are."""
     for text in words.setvar:
         found = _SET.fullmatch(text)
         if found is not None and found["name"] in SET_BY_CHECKS:
@@ -173,7 +173,7 @@ def _refuse_numbers(words: Words, system: System) -> None:
 
 
 def refuse_untaken(words: Words, promised: Iterable[TestId], needs: Sequence[Need]) -> None:
-    """Raise RailyardError where `-S` gives a selected check what it cannot be told, or what changes none of them."""
+    """Raise RailyardError if `-S` gives a selected check what it does not take, or what has no effect on any check."""
     selected = {case.name.split()[0] for case in promised}
     for text in words.setvar:
         _refuse_idle(text, [need for need in needs if need.check.split()[0] in selected])
@@ -189,7 +189,7 @@ def refuse_untaken(words: Words, promised: Iterable[TestId], needs: Sequence[Nee
 
 
 def _refuse_idle(text: str, needs: Sequence[Need]) -> None:
-    """Refuse a variable that changes none of the checks that it is for; others of a run may well take it."""
+    """Refuse a variable that has no effect on the checks that it is for; other checks of a run may take it."""
     found = _SET.fullmatch(text)
     asked = [need for need in needs if found is not None and found["cls"] in (None, need.check.split()[0])]
     if found is None or not asked or any(found["name"] not in need.takes.idle for need in asked):
@@ -200,7 +200,7 @@ def _refuse_idle(text: str, needs: Sequence[Need]) -> None:
 
 
 def _why_untaken(text: str, need: Need) -> str | None:
-    """Return why a check does not take what `-S` gives it, empty where it takes it; None where it is given nothing."""
+    """Return why a check does not take what `-S` gives it; empty if it takes it, None if it is given nothing."""
     found = _SET.fullmatch(text)
     if found is None or not found["value"].isdecimal() or found["cls"] not in (None, need.check.split()[0]):
         return None
@@ -223,7 +223,7 @@ def _told(words: Words, need: Need) -> Need:
             given[found["name"]] = int(found["value"])
     if not given:
         return need
-    # What is given here takes nothing more from the system's file.
+    # A check that gets its numbers from `-S` takes none from the system's file.
     takes = replace(need.takes, fewest=0 if NODES in given else need.takes.fewest, ranks=RANKS not in given)
     return replace(need.asked(given.get(NODES), given.get(RANKS)), takes=takes)
 

@@ -25,11 +25,11 @@ ENDED = re.compile(
     r"^\[\s*(?:SKIP|XFAIL) \] \(\s*\d+/\s*\d+\) (?P<name>\S.*?) /[0-9a-f]{8} (?P<where>@\S+) \[(?P<why>.*)\]$"
 )
 
-#: ReFrame's results that are a failure of the case itself.
+#: Results of ReFrame that mean a failure of the case itself.
 FAILED = ("fail", "abort")
 
-#: "ERROR: run session stopped: os error: [Errno 22] Invalid argument": of the tests that were to follow the report has
-#: no reason.
+#: "ERROR: run session stopped: os error: [Errno 22] Invalid argument": the report has no
+#: reason for the tests that would have followed.
 STOPPED = re.compile(r"^(?:\S+: )?(?P<why>run session stopped: .+)$", re.MULTILINE)
 
 #: A variable or parameter that a test class does not have; other classes may have it.
@@ -39,7 +39,7 @@ IGNORED = re.compile(r"'(?P<name>[^']+)' is neither a variable nor a parameter o
 
 @dataclass(frozen=True, slots=True)
 class RanCase:
-    """What ReFrame's report says of one case: its last result, where it failed, and how many runs it took."""
+    """What ReFrame's report says about one case: its last result, where it failed, and how many runs it took."""
 
     case: TestId
     result: str
@@ -51,9 +51,9 @@ class RanCase:
 
 
 def listed_cases(text: str) -> tuple[TestId, ...]:
-    """Return the cases of a `reframe -lC` output, in its order, without what was not selected but only depended on.
+    """Return the cases of a `reframe -lC` output, in its order, without those that others only depend on.
 
-    Raises RailyardError where the text has no closing count, or another count than the cases that were read.
+    Raises RailyardError if the text has no closing count, or a count that differs from the cases that were read.
     """
     plain = ANSI.sub("", text)
     chosen, depended = _listed(plain)
@@ -82,12 +82,12 @@ def _listed(plain: str) -> tuple[tuple[TestId, ...], tuple[TestId, ...]]:
 def named_nothing(text: str, listed: tuple[TestId, ...], options: Sequence[str] = ()) -> tuple[str, ...]:
     """Return a sentence for each `-S` and `-P` name that no listed check has (ReFrame warns, and selects everything).
 
-    ``text`` is what `reframe -lC` printed, ``options`` the words that it was called with: only they tell that the class
-    of `-S CLASS.NAME=VALUE` is none of the listed ones, of which ReFrame says nothing at all.
+    ``text`` is what `reframe -lC` printed, ``options`` its command line. Only the options show if the class of
+    `-S CLASS.NAME=VALUE` is not a listed one: ReFrame says nothing about that.
     """
     plain = ANSI.sub("", text)
     classes = {case.name.split()[0] for case in listed}
-    if not classes:  # nothing was selected, and that is what is to be said
+    if not classes:  # nothing was selected: the caller says that
         return ()
     lacking: dict[tuple[str, str], set[str]] = {}
     for match in UNSET.finditer(plain):
@@ -131,10 +131,10 @@ def _case_id(entry: Mapping[str, Any]) -> TestId:
 
 
 def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
-    """Return one entry a case of ReFrame's JSON report, the last run of each; a fixture is a case only where it failed.
+    """Return one entry per case of ReFrame's JSON report, the last run of each; a fixture is a case only if it failed.
 
-    ``text`` is what that `reframe -r` printed: it alone has the reasons of skips and expected failures, and what
-    stopped ReFrame itself. Raises RailyardError where the report can't be read.
+    ``text`` is what that `reframe -r` printed: only there are the reasons of skips and expected failures, and what
+    stopped ReFrame itself. Raises RailyardError if the report can't be read.
     """
     try:
         runs = json.loads(report.read_text(encoding="utf-8"))["runs"]
@@ -187,7 +187,7 @@ def _ran_case(
 
 
 def _failed_dependency(entry: Mapping[str, Any], by_key: Mapping[tuple[str, ...], Mapping[str, Any]]) -> str | None:
-    """Return what a test that did not run depends on and how that failed, from the first of its chain that did."""
+    """Return what a test that did not run depends on and how that failed: the first in the chain that failed."""
     for key in entry.get("dependencies_actual") or ():
         found = by_key.get(tuple(key))
         if found is not None and found.get("result") in FAILED:
@@ -198,5 +198,5 @@ def _failed_dependency(entry: Mapping[str, Any], by_key: Mapping[tuple[str, ...]
 
 
 def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return how ReFrame names a case among another's dependencies."""
+    """Return ReFrame's name for a case among the dependencies of another."""
     return str(entry.get("unique_name")), f"{entry.get('system')}:{entry.get('partition')}", str(entry.get("environ"))

@@ -1,4 +1,4 @@
-"""What all tests of a run need, asked once and before the first: else each would fail with the same sentence."""
+"""Checks once, before the first test, what all tests of a run need: else each would fail with the same sentence."""
 
 import json
 import os
@@ -21,14 +21,14 @@ from railyard.site.systems.rehearsed import rehearsed
 from railyard.site.test_id import TestId
 from railyard.stacks.table import STACKS
 
-#: In a run's folder: the stacks that no test can use, with the sentence why.
+#: In a run's folder: the stacks that no test can use, each with the reason.
 UNFIT_FILE = "unfit-stacks.json"
 
 
 def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], getting: Getting) -> Mapping[str, str]:
-    """Return the stacks that no test can use, each with the sentence why; what Spack builds is built here.
+    """Return the stacks that no test can use, each with the reason. Spack's builds are made here.
 
-    Raises RailyardError where no test of the run could be measured, and where nothing of what Spack builds is there.
+    Raises RailyardError if no test of the run could be measured, or if all of Spack's builds are missing.
     """
     system = site.system
     if system.provider == "replay":
@@ -61,7 +61,7 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
 
 
 def ask_for_scripts(site: Site, promised: Sequence[TestId]) -> None:
-    """Raise SetupError where no job script can be written, since no stack of these tests is built: for a dry run."""
+    """Raise SetupError if no job script can be written, since no stack of these tests is built: for a dry run."""
     unfit: dict[str, str] = {}
     for case in promised:
         try:

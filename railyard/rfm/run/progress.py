@@ -1,4 +1,4 @@
-"""The line that a run prints for each test that ended, from its record where it left one."""
+"""The line that a run prints for each test that ended, from the test's record if it left one."""
 
 import re
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from railyard.rfm.run import warnings
 from railyard.site.test_id import named_policy
 
 #: "[      OK ] ( 3/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as ReFrame ends a test; a test that did not
-#: run has its reason in brackets behind it.
+#: run has its reason in brackets after it.
 ENDED = re.compile(
     r"^\[\s*(?P<word>OK|FAIL|SKIP|XFAIL|XPASS|ABORT)\s*\] \(\s*(?P<done>\d+)/\s*(?P<all>\d+)\) "
     r"(?P<case>\S.*? @\S+)(?: \[(?P<why>.*)\])?$"
 )
 #: ReFrame's words for a test without a record -> those of our reports.
 _WORDS: Mapping[str, str] = {"OK": "no verdict", "SKIP": "not tested", "XFAIL": "expected failure"}
-#: In the name of a fixture (a build), which no test is: its scope follows.
+#: In the name of a fixture (a build), which is not a test: its scope follows.
 _BUILD = " ~"
 _HASH = re.compile(r" /[0-9a-f]{8} ")
 
@@ -38,7 +38,7 @@ class Progress:
         self._said: set[str] = set()
 
     def ended(self, line: str) -> str | None:
-        """Return what to print for a line of ReFrame's, None where it ends no test, or a build that succeeded."""
+        """Return what to print for a line of ReFrame's; None if it ends no test, or a build that succeeded."""
         found = ENDED.match(warnings.ANSI.sub("", line))
         if found is None or (found["word"] == "OK" and _BUILD in found["case"]):
             return None
@@ -56,7 +56,7 @@ class Progress:
         return f"{shown}\n{folded(why, self._width, hanging, hanging)}"
 
     def _fitted(self, text: str, hanging: str) -> str:
-        """Return a line of columns, without their alignment where that is too wide, and folded where it still is."""
+        """Return a line of columns: without alignment if that is too wide, and folded if it still is."""
         if len(text) <= self._width:
             return text
         count, _, rest = text.partition(") ")

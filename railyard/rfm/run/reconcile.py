@@ -1,4 +1,4 @@
-"""What a run promised against what it left: one final record a promised case, and none passes by omission."""
+"""Compares what a run promised with what it left: one final record per promised case, and none passes by omission."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,22 +7,22 @@ from railyard.results.record.form import FaultClass, Record, State, VerdictRecor
 from railyard.rfm.run.output import RanCase
 from railyard.site.test_id import TestId
 
-#: What ReFrame puts before and behind what a command wrote to its standard error.
+#: What ReFrame puts before and after what a command wrote to its standard error.
 _STDERR = "--- stderr ---"
 #: ReFrame's stages of a test up to the one that sends its job.
 BEFORE_A_JOB = ("setup", "compile", "compile_wait", "run")
-#: ReFrame's results of a test that did not come to its end, in words.
+#: ReFrame's results of a test that did not reach its end, in words.
 NOT_RUN = {"skip": "skipped", "fail_deps": "not run, since what it depends on failed", "abort": "aborted"}
 
 
 def settle(
     promised: Sequence[TestId], ran: Sequence[RanCase], records: Iterable[Record], *, run: str, time: str
 ) -> tuple[Record, ...]:
-    """Return one record a promised case, in the promised order; those that ran without a promise follow.
+    """Return one record per promised case, in the promised order; those that ran without a promise follow.
 
-    A record stays if ReFrame agrees with it. A failure that only ReFrame saw, a case without a record, and a pass
-    that needed a retry, or comes after a failure of this run, become records that say so. A fixture (a build) is no
-    test of its own: its failure is the reason of those that depend on it.
+    A record is kept if ReFrame agrees with it. These become records that say so: a failure that only ReFrame saw, a
+    case without a record, and a pass that needed a retry or came after a failure in this run. A fixture (a build) is
+    not a test: its failure is the reason of the tests that depend on it.
     """
     written = tuple(records)
     last: dict[str, Record] = {record.case: record for record in written}
@@ -36,9 +36,9 @@ def settle(
 
 
 def none_began(final: Sequence[Record], ran: Sequence[RanCase], written: Sequence[Record]) -> bool:
-    """Return whether each test that was to run failed before its job was sent, or since its build did.
+    """Return whether each test that should run failed before its job was sent, or because its build failed.
 
-    ``final`` are the settled records, ``written`` those that checks wrote themselves. False where nothing was to run.
+    ``final`` are the settled records, ``written`` those that checks wrote themselves. False if nothing should run.
     """
     recorded = {record.case for record in written}
     unbegun = {
@@ -55,7 +55,7 @@ def _place(case: TestId) -> tuple[str, str, str]:
 
 
 def _with_reason_of(fixture: RanCase | None, result: RanCase) -> RanCase:
-    """Return a case that did not run because its build failed with that build's own sentence as the reason."""
+    """Return a case that did not run because its build failed, with the build's own sentence as the reason."""
     if fixture is None or result.result != "fail_deps":
         return result
     # ReFrame writes the class of its error before the build's own sentence.
@@ -90,7 +90,7 @@ _AGREES: Mapping[State, tuple[str, ...]] = {
 
 
 def _of_reframe(case: TestId, result: RanCase, run: str, time: str) -> Record:
-    """Return the record of a case that left none: a pass without a verdict is none."""
+    """Return the record of a case that left none: a pass without a verdict is not a pass."""
     sentence = _sentence(result)
     states: dict[str, State] = {"skip": "not-tested", "xfail": "xfail"}
     if result.result == "pass":
@@ -114,7 +114,7 @@ def _only_on_a_retry(result: RanCase) -> str:
 
 
 def _beside_a_failure(record: Record) -> Record:
-    """Return the record of a case of which an earlier one failed, as where two sessions write to one folder."""
+    """Return the record of a case with an earlier, failed record, as if two runs wrote to one folder."""
     if record.state not in ("pass", "report-only"):
         return record
     return _overruled(record, "fail", "passed, and another record of it in this run failed: it ran more than once")
@@ -135,7 +135,7 @@ def _without_record(case: TestId, state: State, sentence: str, class_: FaultClas
 
 
 def _reason(text: str | None) -> str:
-    """Return the first line of ReFrame's reason, and what a command that failed (sbatch, say) wrote itself."""
+    """Return the first line of ReFrame's reason, and what a failed command (such as sbatch) wrote itself."""
     lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
     if not lines:
         return "no reason given"

@@ -1,4 +1,4 @@
-"""A thin front for `reframe -r`: promises, runs, settles what was promised against what ran, and reports."""
+"""A thin front for `reframe -r`: promises, runs, compares what was promised with what ran, and reports."""
 
 import contextlib
 import os
@@ -24,13 +24,13 @@ from railyard.rfm.run.options import read
 from railyard.rfm.run.reconcile import none_began, settle
 from railyard.site.test_id import TestId
 
-#: ReFrame's own: whether it colours what it prints, which it does into a file and a pipe as well.
+#: ReFrame's own variable for colours, which it also writes into a file or a pipe.
 COLOURS_VARIABLE = "RFM_COLORIZE"
-#: Seconds that ReFrame gets to end its jobs and write its report after Ctrl-C.
+#: Seconds for ReFrame to end its jobs and write its report after Ctrl-C.
 GRACE_S = 30
 #: "reframe: error: unrecognized arguments: --nosuch"
 UNKNOWN_OPTIONS = re.compile(r"error: unrecognized arguments: (?P<words>\S.*)")
-#: The options of `railyard run`: what it does not know is handed on to ReFrame.
+#: The options of `railyard run`; all others go to ReFrame.
 OWN_OPTIONS = (
     *("--system", "--full", "--extended", "--failed", "--spack", "--replay", "--one-allocation", "--budget"),
     *("--copy-to", "--json", "--help"),
@@ -39,7 +39,7 @@ OWN_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run left: final records, what else went wrong, whether it was interrupted, how relations came out."""
+    """What one run left: final records, other problems, whether it was interrupted, and the results of relations."""
 
     run: str
     folder: Path
@@ -51,10 +51,10 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 where all passed, 130 after Ctrl-C, and 1 where a test or relation failed or a test was disturbed.
+        """Return 0 if all passed, 130 after Ctrl-C, and 1 if a test or relation failed or a test was disturbed.
 
-        A problem of the run is 1 too: something was not checked. Where no job of any test could be sent
-        (``none_began``), so that nothing was measured, it is 2: a set-up that cannot work.
+        A problem of the run is 1 too: something was not checked. If no job of any test could be sent (``none_began``),
+        nothing was measured, and it is 2: a set-up that cannot work.
         """
         if self.interrupted:
             return 130
@@ -66,7 +66,7 @@ class Outcome:
 
 
 def reframe_program() -> str:
-    """Return the `reframe` beside this Python. Raises SetupError where there is none."""
+    """Return the `reframe` beside this Python. Raises SetupError if there is none."""
     program = Path(sys.executable).with_name("reframe")
     if not program.is_file():
         raise SetupError(f"found no reframe beside {sys.executable}, expected one there; run `make venv`")
@@ -74,7 +74,7 @@ def reframe_program() -> str:
 
 
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
-    """Return the words of a `reframe` call for a site; the site's own settings and checks where none are named."""
+    """Return the words of a `reframe` call for a site, with the site's own settings and checks if none are named."""
     words = [reframe_program()]
     given = read(options)
     if not given.config_file:
@@ -93,7 +93,7 @@ def environment(home: Path, run: str, folder: Path) -> dict[str, str]:
 def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[TestId, ...], tuple[str, ...]]:
     """Return the cases that ReFrame would run with these words, and a sentence for each check that it did not load.
 
-    Raises RailyardError where ReFrame refuses, where a `-n`, `-S` or `-P` names nothing, or where nothing is selected.
+    Raises RailyardError if ReFrame refuses, if a `-n`, `-S` or `-P` names nothing, or if nothing is selected.
     """
     done = subprocess.run([*command, "-lC"], env=env, capture_output=True, text=True, check=False)
     text = done.stdout + done.stderr
@@ -114,7 +114,7 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
 
 
 def _system_of(command: Sequence[str]) -> str:
-    """Return the value of `--system`, empty where it is not given."""
+    """Return the value of `--system`; empty if it is not given."""
     return command[command.index("--system") + 1] if "--system" in command[:-1] else ""
 
 
@@ -133,10 +133,10 @@ def _refusal(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a run is to do: its id and folder, the cases that it promises, and the problems that are known before.
+    """What a run should do: its id and folder, the cases that it promises, and the problems that are known before.
 
-    ``replayed`` and ``rehearsal`` are what records of a replay, or of a rehearsal, say that left the check without a
-    word of their own.
+    ``replayed`` and ``rehearsal`` are for records of a replay, or of a rehearsal, if the check itself said nothing
+    about it.
     """
 
     run_id: str
@@ -157,10 +157,10 @@ def run(
     front: Sequence[str] = (),
     more_env: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Run ReFrame over the promised cases, one at a time, and return what came of each.
+    """Run ReFrame over the promised cases, one at a time, and return the result of each.
 
     ``front`` are words before ReFrame's own (``salloc`` …), ``more_env`` variables for them.
-    ReFrame's own words go to ``reframe.log`` in the run folder and, a line each, to ``on_line``.
+    ReFrame's output goes to ``reframe.log`` in the run folder and, line by line, to ``on_line``.
     """
     run_id, folder = promise.run_id, promise.folder
     env = {**environment(home, run_id, folder), **(more_env or {})}
@@ -189,7 +189,7 @@ def run(
 
 
 def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Callable[[str], None]) -> tuple[str, bool]:
-    """Run a command in a session of its own, its output to a file and line by line to a function."""
+    """Run a command in its own session; its output goes to a file and, line by line, to a function."""
     lines: list[str] = []
     with log.open("w", encoding="utf-8") as out, _session(command, env) as process:
         assert process.stdout is not None
@@ -233,9 +233,9 @@ def _session(command: Sequence[str], env: dict[str, str]) -> Iterator[subprocess
 
 
 def _ending_with_us(command: Sequence[str]) -> list[str]:
-    """Return a command that gets SIGINT, as by Ctrl-C, when this process ends, were it by SIGKILL.
+    """Return a command that gets SIGINT, as from Ctrl-C, when this process ends, even by SIGKILL.
 
-    ReFrame would else go on measuring, while the next run believes that the machine is its own.
+    Without this ReFrame would go on measuring, while the next run believes that it has the machine alone.
     """
     setpriv = shutil.which("setpriv")  # of util-linux
     return [setpriv, "--pdeathsig", "INT", "--", *command] if setpriv else list(command)
@@ -246,9 +246,9 @@ def _now() -> str:
 
 
 def last_run(home: Path, wanted: str = "one to record") -> Path:
-    """Return the folder of the newest run that left ReFrame's report. Raises RailyardError where there is none.
+    """Return the folder of the newest run that left ReFrame's report. Raises RailyardError if there is none.
 
-    ``wanted`` says in that sentence what the run is for.
+    ``wanted`` says in the error what the run is for.
     """
     runs = sorted(p.parent for p in runs_folder(home).glob("*/reframe-report.json"))
     if not runs:

@@ -67,9 +67,9 @@ FALLBACK_SYSTEM = "local"
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What the command line asks for; ``system`` may name a fabric behind a colon, None leaves the choice to us.
+    """What the command line asks for. ``system`` may name a fabric after a colon; with None we choose.
 
-    ``budget`` is the most that all jobs may take, in node-minutes. ``getting``: of Spack, where there is none.
+    ``budget`` is the most that all jobs may take, in node-minutes. ``getting`` says how to get Spack if it is missing.
     """
 
     system: str | None
@@ -83,9 +83,9 @@ class SessionOptions:
 
 
 def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None]) -> int:
-    """Call ReFrame with these options, by which it measures nothing; return 0, or 2 where it refuses them or fails.
+    """Call ReFrame with options that measure nothing; return 0, or 2 if it refuses them or fails.
 
-    ``echo`` is given each line of a dry run. Raises RailyardError where that selects nothing.
+    ``echo`` is given each line of a dry run. Raises RailyardError if that selects nothing.
     """
     system = options.system or DEFAULT_SYSTEM
     known = _known_system(home, system, options.reframe)
@@ -112,9 +112,9 @@ def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
         raise RailyardError(
             f'--system: found fabric "{fabric}", expected one of {system}; {did_you_mean(fabric, fabrics)}'
         )
-    # Those of the system that was asked for first: others may be like it, and share its table.
+    # First those of the system that was asked for: others may be like it, and share its table.
     for each in sorted(systems.values(), key=lambda one: one.system != system):
-        # ReFrame's configuration refuses them too, but of several sentences it shows the first alone.
+        # ReFrame's configuration refuses them too, but it shows only the first of several sentences.
         references_of(home / "references", each)
     refuse_unknown(read(options), systems[system], fabric or None)
     return systems[system]
@@ -137,17 +137,17 @@ def _is_everyday(options: SessionOptions, system: System) -> bool:
 
 
 class Session:
-    """Runs one system's checks; ``echo`` is given each line that a person is to read."""
+    """Runs one system's checks; ``echo`` is given each line that a person should read."""
 
     def __init__(self, home: Path, options: SessionOptions, echo: Callable[[str], None]) -> None:
         self.home = home
         self.options = options
         self.echo = echo
-        self.folder: Path | None = None  # of the run, once it has one
+        self.folder: Path | None = None  # the run's, once it has one
         self._asked = Asked()
 
     def run(self) -> Outcome:
-        """Return what came of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
+        """Return the outcome of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
         refuse_unjudged(read(self.options.reframe))
         name = self._choose()
         system = _known_system(self.home, name, self.options.reframe)
@@ -185,7 +185,7 @@ class Session:
         return as_told(read(self.options.reframe), needs(part(self.home, CHECKS)))
 
     def _refuse_numbers(self, system: System, promised: tuple[TestId, ...]) -> None:
-        """Raise RailyardError for numbers of nodes or ranks, of `-S` or of the system's file, that no check takes."""
+        """Raise RailyardError for numbers of nodes or ranks, from `-S` or the system's file, that no check takes."""
         from railyard.rfm.checks.catalogue import needs
 
         words = read(self.options.reframe)
@@ -259,8 +259,8 @@ class Session:
 
         Returns a sentence for each cell that is missing, and how many extended cells are left out.
 
-        ReFrame does not say when it passes over a check file. Without options every cell that can run is promised, so
-        one that is not is a problem; with options it was not selected.
+        ReFrame does not say when it skips a check file. Without options every cell that can run is promised, so a cell
+        that is not promised is a problem. With options it was not selected.
         """
         try:
             product = matrix(system, self._needs(), references_of(self.home / "references", system).has_number)
@@ -317,7 +317,7 @@ class Session:
 
 
 def _refuse_unloaded(system: System, promised: tuple[TestId, ...]) -> None:
-    """Raise SetupError where nothing would load the modules of a stack that is to run; a rehearsal loads none."""
+    """Raise SetupError if nothing would load the modules of a stack that should run; a rehearsal loads none."""
     if current() is not None:
         return
     for stack, why in unloaded(system):
@@ -333,19 +333,19 @@ def _tests(promised: tuple[TestId, ...]) -> Iterator[TestId]:
 
 
 def _is_chosen(cell: Cell, chosen: set[TestId]) -> bool:
-    """Return whether a case is of this cell; a stack's own policy may be named (-P policy=…) or not."""
+    """Return whether a case belongs to this cell; a stack's own policy may be named (-P policy=…) or not."""
     bare = replace(cell.test.place, check=cell.test.check)
     return replace(bare, policy=cell.test.policy) in chosen or (not cell.named and bare in chosen)
 
 
 def _is_named(cell: Cell, chosen: set[TestId]) -> bool:
-    """Return whether the test of this cell has its policy in its name, where alone its record is looked for."""
+    """Return whether the test of this cell has its policy in its name: only there its record is looked for."""
     bare = replace(cell.test.place, check=cell.test.check)
     return cell.named or (replace(bare, policy=cell.test.policy) in chosen and bare not in chosen)
 
 
 def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:
-    """Return the records a fabric, stack and number of rails at a time, in the order of the system's file."""
+    """Return the records by fabric, stack and number of rails, in the order of the system's file."""
     fabrics, stacks = list(system.fabrics), list(system.stacks)
 
     def place(record: Record) -> tuple[int, int, int, str]:

@@ -1,4 +1,4 @@
-"""Why options select no test: a name or a tag that no check has, with the nearest one that there is."""
+"""Why options select no test: a name or a tag that no check has, with the nearest one that exists."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -9,15 +9,15 @@ from railyard.rfm.run.options import Words
 from railyard.site.test_id import TestId
 
 _MOST_LISTED = 30
-#: Behind the class of a check in a name of `-n`: its parameters, its place, or its hash.
+#: After the class of a check in a name of `-n`: its parameters, its place, or its hash.
 _BEHIND_CLASS = re.compile(r"[%@/ ].*")
 
 
 def unknown_names(words: Words, selected: Sequence[TestId], checks: Path) -> list[str]:
-    """Return a sentence for each `-n` that selected nothing and names no check; none where checks are given by `-c`.
+    """Return a sentence for each `-n` that selected nothing and names no check; none if checks are given by `-c`.
 
-    ReFrame takes what the other names select, and says nothing of such a one. Check files are imported only where a
-    name selected nothing. Raises RailyardError for one that cannot be imported.
+    ReFrame runs what the other names select, and does not mention such a name. Check files are imported only if a name
+    selected nothing. Raises RailyardError for a file that cannot be imported.
     """
     idle = [name for name in words.name if not _fits(_class_pattern(name), {case.name.split()[0] for case in selected})]
     if not idle or _are_given(words, checks):
@@ -54,7 +54,7 @@ def _unknown_tags(words: Words, checks: Path) -> Iterator[str]:
 
 
 def _are_given(words: Words, checks: Path) -> bool:
-    """Return whether checks are read from elsewhere than the site's own folder, which is named where none is given."""
+    """Return whether checks come from another folder than the site's own, which is the default."""
     return words.checkpath not in ([], [str(checks)])
 
 
@@ -63,7 +63,7 @@ def _class_pattern(name: str) -> str:
 
 
 def _fits(pattern: str, names: Collection[str]) -> bool:
-    """Return whether a pattern is found in a name, as ReFrame looks for it; what is no pattern is left to ReFrame."""
+    """Return whether a pattern is found in a name, as ReFrame searches. An invalid pattern is left to ReFrame."""
     try:
         return any(re.search(pattern, name) for name in names)
     except re.error:

@@ -1,4 +1,4 @@
-"""What ReFrame 4.10 only warns about and exits 0 on, as sentences that name the file and the class that were lost."""
+"""What ReFrame 4.10 only warns about, and exits with 0: as sentences that name the lost file and class."""
 
 import re
 from collections.abc import Iterator
@@ -59,12 +59,12 @@ class Sources:
         return None
 
     def shown(self, file: Path) -> str:
-        """Return a file as a person in ReFrame's working folder would name it."""
+        """Return a file's path as a person in ReFrame's working folder would write it."""
         return str(file.relative_to(self.folder)) if file.is_relative_to(self.folder) else str(file)
 
 
 def warnings(text: str) -> tuple[str, ...]:
-    """Return a sentence for each of ReFrame's warnings that hides something that was asked for, each once.
+    """Return a sentence for each of ReFrame's warnings about something that was asked for and is lost, each once.
 
     ``text`` is all that one `reframe` printed. The check files that it names are read, to say which class was lost.
     """
@@ -146,7 +146,7 @@ def _lost_dependent(line: str, sources: Sources, unresolved: dict[str, str]) -> 
 
 
 def _at(block: Warned, file: Path | None, content: str) -> str:
-    """Return where the user's code raised: the line, with the class whose body it is in; and its file if another."""
+    """Return where the user's code raised: the line and the class around it, and the file if it is another."""
     if block.path is None or block.line is None:
         return ""
     if block.path != file:

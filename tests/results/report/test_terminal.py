@@ -1,10 +1,11 @@
 """The report for a terminal: nothing is cut at any width, every failure has its sentence, the counts come last."""
 
+import dataclasses
 import re
 
 import pytest
 
-from railyard.results.record.form import Record
+from railyard.results.record.form import Record, Suspect
 from railyard.results.report.terminal import failures, text_report, verdict_table
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
@@ -62,6 +63,26 @@ def test_no_line_is_longer_than_the_terminal_and_every_figure_is_there(faulty_ru
 def test_failures_give_rule_class_sentence_suspects_and_next_look(faulty_run: list[Record]) -> None:
     slow = [record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail"]
     assert failures(slow, width=80) == FAILURES
+
+
+@pytest.mark.parametrize(
+    ("before", "shown"),
+    [
+        ("", "suspect: rail hsn1 of vn2 (likely): hsn1 of vn2 is slow with every partner"),
+        (
+            "bandwidth is low; hsn1 of vn2 is slow; ",
+            "suspect: rail hsn1 of vn2 (likely): hsn1 of vn2 is slow with every",
+        ),
+        ("bandwidth is low; hsn1 of vn2 is slow with every partner; both ", "suspect: rail hsn1 of vn2 (likely)\n"),
+    ],
+)
+def test_a_suspects_reason_is_not_said_again_after_the_sentence_that_has_it(
+    faulty_run: list[Record], before: str, shown: str
+) -> None:
+    slow = next(record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail")
+    suspect = Suspect("rail", "hsn1 of vn2 is slow\nwith every partner", "vn2", "hsn1", confidence="likely")
+    verdict = dataclasses.replace(slow.verdict, sentence=f"{before}nothing else is", suspects=(suspect,))
+    assert shown in failures([dataclasses.replace(slow, verdict=verdict)], width=200)
 
 
 def test_what_is_neither_pass_nor_fail_has_its_reason_and_the_counts_come_last(faulty_run: list[Record]) -> None:

@@ -34,7 +34,7 @@ def test_any_other_benchmark_says_on_how_many_nodes_it_was() -> None:
     check = told(tool="osu", benchmark="osu_allreduce")
     take_numbers(check, COLLECTIVE, ("num_nodes",), None)
     assert (check.num_nodes, check.benchmark) == (16, "osu_allreduce")
-    assert check.remarks == ("16 nodes (-S num_nodes), against the same references",)
+    assert check.remarks == ("16 nodes (-S num_nodes), compared with the same references",)
 
 
 def test_what_is_told_wins_over_the_systems_file() -> None:
@@ -46,8 +46,8 @@ def test_what_is_told_wins_over_the_systems_file() -> None:
     take_numbers(other, COLLECTIVE, (), stated)
     assert (other.num_nodes, other.ranks_per_node) == (8, 2)
     assert other.remarks == (
-        "8 nodes (nodes of the system's file), against the same references",
-        "2 ranks a node (ranks_per_node of the system's file), against the same references",
+        "8 nodes (nodes of the system's file), compared with the same references",
+        "2 ranks per node (ranks_per_node of the system's file), compared with the same references",
     )
 
 
@@ -103,7 +103,7 @@ def test_numbers_that_an_application_does_not_take_are_said_with_those_that_it_h
     check = MadeCheck(tool="npb", benchmark="BT/C/16-nodes", asked_nodes=16, asked_ranks=30, num_nodes=16)
     check.ranks_per_node = 25
     assert why_not_taken(check) == (
-        "ranks_per_node: found 30, of which BT/C/16-nodes takes 25: ask for 25, or another problem"
+        "ranks_per_node: found 30, but BT/C/16-nodes takes 25: ask for 25, or another problem"
     )
     check.ranks_per_node = 30
     assert why_not_taken(check) is None
