@@ -50,10 +50,10 @@ test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results
 PROSE += $(addprefix railyard/,base hardware stacks benchmarks) railyard/*.py reframe_settings.py
 PROSE += checks/apps checks/microbench spack_envs systems references
-PROSE += railyard/rfm/*.py railyard/rfm/checks $(filter-out %/preflight.py,$(wildcard railyard/rfm/run/*.py))
+PROSE += railyard/rfm/*.py railyard/rfm/checks railyard/rfm/run/*.py
 PROSE += railyard/cli railyard/results railyard/verdict railyard/site railyard/parsers railyard/job
 PROSE += railyard/provision/*.py $(addprefix railyard/provision/,programs replay testbed) benchmarks
-PROSE += $(addprefix railyard/cluster/,detect fabric gate rolling soak)
+PROSE += $(addprefix railyard/cluster/,detect doctor fabric gate rolling soak)
 
 lint: venv ## ruff: mistakes and format; codespell: spelling, and plain English
 	@$(BIN)/ruff check --quiet .

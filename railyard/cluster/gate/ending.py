@@ -45,7 +45,7 @@ class Ended:
     def last_words(self) -> str:
         """Return its last line, for a sentence."""
         lines = [line.strip() for line in (*self.out.splitlines(), *self.err.splitlines()) if line.strip()]
-        return lines[-1] if lines else f"exit code {self.code} and no word"
+        return lines[-1] if lines else f"exit code {self.code} and no output"
 
 
 @contextlib.contextmanager

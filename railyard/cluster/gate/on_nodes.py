@@ -36,7 +36,7 @@ def ask(
     """
     if not is_slurm(system.scheduler):
         raise SetupError(
-            f"gate: with the scheduler {system.scheduler} no step is started here; inside your own job, run on every "
+            f"gate: Railyard starts no step with the scheduler {system.scheduler}; inside your own job, run on every "
             f"node: railyard gate --system {system.system}"
         )
     here = "SLURM_JOB_ID" in os.environ

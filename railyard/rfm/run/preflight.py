@@ -8,7 +8,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.wording import counted
-from railyard.cluster.doctor.login import sought, why_no_scheduler
+from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
 from railyard.job.slurm import why_never
 from railyard.provision.installed import installed, mpi_of
@@ -37,7 +37,7 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
     if rehearsed() is not None:  # its stand-ins are made with it
         return {}
     if system.provider == "nodes":
-        lacking = why_no_scheduler({name: shutil.which(name) for name in sought(system)}, system)
+        lacking = why_no_scheduler({name: shutil.which(name) for name in needed_programs(system)}, system)
         if lacking is not None:
             raise SetupError(f"systems/{system.system}.yaml: {lacking.what}; {lacking.fix}")
         never = why_never(system)
