@@ -147,19 +147,19 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (
             [],
-            "--system, --link, --nodes-have, --class: found none, expected one of them: what is the output judged by?",
+            "--system, --link, --nodes-have, --class: found none, expected one of them: what should judge the output?",
         ),
         (
             ["--system", "dell-c6320", "--link", "ib-edr"],
-            "--system and --link: found both, expected one of them: what is the output judged by?",
+            "--system and --link: found both, expected one of them: what should judge the output?",
         ),
         (
             ["--link", "ib-edr", "--fabric", "edr"],
-            "--fabric: found it beside --link, expected it beside another alone; leave it out",
+            "--fabric: found it with --link, expected it only with another option; leave it out",
         ),
         (
             ["--system", "dell-c6320", "--slot", "pcie3-x8"],
-            "--slot: found it beside --system, expected it beside another alone; leave it out",
+            "--slot: found it with --system, expected it only with another option; leave it out",
         ),
         (["--system", "dell"], 'systems/: found no system "dell", expected a system of that name; '),
         (["--system", "dell-c6320"], "--fabric: found nothing, expected a fabric of dell-c6320: edr, fdr"),

@@ -172,28 +172,28 @@ WRONG_INPUT = [
     (
         HEALTHY,
         [*NDR, "--node-pairs", "2"],
-        "--node-pairs: found 2, expected nothing: busbw between GPUs is no sum over pairs",
+        "--node-pairs: found 2, expected nothing: busbw between GPUs is not a sum over pairs",
     ),
     (HEALTHY, [*NDR, "--nodes", "0"], "--nodes: found 0, expected at least 1"),
     (
         HEALTHY,
         [*NDR, "--link", "ib-ndr"],
-        "--link and --nodes-have: found both, expected one of them: what is the output judged by?",
+        "--link and --nodes-have: found both, expected one of them: what should judge the output?",
     ),
     (
         HEALTHY,
         ["--link", "ib-ndr", "--class", "h100-8xndr400"],
-        "--link and --class: found both, expected one of them: what is the output judged by?",
+        "--link and --class: found both, expected one of them: what should judge the output?",
     ),
     (
         HEALTHY,
         [*NDR, "--slot", "pcie5-x16"],
-        "--slot: found it beside --nodes-have, expected it beside another alone; leave it out",
+        "--slot: found it with --nodes-have, expected it only with another option; leave it out",
     ),
     (
         HEALTHY,
         ["--class", "h100-8xndr400", "--rails", "4"],
-        "--rails: found it beside --class, expected it beside another alone; leave it out",
+        "--rails: found it with --class, expected it only with another option; leave it out",
     ),
     (
         "<!DOCTYPE html>\n<html><body>Log in</body></html>\n",

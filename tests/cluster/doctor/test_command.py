@@ -93,7 +93,7 @@ def test_a_system_that_is_not_there_is_a_mistake(home: Path, capsys: pytest.Capt
         ),
         (
             ["--from", "systems/eth.yaml"],
-            "railyard: doctor: found no line of doctor.sh, expected one block a node; keep all that it printed on "
+            "railyard: doctor: found no line of doctor.sh, expected one block per node; keep all that it printed on "
             "standard output\n",
         ),
     ],
