@@ -41,7 +41,7 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"{railyard.cli.commands.__name__}.{cmd_name}")
         command = module.command
         if not isinstance(command, click.Command):
-            raise TypeError(f"{module.__name__}.command is no click.Command but a {type(command).__name__}")
+            raise TypeError(f"{module.__name__}.command is not a click.Command, but a {type(command).__name__}")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

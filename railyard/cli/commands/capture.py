@@ -38,7 +38,7 @@ class _Options:
 @click.command(name="capture")
 @click.option("--system", "name", required=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--runs", multiple=True, metavar="RUN", help="Only these runs: an id, its beginning, last5, a pattern. "
-              "May be repeated; without it all stored runs.")  # fmt: skip
+              "Repeatable. Default: all stored runs.")  # fmt: skip
 @click.option("--without", multiple=True, metavar="RUN", help="Leave these runs out.")
 @click.option("--fabric", help="Only tests of this fabric.")
 @click.option("--stack", help="Only tests with this stack.")
@@ -46,8 +46,8 @@ class _Options:
 @click.option("--benchmark", help="Only tests of this benchmark, such as imb/PingPong.")
 @click.option("--stored-as", help="The system's name at the time of the runs, if you renamed it.")
 @click.option("--quick", is_flag=True, help="Take five repeats of one node pair. The entries are marked so.")
-@click.option("--by-hops", is_flag=True, help="An entry for each number of switches between the two nodes, as "
-              "railyard fabric --keep-hops kept them.")  # fmt: skip
+@click.option("--by-hops", is_flag=True, help="Write one entry for each number of switches between the two "
+              "nodes, as railyard fabric --keep-hops kept them.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace baselines that are there already.")
 @click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml. Without it, only the diff is shown.")
 def command(**options: Any) -> int:

@@ -49,12 +49,12 @@ class _Options:
 @click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--tag", "tags", multiple=True, help="A tag of the runner that measures. Repeatable. "
               "[default: that of --login-tag, else railyard]")  # fmt: skip
-@click.option("--login-tag", "login_tags", multiple=True, help="A tag of the runner that builds and reports, where "
-              "that is another one. Repeatable.")  # fmt: skip
+@click.option("--login-tag", "login_tags", multiple=True, help="A tag of the runner that builds and reports, if it "
+              "is another one. Repeatable.")  # fmt: skip
 @click.option(
     "--executor", type=click.Choice(get_args(Executor)), default="shell", show_default=True,
-    help="What runs a job: a shell on a login node, Jacamar CI's there, or Jacamar's Slurm executor, which makes each "
-         "job an allocation.",
+    help="What runs a job: a shell on a login node, Jacamar CI's shell there, or Jacamar's Slurm executor, where "
+         "each job is an allocation.",
 )  # fmt: skip
 @click.option(
     "--per",

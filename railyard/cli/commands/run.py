@@ -38,9 +38,9 @@ class _Options:
 @click.option("--full", is_flag=True, help="Measure every power of 2 as message size, not every second one.")
 @click.option("--extended", is_flag=True, help="Also run the extended checks, which an everyday run leaves out.")
 @click.option("--failed", is_flag=True, help="Run only what failed in the last run.")
-@click.option("--spack", is_flag=True, help="Use the benchmarks that Spack builds; get Spack, and build, where they "
-              "are missing.")  # fmt: skip
-@click.option("--spack-from", metavar="PLACE", help="As --spack; a missing Spack is taken from a folder that "
+@click.option("--spack", is_flag=True, help="Use the benchmarks that Spack builds. If they are missing, get "
+              "Spack and build them.")  # fmt: skip
+@click.option("--spack-from", metavar="PLACE", help="Like --spack, but get a missing Spack from a folder that "
               "railyard spack bootstrap --to filled, or from below a mirror's URL.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
 @click.option(

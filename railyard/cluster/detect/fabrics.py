@@ -116,7 +116,7 @@ def _doubts(members: Sequence[Port], beside: Sequence[FoundFabric]) -> tuple[str
     if first.kind == "tcp" and len(members) > 1:
         found.append("interfaces alike in name and rate are taken for rails: one may be for storage")
     if first.kind == "tcp" and any(fabric.first.kind in _RDMA_KINDS for fabric in beside):
-        found.append("a network beside the fast one is measured too: remove this fabric where no job is to load it")
+        found.append("a network beside the fast one is measured too: remove this fabric if no job should load it")
     if first.virtual and first.kind != "tcp":
         found.append("these are devices of software (Soft-RoCE), whose rate is that of the interfaces below them")
     if first.virtual and first.kind == "tcp":

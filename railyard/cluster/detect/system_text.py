@@ -12,7 +12,7 @@ from railyard.cluster.detect.yaml_text import GUESSED, LEFT_OUT, MISSING, TRAP, 
 from railyard.site.systems.jobs import FAMILIES
 
 REPORT_ONLY = (
-    "nothing has been measured here yet: runs are judged by the limit and the day-one floor of their links alone"
+    "nothing has been measured here yet: runs are judged only by the limit and the day-one floor of their links"
 )
 #: How ``where`` begins if it names a job: its rails are those that runs will have.
 IN_JOB = "inside a job"

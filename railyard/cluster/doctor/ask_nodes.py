@@ -167,7 +167,7 @@ def _script(home: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(packaged_text(f"cluster/doctor/{SCRIPT}"), encoding="utf-8")
     except OSError as error:
-        raise SetupError(f"doctor: {path} cannot be written ({error.strerror}), where the nodes read it") from None
+        raise SetupError(f"doctor: {path} cannot be written ({error.strerror}), but the nodes read it there") from None
     return path
 
 

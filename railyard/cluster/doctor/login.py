@@ -110,7 +110,7 @@ def _programs(login: Login, system: System) -> Iterator[Finding]:
     if "spack" in needed_programs(system) and not login.programs.get("spack"):
         yield problem(
             WHERE,
-            "there is no Spack, of this site's own or on the search path, and it builds benchmarks of this system",
+            "Spack builds benchmarks of this system, but neither this site nor the search path has it",
             "railyard spack bootstrap, or put your own Spack on PATH",
         )
 

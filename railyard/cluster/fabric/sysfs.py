@@ -101,7 +101,7 @@ def _card(folder: Path, sys: Path, node: str) -> Card:
     if slot is not None and (slot.speed is None or slot.width is None):
         unread.append("device/current_link_speed or _width")
     if slot is not None and slot.max_payload is None:
-        unread.append("device/config (root alone reads it whole)")
+        unread.append("device/config (only root can read all of it)")
     port = next(iter(_folders(folder / "ports")), None)
     netdevs = [each.name for each in _folders(device / "net")]
     return Card(
