@@ -85,7 +85,8 @@ def _other_copies(case: "Case", table: Table) -> Iterator[tuple[str, str]]:
     due = gpus.per_node * (1 if within == "slot" else gpus.per_node - 1)
     for node, made in zip(every_node.nodes_of(table), table.column("copies"), strict=True):
         if made is not None and made != due:
-            yield node, f"{table.tool} on {node} made {made} copies, expected {due} with {gpus.per_node} GPUs"
+            many = f"made {made} copies, expected {due} with {gpus.per_node} GPUs"
+            yield node, f"{table.tool} on {node} {many}: see nvidia-smi -L for a GPU that is gone"
 
 
 def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
