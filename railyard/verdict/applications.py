@@ -16,7 +16,7 @@ from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table
 from railyard.results.record.form import Suspect
-from railyard.site.gpu_shape import floor_within, limit_within
+from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path import counted, proof, traffic, within_node
 from railyard.verdict.rules.model import Declared, Measured, MetricInput, MostLike, OutputLine
@@ -108,6 +108,9 @@ def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
                 which = "its slowest copy" if gpu is None else f"GPU {gpu} of {node}"
                 best = max(each for each in table.column("fastest") if isinstance(each, float))
                 said = f"{which}: {value:.0f} MB/s, where the fastest copy of all nodes has {best:.0f}"
+                lanes = lanes_seen(gpus, value) if within == "slot" else ""
+                if lanes:
+                    said += f"; looks like {lanes}, or like an older generation: see LnkSta in lspci -vv"
                 found.append(Suspect("node", said, node))
     return tuple(found)
 
