@@ -37,6 +37,10 @@ OWN_OPTIONS = (
 )
 
 
+#: What ReFrame says if the environment modules of a system's file are not installed.
+_NO_MODULES = re.compile(r"could not find a sane (?P<system>\w+) installation")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What one run left: final records, other problems, whether it was interrupted, and the results of relations."""
@@ -74,10 +78,18 @@ def reframe_program() -> str:
 
 
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
-    """Return the words of a `reframe` call for a site, with the site's own settings and checks if none are named."""
+    """Return the words of a `reframe` call for a site, with the site's own settings and checks if none are named.
+
+    Raises SetupError if the site's settings, or `reframe` itself, are missing.
+    """
     words = [reframe_program()]
     given = read(options)
     if not given.config_file:
+        if not (home / SETTINGS_FILE).is_file():
+            raise SetupError(
+                f"{home}: found no {SETTINGS_FILE}, expected ReFrame's settings in the folder of a site; "
+                f"type: railyard init {home} --missing"
+            )
         words += ["-C", str(home / SETTINGS_FILE)]
     if not given.checkpath:
         words += ["-c", str(part(home, CHECKS)), "-R"]
@@ -121,6 +133,11 @@ def _system_of(command: Sequence[str]) -> str:
 def _refusal(text: str) -> str:
     for line in warnings.ANSI.sub("", text).splitlines():
         if line.startswith("ERROR: "):
+            if lacking := _NO_MODULES.search(line):
+                return (
+                    f"modules_system: found no {lacking['system']} on this machine, expected it as the system's file "
+                    "says; on another machine than the cluster type: railyard rehearse"
+                )
             return line.removeprefix("ERROR: ").removeprefix("failed to load configuration: ")
     tail = (text.strip().splitlines()[-1:] or ["it printed nothing"])[0]
     if found := UNKNOWN_OPTIONS.search(tail):
