@@ -42,8 +42,7 @@ class OneWay:
     seen_by: str
 
     def explain(self, found: Assessment) -> Assessment:
-        """Return the assessment with the node or rail that was found slow, or with the direction that was not measured.
-        """
+        """Return the assessment with the node or rail that was found slow, or the direction that was not measured."""
         return _only_one(self.rails.explain(found), self.seen_by)
 
 
