@@ -57,8 +57,8 @@ class Outcome:
     def exit_code(self) -> int:
         """Return 0 if all passed, 130 after Ctrl-C, and 1 if a test or relation failed or a test was disturbed.
 
-        A problem of the run is 1 too: something was not checked. If no job of any test could be sent (``none_began``),
-        nothing was measured, and it is 2: a set-up that cannot work.
+        A problem of the run gives 1 too: something was not checked. If no job of any test could be sent
+        (``none_began``), nothing was measured. Then it is 2: the set-up cannot work.
         """
         if self.interrupted:
             return 130
@@ -78,7 +78,7 @@ def reframe_program() -> str:
 
 
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
-    """Return the words of a `reframe` call for a site, with the site's own settings and checks if none are named.
+    """Return the words of a `reframe` call for a site, with the site's own settings and checks if you name none.
 
     Raises SetupError if the site's settings, or `reframe` itself, are missing.
     """
@@ -150,10 +150,9 @@ def _refusal(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a run should do: its id and folder, the cases that it promises, and the problems that are known before.
+    """What a run should do: its id and folder, the cases that it promises, and the problems that are known beforehand.
 
-    ``replayed`` and ``rehearsal`` are for records of a replay, or of a rehearsal, if the check itself said nothing
-    about it.
+    ``replayed`` and ``rehearsal`` are for the records of a replay or a rehearsal if the check itself does not say so.
     """
 
     run_id: str

@@ -56,7 +56,7 @@ def _unknown_tags(words: Words, checks: Path) -> Iterator[str]:
 
 
 def _are_given(words: Words, checks: Path) -> bool:
-    """Return whether checks come from another folder than the site's own, which is the default."""
+    """Return whether checks come from a folder other than the site's own, which is the default."""
     return words.checkpath not in ([], [str(checks)])
 
 
