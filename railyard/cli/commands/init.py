@@ -22,7 +22,7 @@ def command(folder: Path, published: bool, missing: bool) -> int:
       railyard init my-site                  settings, systems/, references/, ci/
       railyard init my-site --published      and the published systems, to replay
 
-    A site is a folder of your own. The checks stay where Railyard is installed. It never overwrites a file.
+    A site is a folder of your own. The checks stay where Railyard is installed. Files that exist are never overwritten.
     """
     from railyard.base.paths import shipped
     from railyard.cli.site_template import copied, written

@@ -192,7 +192,7 @@ def groups_command(output: Path, expected: float) -> int:
 @click.option(
     "--name-pattern",
     metavar="REGEX",
-    help="With --tool nccl: for logs that do not name their nodes: finds them in the file name, as groups a and b.",
+    help="With --tool nccl: find a log's nodes in its file name (groups a and b), if the log does not name them.",
 )
 @click.option("--fewest", is_flag=True, help="With --tool nccl: say how few of the logs would have been enough.")
 @click.option("--json", "as_json", is_flag=True, help="With --tool nccl: print one JSON object.")
