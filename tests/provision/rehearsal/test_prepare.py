@@ -84,7 +84,7 @@ def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
         "1 benchmark of intelmpi: there is no stand-in for imb",
     ]
     unreferenced = replace(site, references=replace(site.references, entries=()))
-    assert left(unreferenced)[3:] == ["references: there are none, so that only physical limits and floors judge"]
+    assert left(unreferenced)[3:] == ["references: there are none, so only physical limits and floors judge"]
     assert left(changed(site, scheduler="slurm-nodb"))[0].startswith("modules")
     assert left(site, {})[2] == (
         "8 benchmarks of openmpi: there is no stand-in for osu, pairs, netpipe, hpl, npb, stream, hpcc and milc"
