@@ -41,7 +41,7 @@ class NcclCollective(NcclCheck):
 
 @rfm.simple_test
 class NcclTwoNodes(NcclCheck):
-    """All GPUs of two nodes. Trees and alltoall show more there than on many nodes, so this test has its own figures."""
+    """All GPUs of two nodes. Trees and alltoall show more there than on many nodes, so it has its own figures."""
 
     extended = True
     collective = parameter(of_gpus(("all_reduce", "alltoall", "sendrecv")), type=str, loggable=True)

@@ -104,7 +104,7 @@ def conflict(site: MadeSite) -> str:
     """Return the sentence of the environment that cannot be solved."""
     place = next(site.request("mpich").place.glob("?" * 16))
     return (
-        f"spack -e {place}/mpich concretize: nothing satisfies what is asked for: No version exists that satisfies "
+        f"spack -e {place}/mpich concretize: nothing satisfies all that is asked for: No version exists that satisfies "
         "these input specs: netpipe@5; change one of them in spack_envs/ or in the system's overlay (all of it: "
         f"{place}/spack.log)"
     )
@@ -197,7 +197,7 @@ def test_what_changed_after_the_build_fails_before_it_runs(site: MadeSite) -> No
     imb.write_text("#!/bin/sh\necho another\n", encoding="utf-8")
     done, _ = run(site, "-p", "openmpi")
     assert done.returncode == 2 and len(list((site.home / ".railyard/runs").iterdir())) == 1
-    assert done.stderr.startswith(f"railyard: {imb}: is another file than the one that was built (")
+    assert done.stderr.startswith(f"railyard: {imb}: is not the file that was built (")
 
 
 def test_a_node_that_cannot_run_the_target_fails_before_the_benchmark(site: MadeSite) -> None:

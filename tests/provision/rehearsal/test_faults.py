@@ -103,10 +103,10 @@ def test_a_gpu_of_a_system_without_any_is_refused(system: System) -> None:
         ("rail=n3:mlx5_0:2,idle", 'found no rail "mlx5_0:2", expected a rail of ndr; did you mean "mlx5_0:1"?'),
         ("rail=n3:mlx5_0,shore=0.5", 'found "shore=0.5", expected one of share=0.5, idle, lanes=1, '
          'counters=unreadable, far; did you mean "share"?'),
-        ("rail=n3:mlx5_0,share=1.5", 'found "share=1.5", expected the share of the rate that is left, above 0 and below '
-         "1: share=0.5"),
-        ("rail=n3:mlx5_0,share=0.0", 'found "share=0.0", expected the share of the rate that is left, above 0 and below '
-         "1: share=0.5"),
+        ("rail=n3:mlx5_0,share=1.5", 'found "share=1.5", expected the share of the rate that is left, above 0 and '
+         "below 1: share=0.5"),
+        ("rail=n3:mlx5_0,share=0.0", 'found "share=0.0", expected the share of the rate that is left, above 0 and '
+         "below 1: share=0.5"),
         ("rail=n3:mlx5_0,lanes=4", 'found "lanes=4", expected a cable with 1 or 2 of its four lanes left: '
          "lanes=1"),
         ("node=n1,dies", 'found "n1", the first rehearsed node, which runs Slurm\'s controller, expected '

@@ -26,8 +26,8 @@ def test_a_compiler_on_path_is_enough(site: MadeSite, monkeypatch: pytest.Monkey
     with pytest.raises(SetupError) as error:
         compilers.demand(site.request())
     assert str(error.value) == (
-        "compiler: found none of gcc, clang, icx, nvc, craycc, fcc on PATH, expected one to build with; install gcc, "
-        "or name a compiler in systems/spack/made.yaml (docs/howto/spack.md, Your own compiler)"
+        "compiler: found none of gcc, clang, icx, nvc, craycc, fcc on PATH, expected a compiler to build with; install "
+        "gcc, or name a compiler in systems/spack/made.yaml (docs/howto/spack.md, Your own compiler)"
     )
     spack_site.program(site.bin / "clang", "exit 0")
     compilers.demand(site.request())
