@@ -167,8 +167,8 @@ def test_a_build_that_fails_leaves_nothing_to_use(site: MadeSite) -> None:
     place = site.request().place / site.request().sources().key()
     assert str(error.value) == (
         f"spack -e {place}/openmpi install --fail-fast: no space left on device: OSError: [Errno 28] No space left on "
-        "device; make room in the install tree, Spack's stage (config:build_stage) and cache, and build again: finished "
-        f"packages are kept (all of it: {place}/spack.log)"
+        "device; make room in the install tree, Spack's stage (config:build_stage) and cache, and build again: "
+        f"finished packages are kept (all of it: {place}/spack.log)"
     )
     assert ready(site.request()) is None
     site.behave()

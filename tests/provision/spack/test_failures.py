@@ -162,8 +162,8 @@ def test_what_a_compiler_says_is_not_spacks_own_reason(word: str) -> None:
 MADE = [
     (
         "==> Error: [Errno 13] Permission denied: '/opt/software/bin'\n",
-        "[Errno 13] Permission denied: '/opt/software/bin'; the install tree and its parents must be writable where you "
-        "build: choose another in the overlay (config:install_tree:root)",
+        "[Errno 13] Permission denied: '/opt/software/bin'; the install tree and its parents must be writable where "
+        "you build: choose another in the overlay (config:install_tree:root)",
     ),
     (
         "==> Error: [Errno 37] No locks available\n",
