@@ -78,7 +78,7 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
         yield f"scheduler: {system.scheduler} is rehearsed as {SLURM_WITHOUT_DATABASE}, without an accounting database"
     if system.nodes.exclusive and not asks_for_whole_nodes(system):
         yield (
-            "jobs: none asks for whole nodes (jobs: exclusive), but the file says that it gets them: the rehearsal's "
+            "jobs: no job asks for whole nodes (jobs: exclusive), but the file says that it gets them: the rehearsal's "
             "partition gives them; if the site's does not, other jobs share the nodes and their rails"
         )
     modules = dict.fromkeys(str(module) for entry in system.stacks.values() for module in entry.modules)

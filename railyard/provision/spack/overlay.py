@@ -59,7 +59,7 @@ def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
                 if place[-1] == "require":
                     _refuse_two_requirements(overlay, other, place, value, there)
             elif there is not None and there != value:
-                found = f"{_said(value)}, where {other.file}:{other.line(place)} says {_said(there)}"
+                found = f"{_said(value)}, but {other.file}:{other.line(place)} says {_said(there)}"
                 raise overlay.error(
                     place, found, "what the environment leaves open", "an overlay only adds; change one of the two"
                 )
@@ -110,7 +110,7 @@ def _refuse_two_requirements(
                 if one and two and one != two:
                     where = f"{other.file}:{other.line((*place, there))}"
                     raise overlay.error(
-                        (*place, index), f"{mark}{one}, where {where} requires {mark}{two}", "one of them",
+                        (*place, index), f"{mark}{one}, but {where} requires {mark}{two}", "one of them",
                         "an overlay only adds; change one of the two",
                     )  # fmt: skip
 
