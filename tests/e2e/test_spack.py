@@ -122,7 +122,7 @@ def test_a_failed_build_fails_every_test_that_needs_it_and_no_other(site: MadeSi
     site.behave(fail_for={"mpich": CONFLICT}, program=f"#!/bin/sh\ncat {RECORDED}\n")
     done, records = run(site)
     assert done.returncode == 1
-    assert f"warning: mpich: {conflict(site)}; 3 tests of this run will fail for it" in done.stdout.splitlines()
+    assert f"warning: mpich: {conflict(site)}; 3 tests of this run will fail because of it" in done.stdout.splitlines()
     # It was tried once, not once per fabric and test.
     assert len([call for call in site.calls if "concretize" in call["words"]]) == 2
     of = {record.stack: record for record in records.values()}

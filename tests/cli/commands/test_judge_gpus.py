@@ -278,7 +278,7 @@ def test_an_output_without_ranks_is_judged_on_so_many_nodes_as_one_says(
 def test_an_output_of_another_tool_is_not_judged_by_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     osu = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n4194304      48000.00\n"
     assert judge(tmp_path, osu, *NDR) == 1
-    assert "the nodes' GPUs say nothing of osu: judge it with --link or --system" in capsys.readouterr().out
+    assert "the nodes' GPUs say nothing about osu: judge it with --link or --system" in capsys.readouterr().out
 
 
 def test_a_size_that_was_asked_for_and_is_missing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
