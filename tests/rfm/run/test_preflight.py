@@ -86,8 +86,8 @@ def test_where_no_stack_has_its_build_nothing_is_started(site: MadeSite, tmp_pat
     site.behave(fail=CONFLICT)
     lines = refused(site_of(site.home), "openmpi", "mpich").splitlines()
     assert [line.partition("concretize: ")[2] for line in lines] == [
-        "nothing satisfies what is asked for: No version exists that satisfies these input specs: netpipe@5; change "
-        f"one of them in spack_envs/ or in the system's overlay (all of it: {path}/spack.log)"
+        "nothing satisfies all that is asked for: No version exists that satisfies these input specs: netpipe@5; "
+        f"change one of them in spack_envs/ or in the system's overlay (all of it: {path}/spack.log)"
         for path in (next(site.request(stack).place.glob("?" * 16)) for stack in ("openmpi", "mpich"))
     ]
     # Nor where stacks besides could run: who asked for Spack's benchmarks would get none of them.
