@@ -47,7 +47,7 @@ test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test
 	@$(BIN)/railyard run --system virtual-verbs --extended
 
 # What must be in plain English, without the phrases of ci/plain-english.txt. Spelling is checked in all code.
-PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results
+PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks/results $(wildcard ci/*.sh ci/*.yml)
 PROSE += $(addprefix railyard/,base hardware stacks benchmarks) railyard/*.py reframe_settings.py
 PROSE += checks/apps checks/microbench spack_envs systems references
 PROSE += railyard/rfm/*.py railyard/rfm/checks $(filter-out %/preflight.py,$(wildcard railyard/rfm/run/*.py))
