@@ -47,8 +47,8 @@ test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test
 	@$(BIN)/railyard run --system virtual-verbs --extended
 
 # What must be in plain English, without the phrases of ci/plain-english.txt. Spelling is checked in all code.
-PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks checks ci railyard reframe_settings.py references
-PROSE += spack_envs systems
+PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks checks $(wildcard ci/*.sh ci/*.yml) railyard
+PROSE += reframe_settings.py references spack_envs systems
 
 lint: venv ## ruff: mistakes and format; codespell: spelling, and plain English
 	@$(BIN)/ruff check --quiet .
