@@ -112,7 +112,8 @@ def machine_of(system: "System") -> Machine:
     """Return what the nodes of a system compute with, by its file; what that leaves out is assumed (``assumed``)."""
     hardware = system.nodes.hardware
     cores = hardware.cores if hardware else _CORES
-    sockets = 2 if cores % 2 == 0 and cores >= _CORES_OF_TWO_SOCKETS else 1
+    assumed_sockets = 2 if cores % 2 == 0 and cores >= _CORES_OF_TWO_SOCKETS else 1
+    sockets = (hardware.sockets if hardware else None) or assumed_sockets
     return Machine(
         sockets=sockets,
         cores_per_socket=cores // sockets,
@@ -130,8 +131,11 @@ def assumed(system: "System") -> Iterator[str]:
     if system.nodes.hardware is None:
         yield f"the file has no nodes.hardware: each node has {sockets}, one thread a core, and {_MEMORY >> 30} GiB"
         return
-    threads = "" if _threads(system) else ", one thread a core"
-    yield f"the file does not say how the cores of a node are spread: each node has {sockets}{threads}"
+    if system.nodes.hardware.sockets is None:
+        threads = "" if _threads(system) else ", one thread a core"
+        yield f"the file does not say how the cores of a node are spread: each node has {sockets}{threads}"
+    elif _threads(system) is None:
+        yield "the file does not say how many threads a core has: each has one"
 
 
 def _threads(system: "System") -> int | None:
