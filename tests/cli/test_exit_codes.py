@@ -19,7 +19,7 @@ MISTAKES: Mapping[str, str] = {
     "run --system mycluser": '--system: found "mycluser", expected a file in systems/; did you mean "mycluster"?',
     "run --system dell-c6320:edrr": '--system: found fabric "edrr", expected one of dell-c6320; did you mean "edr"?',
     "run --system dell-c6320 -p hpx": '-p: found "hpx", expected a stack of dell-c6320; did you mean "hpcx"?',
-    "rehearse --system mycluser": NO_SYSTEM.format("mycluser", "mycluster"),
+    "rehearse --system mycluser": '--system: found "mycluser", expected a file in systems/; did you mean "mycluster"?',
     "doctor --system mycluser": NO_SYSTEM.format("mycluser", "mycluster"),
     "lint --system mycluser": NO_SYSTEM.format("mycluser", "mycluster"),
     "matrix --system mycluser": NO_SYSTEM.format("mycluser", "mycluster"),
