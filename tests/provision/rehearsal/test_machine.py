@@ -62,7 +62,7 @@ def test_stated_sockets_are_the_nodes(tmp_path: Path, sockets: int, near: str) -
     stated = site(tmp_path, ("cores: 112", f"cores: 112, sockets: {sockets}"))
     machine = machine_of(stated)
     assert (machine.sockets, machine.cores, machine.near(min(1, sockets - 1))) == (sockets, 112, near)
-    assert list(assumed(stated)) == ["the file does not say how many threads a core has: each has one"]
+    assert list(assumed(stated)) == ["the file does not say how many threads a core has: each core has one"]
     whole = site(tmp_path, ("cores: 112", f"cores: 112, sockets: {sockets}, threads_per_core: 2"))
     assert list(assumed(whole)) == []
 
@@ -70,9 +70,9 @@ def test_stated_sockets_are_the_nodes(tmp_path: Path, sockets: int, near: str) -
 def test_what_is_assumed_is_said(tmp_path: Path) -> None:
     bare = site(tmp_path, ("  hardware: {cores: 112, memory: 500G, base_ghz: 2.0, turbo_ghz: 3.8}\n", ""))
     assert list(assumed(bare)) == [
-        "the file has no nodes.hardware: each node has 2 sockets of 16 cores, one thread a core, and 64 GiB"
+        "the file has no nodes.hardware: each node has 2 sockets of 16 cores, one thread per core, and 64 GiB"
     ]
     assert list(assumed(site(tmp_path))) == [
-        "the file does not say how the cores of a node are spread: each node has 2 sockets of 56 cores, one thread a "
-        "core"
+        "the file does not say how a node's cores are spread over sockets: each node has 2 sockets of 56 cores, "
+        "one thread per core"
     ]
