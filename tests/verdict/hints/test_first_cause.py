@@ -80,7 +80,7 @@ EXAMPLES = {
         "rank 1 on vn1 was ended by signal 9",
     ),
     "rehearsal-no-rounds.err": (
-        "mvapich", 2, "rehearsal: railyard-pairs: found no readable file of rounds: rounds.txt",
+        "tcp", 2, "rehearsal: railyard-pairs: found no readable file of rounds: rounds.txt",
         "the stand-in of a rehearsal does not know this: no fault of the site; it failed on gpu6",
     ),
     "cp9.1-no-space.err": (
