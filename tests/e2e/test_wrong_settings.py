@@ -26,7 +26,7 @@ def test_a_variable_that_keeps_messages_whole_leaves_a_rail_idle(rehearsed_site:
 def test_an_option_that_sbatch_does_not_know_is_quoted(rehearsed_site: VirtualSite, said: str) -> None:
     rehearsed_site.edit(FILE, "launcher: srun\n", "launcher: srun\naccess: [--cpu-bind=none]\n")
     ran, (record,) = rehearse(rehearsed_site, *BANDWIDTH, "-P", "rails=1")
-    assert ran.code == 1
+    assert ran.code == 2  # no test could begin
     assert record.verdict.rule == 1 and f"{said} '--cpu-bind=none'" in record.verdict.text
     assert suspects(record) == set()
 
@@ -38,3 +38,11 @@ def test_too_few_repetitions_measure_the_start_of_the_processors(rehearsed_site:
     assert ran.code == 1 and said in record.verdict.text
     ran, (record,) = rehearse(rehearsed_site, *latency)
     assert ran.code == 0 and record.state == "pass"
+
+
+@pytest.mark.fault("scheduler", "jobs that do not ask for whole nodes", "gives parts of nodes: other jobs can share")
+def test_jobs_without_whole_nodes_are_warned_of(rehearsed_site: VirtualSite, said: str) -> None:
+    rehearsed_site.edit(FILE, "  exclusive: true\n", "")
+    ran, (record,) = rehearse(rehearsed_site, *BANDWIDTH, "-P", "rails=1")
+    assert said in ran.out and "write jobs: {exclusive: true}" in ran.out
+    assert record.state == "pass"  # no other job was there

@@ -11,7 +11,7 @@ from railyard.provision.rehearsal import nodes, programs
 from railyard.provision.rehearsal.faults import nodes_named, planted
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.recorded import checked
-from railyard.provision.rehearsal.slurm_layout import asks_for_whole_nodes
+from railyard.provision.rehearsal.slurm_layout import asks_for_whole_nodes, gives_whole_nodes
 from railyard.site.site import Site
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import System
@@ -78,8 +78,11 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
         yield f"scheduler: {system.scheduler} is rehearsed as {SLURM_WITHOUT_DATABASE}, without an accounting database"
     if system.nodes.exclusive and not asks_for_whole_nodes(system):
         yield (
-            "jobs: no job asks for whole nodes (jobs: exclusive), but the file says that it gets them: the rehearsal's "
-            "partition gives them; if the site's does not, other jobs share the nodes and their rails"
+            "jobs: no job asks for whole nodes (jobs: exclusive), but nodes: exclusive: true says that the partition "
+            "gives them, so it does here; railyard doctor asks Slurm"
+            if gives_whole_nodes(system)
+            else "jobs: no job asks for whole nodes, so jobs get parts of nodes here; write jobs: {exclusive: true}, "
+            "or nodes: {exclusive: true} if the site's partition gives whole nodes by itself"
         )
     modules = dict.fromkeys(str(module) for entry in system.stacks.values() for module in entry.modules)
     if modules:

@@ -58,12 +58,20 @@ def layout_of(system: System, nodes: Sequence[str], leaves: Mapping[str, tuple[s
         gres=tuple(dict.fromkeys([*_gres(asked(system, "gres")), *_gpus(asked(system, "gpus-per-node"))])),
         partitions=names_of(asked(system, "partition")) or (PARTITION,),
         max_time="UNLIMITED",
-        # If jobs ask for whole nodes, the partition gives none by default.
-        exclusive=system.nodes.exclusive and not asks_for_whole_nodes(system),
+        exclusive=gives_whole_nodes(system),
         leaves=leaves,
         absent=tuple(name for name in names_of(asked(system, "exclude")) if name not in nodes),
         task_prolog=task_prolog,
     )
+
+
+def gives_whole_nodes(system: System) -> bool:
+    """Return whether the partition gives whole nodes to jobs that do not ask: only if the file itself says so.
+
+    ``nodes.exclusive`` is true by default, so the default proves nothing about a site's partition.
+    """
+    stated = "exclusive" in system.nodes.model_fields_set and system.nodes.exclusive
+    return stated and not asks_for_whole_nodes(system)
 
 
 def asks_for_whole_nodes(system: System) -> bool:

@@ -36,6 +36,7 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
         read_index(folder_of(site.home, system.system))
         return {}
     if rehearsed() is not None:  # a rehearsal makes its own stand-ins
+        _warn_of_shared_nodes(site, echo)
         return {}
     if system.provider == "nodes":
         lacking = why_no_scheduler({name: shutil.which(name) for name in needed_programs(system)}, system)
@@ -48,9 +49,7 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
                 f"systems/{system.system}.yaml: Slurm takes no job with {options}: {never}; fix access or jobs in "
                 "the file"
             )
-        shared = why_shared(system)
-        if shared is not None:
-            echo(f"warning: systems/{system.system}.yaml: {shared}; {ASK_FOR_WHOLE_NODES}")
+        _warn_of_shared_nodes(site, echo)
     stacks = tuple(dict.fromkeys(case.stack for case in promised))
     by_spack = [stack for stack in stacks if system.stacks[stack].spack is not None]
     unbuilt = prepare(site, by_spack, echo, getting) if by_spack else {}
@@ -65,6 +64,12 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
         failing = sum(case.stack == stack for case in promised)
         echo(f"warning: {stack}: {why}; {counted(failing, 'test')} of this run will fail because of it")
     return unfit
+
+
+def _warn_of_shared_nodes(site: Site, echo: Callable[[str], None]) -> None:
+    shared = why_shared(site.system)
+    if shared is not None:
+        echo(f"warning: systems/{site.system.system}.yaml: {shared}; {ASK_FOR_WHOLE_NODES}")
 
 
 def _starting_benchmarks(site: Site, promised: Sequence[TestId]) -> list[TestId]:

@@ -94,7 +94,10 @@ def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
 def test_it_is_said_where_no_job_asks_for_whole_nodes(site: Site) -> None:
     shared = changed(site, jobs=site.system.jobs.model_copy(update={"exclusive": False}))
     (said,) = set(left(shared)) - set(left(site))
-    assert said.startswith("jobs: no job asks for whole nodes (jobs: exclusive)")
+    assert said.startswith("jobs: no job asks for whole nodes, so jobs get parts of nodes here")
+    nodes = shared.system.nodes
+    stated = changed(shared, nodes=nodes.model_validate({"names": nodes.names, "exclusive": True}))
+    assert "nodes: exclusive: true says that the partition gives them" in " ".join(left(stated))
     assert left(replace(shared, system=shared.system.model_copy(update={"access": ("--exclusive",)}))) == left(site)
 
 

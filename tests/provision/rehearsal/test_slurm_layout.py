@@ -57,8 +57,11 @@ def test_a_file_that_asks_for_nothing(tmp_path: Path) -> None:
     texts = written(system)
     assert "TopologyPlugin=topology/none" in texts["slurm.conf"]
     assert texts["slurm.conf"][-1] == (
-        "PartitionName=all Nodes=n1,n2,n9 MaxTime=UNLIMITED State=UP OverSubscribe=EXCLUSIVE Default=YES PriorityTier=1"
+        "PartitionName=all Nodes=n1,n2,n9 MaxTime=UNLIMITED State=UP OverSubscribe=NO Default=YES PriorityTier=1"
     )
+    stated = system.nodes.model_validate({"names": system.nodes.names, "exclusive": True})
+    whole = written(system.model_copy(update={"nodes": stated}))
+    assert " OverSubscribe=EXCLUSIVE " in whole["slurm.conf"][-1]
     assert "gres.conf" not in texts
     assert texts["topology.conf"] == []
 
