@@ -6,9 +6,11 @@ makes its own verdict of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from railyard.base.wording import counted
+from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Link, Log, Nic, Said, Speaker
 
 #: NCCL's own networks. A plugin has its own name, which depends on the release.
@@ -131,3 +133,17 @@ def _numbered(log: Log) -> frozenset[str]:
 def said_with(said: Sequence[Said], *words: str) -> Said | None:
     """Return the first sentence that has all of these words."""
     return next((each for each in said if all(word in each.text for word in words)), None)
+
+
+def without_nvls(log: Log | None, shape: Shape) -> tuple[Shape, str]:
+    """Return the shape as the log has it, and the end of a sentence: without NVLink SHARP if the log says it is off."""
+    link = shape.node.gpu_link
+    if log is None or link is None or not link.multicasts:
+        return shape, ""
+    off = said_with(log.settings, "NCCL_NVLS_ENABLE", "to 0") or said_with(
+        log.fallbacks, "NVLS multicast support is not"
+    )
+    if off is None:
+        return shape, ""
+    node = replace(shape.node, gpu_link=replace(link, multicasts=False))
+    return replace(shape, node=node), f' (NVLink SHARP was off, line {off.line}: "{off.text}")'

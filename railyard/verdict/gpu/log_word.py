@@ -23,6 +23,7 @@ _RDMA = ("infiniband", "roce", "omnipath", "slingshot", "efa")
 _FAMILIES = {"IB": "infiniband", "RoCE": "roce"}
 #: NET/OFI Selected Provider is tcp;ofi_rxm  |  NET/OFI Selected provider is efa, fabric is efa (found 4 nics)
 _TCP_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is (?:tcp|sockets|udp|net)\b")
+_PLUGIN = re.compile(r"NET/OFI |Loaded net plugin|Initialized NET|Assigned NET")
 _WORD = "according to NCCL's log"
 
 
@@ -159,8 +160,11 @@ def _sockets(seen: _Seen) -> tuple[str, str] | None:
     if not (seen.over_network and seen.is_rdma):
         return None
     used = next((each for each in log_reading.networks(seen.log) if each.name == log_reading.SOCKET), None)
-    if used is None or seen.target.node.link is None:
+    if seen.target.node.link is None:
         return None
+    if used is None:
+        of_verbs = seen.target.node.link.family in _FAMILIES.values()
+        return _nothing_but_sockets(seen, seen.target.node.link.name) if of_verbs else None
     host = used.by.host if used.by is not None else "a node"
     sentence = (
         f"{host} used sockets (TCP) instead of {seen.target.node.link.name} (line {used.line})"
@@ -171,6 +175,28 @@ def _sockets(seen: _Seen) -> tuple[str, str] | None:
         "how much memory may be locked (ulimit -l)"
     )
     return sentence, look
+
+
+def _nothing_but_sockets(seen: _Seen, link: str) -> tuple[str, str] | None:
+    """Return that a host found no InfiniBand or RoCE and names no network: its log was cut or filtered before that."""
+    has_network = {said.by.host for said in seen.log.networks if said.by is not None} | set(seen.nics)
+    has_network |= {each.by.host for each in seen.log.links if log_reading.is_over_network(each)}
+    has_network |= {each.by.host for each in seen.log.facts if each.by is not None and _PLUGIN.match(each.text)}
+    for said in seen.log.fallbacks:
+        if said.by is not None and said.by.host not in has_network and "No device found" in said.text:
+            sentence = (
+                f'{said.by.host} found no card for {link} (line {said.line}: "{said.text}") and names no other '
+                "network, so it can only have used sockets (TCP)"
+            )
+            return (
+                sentence,
+                f"the cards and drivers of {said.by.host} (ibv_devinfo), and /dev/infiniband in its container",
+            )
+    only = next((nic for nic in seen.log.nics if nic.kind == "Socket" and nic.by.host not in has_network), None)
+    if only is None:
+        return None
+    sentence = f"{only.by.host} lists {only.name} for sockets (line {only.line}) and no card for {link}"
+    return sentence, f"the cards and drivers of {only.by.host} (ibv_devinfo), NCCL_IB_HCA and NCCL_NET"
 
 
 def _tcp_provider(seen: _Seen) -> tuple[str, str] | None:

@@ -66,6 +66,17 @@ CONTRADICTIONS = [
         "gpus=8,nvlink=4,nics=2,link=roce-400",
         "node1 used sockets (TCP) instead of roce-400 (line 1): a silent fallback",
     ),
+    (  # a log that was filtered, or cut, before it names the network
+        lines("NET/IB : No device found."),
+        "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+        'node1 found no card for ib-ndr (line 1: "NET/IB : No device found.") and names no other network, so it can '
+        "only have used sockets (TCP)",
+    ),
+    (
+        lines(BOTH, host="node2") + lines("NET/Socket : Using [0]eth0:192.0.2.2<0>"),
+        "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+        "node1 lists eth0 for sockets (line 2) and no card for ib-ndr",
+    ),
     (
         of_all(lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
@@ -115,6 +126,11 @@ def test_sockets_are_no_fallback_where_the_link_is_ethernet_or_one_node_ran() ->
     text = lines("NET/IB : No device found.", "Using network Socket") + output("all_reduce", curve(370), ["node1"])
     (found,) = judge_collectives(nccl.parse(text), TWO, text=text)
     assert found.state == "pass"
+
+
+@pytest.mark.parametrize("said", ["Using network AWS Libfabric", "NET/OFI Selected provider is verbs", BOTH])
+def test_a_host_that_names_a_network_besides_has_not_fallen_back(said: str) -> None:
+    assert read(lines("NET/IB : No device found.", said)).rule.state == "not-judged"
 
 
 def test_a_fallback_fails_a_run_however_good_its_figures_are() -> None:
