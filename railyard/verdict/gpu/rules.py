@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.bounds import (
+    GPU_ALL_NICS_SHARE,
     GPU_DIP_FROM,
     GPU_DIP_SHARE,
     GPU_FLOOR_FROM,
@@ -92,6 +93,9 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     assert run.shape is not None
     size, value = _peak(curves)
     least = _floor_bound(run.collective, run.shape)
+    idle = None if COLLECTIVES[run.collective].point_to_point else _idle(run.shape.node, least, value)
+    if idle is not None:
+        return not_judged(5, idle), standing
     sentence = (
         f"busbw {number(value)} GB/s at {message_size(size)} is above the floor of healthy nodes, "
         f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} (railyard/base/bounds.py: "
@@ -291,6 +295,19 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
     if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
         return f"no size of {message_size(int(GPU_FLOOR_FROM.value))} or more was measured: the floor is for these"
     return None
+
+
+def _idle(node: GpuNode, least: Bound, value: float) -> str | None:
+    """Return that some of a node's NICs may be idle: the value is above the floor, and they alone can show it."""
+    share = value * GB / least.busbw_mb_s
+    used = math.ceil(share * node.nics)
+    if least.limited_by not in ("NIC", "slot") or share >= GPU_ALL_NICS_SHARE.value or used >= node.nics:
+        return None
+    return (
+        f"busbw of long messages is at most {number(value)} GB/s, {percent(share)} of the lowest bound, {least.shown}: "
+        f"above the floor of healthy nodes, but {used} of {counted(node.nics, 'NIC')} of a node can show it too "
+        f"(railyard/base/bounds.py: {GPU_ALL_NICS_SHARE.name}); each pair of nodes and each NIC alone would tell"
+    )
 
 
 def _has_published_kin(node: GpuNode) -> bool:
