@@ -18,6 +18,7 @@ SOCKET, VERBS = "socket", "ib"
 _NETWORK = "NET/"
 #: Why NCCL did not use verbs, in its own words.
 _NO_VERBS = ("No device found", "libibverbs", "No IP interface found", "NET plugin")
+_PLUGINS = ("NET/OFI ", "Loaded net plugin", "Initialized NET", "Assigned NET")
 
 
 class Network(NamedTuple):
@@ -80,6 +81,20 @@ def without_gpu_direct(log: Log) -> str | None:
         f"{len(slow)} of {counted(len(over), 'connection')} over NICs do not use GPUDirect RDMA (line "
         f"{slow[0].line}): their bytes go through the hosts' memory"
     )
+
+
+def hosts_with_network(log: Log) -> frozenset[str]:
+    """Return the hosts that name a network or its plugin, list a NIC that is not for sockets, or connect over one."""
+    by = [said.by for said in log.networks]
+    by += [said.by for said in log.facts if said.text.startswith(_PLUGINS)]
+    by += [link.by for link in log.links if is_over_network(link)]
+    by += [nic.by for nic in log.nics if nic.kind != "Socket"]
+    return frozenset(speaker.host for speaker in by if speaker is not None)
+
+
+def all_connect(log: Log, host: str, gpus: int) -> bool:
+    """Return whether the log has a connection of each of the GPUs of a host that take part."""
+    return len({(link.by.pid, link.by.gpu) for link in log.links if link.by.host == host}) >= gpus
 
 
 def nic_of(link: Link, log: Log) -> Nic | None:

@@ -200,3 +200,30 @@ def test_nics_of_a_systems_file_are_looked_for_by_name(gpu_site: Site) -> None:
     far = read(other.replace("[0] NCCL", "[2] NCCL"), target)
     assert any("GPU 2 of node1 uses mlx5_5 (line 2)" in said for said in far.remarks)
     assert not any("GPU 0" in said for said in read(other, target).remarks)
+
+
+def test_a_rail_that_no_gpu_uses_in_a_ring_fails_if_all_of_them_are_in_the_log() -> None:
+    """Seven of eight cards still show 85 % of the bound, far above the floor."""
+    using = " ".join(f"[{nic}]mlx5_{nic}:1/IB" for nic in range(8))
+
+    def log(*, last_nic: int, gpus: int) -> str:
+        said = ""
+        for rank in range(16):
+            if rank % 8 < gpus:
+                nic = min(rank % 8, last_nic)
+                by = f"node{1 + rank // 8}:{4000 + rank}:1 [{rank % 8}] NCCL INFO"
+                said += f"{by} NET/IB : Using {using} [RO]; OOB eth0:192.0.2.1<0>\n"
+                said += f"{by} Channel 00/0 : {rank}[0] -> {(rank + 8) % 16}[0] [send] via NET/IB/{nic}/GDRDMA\n"
+        return said
+
+    def state(log: str, name: str = "all_reduce", rate: float = 340.0) -> tuple[str, str]:
+        text = log + output(name, curve(rate))
+        (found,) = judge_collectives(nccl.parse(text), of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr"), text=text)
+        return found.rules[3].state, found.rules[3].sentence
+
+    idle = state(log(last_nic=6, gpus=8))
+    assert idle[0] == "fail"
+    assert idle[1].endswith("no connection of node1 uses mlx5_7:1, and those of all its GPUs are in the log")
+    assert state(log(last_nic=7, gpus=8))[0] == "not-judged"
+    assert state(log(last_nic=6, gpus=7))[0] == "not-judged"  # a process is not in the log
+    assert state(log(last_nic=6, gpus=8), "sendrecv", 48.0)[0] == "not-judged"  # it does not need all NICs
