@@ -81,9 +81,9 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     of such nodes.
     """
     standing = _standing(run, curves, of, log)
-    for wrong in (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves)):
-        if wrong is not None:
-            return wrong, standing
+    wrong = unlike_healthy(run, curves)
+    if wrong is not None:
+        return wrong, standing
     if of is not None:
         return _among(run, of, standing), standing
     why = _why_no_floor(run, curves)
@@ -102,6 +102,12 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
         f"{GPU_FLOOR_SHARE.name})"
     )
     return passed(5, sentence), standing
+
+
+def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
+    """Return why a curve is not one of healthy nodes, whatever is published of them; None if it may be one."""
+    found = (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves))
+    return next((wrong for wrong in found if wrong is not None), None)
 
 
 def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log | None) -> _Judged:
