@@ -141,10 +141,10 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--probes", type=Path, help="A folder with probes.json files, instead of the committed values.")
     parser.add_argument(
-        "--probes", type=Path, help="A folder with probes.json files, in place of the committed values."
+        "--wrong", action="store_true", help="Print the sentence of each verdict that blamed a healthy part."
     )
-    parser.add_argument("--wrong", action="store_true", help="Print what was said where a healthy part was blamed.")
     asked = parser.parse_args()
     loads: dict[str, Callable[[random.Random], Load]] = {
         "quiet": quiet,

@@ -166,9 +166,11 @@ def main() -> int:
         reader.add_argument(option, type=int, default=default)
     reader.add_argument("--samples", type=Path, action="append", default=[], help="a folder of outputs")
     reader.add_argument("--keep", type=Path, help="write the shortest input of each kind of finding to this folder")
-    reader.add_argument("--judge", action="store_true", help="judge each input, in place of reading it alone")
+    reader.add_argument("--judge", action="store_true", help="judge each input, instead of only reading it")
     reader.add_argument("--resume", type=Path, help="keep the shares that are done in this file, and go on from it")
-    reader.add_argument("--renew", action="store_true", help="try again what FILE has of other code than today's")
+    reader.add_argument(
+        "--renew", action="store_true", help="try again the shares in FILE that other code than today's read"
+    )
     given = reader.parse_args()
     loaded = load(given.samples)
     judged = judged_of(loaded) if given.judge else None

@@ -57,7 +57,7 @@ def main() -> int:
     parser.add_argument("--system", default="virtual")
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--way", action="append", help="This way alone. Repeatable.")
+    parser.add_argument("--way", action="append", help="Only this method. Repeatable.")
     parser.add_argument("--smallest", action="store_true")
     parser.add_argument("--figure", default="")
     asked = parser.parse_args()

@@ -28,7 +28,7 @@ def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--kills", type=int, default=100)
     reader.add_argument("--seed", type=int, default=22)
-    reader.add_argument("--from", type=int, default=0, dest="first", help="go on with this one")
+    reader.add_argument("--from", type=int, default=0, dest="first", help="begin with the kill of this number")
     reader.add_argument("--patience", type=float, default=600.0, help="seconds that one run may take")
     asked = reader.parse_args()
     wrong: Counter[str] = Counter()

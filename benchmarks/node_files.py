@@ -1,16 +1,16 @@
-"""What the answers of thousands of nodes cost to read, a file per node: time and memory.
+"""What it costs to read the answers of thousands of nodes, one file per node: time and memory.
 
     .venv/bin/python benchmarks/node_files.py [--nodes 64 512 5120] [--rails 4] [--folder DIR]
 
 For each size it makes the files of all nodes, as `doctor.sh`, `railyard gate --json`, `railyard fabric --own` and
-`soak.sh` (six readings) write them, spread over folders as nodes spread them. A process of its own then reads and
-judges each kind with the code that reads real answers. Printed: seconds of a processor, the largest memory of that
+`soak.sh` (six readings) write them, spread over folders as nodes spread them. A separate process then reads and
+judges each kind with the code that reads real answers. It prints seconds of a processor, the largest memory of that
 process (ru_maxrss, Python and Railyard included), the bytes that it read, and how the time grew from the size before.
-``--folder`` puts the files on the file system to be measured (else a temporary folder). The files were just written, so
+With ``--folder`` you choose the file system to measure (default: a temporary folder). The files were just written, so
 caches are warm.
 
-The column before the last is what one launcher would print in place of the files: lines, and how many of them srun
-would cut, since they are longer than 1,024 bytes.
+The column before the last shows what one launcher would print instead of the files: the number of lines, and how many
+of them srun would cut, because they are longer than 1,024 bytes.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def doctor_text(number: int, rails: int) -> str:
 
 
 def gate_text(number: int, rails: int) -> str:
-    """Return what a gate prints of a node with --json."""
+    """Return what a gate prints for a node with --json."""
     from railyard.cluster.gate.model import Fault, Gap, Look, decided
 
     faults = (Fault(f"mlx5_{rails - 1} slot: found 8 lanes, expected 16", "reseat the card"),)
@@ -123,7 +123,7 @@ def generate(what: str, folder: Path, nodes: int, rails: int) -> tuple[int, int]
 
 
 def read(what: str, folder: Path, nodes: int, rails: int) -> str:
-    """Read and judge the answers as the commands do; return what came of it in words."""
+    """Read and judge the answers as the commands do; return the result in words."""
     from railyard.site.systems.load import load_system
 
     file = folder.parent / "hdr.yaml"
@@ -164,7 +164,7 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
 
 
 def _measured(what: str, folder: Path, nodes: int, rails: int) -> tuple[float, float, str]:
-    """Return seconds, MiB and what came of it, of a process that reads."""
+    """Return the seconds, the MiB and the result of a process that reads."""
     words = [sys.executable, __file__, "--read", what, "--nodes", str(nodes), "--rails", str(rails)]
     done = subprocess.run([*words, "--folder", str(folder)], capture_output=True, text=True, check=True)
     seconds, mebibytes, said = done.stdout.strip().split(" ", 2)
@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=[64, 512, 5120])
     parser.add_argument("--rails", type=int, default=4)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--read", choices=TEXTS, help="used by itself: read what was made")
+    parser.add_argument("--read", choices=TEXTS, help="used by this program itself: read the files")
     given = parser.parse_args()
     if given.read:
         begun = time.process_time()

@@ -91,7 +91,7 @@ def main() -> None:
     reader.add_argument("--first", type=int, default=0, help="the first seed")
     reader.add_argument("--nodes", type=int, default=1024, help="a multiple of 64 from 128 on")
     reader.add_argument("--jobs", type=int, default=1)
-    reader.add_argument("--every", type=int, default=200, help="draws after which the table so far is printed")
+    reader.add_argument("--every", type=int, default=200, help="print the table so far after this many draws")
     asked = reader.parse_args()
     if asked.nodes < 128 or asked.nodes % 64:
         reader.error(f"--nodes: {asked.nodes}: a multiple of 64 from 128 on")

@@ -31,7 +31,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--repeats", type=int, default=30)
     arguments.add_argument("--cards", default="1,4,8")
-    arguments.add_argument("--shell", default="sh", help="what runs the reader: on many systems sh is bash, not dash")
+    arguments.add_argument(
+        "--shell", default="sh", help="the shell that runs the reader: on many systems sh is bash, not dash"
+    )
     asked = arguments.parse_args()
     print("cards  lifespan  above the command alone, ms: wall (median, worst), processor (median)")
     for cards in map(int, asked.cards.split(",")):

@@ -2,16 +2,16 @@
 
     .venv/bin/python benchmarks/scale.py [--sizes 64,512,5120] [--days 365] [--keep FOLDER]
 
-Nothing is measured on a network: ``tests/made/large_cluster.py`` makes what each node of a cluster with four rails
-leaves, and what railyard-pairs prints of a sample (16 rounds, two of them slow nodes and a slow leaf). Each step is a
-process of its own, which is given files alone: its CPU time, and the peak of its memory with Python's own. Figures of a
-busy machine are those of CPU time; the browser's are wall time. The columns behind the sizes are the growth from one
-size to the next: by 8 and by 10 times the nodes.
+Nothing is measured on a network. ``tests/made/large_cluster.py`` makes the files that each node of a cluster with four
+rails leaves, and what railyard-pairs prints for a sample of 16 rounds, with two slow nodes and a slow leaf. Each step
+is a separate process that gets only files. The table has its CPU time, and the peak of its memory including Python's
+own. On a busy machine compare the CPU times; the time of the browser is wall time. The columns after the sizes show the
+growth from one size to the next: from 8 and from 10 times the nodes.
 
-Goals at 5,120 nodes: the verdict (with reading and parsing) below 20 s and 1 GB, its record below 10 MB, its page open
-in a browser within 3 s. Growth at most as that of the nodes, and a fourth more. All pairs are a matrix, which grows as
-the square of the nodes does: the last rows have them for up to 512 nodes, above which no record has a matrix.
-Where Debian's chromium is there, the page is opened in it: from the start of its loading until it is drawn.
+Goals at 5,120 nodes: the verdict (with reading and parsing) takes less than 20 s and 1 GB, its record has less than
+10 MB, and its page opens in a browser within 3 s. Figures grow at most as the nodes do, plus a quarter. All pairs are a
+matrix, which grows as the square of the nodes: the last rows have them for up to 512 nodes, above which no record has a
+matrix. If Debian's chromium is there, it opens the page; the time runs from the start of loading until it is drawn.
 """
 
 import argparse
@@ -61,7 +61,7 @@ from tests.made.large_cluster import (
 
 ROUNDS = 16
 RUN = "20261121T060000Z-ab12"
-#: What a step gives besides its time and memory: bytes by what they are of.
+#: What a step gives besides its time and memory: for each thing that it wrote, the size in bytes.
 Sizes = Mapping[str, int]
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 TIMED = """<script>addEventListener('load', () => requestAnimationFrame(() => setTimeout(() =>
@@ -69,7 +69,7 @@ document.body.setAttribute('data-timed', performance.now()))))</script>"""
 
 
 def left(folder: Path, nodes: int) -> None:
-    """Write what a run leaves: a counters file and a file of facts a node, and the output."""
+    """Write what a run leaves: a counters file and a file of facts for each node, and the output."""
     shape = Shape(nodes)
     rounds = sampled(shape, ROUNDS)
     made_site(folder, shape)
@@ -154,7 +154,7 @@ def the_record(folder: Path) -> Record:
 
 
 def stored(folder: Path, nodes: int) -> Sizes:
-    """Index the run, list it, and read its record by a question."""
+    """Index the run, list it, and read its record by a query."""
     from railyard.results.store import query
     from railyard.results.store.verify import verify
 
@@ -206,7 +206,7 @@ def scrubbed(folder: Path, nodes: int) -> Sizes:
 
 
 def year(folder: Path, nodes: int, days: int) -> None:
-    """Write a year of nightly runs with this record, each with figures of its own, that fall for good after a while."""
+    """Write a year of nightly runs with this record. Each has its own figures, which after a while fall for good."""
     run = folder / ".railyard" / "runs" / RUN
     line = (run / FILE_NAME).read_bytes()
     values = json.loads(line)
@@ -259,7 +259,7 @@ STEPS: Mapping[str, tuple[str, Callable[[Path, int], Sizes]]] = {
 
 
 def step(name: str, folder: Path, nodes: int) -> dict[str, float]:
-    """Run one step in a process of its own; return its CPU seconds, its peak in MB, and its sizes in bytes."""
+    """Run one step in a separate process; return its CPU seconds, its peak in MB, and its sizes in bytes."""
     words = [sys.executable, __file__, "--step", name, "--folder", str(folder), "--sizes", str(nodes)]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(done.stdout)
@@ -267,7 +267,7 @@ def step(name: str, folder: Path, nodes: int) -> dict[str, float]:
 
 
 def browsed(file: Path) -> float | None:
-    """Return the seconds until Chromium has drawn the page, None where there is none."""
+    """Return the seconds until Chromium has drawn the page; None if there is no Chromium."""
     if shutil.which(BROWSER[0]) is None:
         return None
     timed = file.with_name("timed.html")
@@ -280,7 +280,7 @@ def browsed(file: Path) -> float | None:
 
 
 def measured(folder: Path, nodes: int, days: int) -> dict[str, float]:
-    """Return the figures of one size by what they are of."""
+    """Return the figures of one size, by their names."""
     left(folder, nodes)
     found: dict[str, float] = {}
     for name, (words, _) in STEPS.items():
@@ -297,7 +297,7 @@ def measured(folder: Path, nodes: int, days: int) -> dict[str, float]:
 
 
 def table(found: Mapping[int, Mapping[str, float]]) -> list[str]:
-    """Return the lines of the table: a row a figure, a column a size, then the growth from size to size."""
+    """Return the lines of the table: one row per figure, one column per size, then the growth from size to size."""
     sizes = list(found)
     growth = [f"{low:,} to {high:,}" for low, high in pairwise(sizes)]
     heads = ["of a run over … nodes", *(f"{size:,}" for size in sizes), *growth]
@@ -314,10 +314,10 @@ def _figure(value: float | None) -> str:
 
 
 def main() -> None:
-    """Print the table; of one step (a process that this one starts) its figures as JSON."""
+    """Print the table; if this is the process of one step, print its figures as JSON."""
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    reader.add_argument("--sizes", default="64,512,5120", help="how many nodes, with commas between")
-    reader.add_argument("--days", type=int, default=365, help="runs of the year")
+    reader.add_argument("--sizes", default="64,512,5120", help="numbers of nodes, with commas between them")
+    reader.add_argument("--days", type=int, default=365, help="number of daily runs")
     reader.add_argument("--keep", type=Path, help="make all files below this folder, and keep them")
     reader.add_argument("--step", choices=tuple(STEPS), help=argparse.SUPPRESS)
     reader.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

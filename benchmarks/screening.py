@@ -1,22 +1,23 @@
-"""Whether a screening of 5,120 nodes within a budget finds what is planted, blames nobody else, and keeps its word.
+"""Whether a screening of 5,120 nodes within a budget finds planted faults, blames nobody else, and keeps its promises.
 
     .venv/bin/python benchmarks/screening.py [--draws 128] [--first 0] [--nodes 5120] [--minutes 15] [--jobs 2]
                                              [--keep FILE]
 
-Nothing is measured: each draw is a simulated fat tree (``tests/made/simulated_rails.py``). Its seed decides all of it,
-in turn: routes by destination or random static ones; noise with heavy tails or as real probes showed it; no sick nodes,
-0.2, 1 or 5 % of them; and one rail a node, or four rails with a GPU each, of four planes. What is planted in a draw is
-in ``wanted``. Beside the screening, three other ways over the same network, from their published descriptions
-(``tests/made/peers.py``); they name nodes alone. They are given a bound below which a group has failed: 93 %
-of healthy, which shows a node at 90 % and each stream that shares a link too, or 45 %, which shows neither.
+Nothing is measured: each draw is a simulated fat tree (``tests/made/simulated_rails.py``). The seed decides everything,
+in turn: routes by destination or random static routes; noise with heavy tails or as real probes showed it; no sick
+nodes, or 0.2, 1 or 5 % of them; and one rail per node, or four rails of four planes, with a GPU each. ``wanted`` says
+what is planted in a draw. Three other methods run over the same network, written from their published descriptions
+(``tests/made/peers.py``); they name only nodes. Each is given a bound below which a group has failed: 93 % of healthy,
+which shows a node at 90 % but also each stream that shares a link, or 45 %, which shows neither.
 
-Four tables. Faults by class: how many were planted, found (named, or among those that are not told), named by kind and
-place, and missed. Blamed falsely, and rounds and minutes, for each way. What was stated: the mean probability that the
-screening's promises gave for a class, beside the share of the planted that was named. And the same by the stated
-probability: a promise holds where no less was named than was stated.
+It prints four tables. The first has the faults by class: how many were planted, found (named, or listed as undecided),
+named by kind and place, and missed. The second has false blame, rounds and minutes, for each method. The third has what
+was stated: the mean probability that the screening promised for a class, and the share of the planted faults that was
+named. The fourth has the same by the stated probability: a promise was kept if no smaller share was named than stated.
 
-Minutes count alike for all ways: starting a step or a test takes 15 s, and a round of it 2 s. ``--keep FILE`` appends
-a line of JSON a draw, and what is in it already is not made again.
+Minutes are counted alike for all methods: to start a step or a test takes 15 s, and each of its rounds 2 s. With
+``--keep FILE`` each draw is appended to the file as a line of JSON, and draws that the file already has are not made
+again.
 """
 
 import argparse
@@ -37,9 +38,9 @@ from tests.made.simulated_rails import HEAVY, Nodes, recorded_noise
 
 #: Shares of the nodes that are sick.
 RATES = (0.0, 0.002, 0.01, 0.05)
-#: Seconds that a round takes, and that starting a job or a step takes.
+#: Seconds for a round, and for the start of a job or a step.
 ROUND_S, LAUNCH_S = 2.0, 15.0
-#: The other ways, each with the share of healthy below which a group has failed.
+#: The other methods, each with the share of healthy below which a group has failed.
 PEERS = tuple((name, bound) for name in WAYS for bound in BOUNDS)
 #: Borders of the stated probabilities that are counted together.
 BORDERS = (0.0, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.98, 1.0)
@@ -47,7 +48,7 @@ BORDERS = (0.0, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.98, 1.0)
 
 @dataclass
 class Draw:
-    """What one seed gave: by class how many were planted, found, named, and what was stated; by way what it cost."""
+    """The result of one seed: by class what was planted, found, named and stated; by method what it cost."""
 
     seed: int
     what: str
@@ -65,7 +66,7 @@ class Draw:
 
 
 def wanted(nodes: int, leaves: int, rate: float, rails: int) -> Wanted:
-    """Return what is planted where so many of the nodes are sick: all classes at once, and some nodes absent."""
+    """Return what is planted if this share of the nodes is sick: all classes at once, and some nodes absent."""
     absent = nodes // 256
     if rate == 0:
         return Wanted(absent=absent)
@@ -227,7 +228,7 @@ def main() -> None:
     reader.add_argument("--nodes", type=int, default=5120, help="a multiple of 512")
     reader.add_argument("--minutes", type=float, default=15, help="the budget")
     reader.add_argument("--jobs", type=int, default=1)
-    reader.add_argument("--keep", type=Path, help="a file of draws: read first, then added to")
+    reader.add_argument("--keep", type=Path, help="a file of draws, which is read first and then extended")
     asked = reader.parse_args()
     if asked.nodes < 512 or asked.nodes % 512:
         reader.error(f"--nodes: {asked.nodes}: a multiple of 512")

@@ -1,4 +1,4 @@
-"""What the benchmarks share: two sites with the same cells (ours and bare ReFrame's), and A and B run in turns.
+"""What the benchmarks share: two sites with the same cells (ours and bare ReFrame's), and code that runs them in turn.
 
 Both sites are a cluster whose jobs are processes of this host: three fabrics, on which a check has five cells
 (``MATRIX``), or one fabric of one rail, on which it has one cell (``SINGLE``).

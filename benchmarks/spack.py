@@ -3,11 +3,11 @@
     PATH=/where/spack/is/bin:$PATH .venv/bin/python benchmarks/spack.py [--system virtual] [--stack openmpi]
 
 It needs a Spack on PATH and the stack's environment (if missing, it is built first, which is not measured). Both sides
-run ReFrame tests of OSU micro-benchmarks from the same install tree. Each test prints a recorded output in place of a
-measurement, so only ReFrame, Railyard and Spack cost time. Ours runs 24 tests, warm, without any Spack on PATH. The
-other side uses ReFrame's own automatic Spack environment, one per test (``--theirs`` of them, since each takes
-seconds). Figures are user and system CPU of `reframe` and all its children, per test. The cold part prints how often
-Spack is called for one (system, stack), for any number of tests, and what Railyard itself adds to those calls.
+run ReFrame tests of OSU micro-benchmarks from the same install tree. Each test prints a recorded output instead of
+measuring, so only ReFrame, Railyard and Spack cost time. Ours runs 24 tests, warm, without any Spack on PATH. The other
+side uses ReFrame's own automatic Spack environment, one per test (``--theirs`` of them, since each takes seconds).
+Figures are user and system CPU of `reframe` and all its children, per test. The cold part prints how often Spack is
+called for one (system, stack), for any number of tests, and what Railyard itself adds to those calls.
 
 Goals: at most 0.3 CPU-seconds per test, 20 times less than one environment per test, at most 2 CPU-seconds added cold.
 """

@@ -1,9 +1,9 @@
 """Whether the virtual cluster's verdicts hold on a busy machine: runs the whole matrix again and again under a load.
 
-    .venv/bin/python benchmarks/steadiness.py --load busy --runs 20 .venv/bin/python benchmarks/steadiness.py --load
-    busy --runs 10 --fault 'vn2 hsn1 slow 60' -- -n ImbUniband -p mpich .venv/bin/python benchmarks/steadiness.py --load
-    busy --runs 10 --demonstrations .venv/bin/python benchmarks/steadiness.py                     # what the file has so
-    far
+    .venv/bin/python benchmarks/steadiness.py --load busy --runs 20
+    .venv/bin/python benchmarks/steadiness.py --load busy --runs 10 --fault 'vn2 hsn1 slow 60' -- -n ImbUniband -p mpich
+    .venv/bin/python benchmarks/steadiness.py --load busy --runs 10 --demonstrations
+    .venv/bin/python benchmarks/steadiness.py                     # print what the file has so far
 
 Loads: ``idle`` (none), ``busy`` (a loop on each processor), ``bursts`` (16 processes that each compute 0.2 s of every 2
 s), ``tests`` (the tests that do not measure, on two processors, again and again). Each run is one `railyard run` of the
@@ -224,11 +224,11 @@ def span(values: list[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--load", choices=("idle", "busy", "bursts", "tests"))
-    parser.add_argument("--runs", type=int, default=1, help="so many runs of this load and fault in the file")
+    parser.add_argument("--runs", type=int, default=1, help="how many runs of this load and fault to have in the file")
     parser.add_argument("--fault", default="", help="words of `railyard testbed degrade`")
-    parser.add_argument("--demonstrations", action="store_true", help="the live tests that plant a fault, in its place")
+    parser.add_argument("--demonstrations", action="store_true", help="run the live tests that plant a fault, instead")
     parser.add_argument("--file", type=Path, default=CLONE / "benchmarks/data/steadiness.jsonl")
-    parser.add_argument("options", nargs="*", help="options of `railyard run`, behind --")
+    parser.add_argument("options", nargs="*", help="options of `railyard run`, after --")
     asked = parser.parse_args()
     if asked.demonstrations and (asked.fault or asked.options):
         parser.error("--demonstrations: found --fault or options of a run, expected neither: each test has its own")

@@ -1,26 +1,26 @@
 #!/bin/sh
-# Says what this machine lacks to run Railyard, or installs it: `make needs`. Prints nothing where nothing is missing.
+# Says what this machine lacks to run Railyard, or installs it: `make needs`. Prints nothing if nothing is missing.
 #
 #   ci/needs.sh            all that `make run` and `make test` need
 #   ci/needs.sh python     only what `make venv` needs
-#   ci/needs.sh verbs      also QEMU and what verbs are measured with, for the system virtual-verbs
-#   ci/needs.sh spack      also what Spack builds the virtual cluster's benchmarks with (systems/spack/virtual.yaml)
+#   ci/needs.sh verbs      also QEMU and the tools that measure verbs, for the system virtual-verbs
+#   ci/needs.sh spack      also what Spack needs to build the virtual cluster's benchmarks (systems/spack/virtual.yaml)
 #   ci/needs.sh slurm      also Slurm, for the system virtual-slurm
 #   ci/needs.sh browser    only Chromium, for the tests of the page in a real browser and for `make screenshots`
 #   ci/needs.sh tests      also Slurm, and the simulated InfiniBand fabric: without them their tests are skipped
 #
-# INSTALL=0   never install      PYTHON=…   the interpreter that .venv is to be made with (default: python3)
+# INSTALL=0   never install      PYTHON=…   the interpreter that makes .venv (default: python3)
 # APT_LISTS=… where apt keeps its lists (default: Debian's place)
 #
-# In sh, since it must run where there is not even a Python. Exit 2: something is missing and was not installed.
+# It is written in sh, because it must run even without Python. Exit 2: something is missing and was not installed.
 set -eu
 
-# An ordinary user's PATH has no sbin on Debian, yet ip, tc and nft live there.
+# On Debian an ordinary user's PATH has no sbin, but ip, tc and nft are there.
 PATH=$PATH:/usr/sbin:/sbin
 python=${PYTHON:-python3}
 
-# program, Debian package, what it is for (python: see lacks_venv); a row that begins with a slash is a file, which may
-# have patterns in its path
+# Each row: program, Debian package, what it is for (python: see lacks_venv). A row that begins with a slash is a file,
+# and its path may have patterns.
 python_needs='
 python3         python3          every command
 flock           util-linux       two `make` at once
@@ -115,13 +115,13 @@ main() {
     check_python
 }
 
-# Prints the packages of the table's programs that are not there, each once, on one line.
+# Prints the packages of the table's missing programs, each once, on one line.
 missing_packages() {
     {
         echo "$1" | while read -r program package _; do
             case $program in
                 '') continue ;;
-                # A PYTHON that was named is judged by check_python; Debian's would not help it.
+                # If PYTHON is set, check_python judges it; Debian's package would not help.
                 python3) [ "$python" = python3 ] || continue ;;
             esac
             is_there "$program" || echo "$package"
@@ -142,7 +142,7 @@ is_there() {
     esac
 }
 
-# Debian's python3 comes without ensurepip, which python3-venv adds; any other interpreter is not apt's to mend.
+# Debian's python3 comes without ensurepip, which python3-venv adds; apt cannot fix any other interpreter.
 lacks_venv() {
     case $(command -v "$python" 2>/dev/null) in
         /usr/bin/* | /bin/*) ! can_make_venv ;;
@@ -155,7 +155,7 @@ can_make_venv() {
     "$python" -c 'import ensurepip, venv' >/dev/null 2>&1
 }
 
-# Installs the packages given as one word list, or ends with the sentence that names them.
+# Installs the packages of one word list, or ends with a sentence that names them.
 install_packages() {
     command="apt-get install -y --no-install-recommends $1"
     if [ "${INSTALL:-1}" = 0 ]; then
@@ -174,7 +174,7 @@ install_packages() {
         updated=yes
     fi
     echo "needs: $command"
-    # Old lists name files that the mirror has dropped: so a failure is tried again once, after an update.
+    # Old lists name files that the mirror no longer has. So try once more after an update.
     if ! apt "$1"; then
         [ $updated = no ] || give_up "$1" "$command"
         update_lists

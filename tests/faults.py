@@ -46,20 +46,20 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
         "they look like the rows of one run, and nothing in the text says whose they are",
     ),
     (
-        "Forward error correction in another mode than intended",
-        "no file of /sys shows it (ethtool alone does, as root), and a good cable costs 0.1 us; two ends "
+        "Forward error correction in the wrong mode",
+        "no file of /sys shows it (only ethtool does, as root), and it costs 0.1 us on a good cable; two ends "
         "that differ have no link, and the verdict says so",
     ),
     (
         "A port that sends with fewer lanes than it receives",
-        "the kernel shows one width of a port; a bandwidth that is measured in that direction shows which one is slow",
+        "the kernel shows one width of a port; a bandwidth measured in that direction shows which direction is slow",
     ),
     (
         "A cable in another port of the same switch, or in another switch of the same network",
-        "addresses and networks are the intended ones; all pairs of nodes show a switch that is slow",
+        "addresses and networks are as intended; all pairs of nodes show a slow switch",
     ),
     (
-        "Which way a rail is slow, in a job of Slurm whose ranks `mpirun` of MPICH or Intel MPI starts",
+        "In which direction a rail is slow, in a Slurm job whose ranks are started by `mpirun` of MPICH or Intel MPI",
         "Hydra gives its processes the job's order of nodes; counters show it, and the verdict says that the other "
         "direction was not measured; srun, and mpirun of Open MPI, take the order that they are given",
     ),
@@ -79,7 +79,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "Another VLAN of the same interface",
-        "the counters of the interface hold the packets of all of them",
+        "the counters of the interface count the packets of all VLANs",
     ),
     (
         "A rail that loses packets which RDMA repeats in its hardware",
@@ -97,7 +97,8 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "Another release of a benchmark, whose defaults differ",
-        "the record has its version, and a comparison names it; nobody can miss what a system's file does not state",
+        "the record has its version, and a comparison names it; no check can demand a version that a "
+        "system's file does not state",
     ),
     (
         "A collective that is faster than its bytes allow",
@@ -105,7 +106,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
         "compared with the least bytes that any algorithm needs",
     ),
     (
-        "Two processes that were started in each other's place on nodes that are alike",
+        "Two processes that were started in each other's place on identical nodes",
         "the figures and counters of a symmetric benchmark are the same",
     ),
     (
@@ -122,7 +123,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "a record whose figure was changed by hand in a whole line",
-        "a record has no signature; only the output that is kept beside it, or a merge with another copy, shows it",
+        "a record has no signature; only the output beside it, or a merge with another copy, shows it",
     ),
     (
         "a clock that is wrong by less than a day, or always by the same amount",
@@ -134,7 +135,7 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "a laptop or a virtual machine that sleeps during the run, and no rail loses its carrier",
-        "the tool's clock may stop meanwhile; the verdict says that a value is low, and not why",
+        "the tool's clock may stop meanwhile; the verdict says that a value is low, but not why",
     ),
     (
         "a run that still runs on another host, if the file system shares no locks (`local_lock=flock` of NFS)",
@@ -146,15 +147,15 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
     ),
     (
         "a job that Slurm forgot before it was asked (`MinJobAge`), without accounting",
-        "no record is left of how it ended; the verdict calls it lost, and never a pass",
+        "no record is left of how it ended; the verdict calls it lost, never a pass",
     ),
     (
         "who suspended, cancelled or preempted a job",
-        "Slurm's record has the state and the time, and no name",
+        "Slurm's record has the state and the time, but no name",
     ),
     (
         "two nodes that were swapped, name for name, with all of their addresses",
-        "each answers to the name and the addresses of the other; only a serial number of its board would tell",
+        "each answers to the name and the addresses of the other; only the serial number of a board would show it",
     ),
 )
 

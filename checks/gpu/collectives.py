@@ -1,8 +1,9 @@
-"""Collectives between all GPUs by nccl-tests and rccl-tests: over the links of each node and over all NICs at once.
+"""Collectives between all GPUs with nccl-tests and rccl-tests: over each node's links and over all NICs at once.
 
-Good on two nodes and low on all of them is one node, or a switch between them; low with NcclRails good is the way from
-GPU to NIC, or NVLink (NcclOneNode). busbw is no figure of a link: rule 3 has what GPUs, NICs and their links can show
-at most, and how a run compares with others only its system's reference says. Nothing here could be tried on GPUs.
+If two nodes are good and all nodes together are low, look for one slow node, or a switch between nodes. If NcclRails is
+good and this is low, look at the way from GPU to NIC, or at NVLink (NcclOneNode). busbw does not describe a single
+link: rule 3 has the most that GPUs, NICs and their links can show, and only the system's reference says how a run
+compares with others. Nothing here could be tried on GPUs.
 """
 
 from collections.abc import Mapping
@@ -13,13 +14,13 @@ from reframe.core.builtins import parameter
 from railyard.rfm.checks.nccl import NcclCheck
 from railyard.rfm.checks.variants import of_gpus
 
-#: Without all_reduce, which is every day's.
+#: Without all_reduce, which runs in everyday runs.
 COLLECTIVES = ("all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv")
 
 
 @rfm.simple_test
 class NcclAllReduce(NcclCheck):
-    """A sum over all GPUs of all nodes, as training does it."""
+    """A sum over all GPUs of all nodes, as in training."""
 
     benchmark = "all_reduce_perf"
     all_nodes = True
@@ -40,7 +41,7 @@ class NcclCollective(NcclCheck):
 
 @rfm.simple_test
 class NcclTwoNodes(NcclCheck):
-    """All GPUs of two nodes: trees and alltoall show more there than on many nodes, so its figures are its own."""
+    """All GPUs of two nodes. Trees and alltoall show more there than on many nodes, so it has its own figures."""
 
     extended = True
     collective = parameter(of_gpus(("all_reduce", "alltoall", "sendrecv")), type=str, loggable=True)

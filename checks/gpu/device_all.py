@@ -1,9 +1,9 @@
-"""OSU micro-benchmarks with a rank for each GPU of a node, whose messages lie in the memory of that GPU.
+"""OSU micro-benchmarks with one rank for each GPU of a node. Its messages are in the memory of that GPU.
 
-Good with one GPU (checks/gpu/device_osu.py) and low with all of them: GPUs and cards share a slot or a PCIe switch, or
-the library sends by a card that is far from the GPU. No floor has a source for it, so that references alone judge how
-fast it is. OSU says from 7.5 on that the buffers of osu_mbw_mr are in GPUs; an older output fails. Nothing here could
-be tried on GPUs.
+If one GPU is good (checks/gpu/device_osu.py) and all of them are low, GPUs and cards share a slot or a PCIe switch, or
+the library sends by a card that is far from the GPU. No floor has a source for it, so only references judge how fast it
+is. From 7.5 on, OSU prints that the buffers of osu_mbw_mr are in GPUs; an older output fails. Nothing here could be
+tried on GPUs.
 """
 
 import reframe as rfm
@@ -17,7 +17,7 @@ from railyard.rfm.checks.osu import BANDWIDTH, COLLECTIVE
 class DeviceMessageRate(EveryGpuCheck):
     """A window of messages one way from each GPU of a node to one of another, all at once: what the node's cards share.
 
-    Which GPU sends by which card is the library's choice, so that its limit is that of all rails or all slots of GPUs.
+    The library chooses which GPU sends by which card, so the limit is that of all rails or of all slots of GPUs.
     """
 
     benchmark = "osu_mbw_mr/device"
@@ -26,7 +26,7 @@ class DeviceMessageRate(EveryGpuCheck):
 
 @rfm.simple_test
 class DeviceAllreduce(EveryGpuCheck):
-    """A reduction over all GPUs of four nodes by MPI: beside NcclAllReduce it shows what the MPI library does there."""
+    """A reduction over all GPUs of four nodes with MPI: compare it with NcclAllReduce to see the MPI library's part."""
 
     benchmark = "osu_allreduce/device"
     num_nodes = 4

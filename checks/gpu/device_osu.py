@@ -1,9 +1,10 @@
-"""OSU micro-benchmarks between nodes whose messages lie in the memory of GPUs.
+"""OSU micro-benchmarks between nodes, with the messages in the memory of GPUs.
 
-Good from the host's memory (checks/microbench/osu.py) and low from a GPU's: the card does not read the GPU's memory
-itself (GPUDirect RDMA: nvidia-peermem or DMA-BUF), or GPU and card are far apart (``gpus: nearest``). A latency of some
-ten microseconds more is a copy through the host's memory. Low in one of H D and D H alone: reading from the GPU, or
-writing to it; OSU 7.5 does not print which end that was, so that such a run fails with it and needs 7.4 or older.
+If it is good from the host's memory (checks/microbench/osu.py) and low from a GPU's, the card does not read the GPU's
+memory itself (GPUDirect RDMA: nvidia-peermem or DMA-BUF), or GPU and card are far apart (``gpus: nearest``). Some ten
+microseconds more latency mean a copy through the host's memory. If only one of H D and D H is low, reading from the GPU
+is slow, or writing to it. OSU 7.5 does not print which end that was, so such a run fails with it and needs 7.4 or
+older.
 """
 
 from typing import Any
@@ -26,7 +27,7 @@ class DeviceLatency(DeviceOsuCheck):
 
 @rfm.simple_test
 class DeviceBandwidth(DeviceOsuCheck):
-    """A window of messages one way from GPU to GPU: the smallest of link, card's slot and GPU's slot."""
+    """A window of messages one way from GPU to GPU: the slowest of the link, the card's slot and the GPU's slot."""
 
     benchmark = "osu_bw/device"
     fewest, own = Amounts(2, 1, window=16), BANDWIDTH
@@ -42,7 +43,7 @@ class DeviceBidirectional(DeviceOsuCheck):
 
 @rfm.simple_test
 class HostDeviceBandwidth(DeviceOsuCheck):
-    """A window of messages one way with a GPU at one end alone: which end is slow."""
+    """A window of messages one way with a GPU at only one end: shows which end is slow."""
 
     buffers: Any = parameter(["host-device", "device-host"], loggable=True)
     benchmark = "osu_bw/host-device"

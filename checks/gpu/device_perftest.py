@@ -1,8 +1,8 @@
-"""RDMA verbs from the memory of GPUs by perftest, without MPI, over every card at once.
+"""RDMA verbs from the memory of GPUs with perftest, without MPI, over every card at once.
 
-Each card works with the GPU that is nearest to it. Good from the host's memory (checks/microbench/perftest.py) and low
-from a GPU's: GPUDirect RDMA, the PCIe switch between GPU and card, or its access control (ACS). Good for one card and
-low for all at once: GPUs or cards share a slot or a switch.
+Each card works with the GPU that is nearest to it. If it is good from the host's memory (checks/microbench/perftest.py)
+and low from a GPU's, look at GPUDirect RDMA, at the PCIe switch between GPU and card, or at its access control (ACS).
+If one card is good and all at once are low, GPUs or cards share a slot or a switch.
 """
 
 import reframe as rfm
@@ -20,7 +20,7 @@ class DeviceWriteBandwidth(DevicePerftestCheck):
 
 @rfm.simple_test
 class DeviceReadBandwidth(DevicePerftestCheck):
-    """RDMA reads from GPU to GPU: the same way back, asked for by the receiver."""
+    """RDMA reads from GPU to GPU: the data goes the other way, and the receiver asks for it."""
 
     benchmark = "ib_read_bw/device"
 

@@ -1,7 +1,7 @@
-"""nvbandwidth on every node by itself: what its GPUs move, to and from the processors and to one another.
+"""nvbandwidth on every node by itself: how fast its GPUs copy, to and from the processors and to one another.
 
-A node that is slow here is slow in every collective and in every test from the memory of GPUs: a slot of fewer lanes, a
-GPU or an NVLink that is lost, access control (ACS) on a PCIe switch. Mend it before a card or a cable is blamed.
+A node that is slow here is slow in every collective and in every test from the memory of GPUs. It may have a slot with
+fewer lanes, a lost GPU or NVLink, or access control (ACS) on a PCIe switch. Fix it before you blame a card or a cable.
 """
 
 import reframe as rfm

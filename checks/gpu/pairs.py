@@ -1,13 +1,13 @@
-"""Pairs of nodes between their GPUs by nccl-tests: which node, which of its GPUs or their paths, or which pair is sick.
+"""Pairs of nodes, GPUs to GPUs, with nccl-tests: which node, which of its GPUs or their paths, or which pair is sick.
 
-All pairs of a round run at once, each as a step of the job with a time limit and a log of its own (``gpu-pairs`` in the
-test's folder), so that one sick pair costs its own log alone. What is slow is measured again by itself; of a slow node
-each GPU is then measured alone with a good partner. ``railyard pairs judge --tool nccl`` reaches the same verdict from
-the logs. Nothing here could be tried on GPUs.
+All pairs of a round run at once. Each is a step of the job with its own time limit and log (``gpu-pairs`` in the test's
+folder), so one sick pair costs only its own log. What is slow is measured again by itself. Then each GPU of a slow node
+is measured alone with a good partner. ``railyard pairs judge --tool nccl`` reaches the same verdict from the logs.
+Nothing here could be tried on GPUs.
 
     railyard run -n NcclPairs -S NcclPairs.shifts=4
 
-has four partners for each node in place of all.
+gives each node four partners instead of all.
 """
 
 import reframe as rfm
@@ -18,9 +18,9 @@ from railyard.rfm.checks.nccl_pairs import NcclPairsCheck
 
 @rfm.simple_test
 class NcclPairs(NcclPairsCheck):
-    """Each GPU of a node sends to all GPUs of another one: every path between the two carries as much.
+    """Each GPU of a node sends to all GPUs of another one: every path between the two carries the same amount.
 
-    The slowest pair is judged by the references, and all pairs by one another.
+    The slowest pair is compared with the references, and all pairs with one another.
     """
 
     benchmark = f"alltoall_perf/{PAIRS}"

@@ -1,8 +1,9 @@
-"""What connects GPUs, a part at a time: rails without NVLink, a node's own links without NICs, a node over its NICs.
+"""What connects GPUs, one part at a time: rails without NVLink, a node's own links without NICs, a node over its NICs.
 
-NcclRails low is the network, or a GPU that sends by a NIC far from it, which it says; good there and low in
-NcclAllReduce is within the node (NcclOneNode). NcclOverNics needs no second node: low there, and good between nodes,
-are the switches' uplinks; both low the cards. Nothing here could be tried on GPUs.
+If NcclRails is low, it is the network, or a GPU that sends by a NIC far from it, which the test reports. If NcclRails
+is good and NcclAllReduce is low, the fault is within the node (NcclOneNode). NcclOverNics needs no second node. If it
+is low and the tests between nodes are good, it is the switches' uplinks; if both are low, it is the cards. Nothing here
+could be tried on GPUs.
 """
 
 import reframe as rfm
@@ -15,9 +16,9 @@ from railyard.site.policies import DEFAULT
 
 @rfm.simple_test
 class NcclRails(NcclCheck):
-    """The GPUs of one number on all nodes are a group, all groups at once: each rail by itself, without NVLink.
+    """GPUs with the same number on all nodes form a group; all groups run at once: each rail by itself, without NVLink.
 
-    Each GPU must send by a NIC that the system's file has nearest to it (``gpus: nearest``).
+    Each GPU must send by a NIC that is nearest to it in the system's file (``gpus: nearest``).
     """
 
     benchmark = f"all_reduce_perf/{RAILS}"
@@ -37,7 +38,7 @@ class NcclOneGpu(NcclCheck):
 
 @rfm.simple_test
 class NcclOneNode(NcclCheck):
-    """All GPUs of one node by their own links (NVLink, xGMI, PCIe): no NIC may carry anything."""
+    """All GPUs of one node over their own links (NVLink, xGMI, PCIe). No NIC may carry anything."""
 
     benchmark = f"all_reduce_perf/{ONE_NODE}"
     num_nodes = 1
@@ -48,7 +49,7 @@ class NcclOneNode(NcclCheck):
 
 @rfm.simple_test
 class NcclOverNics(NcclCheck):
-    """All GPUs of one node over its NICs alone: each sends to its neighbour as to another node."""
+    """All GPUs of one node over its NICs only: each sends to its neighbour as if to another node."""
 
     extended = True
     benchmark = f"all_reduce_perf/{OVER_NICS}"

@@ -1,10 +1,10 @@
-"""The list of all commands: grouped by what people do, a line each."""
+"""Writes the list of all commands: grouped by what people do, one line each."""
 
 from collections.abc import Mapping
 
 import click
 
-#: Heading -> its commands, in the order in which people meet them.
+#: Heading -> its commands, in the order in which people need them.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Set up": ("init", "detect", "doctor", "matrix", "stacks", "spack"),
     "Run": ("run", "rehearse", "testbed", "pairs", "soak"),
@@ -12,9 +12,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Keep": ("results", "capture", "references", "record", "export"),
     "Maintain": ("fabric", "gate", "lint", "schema", "ci"),
 }
-#: The heading of commands that are in no group.
+#: The heading for commands that are in no group.
 _OTHER = "Commands"
-_WHOLE = 1000  # characters: a description is never cut here
+_WHOLE = 1000  # characters: so no description is cut
 
 
 def write_commands(formatter: click.HelpFormatter, commands: Mapping[str, click.Command]) -> None:

@@ -25,9 +25,9 @@ EXIT_READER_LEFT = 141  # 128 + SIGPIPE
 
 
 class LazyGroup(click.Group):
-    """A group whose command NAME is ``command`` in ``railyard/cli/commands/NAME.py``, imported when it is asked for.
+    """A group whose command NAME is ``command`` in ``railyard/cli/commands/NAME.py``, imported only when it is needed.
 
-    A command's dependencies (ReFrame, pydantic, rich) are so paid by that command alone.
+    So only a command that needs ReFrame, pydantic or rich waits for their import.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -35,17 +35,17 @@ class LazyGroup(click.Group):
         return sorted(module.name for module in pkgutil.iter_modules(railyard.cli.commands.__path__))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name, or None where no module has it."""
+        """Return the command of that name, None if no module has it."""
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(f"{railyard.cli.commands.__name__}.{cmd_name}")
         command = module.command
         if not isinstance(command, click.Command):
-            raise TypeError(f"{module.__name__}.command is no click.Command but a {type(command).__name__}")
+            raise TypeError(f"{module.__name__}.command is not a click.Command, but a {type(command).__name__}")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write all commands by what people do, none of them cut."""
+        """Write all commands, grouped by what people do, without cutting any description."""
         found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         write_commands(formatter, {name: command for name, command in found.items() if command is not None})
 
@@ -61,15 +61,16 @@ def railyard_group() -> None:
       railyard run                               test a virtual cluster here
       railyard judge osu_bw.out --link ib-edr    judge an output that you have
 
-    Exit code: 0 all pass, 1 a test failed or was disturbed, 2 wrong input or a set-up that cannot work, 130 Ctrl-C;
-    of gate alone, 3 undecided.
+    Exit code: 0 all pass, 1 a test failed or was disturbed, 2 wrong input or a set-up that cannot work, 130 Ctrl-C.
+    Only gate has another one: 3 undecided.
     """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code of one command line (default: the process's own, without the program's name).
 
-    A command returns its code (None is 0). What a user did wrong is printed as one line on stderr, and gives 2.
+    A command returns its code (None is 0). If the user did something wrong, one line on stderr says it, and the code is
+    2.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -95,7 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(arguments: list[str]) -> int:
     """Return the command's own code.
 
-    Not through `Group.main`, which would end the process with 1 when a pipe breaks, and 1 says that a verdict failed.
+    It does not call `Group.main`: that ends the process with 1 when a pipe breaks, but here 1 says that a verdict
+    failed.
     """
     instruction = os.environ.get(COMPLETION_VARIABLE)
     if instruction:
@@ -109,14 +111,14 @@ def _answer(arguments: list[str]) -> int:
 
 
 def _say(text: str) -> None:
-    """Print an error; on a terminal its lines end between words."""
+    """Print an error; on a terminal, break its lines between words."""
     click.echo(folded(f"railyard: {text}", error_width(), "  "), err=True)
 
 
 def _reader_left() -> int:
     """Return 141 after the reader of our output (`head`, a pager) went away: never 0, since no verdict was reached.
 
-    stdout is pointed at nothing, or the interpreter's last flush would print the same error again.
+    Point stdout at nothing, or the interpreter's last flush would print the same error again.
     """
     with open(os.devnull, "w", encoding="utf-8") as nothing:
         os.dup2(nothing.fileno(), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""The matrix of a system as lines that fit the terminal: a table of what runs, and the reasons for the rest."""
+"""Writes the matrix of a system in lines that fit the terminal: a table of what runs, and why the rest does not run."""
 
 import re
 import textwrap
@@ -16,22 +16,22 @@ _Item = TypeVar("_Item")
 _Key = TypeVar("_Key")
 _GAP = "  "
 _NOWHERE = "-"
-#: The reason of a tool that the file does not state names tool and stack, as the cell does: it is one reason.
+#: This reason names a tool and a stack. The cell names them too, so all such reasons count as one.
 _UNSTATED = re.compile(r"(\S+) states no \S+ for (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A stack with its own rail policy, or with one that a test's name says (``policy``)."""
+    """A stack with its own rail policy, or with a policy from a test's name (``policy``)."""
 
     stack: str
     policy: str
 
 
 def text(cells: Sequence[Cell], refused: Sequence[Cell] = (), width: int = 80, why: bool = False) -> str:
-    """Return the matrix in lines of at most ``width`` characters, with the reasons where ``why`` asks for them.
+    """Return the matrix in lines of at most ``width`` characters, with the reasons if ``why`` asks for them.
 
-    ``refused`` has a cell without a check for each rail policy that a stack has not got.
+    ``refused`` has a cell without a check for each rail policy that a stack lacks.
     """
     running = sum(cell.reason is None for cell in cells)
     absent = len(cells) - running
@@ -45,9 +45,9 @@ def text(cells: Sequence[Cell], refused: Sequence[Cell] = (), width: int = 80, w
 
 
 def _tables(cells: Sequence[Cell], width: int) -> list[str]:
-    """Return a table for each fabric: a line for each check that runs there, a column for each stack that runs any.
+    """Return a table per fabric: a line for each check that runs there, a column for each stack that runs a check.
 
-    Columns that do not fit into ``width`` characters follow below, in a table of their own.
+    Columns that do not fit into ``width`` characters follow below in another table.
     """
     lines: list[str] = []
     for fabric in dict.fromkeys(cell.test.fabric for cell in cells):
@@ -82,7 +82,7 @@ def _column(cell: Cell) -> _Column:
 
 
 def _rows(cells: Sequence[Cell], columns: Sequence[_Column]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return each line's label and marks: variants of a check that run at the same places share a line."""
+    """Return each line's label and marks. Variants of a check that run in the same places share a line."""
     marks: dict[str, tuple[str, ...]] = {}
     for check, members in _by(cells, lambda cell: cell.test.check).items():
         marks[check] = tuple(_mark([cell for cell in members if _column(cell) == column]) for column in columns)
@@ -101,7 +101,7 @@ def _class_of(check: str) -> str:
 
 
 def _mark(cells: Iterable[Cell]) -> str:
-    """Return the rails of the cells that run: ``1 2``, those of extended tests alone in brackets."""
+    """Return the rails of the cells that run: ``1 2``; rails of only extended tests are in brackets."""
     runs = {cell.test.rails: cell.extended for cell in cells if cell.reason is None}
     daily = [str(rails) for rails, extended in sorted(runs.items()) if not extended]
     extended = " ".join(str(rails) for rails, extended in sorted(runs.items()) if extended)
@@ -142,7 +142,7 @@ def _shortened(begin: str, names: Sequence[str], width: int) -> str:
 
 
 def _reasons(cells: Sequence[Cell], refused: Sequence[Cell], width: int) -> list[str]:
-    """Return each reason once, those of most cells first, and below it where it holds and for which checks.
+    """Return each reason once, those of most cells first, and below it the places and checks that it is about.
 
     ``refused`` has a cell without a check for each rail policy that a stack lacks.
     """
@@ -188,9 +188,9 @@ def _rails(counts: Sequence[int]) -> str:
 
 
 def _what(cells: Sequence[Cell], all_checks: Collection[str]) -> str:
-    """Return the checks in words, the variants of one as a number; for a policy that a stack lacks, the policy.
+    """Return the checks in words, variants of a check as a number; or the policy, if a stack lacks it.
 
-    None is left out: who asks why one check does not run finds its name.
+    All checks are named: whoever asks why a check does not run finds its name.
     """
     policies = dict.fromkeys(cell.test.policy for cell in cells if not cell.test.check)
     if policies:
@@ -206,7 +206,7 @@ def _what(cells: Sequence[Cell], all_checks: Collection[str]) -> str:
 
 
 def _by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """Return the items by a key, in the order of their first."""
+    """Return the items by key; the keys are in the order of their first items."""
     groups: dict[_Key, list[_Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

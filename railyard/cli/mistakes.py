@@ -1,4 +1,4 @@
-"""What is wrong in a command line, as one sentence: which option or argument, what was found, what was expected."""
+"""Says in one sentence what is wrong in a command line: which option or argument, what was found, what was expected."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ import click
 from railyard.base.errors import did_you_mean
 from railyard.base.wording import either
 
-#: How click 8 words a value that an option's type does not take: the value comes first.
+#: How click 8 says that an option's type does not take a value: the value comes first.
 _VALUE = re.compile(r"^'?(?P<value>.*?)'? is not (?:one of |in the range |a valid |'|valid )")
 #: "File 'x' is a directory." and "Directory 'x' is a file."
 _PATH = re.compile(r"^(?P<expected>File|Directory) '(?P<value>.*)' is a (?:directory|file)\.$")
@@ -16,7 +16,7 @@ _PATHS = {"File": ("a folder", "a file"), "Directory": ("a file", "a folder")}
 
 
 def sentence(error: click.ClickException) -> str:
-    """Return what is wrong, in the words of the other errors, with where the command's help is."""
+    """Return what is wrong, worded like the other errors, and where the command's help is."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f" (see: {context.command_path} --help)" if context is not None else ""
     return f"{_words(error, context)}{hint}"
@@ -38,7 +38,7 @@ def _words(error: click.ClickException, context: click.Context | None) -> str:
 
 
 def _name(parameter: click.Parameter) -> str:
-    """Return an option as it is typed, its long form, or an argument as the usage line names it."""
+    """Return an option's long form as it is typed, or an argument as the usage line names it."""
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len)
     return parameter.human_readable_name.split("...")[0].strip("[]- ")
@@ -60,7 +60,7 @@ def _wrong_value(message: str, kind: "click.ParamType[Any]") -> str:
 
 
 def _expected(kind: "click.ParamType[Any]") -> str | None:
-    """Return what a type takes, in words; None for one that takes any text."""
+    """Return in words what a type takes; None for a type that takes any text."""
     if isinstance(kind, click.Choice):
         return either([str(choice) for choice in kind.choices])
     if isinstance(kind, click.IntRange | click.FloatRange):

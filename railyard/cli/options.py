@@ -1,4 +1,4 @@
-"""Options that several commands have, and what the name of a file to write says of its form."""
+"""Options that several commands share, and the form of an output file by its name's ending."""
 
 import re
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ import click
 from railyard.base.errors import RailyardError
 from railyard.base.wording import either
 
-#: The beginning of a UTC time as records have it.
+#: The beginning of a UTC time as in records.
 _TIME = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}(?::\d{2}(?::\d{2}Z?)?)?)?)?)?")
 
 
 def time_given(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    """Return a time as it is given. Raises click.BadParameter for what is none: it would select all runs, or none."""
+    """Return a time as given. Raises click.BadParameter if it is not a time: it would select all runs, or none."""
     if text is not None and not _TIME.fullmatch(text):
         raise click.BadParameter(f'found "{text}", expected a time such as 2026, 2026-11 or 2026-11-21T06:00')
     return text
@@ -29,9 +29,9 @@ SINCE_AND_UNTIL = (
 
 
 def form_of(output: Path | None, forms: Mapping[str, str], default: str) -> str:
-    """Return the form that a file's ending asks for, ``default`` where nothing is written to a file.
+    """Return the form that a file's ending asks for, or ``default`` if there is no file.
 
-    ``forms`` has the form of each ending. Raises RailyardError for another one: a file would hold what its name denies.
+    ``forms``: ending -> form. Raises RailyardError for another ending: the file's name and content would not fit.
     """
     if output is None:
         return default

@@ -1,4 +1,4 @@
-"""Pairs of nodes from logs of nccl-tests: what to measure next, what they say; and which groups of a run are slow."""
+"""Judges pairs of nodes by logs of nccl-tests: what to measure next, who is slow, which groups of a run are slow."""
 
 import glob
 import json
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def next_text(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -> str:
-    """Return which pairs to measure alone next, one a line: both nodes, and the GPU or "all".
+    """Return which pairs to measure alone next, one per line: both nodes, and the GPU or "all".
 
-    Raises InputError for logs of no pair, and UsageError where no log is named.
+    Raises InputError if the logs hold no pair, and UsageError if no log is named.
     """
     from railyard.verdict.blame.gpu_pairs_next import judged_again, next_pairs
 
@@ -32,7 +32,7 @@ def next_text(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -
 
 
 def slow_groups(output: Path, expected_mb_s: float) -> list[str]:
-    """Return the groups of a run of nccl-tests whose rails to measure. Raises InputError."""
+    """Return the groups of a run of nccl-tests whose rails should be measured. Raises InputError."""
     from railyard.parsers.nccl import parse
     from railyard.verdict.gpu.rails import groups_to_measure
 
@@ -52,7 +52,7 @@ def judge(
     as_json: bool,
     plot: Path | None,
 ) -> int:
-    """Print what logs between two nodes each say; return the exit code. Raises InputError."""
+    """Print what logs of two nodes each say; return the exit code. Raises InputError."""
     from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
     from railyard.verdict.blame.gpu_pairs_next import judged_again
 
@@ -75,9 +75,9 @@ def judge(
 def _recorded(
     given: Sequence[Path], at_once: Sequence[Path], name_pattern: str | None
 ) -> tuple["Recorded", frozenset[str]]:
-    """Return what logs hold, and the names of those that were measured at once with others.
+    """Return what logs hold, and the names of those that ran at the same time as others.
 
-    Raises InputError where no log has a test of two nodes.
+    Raises InputError if no log has a test of two nodes.
     """
     from railyard.verdict.blame import gpu_pairs
 
@@ -95,7 +95,7 @@ def _recorded(
 
 
 def _files(given: Sequence[Path]) -> list[Path]:
-    """Return the files that are meant by files, folders and patterns. Raises InputError for one that means none."""
+    """Return the files that files, folders and patterns stand for. Raises InputError if one stands for no file."""
     found: dict[Path, None] = {}
     for path in given:
         if path.is_dir():
@@ -124,7 +124,7 @@ def _pattern(words: str | None) -> re.Pattern[str] | None:
     try:
         pattern = re.compile(words)
     except re.error as error:
-        raise InputError("--name-pattern", f"{words!r}, which is no regular expression ({error})", example) from None
+        raise InputError("--name-pattern", f"{words!r}, which is not a regular expression ({error})", example) from None
     if not {"a", "b"} <= set(pattern.groupindex):
         raise InputError("--name-pattern", f"{words!r}", example)
     return pattern

@@ -1,4 +1,4 @@
-"""`railyard pairs run`, `collect` and `coverage`: a sample of the pairs of nodes, in one allocation or in groups."""
+"""`railyard pairs run`, `collect` and `coverage`: measure a sample of all pairs, in one allocation or in groups."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from railyard.verdict.pair_coverage import Covered, Night
 
 _DAYS_REMEMBERED = 7
-#: Partners of other leaves that each node has in a night.
+#: How many partners of other leaves each node has in a night.
 _NIGHTLY = 4
 
 
@@ -32,25 +32,33 @@ _system = click.option("--system", "name", required=True, metavar="NAME[:FABRIC]
 
 @click.command(name="run")
 @_system
-@click.option("--stack", help="The stack whose railyard-pairs measures; else the first that can.")
-@click.option("--rails", type=click.IntRange(1), help="Over so many rails; else over all of the fabric.")
+@click.option("--stack", help="The stack whose railyard-pairs measures. Default: the first that can.")
+@click.option("--rails", type=click.IntRange(1), help="How many rails to measure over. Default: all of the fabric.")
 @click.option(
     "--budget",
     "budget_s",
     metavar="TIME",
     callback=duration,
-    help="How long it may measure, such as 15min; each group so long.",
+    help="How long it may measure, such as 15min; with --rolling, each group.",
 )
-@click.option("--sample", type=click.IntRange(1), metavar="K", help="In groups: so many rounds of each group at most.")
-@click.option("--nightly", is_flag=True, help="Random partners, those first that were met least in the last 7 days.")
+@click.option("--sample", type=click.IntRange(1), metavar="K", help="With --rolling: at most K rounds in each group.")
+@click.option("--nightly", is_flag=True, help="Random partners: first those that met least in the last 7 days.")
 @click.option("--all", "every", is_flag=True, help="All pairs of nodes in one allocation (AllPairs).")
-@click.option("--rolling", is_flag=True, help="In groups of nodes, a job each, as their nodes come free.")
-@click.option("--group", type=click.IntRange(2), default=16, show_default=True, help="Nodes of a group.")
-@click.option("--at-most", type=click.IntRange(1), default=20, show_default=True, help="Groups that run at once.")
-@click.option("--nodes", "asked", metavar="N[1-99]", help="In groups: these nodes; else all that can run a job.")
-@click.option("--seed", type=int, help="In groups: draw them as a run with this number did; else by the day.")
-@click.option("--no-confirm", is_flag=True, help="In groups: do not measure suspects again with good partners.")
-@click.option("--dry-run", is_flag=True, help="In groups: print the groups and the first job's script; submit nothing.")
+@click.option("--rolling", is_flag=True, help="In groups of nodes, one job per group, as nodes come free.")
+@click.option("--group", type=click.IntRange(2), default=16, show_default=True, help="With --rolling: nodes per group.")
+@click.option(
+    "--at-most", type=click.IntRange(1), default=20, show_default=True, help="With --rolling: groups that run at once."
+)
+@click.option(
+    "--nodes", "asked", metavar="N[1-99]", help="With --rolling: these nodes. Default: all that can run a job."
+)
+@click.option(
+    "--seed", type=int, help="With --rolling: draw the groups as another run with this number. Default: by the day."
+)
+@click.option("--no-confirm", is_flag=True, help="With --rolling: do not measure suspects again with good partners.")
+@click.option(
+    "--dry-run", is_flag=True, help="With --rolling: print the groups and the first job's script; submit nothing."
+)
 def run_command(name: str, rolling: bool, every: bool, **options: Any) -> int:
     """Measure a sample of the pairs of nodes of a system.
 
@@ -59,26 +67,26 @@ def run_command(name: str, rolling: bool, every: bool, **options: Any) -> int:
       railyard pairs run --system mycluster:ndr --budget 15min
       railyard pairs run --system mycluster:ndr --rolling --nodes n[1-512]
 
-    The verdict says who is slow and what was covered. The sample runs in one allocation (the check SampledPairs),
-    or with --rolling in one job per group of nodes, as the nodes come free. Ctrl-C leaves the jobs of groups: `railyard
-    pairs collect` merges what they measure, and ends them with --cancel.
+    The verdict says who is slow and what was covered. The sample runs in one allocation (the check SampledPairs), or
+    with --rolling in one job per group of nodes, as the nodes come free. After Ctrl-C the jobs of groups go on:
+    `railyard pairs collect` merges what they measure, and ends them with --cancel.
 
-    Exit code: 0 nobody is slow, 1 somebody is or a group failed, 2 it could not be done, 130 Ctrl-C.
+    Exit code: 0 nobody is slow, 1 somebody is or a group failed, 2 it could not run, 130 Ctrl-C.
     """
     wanted = _Wanted(name=name, **options)
     if not rolling:
         return _in_one_allocation(wanted, every)
     if every:
-        raise click.UsageError("--all is of one allocation: nodes of two groups never meet")
+        raise click.UsageError("--all needs one allocation: leave out --rolling, since nodes of two groups never meet")
     return _in_groups(wanted)
 
 
 @click.command(name="collect")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option("--wait", is_flag=True, help="Follow the jobs until all groups are over.")
-@click.option("--confirm", is_flag=True, help="Measure suspects again with good partners, in jobs of their own.")
-@click.option("--cancel", is_flag=True, help="End the jobs that wait or run, and take what there is.")
-@click.option("--now", is_flag=True, help="Judge and store what there is, though groups wait or run.")
+@click.option("--confirm", is_flag=True, help="Measure suspects again with good partners, in separate jobs.")
+@click.option("--cancel", is_flag=True, help="End the jobs that wait or run, and judge what there is.")
+@click.option("--now", is_flag=True, help="Judge and store what there is, even if groups still wait or run.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 def collect_command(runs: tuple[str, ...], **options: Any) -> int:
     """Merge what the groups of a run measured.
@@ -95,13 +103,13 @@ def collect_command(runs: tuple[str, ...], **options: Any) -> int:
     Exit code: 0 nobody is slow, 1 somebody is, a group failed, or groups are not over, 2 wrong input.
     """
     if len(runs) > 1 and (options["confirm"] or options["cancel"] or options["wait"]):
-        raise click.UsageError("--confirm, --cancel and --wait are of one run; several are only judged")
+        raise click.UsageError("--confirm, --cancel and --wait work on one run; several runs can only be judged")
     return _collect(runs, **options)
 
 
 @click.command(name="coverage")
 @_system
-@click.option("--days", type=click.IntRange(1), default=7, show_default=True, help="So many days back.")
+@click.option("--days", type=click.IntRange(1), default=7, show_default=True, help="How many days to look back.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def coverage_command(name: str, days: int, as_json: bool) -> int:
     """Show what runs of the last days covered.
@@ -111,9 +119,9 @@ def coverage_command(name: str, days: int, as_json: bool) -> int:
       railyard pairs coverage --system mycluster:ndr
       railyard pairs coverage --system mycluster:ndr --days 30 --json
 
-    That is: which pairs of nodes, pairs of leaf switches, up-links and nodes they measured.
+    It shows which pairs of nodes, pairs of leaf switches, up-links and nodes they measured.
 
-    Exit code: 0, or 1 where a node was not measured at all.
+    Exit code: 0, or 1 if a node was not measured at all.
     """
     site, fabric = _site_of(name)
     nights, problems = _nights(site, fabric, days)
@@ -129,7 +137,7 @@ def coverage_command(name: str, days: int, as_json: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The options of `railyard pairs run`, but for those that say where it runs."""
+    """The options of `railyard pairs run`, without those that say where it runs."""
 
     name: str
     stack: str | None
@@ -146,16 +154,16 @@ class _Wanted:
 
 
 def _in_one_allocation(wanted: _Wanted, every: bool) -> int:
-    """Run the check by ReFrame, as `railyard run` does."""
+    """Run the check with ReFrame, as `railyard run` does."""
     from railyard.cli.main import main
     from railyard.cluster.rolling.plan import Wanted, place_of
 
     only = {"--sample": wanted.sample, "--nodes": wanted.asked, "--dry-run": wanted.dry_run or None}
     given = next((option for option, value in only.items() if value is not None), None)
     if given is not None:
-        raise click.UsageError(f"{given} is of --rolling")
+        raise click.UsageError(f"{given} goes with --rolling")
     if every and (wanted.nightly or wanted.budget_s is not None):
-        raise click.UsageError("--all has no budget and no nights: it measures every pair")
+        raise click.UsageError("--all measures every pair: leave out --budget and --nightly")
     site, fabric = _site_of(wanted.name)
     place = place_of(site, Wanted(fabric=fabric, stack=wanted.stack, rails=wanted.rails))
     check = "AllPairs" if every else "SampledPairs"
@@ -195,7 +203,7 @@ def _in_groups(wanted: _Wanted) -> int:
         for node, why in run.left_out.items():
             _said(f"not tested: {node} is {why}")
         if not leaf_of:
-            _said("the leaf switch of no node is known: groups are drawn at random, and no leaf is judged")
+            _said("no node's leaf switch is known: groups are drawn at random, and no leaf is judged")
         if wanted.dry_run:
             click.echo(plan.shown(site, run, place, wanted.sample), nl=False)
             return 0
@@ -257,7 +265,7 @@ def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now:
 
 
 def _merged(every: Sequence["Rolling"], kept: Sequence["KeptRun"], as_json: bool) -> int:
-    """Judge several runs of one system as one; nothing is stored, since each is stored by itself."""
+    """Judge several runs of one system as one. Store nothing, since each run is stored by itself."""
     from railyard.cluster.rolling.run import merged_text
 
     seen = [made.looked_at(run) for made, run in zip(every, kept, strict=True)]
@@ -267,7 +275,7 @@ def _merged(every: Sequence["Rolling"], kept: Sequence["KeptRun"], as_json: bool
 
 
 def _ended(made: "Rolling", seen: "Seen", words: Sequence[str], as_json: bool = False) -> int:
-    """Store a run that is over, say what it came to, and return the exit code."""
+    """Store a run that is over, say its verdict, and return the exit code."""
     for one in seen.parts:
         if one.words:
             _said(f"{one.name}: {one.words}")
@@ -367,7 +375,7 @@ def _site_of(name: str) -> tuple["Site", str | None]:
 
 
 def _bed(site: "Site") -> AbstractContextManager[object]:
-    """Hold the virtual cluster up where the system is on it."""
+    """Keep the virtual cluster up if the system is on it."""
     from railyard.provision.testbed.lifecycle import provided
 
     stack = ExitStack()

@@ -1,4 +1,4 @@
-"""A sample of the pairs of nodes, from outputs alone: its options, what to measure next, and what it says."""
+"""Judges a sample of the pairs of nodes from its outputs: its options, what to measure next, and the verdict."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railyard.verdict.blame.screening.model import Network
     from railyard.verdict.blame.search.model import Step
 
-#: What a budget is where nobody says one, in seconds, and how long a round of it lasts.
+#: The budget if none is given, and how long a round of it lasts, in seconds.
 _BUDGET_S, _ROUND_S = 900.0, 0.3
 
 
@@ -53,16 +53,16 @@ def duration(context: click.Context, parameter: click.Parameter, value: str | No
 
 
 _OPTIONS = (
-    click.option("--sample", is_flag=True, help="The first output is a sample of the pairs, or is to be one."),
-    click.option("--budget", "budget_s", metavar="TIME", callback=duration, help="Of a sample: its budget (15min)."),
+    click.option("--sample", is_flag=True, help="The first output is a sample of the pairs, or will be one."),
+    click.option("--budget", "budget_s", metavar="TIME", callback=duration, help="For a sample: its budget (15min)."),
     click.option("--round", "round_s", type=click.FloatRange(0, min_open=True), metavar="S",
-                 help="Of a sample: how long a round lasts, in seconds."),
-    click.option("--rails", metavar="NAME,NAME", help="Of a sample: the rails that each value is over."),
-    click.option("--up-links", type=click.IntRange(1), help="Of a sample: how many up-links a leaf switch has."),
+                 help="For a sample: how long a round lasts, in seconds."),
+    click.option("--rails", metavar="NAME,NAME", help="For a sample: the rails over which each value was measured."),
+    click.option("--up-links", type=click.IntRange(1), help="For a sample: how many up-links a leaf switch has."),
     click.option("--nightly", type=click.IntRange(1), metavar="K",
-                 help="Of a sample: K partners of other leaves for each node, those first that it met least lately."),
+                 help="For a sample: K partners of other leaves for each node, first those that it met least lately."),
     click.option("--used", type=click.Path(path_type=Path), metavar="FILE",
-                 help="Of a nightly sample: the pairs of earlier nights."),
+                 help="For a nightly sample: the pairs of earlier nights."),
 )  # fmt: skip
 
 
@@ -74,9 +74,9 @@ def sample_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def next_of_sample(
     tables: Sequence[Table], first: Path | None, asked: Sample, expected: float | None, leaf_of: Leaves
 ) -> str:
-    """Return what to measure next as railyard-pairs reads it, empty where the verdict is reached.
+    """Return what to measure next, as railyard-pairs reads it; empty if the verdict is reached.
 
-    Raises InputError for outputs that are none of a sample's, and RailyardError for a budget that has no room.
+    Raises InputError if the outputs are not those of a sample, and RailyardError if the budget is too small.
     """
     from railyard.verdict.blame import node_pair_sample
     from railyard.verdict.blame.search.model import PairsError, Step
@@ -94,7 +94,7 @@ def next_of_sample(
 
 
 def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None, leaf_of: Leaves) -> tuple[str, bool]:
-    """Return what a sample and its later steps say, and whether nobody is slow or not told. Raises InputError."""
+    """Return what a sample and its later steps say, and whether all nodes are known to be good. Raises InputError."""
     from railyard.verdict.blame.search.model import PairsError
     from railyard.verdict.screened_pairs import Sampled, reached
 

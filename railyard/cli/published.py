@@ -1,6 +1,6 @@
-"""What the published sources say, as a page for people: ``make docs`` writes it to ``docs/reference/published.md``.
+"""Writes what the published sources say as a page for people: ``make docs`` writes ``docs/reference/published.md``.
 
-Every recording of a system with claims is judged for it, in this process and within seconds.
+For this it judges every recording of a system with claims, in this process and within seconds.
 """
 
 import sys
@@ -18,9 +18,9 @@ from railyard.verdict.stored.replays import replayed
 
 
 def systems_with_claims(home: Path) -> tuple[list[ReplayedSystem], list[References]]:
-    """Return each published system with its claims and their replay, and the systems that have none.
+    """Return each published system with its claims and their replay, and the systems without claims.
 
-    Raises InputError and RailyardError for files and recordings that are wrong.
+    Raises InputError and RailyardError if files or recordings are wrong.
     """
     asked = needs(part(home, CHECKS))
     found: list[ReplayedSystem] = []

@@ -1,4 +1,4 @@
-"""What a new site's folder begins with: settings, systems, references and pipelines, as files to copy or to write."""
+"""The first files of a new site's folder: settings, systems, references and pipelines, to copy or to write."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,31 +26,31 @@ GUIDE = """\
 # A Railyard site
 
 `systems/NAME.yaml` says what a cluster has, `references/NAME.yaml` what it should give. Both have a schema.json beside
-them, by which editors complete. `railyard detect` writes a first pair for the cluster that it runs on.
+them, with which editors complete them. `railyard detect` writes a first pair for the cluster that it runs on.
 
     railyard run                    # the virtual cluster of this machine, which needs no cluster
     railyard matrix --system NAME   # what would run on a cluster of yours; --why: why the rest would not
     railyard run --system NAME
     reframe -C reframe_settings.py -r --system NAME     # the same checks through ReFrame alone
 
-The checks come with Railyard. A folder `checks/` here takes their place; `-c DIR` adds none but takes DIR's alone.
-`ci/gitlab-ci.yml` is a pipeline to include, `sh ci/needs.sh` names what the virtual cluster asks of a machine.
+The checks come with Railyard. A folder `checks/` here replaces them; `-c DIR` replaces them with DIR's checks.
+`ci/gitlab-ci.yml` is a pipeline to include. `sh ci/needs.sh` names what a machine needs for the virtual cluster.
 """
 
-#: Scripts of a clone, which has a Makefile to call them.
+#: Scripts only for a clone: its Makefile calls them.
 _OF_A_CLONE = ("lock.sh", "venv.sh")
 
 
 def written() -> dict[str, str]:
-    """Return path -> text of the files that a site gets besides copies."""
+    """Return path -> text of the files that a site gets in addition to copies."""
     return {".gitignore": IGNORED, "README.md": GUIDE}
 
 
 def copied(source: Path, published: bool) -> list[str]:
-    """Return the files below ``source``, which holds what Railyard ships, that a new site gets: sorted relative paths.
+    """Return which of Railyard's own files, below ``source``, a new site gets, as sorted relative paths.
 
-    With ``published`` the published systems too, with their references and recordings: to replay, and to be compared
-    with. Raises InputError where a system's file there is wrong.
+    With ``published`` also the published systems with their references and recordings, to replay them and to compare
+    with them. Raises InputError if a system's file there is wrong.
     """
     return sorted(path.relative_to(source).as_posix() for path in _files(source, published))
 

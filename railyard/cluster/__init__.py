@@ -1,1 +1,1 @@
-"""What nodes and fabrics show of themselves: detect, doctor, fabric, soak."""
+"""What nodes and fabrics show about themselves: detect, doctor, fabric, gate, rolling, soak."""

@@ -21,8 +21,8 @@ page. Rates are 10^6 B/s, sizes are binary. Four kinds of numbers are here:
 - *class*: a floor that every such link has.
 
 If a source shows a curve without figures, the curve is not here; what the source says of it is a relation.
-[Published figures that are no system here](published-left-out.md) state too few conditions, and the page says what each
-lacks.
+[Published figures that are not a system here](published-left-out.md) state too few conditions, and the page says what
+each lacks.
 """
 #: Sizes of clusters for which the page names what is worth its money.
 _SIZES = (16, 64, 128, 1024)

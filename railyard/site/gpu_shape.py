@@ -169,6 +169,21 @@ def limit_within(gpus: Gpus | None, within: Within) -> limits.Limit | None:
     return limits.Limit(value, f"slot of the GPU {terms} = {value:.1f} MB/s", slot.source)
 
 
+def lanes_seen(gpus: Gpus, value_mb_s: float) -> str:
+    """Return the fewer lanes of a GPU's slot that a copy of this rate, MB/s, looks like; empty if none fits.
+
+    A rate fits so many lanes if it is between what healthy copies reach of them and their limit.
+    """
+    bound = limit_within(gpus, "slot")
+    if bound is None or gpus.slot is None:
+        return ""
+    lanes = SLOTS[gpus.slot].lanes
+    for part in (2, 4, 8, 16):
+        if lanes % part == 0 and _WITHIN_FLOORS["slot"] <= value_mb_s * part / bound.value_mb_s <= 1:
+            return f"{lanes // part} of the {lanes} lanes of its slot"
+    return ""
+
+
 def floor_within(gpus: Gpus | None, within: Within) -> limits.LinkFloor | str:
     """Return the least that one copy within a node reaches, one way, or the sentence "not judged: …"."""
     bound = limit_within(gpus, within)

@@ -16,7 +16,7 @@ from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table
 from railyard.results.record.form import Suspect
-from railyard.site.gpu_shape import floor_within, limit_within
+from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path import counted, proof, traffic, within_node
 from railyard.verdict.rules.model import Declared, Measured, MetricInput, MostLike, OutputLine
@@ -85,7 +85,8 @@ def _other_copies(case: "Case", table: Table) -> Iterator[tuple[str, str]]:
     due = gpus.per_node * (1 if within == "slot" else gpus.per_node - 1)
     for node, made in zip(every_node.nodes_of(table), table.column("copies"), strict=True):
         if made is not None and made != due:
-            yield node, f"{table.tool} on {node} made {made} copies, expected {due} with {gpus.per_node} GPUs"
+            many = f"made {made} copies, expected {due} with {gpus.per_node} GPUs"
+            yield node, f"{table.tool} on {node} {many}: see nvidia-smi -L for a GPU that is gone"
 
 
 def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
@@ -107,6 +108,9 @@ def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
                 which = "its slowest copy" if gpu is None else f"GPU {gpu} of {node}"
                 best = max(each for each in table.column("fastest") if isinstance(each, float))
                 said = f"{which}: {value:.0f} MB/s, where the fastest copy of all nodes has {best:.0f}"
+                lanes = lanes_seen(gpus, value) if within == "slot" else ""
+                if lanes:
+                    said += f"; looks like {lanes}, or like an older generation: see LnkSta in lspci -vv"
                 found.append(Suspect("node", said, node))
     return tuple(found)
 

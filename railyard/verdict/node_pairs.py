@@ -1,4 +1,4 @@
-"""What is asked of a run of pairs of nodes: steps merged, every pair possible, each node's bytes, the record."""
+"""Answers for a run of pairs of nodes: merged steps, whether each pair is possible, each node's bytes, the record."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from railyard.job.case import Case
     from railyard.verdict.assess import Assessment
 
-#: A node whose own pair is below this share of the nodes' median is named, judged or not: the day-one floor's share.
+#: A node whose own pair is below this share of the nodes' median is named, even if not judged. The day-one floor has
+#: the same share.
 SLOW_NODE = 0.85
 NO_LEAVES: Leaves = {}
 
 
 def least_of(site: Site, test: TestId, size: int) -> float | None:
-    """Return the least bandwidth that the references allow at a size, in MB/s; None where they set no bound."""
+    """Return the least bandwidth that the references allow at a size, in MB/s; None if they set no bound."""
     limit = site.system.fabrics[test.fabric].limit(test.rails, 1, one_stream=True, policy=test.policy)
     one_way = metric(test.benchmark, BANDWIDTH)
     return _least(site.references.bands(test, one_way, None if limit is None else limit.value_mb_s), size)
@@ -46,7 +47,7 @@ def _least(bands: Iterable[BandLike], size: int) -> float | None:
 
 
 def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
-    """Return the tables of what was measured again, up to the first output that is not whole."""
+    """Return the tables of repeated measurements, up to the first output that is incomplete."""
     found: list[Table] = []
     for text in texts:
         try:
@@ -67,7 +68,7 @@ def _moved(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
 
 
 def _of_nodes(nodes: Iterable[str], by_host: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    """Return the bytes by node of those by host: a name with a domain answers to its first label as well."""
+    """Return bytes by node from bytes by host: only the first label of a name counts, so a domain does not matter."""
     of_label: dict[str, tuple[int, int]] = {}
     for host, moved in by_host.items():
         of_label.setdefault(label(host), moved)
@@ -75,7 +76,7 @@ def _of_nodes(nodes: Iterable[str], by_host: Mapping[str, tuple[int, int]]) -> d
 
 
 def with_slow_nodes(found: "Assessment") -> "Assessment":
-    """Return the assessment of pairs within nodes that failed its reference, with the nodes below it to blame."""
+    """Return the assessment of pairs within nodes that missed its reference; the nodes below it are the suspects."""
     bandwidth = found.inputs.metrics[0]
     size = bandwidth.measured.sizes[0] if bandwidth.measured is not None else 0
     least = _least(bandwidth.bands, size)
@@ -83,7 +84,9 @@ def with_slow_nodes(found: "Assessment") -> "Assessment":
         return found
     slow = [pair for pair in node_pairs.pairs_of(found.pair_tables[0]) if pair.slower_mb_s < least]
     suspects = tuple(
-        Suspect("node", f"its own two ranks give {number(p.slower_mb_s)} of at least {number(least)} MB/s", p.first)
+        Suspect(
+            "node", f"its own two ranks reach {number(p.slower_mb_s)} MB/s, expected at least {number(least)}", p.first
+        )
         for p in slow
     )
     names = named([pair.first for pair in slow])
@@ -97,10 +100,10 @@ def with_slow_nodes(found: "Assessment") -> "Assessment":
 
 
 def record_of(assessment: "Assessment", leaf_of: Leaves = NO_LEAVES) -> Recorded | None:
-    """Return the pairs of a run as they are stored; None for any other run, or where they could not be read.
+    """Return the pairs of a run as they are stored; None for any other run, or if they could not be read.
 
-    All pairs of up to ``MOST_DENSE`` nodes are a matrix in the record. Rows of more, and of each sample, are a file.
-    ``leaf_of`` has each node's leaf switch, where those are known.
+    All pairs of up to ``MOST_DENSE`` nodes are a matrix in the record. Rows of more nodes, and those of each sample,
+    are in a file. ``leaf_of`` has each node's leaf switch, if known.
     """
     tables = node_pairs.over_all(assessment.pair_tables)
     if not tables:
@@ -147,16 +150,16 @@ def _rows(measured: Sequence[Sequence[node_pairs.Pair]], hosts: Sequence[str]) -
 
 
 class NodePairs(Sizes):
-    """Answers for a run whose rows are pairs of nodes."""
+    """Answers for a run with pairs of nodes as its rows."""
 
     has_shape = False
 
     def steps(self, texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
-        """Return the tables of what was measured again, up to the first output that is not whole."""
+        """Return the tables of repeated measurements, up to the first output that is incomplete."""
         return steps(texts, parse)
 
     def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
-        """Return the tables with the better value of each pair that was measured again, and all steps of a sample."""
+        """Return the tables with the better value of each repeated pair, and with all steps of a sample."""
         again = node_pairs.over_all(again)
         try:
             return [node_pairs.with_alone(node_pairs.with_more(table, again), again) for table in tables]
@@ -164,11 +167,11 @@ class NodePairs(Sizes):
             return tables
 
     def kept(self, tables: list[Table], again: Sequence[Table]) -> tuple[Table, ...]:
-        """Return the table of all pairs and that of each step after it."""
+        """Return the table of all pairs, and the table of each later step."""
         return (*tables[:1], *again)
 
     def bounds(self, case: "Case", tables: Sequence[Table]) -> tuple[MetricInput, ...]:
-        """Return the fastest pair, to be held against the link's limit; () where that is no question, or not read."""
+        """Return the fastest pair, which must not exceed the link's limit; () within nodes, or if it cannot be read."""
         benchmark = find(case.benchmark)
         limit = case.site.system.fabrics[case.fabric].limit(case.rails, 1, policy=case.test.policy)
         if benchmark.within_node or not tables:
@@ -188,14 +191,14 @@ class NodePairs(Sizes):
         return (MetricInput(declared, Measured(curve.unit, curve.sizes, curve.values), limit=limit),)
 
     def remarks(self, case: "Case", tables: Sequence[Table], again: Sequence[Table]) -> tuple[str, ...]:
-        """Return what a reader should know of a run that holds: pairs slow at first, nodes slower than others."""
+        """Return what a reader should know about a run that passed: pairs slow at first, nodes slower than others."""
         if not tables:
             return ()
         try:
             if find(case.benchmark).within_node:
                 slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
                 each = places([f"{host} {number(value)}" for host, value, _ in slow])
-                return (f"slow within the node: {each} of {number(slow[0][2])} MB/s (median)",) if slow else ()
+                return (f"slow within the node: {each} MB/s (median {number(slow[0][2])})",) if slow else ()
             again = node_pairs.over_all(again)
             every = node_pairs.with_more(tables[0], again)
             better = node_pairs.with_alone(every, again)
@@ -214,7 +217,7 @@ class NodePairs(Sizes):
     def path(
         self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: path_traffic.Plan
     ) -> proof.PathProof:
-        """Return the path proof: each node in a pair moved what its rows say, and nothing where the ranks share a node.
+        """Return the path proof: each node in a pair moved what its rows say, or nothing if the ranks share a node.
 
         ``plan`` has the intended rails and the policy; this adds its traffic.
         """

@@ -1,4 +1,4 @@
-"""What of a system's pairs was measured over some days: each stored run of pairs, and all of them together."""
+"""Which pairs of a system were measured over some days: each stored run of pairs, and all of them together."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from railyard.verdict.blame.search.model import Pair
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """One stored run of pairs: its nodes, and those of its pairs that gave a result, by their places in its nodes.
+    """One stored run of pairs: its nodes, and the pairs that gave a result, as places in its nodes.
 
-    ``kind`` is that of its sample, or ``all pairs``.
+    ``kind`` is the kind of its sample, or ``all pairs``.
     """
 
     run: str
@@ -31,7 +31,7 @@ class Night:
     pairs: frozenset[Pair]
 
     def by_name(self) -> Iterator[tuple[str, str]]:
-        """Give its pairs by the nodes' first labels, the lower one first."""
+        """Yield its pairs by the nodes' first labels, the lower one first."""
         names = [label(node) for node in self.nodes]
         for a, b in self.pairs:
             one, other = sorted((names[a], names[b]))
@@ -40,7 +40,7 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """All nights together: the coverage of a system's nodes, and when each node was measured last (UTC)."""
+    """All nights together: the coverage of a system's nodes, and when each node was last measured (UTC)."""
 
     nights: tuple[Night, ...]
     coverage: Coverage
@@ -53,7 +53,7 @@ class Covered:
 
 
 def nights_of(records: Iterable[Record], stored: Path) -> tuple[tuple[Night, ...], tuple[str, ...]]:
-    """Return the runs of pairs among records, the oldest first, and a sentence for each whose rows cannot be read.
+    """Return the runs of pairs among records, the oldest first, and a sentence for each run whose rows cannot be read.
 
     ``stored`` is the folder of all runs.
     """
@@ -72,7 +72,7 @@ def nights_of(records: Iterable[Record], stored: Path) -> tuple[tuple[Night, ...
 
 
 def lately(home: Path, system: str, fabric: str | None, days: int) -> tuple[tuple[Night, ...], tuple[str, ...]]:
-    """Return a system's stored runs of pairs of the last days, and a sentence for each that cannot be read."""
+    """Return a system's stored runs of pairs from the last days, and a sentence for each that cannot be read."""
     from railyard.results.store.query import Wanted, records
 
     since = f"{datetime.now(timezone.utc) - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
@@ -81,12 +81,12 @@ def lately(home: Path, system: str, fabric: str | None, days: int) -> tuple[tupl
 
 
 def used_text(nights: Iterable[Night]) -> str:
-    """Return the pairs of nights by name, a pair a line, nights apart by a blank line, the oldest first."""
+    """Return the pairs of nights by name, one per line, the oldest night first, with a blank line between nights."""
     return "\n".join("".join(f"{one} {other}\n" for one, other in sorted(night.by_name())) for night in nights)
 
 
 def used_of(text: str, nodes: Sequence[str]) -> tuple[tuple[Pair, ...], ...]:
-    """Return the pairs of such a text by their places among nodes; pairs of other nodes are left out."""
+    """Return the pairs of such a text as places in ``nodes``; pairs with other nodes are left out."""
     places = {label(node): place for place, node in enumerate(nodes)}
     nights = []
     for night in text.split("\n\n"):
@@ -104,7 +104,7 @@ def covered(
     rails: Sequence[str] = (),
     up_links: int | None = None,
 ) -> Covered:
-    """Return what these nights covered of a system's nodes, which are two or more."""
+    """Return how much of a system's nodes (two or more) these nights covered."""
     import numpy as np
 
     from railyard.verdict.blame.screening.coverage import coverage
@@ -128,7 +128,7 @@ def covered(
 
 
 def leaf_pairs(nights: Iterable[Night], leaf_of: Leaves) -> dict[frozenset[str], int]:
-    """Return how many nights each two leaf switches met in, where the leaves of both nodes are known."""
+    """Return the number of nights in which each two leaf switches met, as far as the leaves of both nodes are known."""
     counts: dict[frozenset[str], int] = {}
     for night in nights:
         met = {frozenset((leaf_of.get(one, ""), leaf_of.get(other, ""))) for one, other in night.by_name()}
@@ -139,8 +139,8 @@ def leaf_pairs(nights: Iterable[Night], leaf_of: Leaves) -> dict[frozenset[str],
 
 
 def _pairs(record: Record, folder: Path) -> Iterator[Pair]:
-    """Give the pairs of a record that gave a result. Raises InputError where its rows are not as they were written."""
-    assert record.pairs is not None  # nights_of has looked
+    """Yield the pairs of a record that gave a result. Raises InputError if its rows are not as they were written."""
+    assert record.pairs is not None  # nights_of has checked this
     told = record.pairs
     if told.rows is not None:
         for row in pair_rows.read(folder, told.rows):

@@ -1,4 +1,4 @@
-"""The record of an assessment: the form in which a test is stored."""
+"""The record of an assessment: how a test is stored."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -25,12 +25,12 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.rules.model import BandLike, LimitLike, MetricInput
 from railyard.verdict.verdict import CurveVerdict, Verdict, not_tested
 
-#: Of so many nodes the path proof is stored a node at a time, of more in columns.
+#: With up to this many nodes the path proof is stored node by node, with more in columns.
 MOST_WHOLE = 64
 
 
 def attempt_of(assessment: Assessment, elapsed_s: float, started: datetime) -> AttemptRecord:
-    """Return what is kept of a measurement that is made again."""
+    """Return what is kept of a measurement that is repeated."""
     judged = assessment.verdict
     starved, at = assessment.starved, f"{started:%Y-%m-%dT%H:%M:%SZ}"
     return AttemptRecord(judged.text, judged.rule, round(elapsed_s, 2), starved, at)
@@ -46,10 +46,10 @@ def record_of(
     command: tuple[str, ...],
     output: str | None,
 ) -> Record:
-    """Return the record of one run, complete but for ``pairs``; values are those that were judged, not rounded.
+    """Return the record of one run, complete except for ``pairs``; values are those that were judged, not rounded.
 
-    For a run of pairs of nodes ``verdict.node_pairs`` makes ``pairs``. Whoever writes the record adds it, and
-    writes the file of its rows before.
+    For a run of pairs of nodes, ``verdict.node_pairs`` makes ``pairs``. The caller that writes the record first writes
+    the file of its rows, and adds ``pairs``.
     """
     judged = assessment.verdict
     return replace(
@@ -72,7 +72,7 @@ def record_of(
 
 
 def untested_record(test: TestId, reason: str, *, run: str, time: str) -> Record:
-    """Return the record of a test that did not run, with why."""
+    """Return the record of a test that did not run, with the reason."""
     untested = not_tested(reason)
     return Record.of(test, untested.state, verdict_record(untested), run=run, time=time)
 
@@ -143,7 +143,7 @@ def _path(assessment: Assessment) -> PathProofRecord:
 
 
 def _alike(nodes: Iterable[NodeTraffic]) -> Iterator[NodesAlike]:
-    """Give the nodes a group of those with the same devices, in columns: a hundredth of what each by itself takes."""
+    """Yield one group per set of nodes with the same devices, in columns: a hundredth of the size of single nodes."""
     groups: dict[tuple[tuple[str, bool], ...], list[NodeTraffic]] = {}
     for node in nodes:
         groups.setdefault(tuple((rail.device, rail.meant) for rail in node.rails), []).append(node)

@@ -1,4 +1,4 @@
-"""A run of a sample of all pairs with what its screening found: whom it names, what it covered, what it promises."""
+"""A run of a sample of all pairs and what its screening found: who is named, what it covered, what it promises."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,18 +16,18 @@ from railyard.verdict.findings import with_remark, with_suspects
 from railyard.verdict.path.ports import look_at
 from railyard.verdict.rules.model import failed
 
-#: More steps than a screening has.
+#: More steps than any screening has.
 _MOST_STEPS = 20
-#: A sentence has up to so many of the named; all are suspects in the record.
+#: A sentence names at most this many; all of them are suspects in the record.
 _TOLD = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """How a sample was made: ``kind`` in one word, its budget, when (UTC, as records have it), and who was not there.
+    """How a sample was made: ``kind`` in one word, its budget, when (UTC, as in records), and which nodes were absent.
 
     ``planned_here``: by the screening itself (``node_pair_sample.next_step``). ``absent`` has nodes with the reason;
-    they are no hosts of the tables.
+    they are not hosts in the tables.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a screening came: the step that is to be made next, None where there is none, and the verdict so far."""
+    """How far a screening came: its next step (None if there is none), and the verdict so far."""
 
     network: Network
     screened: Screened
@@ -48,7 +48,7 @@ class Reached:
 
     @property
     def not_measured(self) -> str:
-        """What was not measured any more, as a sentence; empty where nothing is open."""
+        """What was left unmeasured, as a sentence; empty if no step is open."""
         if self.open_step is None:
             return ""
         nobody = "" if self.screened.named else ", so nobody is blamed"
@@ -63,11 +63,11 @@ def reached(
     rails: Sequence[str] = (),
     up_links: int | None = None,
 ) -> Reached:
-    """Return what the tables of a sample and its later steps come to.
+    """Return the result of the tables of a sample and its later steps.
 
-    ``rails`` are the names of those that each value is over. Where a step is still to be made, the verdict is that
-    without it: it names whom the steps before it have shown. Raises ValueError and PairsError for tables that are none
-    of these steps.
+    ``rails`` are the names of the rails that each value uses together. If a step is still missing, the verdict is the
+    one without it: it names what the steps before it have shown. Raises ValueError or PairsError if tables are not
+    those of these steps.
     """
     hosts = node_pair_sample.hosts_of_sample(tables)
     nodes = (*hosts, *(node for node, _ in sampled.absent))
@@ -81,13 +81,13 @@ def reached(
         if isinstance(found, Screened):
             return Reached(network, found, open_step)
         open_step = open_step or found
-    raise PairsError(f"the screening asks on after {_MOST_STEPS} steps of which nothing was measured")
+    raise PairsError(f"the screening still asks for a step after {_MOST_STEPS} steps, none of which was measured")
 
 
 def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_links: int | None = None) -> Assessment:
-    """Return the assessment of a sample with what its screening says; as it is where there is no whole sample.
+    """Return the assessment of a sample with what its screening says; unchanged if the sample is not complete.
 
-    Whoever is named fails the run, also where the references are met: it was measured again with good partners.
+    If anything is named, the run fails even if it meets its references: it was measured again with good partners.
     """
     meant = found.case.launch.meant
     try:
@@ -108,7 +108,7 @@ def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_link
 
 
 def record_of(screened: Screened, sampled: Sampled) -> PairsSample:
-    """Return what a screening covered and promises, as a record has it."""
+    """Return what a screening covered and promises, in the form of a record."""
     reasons: dict[str, list[str]] = {}
     for one in screened.coverage.not_measured:
         reasons.setdefault(one.reason, []).append(one.node)
@@ -141,7 +141,7 @@ def _covered(coverage: Coverage) -> list[Exercised]:
 
 
 def _failed(found: Assessment, findings: Findings, came: Reached) -> Assessment:
-    """Return the assessment of a run that met its references, and of which a screening names somebody."""
+    """Return the failed assessment of a run that met its references, while its screening names a suspect."""
     judged, named = found.verdict, came.screened.named
     next_look = look_at(listing(node_pair_sample.words_of(named[:_TOLD], came.network)))
     more = f"; {len(named) - _TOLD} more are named" if len(named) > _TOLD else ""
@@ -159,7 +159,7 @@ def _failed(found: Assessment, findings: Findings, came: Reached) -> Assessment:
         rules=tuple(own if rule.rule == 5 else rule for rule in judged.rules),
         suspects=findings.suspects,
         look_at=next_look,
-        remarks=(rest, f"the references alone are met: {judged.sentence}", *judged.remarks),
+        remarks=(rest, f"judged by its references alone: {judged.sentence}", *judged.remarks),
     )
     return replace(found, inputs=replace(found.inputs, suspects=findings.suspects), verdict=said)
 

@@ -1,7 +1,7 @@
-"""What is asked of a run besides its rules: here of a benchmark by message sizes, which has nothing but its bytes.
+"""Questions about a run besides its rules, answered for a benchmark by message sizes: only its bytes matter.
 
-``assessor_of`` picks what the benchmark's entry names, once a run. An application and pairs of nodes answer otherwise,
-in modules of their own that no other run imports.
+``assessor_of`` picks the class that the benchmark's entry names, once per run. Applications and pairs of nodes have
+other answers, in modules of their own that no other run imports.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, Other
 
 
 class Sizes:
-    """Answers for a benchmark by message sizes. ``tables`` are those of the benchmark that was asked for.
+    """Answers for a benchmark by message sizes. ``tables`` are those of the requested benchmark.
 
     ``has_shape``: its curves may look like a known cause.
     """
@@ -33,47 +33,47 @@ class Sizes:
     has_shape = True
 
     def of(self, evidence: Evidence) -> "Sizes":
-        """Return what answers for one run by what else it left; most ask for nothing besides its output."""
+        """Return the answers for one run, from its other files; most benchmarks need only its output."""
         return self
 
     def steps(self, texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
-        """Return the tables of what was measured again."""
+        """Return the tables of repeated measurements."""
         return ()
 
     def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
-        """Return the tables that are judged, in the light of those that were measured again."""
+        """Return the tables to judge, with repeated measurements taken into account."""
         return tables
 
     def kept(self, tables: list[Table], again: Sequence[Table]) -> tuple[Table, ...]:
-        """Return the tables that the record needs whole."""
+        """Return the tables that the record needs in full."""
         return ()
 
     def bounds(self, case: Case, tables: Sequence[Table]) -> tuple[MetricInput, ...]:
-        """Return what must be possible too, and is no metric of the benchmark."""
+        """Return values that must be possible too, but are not metrics of the benchmark."""
         return ()
 
     def limit(self, case: Case, tables: Sequence[Table]) -> LimitLike | None:
-        """Return what bounds its bandwidth where no link does alone; None for what a link bounds, or nothing known."""
+        """Return what bounds its bandwidth if a link alone does not; None if a link does, or if nothing is known."""
         return None
 
     def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
-        """Return why the library's own log says that another way was taken than was meant, or None."""
+        """Return why, by the library's own log, it took another path than intended, or None."""
         return None
 
     def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
-        """Return what a reader should know of the library's own log."""
+        """Return what a reader should know about the library's own log."""
         return ()
 
     def most(self, case: Case, metric: Metric) -> MostLike | None:
-        """Return what the run's nodes could compute at most; None where nothing bounds the metric so."""
+        """Return the most that the run's nodes could compute; None if this does not bound the metric."""
         return None
 
     def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
-        """Return what is wrong with where the run computed; ``played``: its output is of another launch."""
+        """Return what is wrong with the place where the run computed; ``played``: its output is from another launch."""
         return ()
 
     def idle(self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters]) -> tuple[OutputLine, ...]:
-        """Return what says that most threads of a rank were idle."""
+        """Return the signs that most threads of a rank were idle."""
         return ()
 
     def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -81,11 +81,11 @@ class Sizes:
         return ()
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
-        """Return who is slow beside the other parts of the run; None for a run that has no such parts."""
+        """Return which part of the run is slower than the others; None if a run has no such parts."""
         return None
 
     def figures(self, case: Case, curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
-        """Return the figures besides those that stand for the curves."""
+        """Return the figures besides those of the curves."""
         return ()
 
     def remarks(self, case: Case, tables: Sequence[Table], again: Sequence[Table]) -> tuple[str, ...]:
@@ -95,13 +95,13 @@ class Sizes:
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
     ) -> proof.PathProof:
-        """Return the path proof; ``plan`` has the meant rails and the policy, its traffic is given here."""
+        """Return the path proof; ``plan`` has the intended rails and the policy; this adds its traffic."""
         benchmark = micro.find(case.benchmark)
         tool = micro.tool(benchmark.tool)
         plan = replace(plan, collective=benchmark.traffic is None)
         if tool.repetitions == "printed" or case.repetitions is not None:
             return proof.judge(readings, replace(plan, traffic=_traffic(case, tables)))
-        plan = replace(plan, unknown=f"{tool.name} prints no repetitions and was told none")
+        plan = replace(plan, unknown=f"{tool.name} prints no repetitions and was given none")
         if tool.repetitions == "told":
             return proof.judge(readings, replace(plan, traffic=_traffic(case, tables)))
         return counted.judge(case, readings, plan, (), f"expected bytes unknown: {plan.unknown}")
@@ -118,14 +118,14 @@ _MODULES: Mapping[AssessedBy, str] = {
 
 
 def assessor_of(benchmark: Benchmark) -> Sizes:
-    """Return what answers for the runs of this benchmark."""
+    """Return the answers for runs of this benchmark."""
     found = import_module(f"railyard.verdict.{_MODULES[benchmark.assessed]}").ASSESSOR
     assert isinstance(found, Sizes)
     return found
 
 
 def _traffic(case: Case, tables: Sequence[Table]) -> dict[str, traffic.NodeTraffic]:
-    """Return what each node moved at least; a table that is cut counts for the rows that it has."""
+    """Return what each node moved at least; an incomplete table counts with the rows that it has."""
     first = traffic.added([_first_node(case, table) for table in tables])
     nodes = case.launch.nodes
     return {

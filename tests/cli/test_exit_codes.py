@@ -140,7 +140,7 @@ MISTAKES: Mapping[str, str] = {
     "rehearse --system dell-c6320": "rehearsal: dell-c6320 has the provider replay, expected nodes: ",
     "rehearse --system virtual": "rehearsal: virtual has the provider testbed, expected nodes: ",
     "capture": "--system: found none, expected one (see: railyard capture --help)",
-    "soak": "one of --hours, --minutes and --from is needed (see: railyard soak --help)",
+    "soak": "give one of --hours, --minutes and --from (see: railyard soak --help)",
     "soak --system dell-c6320 --minutes 1": "soak: found dell-c6320 (replay under the scheduler local), expected the ",
     "detect --replace": "--replace goes with --write (see: railyard detect --help)",
     "doctor --system mycluster --count 3": "--count goes with --nodes and --job (see: railyard doctor --help)",

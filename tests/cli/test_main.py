@@ -110,7 +110,7 @@ def test_a_module_without_a_command_is_an_error_of_ours(tmp_path: Path, monkeypa
     monkeypatch.setattr(railyard.cli.commands, "__path__", [str(tmp_path)])
     (tmp_path / "nothing_here.py").write_text("command = 3\n", encoding="utf-8")
     with pytest.raises(
-        TypeError, match=r"^railyard\.cli\.commands\.nothing_here\.command is no click\.Command but a int$"
+        TypeError, match=r"^railyard\.cli\.commands\.nothing_here\.command is not a click\.Command, but a int$"
     ):
         main(["nothing_here"])
 

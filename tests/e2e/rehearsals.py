@@ -1,4 +1,5 @@
-"""The rehearsals of tests/sites/rehearsed: a file per system; tests run them, docs/reference/rehearsals.md shows them.
+"""The rehearsals of tests/sites/rehearsed, one file per system. Tests run them, docs/reference/rehearsals.md shows
+them.
 
 ``planted/SYSTEM.yaml`` has two lists. ``healthy``: ``run`` (options of ReFrame), ``nodes``, ``extended``, and the
 number of ``tests``. ``planted``: ``fault`` (in the form of ``railyard rehearse --fault``), ``run``, ``nodes``,
@@ -20,16 +21,16 @@ SITE = CLONE / "tests/sites/rehearsed"
 PAGE = CLONE / "docs/reference/rehearsals.md"
 #: Each fault: its layer in docs/reference/faults.md, and what it does, in plain words.
 FAULTS = {
-    "leaf=": ("rail", "a leaf switch gives half of the rate to what crosses it"),
-    "share=": ("rail", "one rail gives half of its rate"),
-    "idle": ("path", "the library leaves a rail out on one node"),
-    "missing": ("node", "a node does not see one of its GPUs any more"),
+    "leaf=": ("rail", "a leaf switch gives half of its rate to what crosses it"),
+    "share=": ("rail", "one rail runs at half of its rate"),
+    "idle": ("path", "the library does not use one rail on one node"),
+    "missing": ("node", "a node no longer sees one of its GPUs"),
     "dead": ("rail", "nothing gets from one GPU to another node"),
-    "lanes=": ("rail", "a cable has one lane of four, or the slot of a GPU has four of sixteen"),
+    "lanes=": ("rail", "a cable runs with one lane of four, or a GPU's slot with four of sixteen"),
     "counters=": ("path", "the counters of one rail cannot be read"),
-    "far": ("rail", "a card sits at the other socket"),
-    "dies": ("scheduler", "a node goes down in the first run"),
-    "fallback=": ("path", "the library takes TCP over the management network, without a word"),
+    "far": ("rail", "a card is at the other socket"),
+    "dies": ("scheduler", "a node goes down during the first run"),
+    "fallback=": ("path", "the library silently takes TCP over the management network"),
 }
 
 Suspects = frozenset[tuple[str, str | None, str | None]]
@@ -50,12 +51,12 @@ class Rehearsed:
     nobody: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a rehearsal on which a test could not fail."""
+        """Refuse a rehearsal that could never make a test fail."""
         where = f"planted/{self.system}.yaml: {self.fault or 'healthy'}"
         if bool(self.fault) == (self.tests is not None):
             raise ValueError(f"{where}: found no fault and no number of tests, or both; expected one of them")
         if self.fault and (not self.says or bool(self.blamed) == bool(self.nobody)):
-            raise ValueError(f"{where}: expected what it says, and either whom it blames or why nobody")
+            raise ValueError(f"{where}: expected what it says, and either its suspects or why it blames nobody")
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -285,15 +285,15 @@ OPTIONS: Mapping[str, tuple[Sequence[str], str]] = {
     ),
     "rails-0": (
         ["run", "--system", "site", "-n", "%rails=0"],
-        "-n %rails=0: found 0 rails, expected 1, for which site can have tests",
+        "-n %rails=0: found 0 rails, expected 1: site has no tests for other numbers",
     ),
     "rails-2-of-1": (
         ["run", "--system", "site:hsn", "-nFirst%rails=2"],
-        "-n First%rails=2: found 2 rails, expected 1, for which site:hsn can have tests",
+        "-n First%rails=2: found 2 rails, expected 1: site:hsn has no tests for other numbers",
     ),
     "rails-assigned": (
         ["run", "--system", "site", "-P", "rails=2"],
-        "-P rails=2: found 2 rails, expected 1, for which site can have tests",
+        "-P rails=2: found 2 rails, expected 1: site has no tests for other numbers",
     ),
     "verdicts-off": (
         ["run", "--system", "site", "--skip-sanity-check"],

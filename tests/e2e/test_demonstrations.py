@@ -1,4 +1,4 @@
-"""Faults made on purpose on the virtual cluster: each must fail by its rule, name the part at fault, and nobody else.
+"""Faults planted on the virtual cluster: each must fail by its rule, and name the part at fault and nothing else.
 
 One demonstration per rule runs in `make test`; those with other stacks, and the slow ones, are marked `full`.
 """
@@ -235,7 +235,7 @@ def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
     assert record.verdict.next == "the benchmark's output against what the check's parser expects"
 
 
-# --- rule 1: what does not come to its end
+# --- rule 1: a run that does not finish
 
 
 def test_an_unplugged_rail_is_named_at_once(unmeasured_site: VirtualSite) -> None:
@@ -265,7 +265,7 @@ def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSi
     ran = site.cell("ImbUniband", "mpich", 2, "-S", "repetitions=100000", "-S", "volume=1000000")
     record = shown(ran)
     assert failed(record) == ("fail", 1, "set-up")
-    # How far it came is unknown: what it printed is in a buffer that is lost with it.
+    # Nobody knows how far it came: its output was in a buffer that is lost with it.
     assert re.fullmatch(
         r"the job was ended at its time limit of 2 s \(bound from the check or the system's file\), "
         r".*; no rail was slow alone in \d+ probes: nobody is blamed",

@@ -1,8 +1,8 @@
 """`railyard fabric` against a simulated InfiniBand fabric: the real diagnostics, a real subnet manager, planted faults.
 
-ibsim stands in for the hardware, and opensm runs the subnet. ibnetdiscover, iblinkinfo, ibqueryerrors and sminfo are
-the packages' own; a library that is loaded first connects them to ibsim. Each fault is found and named by node and
-port, and no neighbour is blamed.
+ibsim replaces the hardware, and opensm runs the subnet. ibnetdiscover, iblinkinfo, ibqueryerrors and sminfo are the
+packages' own; a library that is loaded first connects them to ibsim. Each fault is found and named by node and port,
+and no neighbour is blamed.
 """
 
 import os

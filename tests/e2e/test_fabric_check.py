@@ -18,10 +18,10 @@ HOST_SYSTEM = """\
 system: made
 description: One node with an EDR rail
 nodes: {count: 1}
-report_only: a made system has no references
+report_only: a synthetic system has no references
 fabrics:
   edr:
-    description: One card a node
+    description: One card per node
     kind: ib
     link: ib-edr
     slot: pcie3-x16
@@ -90,7 +90,7 @@ def test_the_check_fails_where_a_node_shows_no_rail(host: Path) -> None:
 
 @pytest.mark.full
 def test_of_very_many_nodes_each_writes_a_file_and_silence_is_no_pass(host: Path) -> None:
-    """One process is started where 600 are asked for, and the other files are waited for: a minute."""
+    """600 processes are asked for and one is started; the test waits a minute for the other files."""
     code, state, fault, sentence = run_check(host, "-S", "FabricState.nodes_read=600")
     assert (code, state, fault) == (1, "fail", "fabric")
     assert "found 1 node that showed a rail, expected 600 nodes" in sentence

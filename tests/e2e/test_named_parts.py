@@ -1,4 +1,4 @@
-"""Faults of a node and of addresses on the virtual cluster, made with tools of Linux: the right part is named."""
+"""Faults of a node and of addresses on the virtual cluster, planted with Linux tools: the right part is named."""
 
 import re
 import shlex

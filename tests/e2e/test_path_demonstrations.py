@@ -1,4 +1,4 @@
-"""Faults of the path, made on purpose on the virtual cluster: background traffic, lost packets, another host name."""
+"""Faults of the path, planted on the virtual cluster: background traffic, lost packets, another host name."""
 
 import re
 import subprocess

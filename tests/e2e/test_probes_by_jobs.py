@@ -1,4 +1,4 @@
-"""A run of real ReFrame with our stand-ins for Slurm's programs: what is submitted after a failure, and who is named.
+"""A run of real ReFrame with our stand-ins for Slurm's programs: what is submitted after a failure, and what is blamed.
 
 Every node is this machine: `srun` gives each its name. The benchmark is a script that fails, and shows n2 as slow when
 its rail is measured alone. Nothing is measured and no cluster is up.

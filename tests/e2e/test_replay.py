@@ -85,7 +85,7 @@ def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured
     # Names and hashes are those of 67aa8ca, so its records can be compared with these.
     before = read_records(OF_67AA8CA).records
     assert {(one.case, one.hash) for one in before} <= {(one.case, one.hash) for one in run.records}
-    # The job has the benchmark's own words, and it is known what was played.
+    # The job has the benchmark's own words, and the record says what was played.
     assert record.command[-7:] == ("1:4194304", "-i", "2", "-x", "1", "-W", "16")
     played = record.environment["recording"]
     assert isinstance(played, dict)

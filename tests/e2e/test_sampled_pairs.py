@@ -33,7 +33,7 @@ class Left:
 
 @contextmanager
 def held(site: VirtualSite, bed: Testbed, node: str) -> Iterator[Path]:
-    """Hold a node by another job, until the file that is given is removed."""
+    """Hold a node with another job until the yielded file is removed."""
     file = site.folder / "busy"
     file.touch()
     script = site.folder / "busy.sh"
@@ -48,7 +48,7 @@ def held(site: VirtualSite, bed: Testbed, node: str) -> Iterator[Path]:
 
 
 def in_groups(site: VirtualSite, while_it_runs: Callable[["subprocess.Popen[str]"], None], *options: str) -> Left:
-    """Run pairs in groups, do something meanwhile, and return what it came to; skip a run that was disturbed."""
+    """Run pairs in groups, do something meanwhile, and return the outcome; skip a run that was disturbed."""
     with measurement_lock(lambda sentence: None, site.folder), site.start(*RAILYARD, *ROLLING, *options) as running:
         try:
             while_it_runs(running)

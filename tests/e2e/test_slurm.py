@@ -315,7 +315,7 @@ def test_a_rail_that_is_slow_in_the_other_direction_alone_fails_and_is_named(
     assert f"{rail} carries " in text and " MB/s from vn2 to vn1, and back " in text
     assert f"{said} {rail} is slow: " in text
     assert suspects(ran.record) == {("rail", "vn2", rail)}
-    # The run's own job made the streams back, with ranks in the other order, and a separate job asked other nodes.
+    # The run's own job streamed back, with the ranks in the other order, and a separate job asked other nodes.
     (step,) = site.folder.glob(f".railyard/**/back-1-{rail}-vn2-vn1.sh")
     assert "--nodelist=vn2,vn1 " in step.read_text(encoding="utf-8")
     assert "JobName=ways-vn1-vn2 " in scontrol(bed, "-o", "show", "job")

@@ -30,7 +30,7 @@ def kept(site: VirtualSite) -> list[str]:
 
 @contextlib.contextmanager
 def begun(site: VirtualSite, minutes: str) -> "Iterator[subprocess.Popen[str]]":
-    """Keep a soak running that has made three readings."""
+    """Keep a soak running once it has taken three readings."""
     with site.start(*RAILYARD, "soak", "--minutes", minutes, "--every", "2") as running:
         try:
             end = time.monotonic() + PATIENCE_S

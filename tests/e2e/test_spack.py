@@ -104,7 +104,7 @@ def conflict(site: MadeSite) -> str:
     """Return the sentence of the environment that cannot be solved."""
     place = next(site.request("mpich").place.glob("?" * 16))
     return (
-        f"spack -e {place}/mpich concretize: nothing satisfies what is asked for: No version exists that satisfies "
+        f"spack -e {place}/mpich concretize: nothing satisfies all that is asked for: No version exists that satisfies "
         "these input specs: netpipe@5; change one of them in spack_envs/ or in the system's overlay (all of it: "
         f"{place}/spack.log)"
     )
@@ -122,8 +122,8 @@ def test_a_failed_build_fails_every_test_that_needs_it_and_no_other(site: MadeSi
     site.behave(fail_for={"mpich": CONFLICT}, program=f"#!/bin/sh\ncat {RECORDED}\n")
     done, records = run(site)
     assert done.returncode == 1
-    assert f"warning: mpich: {conflict(site)}; 3 tests of this run will fail for it" in done.stdout.splitlines()
-    # It was tried once, not once a fabric and test.
+    assert f"warning: mpich: {conflict(site)}; 3 tests of this run will fail because of it" in done.stdout.splitlines()
+    # It was tried once, not once per fabric and test.
     assert len([call for call in site.calls if "concretize" in call["words"]]) == 2
     of = {record.stack: record for record in records.values()}
     assert len(records) == 6 and of["openmpi"].state in ("pass", "report-only")
@@ -138,7 +138,7 @@ def test_one_command_gets_spack_builds_and_runs_and_the_second_time_does_neither
     made = spack_sources.make(tmp_path / "carried", program=words)
     spack_sources.pin(monkeypatch, made, str(tmp_path / "nowhere"))
     (site.bin / "spack").unlink()
-    # In this process, where alone the pins are those of the made sources.
+    # In this process: only here are the pins those of the synthetic sources.
     for name, text in site.environment(SPACK_PYTHON=sys.executable, RAILYARD_SPACK="0").items():
         monkeypatch.setenv(name, text)
     monkeypatch.setenv("PATH", f"{site.bin}:/usr/bin:/bin")
@@ -197,7 +197,7 @@ def test_what_changed_after_the_build_fails_before_it_runs(site: MadeSite) -> No
     imb.write_text("#!/bin/sh\necho another\n", encoding="utf-8")
     done, _ = run(site, "-p", "openmpi")
     assert done.returncode == 2 and len(list((site.home / ".railyard/runs").iterdir())) == 1
-    assert done.stderr.startswith(f"railyard: {imb}: is another file than the one that was built (")
+    assert done.stderr.startswith(f"railyard: {imb}: is not the file that was built (")
 
 
 def test_a_node_that_cannot_run_the_target_fails_before_the_benchmark(site: MadeSite) -> None:

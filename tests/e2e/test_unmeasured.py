@@ -27,7 +27,7 @@ def run(site: VirtualSite, *options: str, system: str = "virtual:hsn") -> Ran:
 
 
 def test_reframe_by_hand_says_that_the_cluster_is_not_up(site: VirtualSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    # It would wait for a measurement on this machine, and starts nothing that could disturb one.
+    # Otherwise it would wait for a measurement on this machine, but it starts nothing that could disturb one.
     monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
     plain = site.finish(*by_hand("--system", "virtual", "-p", "mpich", "-n", "ImbUniband"))
     assert plain.code == 1

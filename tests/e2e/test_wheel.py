@@ -26,7 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*words: str, folder: Path, code: int = 0) -> str:
-    """Return what a command printed; it gets no variable of ours, so it must find its site by itself."""
+    """Return what a command printed; it gets none of our variables, so it must find its site by itself."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("RAILYARD_", "RFM_", "PYTHON"))}
     ended = subprocess.run(
         words, cwd=folder, env=clean, capture_output=True, text=True, check=False, timeout=PATIENCE_S

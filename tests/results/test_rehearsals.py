@@ -27,7 +27,7 @@ from railyard.results.report.text import state_words
 from railyard.results.store.merge import merge
 from tests.made.records import MADE, made_record
 
-WORDS = "a rehearsal with stand-ins in place of benchmarks, no measurement; planted: rail=n3:mlx5_1,share=0.5"
+WORDS = "a rehearsal with stand-ins in place of benchmarks, not a measurement; planted: rail=n3:mlx5_1,share=0.5"
 REHEARSED = made_record(rehearsal=WORDS)
 
 

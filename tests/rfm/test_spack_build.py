@@ -28,8 +28,8 @@ SAID = [
         "spack: found none on PATH, expected Spack 1.1 or newer",
     ),
     (
-        "a module was loaded\nrailyard: the build of hpl@2.3 failed, which ends so:\n    make: *** [all] Error 2\n",
-        "the build of hpl@2.3 failed, which ends so:\n    make: *** [all] Error 2",
+        "a module was loaded\nrailyard: the build of hpl@2.3 failed, which ends with:\n    make: *** [all] Error 2\n",
+        "the build of hpl@2.3 failed, which ends with:\n    make: *** [all] Error 2",
     ),
     ("slurmstepd: error: Exceeded job memory limit\n", None),
     ("", None),

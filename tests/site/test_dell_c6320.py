@@ -145,7 +145,7 @@ def doubled(smallest_us: float, largest_us: float) -> list[tuple[float, ...]]:
 
 def test_sizes_that_only_the_output_has_are_said(site: Site) -> None:
     assert streamed(site, "edr", 12405.0).remarks == (
-        "bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: held against the limit alone",
+        "bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: compared with the limit only",
     )
     rows = [(0, 0.79), *doubled(0.80, 2.70), (8192, 4.0)]
     found = judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows)

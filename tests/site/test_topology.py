@@ -122,8 +122,8 @@ def test_a_stored_output_is_not_judged_without_them(bound: Site) -> None:
     with pytest.raises(RailyardError) as refused:
         of_system(bound, "hsn", "mpich")
     assert str(refused.value) == (
-        "--hops: found nothing, expected how many switches lie between the two nodes: the reference one-rail holds for "
-        "1 alone"
+        "--hops: found nothing, expected the number of switches between the two nodes: the reference one-rail "
+        "applies only to 1"
     )
 
 

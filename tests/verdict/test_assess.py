@@ -773,7 +773,7 @@ def test_a_tool_that_prints_no_repetitions_is_judged_by_what_the_counters_show(
     assert (found.verdict.state, found.path.state, found.path.expected_bytes) == ("pass", "proven", None)
     assert found.path.sentence == (
         "384.0 MB moved on vn1 and vn2: 100.0 % over hsn0, at most 0.1 MB over another network; expected bytes "
-        "unknown: imb prints no repetitions and was told none"
+        "unknown: imb prints no repetitions and was given none"
     )
 
 
@@ -783,10 +783,10 @@ def test_a_tool_that_prints_no_repetitions_is_judged_by_what_the_counters_show(
         (
             "nowhere",
             (0.2, 0.1),
-            "imb prints no repetitions and was told none; hsn0 of vn1 carried 0.2 MB one way, too little to tell from "
+            "imb prints no repetitions and was given none; hsn0 of vn1 carried 0.2 MB one way, too little to tell from "
             "background traffic (bound 1.0 MB, least-payload)",
         ),
-        ("told", (190.0, 2.0), "imb prints no repetitions and was told none; hsn0 of vn1 carried 190.0 MB one way"),
+        ("told", (190.0, 2.0), "imb prints no repetitions and was given none; hsn0 of vn1 carried 190.0 MB one way"),
     ],
 )
 def test_bytes_that_nobody_knows_are_said_to_be_unknown(

@@ -190,8 +190,25 @@ def test_the_slowest_copy_of_all_nodes_is_judged_by_the_gpus_slot(tmp_path: Path
     assert "27600" in text and "over slots of GPUs of vn1 and vn2; slowest: vn2" in text
     found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6)))
     assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [
-        ("node", "vn2", "GPU 7 of vn2: 27600 MB/s, where the fastest copy of all nodes has 55360")
+        (
+            "node",
+            "vn2",
+            "GPU 7 of vn2: 27600 MB/s, where the fastest copy of all nodes has 55360; looks like 8 of the 16 lanes of "
+            "its slot, or like an older generation: see LnkSta in lspci -vv",
+        )
     ]
+
+
+@pytest.mark.parametrize(
+    ("gb_s", "lanes"),
+    [(27.6, "8 of the 16"), (13.8, "4 of the 16"), (3.4, "1 of the 16"), (40.0, ""), (20.0, "")],
+)
+def test_a_copy_of_fewer_lanes_looks_like_them_and_another_rate_like_nothing(
+    tmp_path: Path, gb_s: float, lanes: str
+) -> None:
+    found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], gb_s)))
+    (suspect,) = found.verdict.suspects
+    assert f"looks like {lanes} lanes" in suspect.reason if lanes else "looks like" not in suspect.reason
 
 
 def test_a_site_with_references_has_the_same_floor_for_what_no_entry_names(tmp_path: Path) -> None:
@@ -216,4 +233,6 @@ def test_what_no_healthy_node_gives_fails(tmp_path: Path, of_vn2: str, rule: int
     assert (state, failed) == ("fail", rule)
     assert why in text
     if "copies" in why:
-        assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [("node", "vn2", why)]
+        assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [
+            ("node", "vn2", f"{why}: see nvidia-smi -L for a GPU that is gone")
+        ]

@@ -201,7 +201,7 @@ def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> Non
 def test_a_slow_node_is_named_whether_it_holds_or_not(run: Run) -> None:
     found = run("onnode", 1500.0, slow={(4, 5): 900.0})
     assert found.verdict.state == "pass"
-    assert found.verdict.text.endswith("; slow within the node: vn3 900.0 of 1500 MB/s (median)")
+    assert found.verdict.text.endswith("; slow within the node: vn3 900.0 MB/s (median 1500)")
     assert said(run("onnode", 1500.0, slow={(4, 5): 90.0}))[:2] == ("fail", 5)
 
 
@@ -214,7 +214,7 @@ def test_a_node_that_is_slow_within_itself_is_to_blame_and_no_fabric(run: Run) -
     found = with_slow_nodes(run("onnode", 1500.0, slow={(4, 5): 90.0}))
     assert said(found)[:3] == ("fail", 5, "node")
     assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [
-        ("node", "vn3", "its own two ranks give 90.00 of at least 192.9 MB/s")
+        ("node", "vn3", "its own two ranks reach 90.00 MB/s, expected at least 192.9")
     ]
     assert found.verdict.look_at == "memory, clock and NUMA placement of vn3: no network is involved"
 

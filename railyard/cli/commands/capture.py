@@ -1,4 +1,4 @@
-"""`railyard capture`: references from stored runs, as a diff that a colleague reviews."""
+"""`railyard capture`: makes references from stored runs, as a diff that a colleague reviews."""
 
 import difflib
 from dataclasses import dataclass
@@ -38,18 +38,18 @@ class _Options:
 @click.command(name="capture")
 @click.option("--system", "name", required=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--runs", multiple=True, metavar="RUN", help="Only these runs: an id, its beginning, last5, a pattern. "
-              "May be repeated; without it all stored runs.")  # fmt: skip
+              "Repeatable. Default: all stored runs.")  # fmt: skip
 @click.option("--without", multiple=True, metavar="RUN", help="Leave these runs out.")
 @click.option("--fabric", help="Only tests of this fabric.")
 @click.option("--stack", help="Only tests with this stack.")
 @click.option("--rails", type=int, help="Only tests over so many rails.")
 @click.option("--benchmark", help="Only tests of this benchmark, such as imb/PingPong.")
-@click.option("--stored-as", help="The name that the system had when it ran, where it was renamed.")
-@click.option("--quick", is_flag=True, help="Take five repeats of one node pair; what is captured is marked so.")
-@click.option("--by-hops", is_flag=True, help="An entry for each number of switches between the two nodes, as "
-              "railyard fabric --keep-hops kept them.")  # fmt: skip
-@click.option("--replace", is_flag=True, help="Put new baselines in the place of those that are there.")
-@click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml; without it the diff is shown alone.")
+@click.option("--stored-as", help="The system's name at the time of the runs, if you renamed it.")
+@click.option("--quick", is_flag=True, help="Take five repeats of one node pair. The entries are marked so.")
+@click.option("--by-hops", is_flag=True, help="Write one entry for each number of switches between the two "
+              "nodes, as railyard fabric --keep-hops kept them.")  # fmt: skip
+@click.option("--replace", is_flag=True, help="Replace baselines that are there already.")
+@click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml. Without it, only the diff is shown.")
 def command(**options: Any) -> int:
     """Make references from stored runs, as a diff to review.
 
@@ -86,7 +86,7 @@ def command(**options: Any) -> int:
 
     def hops(record: "Record") -> int | None:
         fabric, policy = system.fabrics.get(record.fabric), record.policy or ""
-        if fabric is None or not fabric.has(record.rails, policy):  # which the plan says
+        if fabric is None or not fabric.has(record.rails, policy):  # the plan says why
             return 0
         rails = fabric.used(record.rails, policy)
         return hops_of_run(home, system, record.fabric, record.nodes, rails)
@@ -124,7 +124,7 @@ def difference(made: "Plan") -> str:
 
 
 def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple[str, ...]) -> "tuple[Record, ...]":
-    """Return the records that are asked for. Raises InputError where the store has none, naming what it has."""
+    """Return the records that are asked for. Raises InputError, with what the store has, if it does not have them."""
     from dataclasses import replace
 
     from railyard.results.store import query

@@ -1,4 +1,4 @@
-"""`railyard ci`: pipelines for GitLab, made from what a system can run."""
+"""`railyard ci`: makes pipelines for GitLab from what a system can run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,31 +49,37 @@ class _Options:
 @click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--tag", "tags", multiple=True, help="A tag of the runner that measures. Repeatable. "
               "[default: that of --login-tag, else railyard]")  # fmt: skip
-@click.option("--login-tag", "login_tags", multiple=True, help="A tag of the runner that builds and reports, where "
-              "that is another one. Repeatable.")  # fmt: skip
+@click.option("--login-tag", "login_tags", multiple=True, help="A tag of the runner that builds and reports, if it "
+              "is another one. Repeatable.")  # fmt: skip
 @click.option(
     "--executor", type=click.Choice(get_args(Executor)), default="shell", show_default=True,
-    help="What runs a job: a shell on a login node, Jacamar CI's there, or Jacamar's Slurm executor, which makes each "
-         "job an allocation.",
+    help="What runs a job: a shell on a login node, Jacamar CI's shell there, or Jacamar's Slurm executor, where "
+         "each job is an allocation.",
 )  # fmt: skip
 @click.option(
-    "--per", type=click.Choice(["stack", "test"]), default="stack", show_default=True, help="A job a stack or a test."
+    "--per",
+    type=click.Choice(["stack", "test"]),
+    default="stack",
+    show_default=True,
+    help="One job per stack or per test.",
 )
 @click.option("--timeout", default="4 hours", show_default=True, help="How long a job may take, in GitLab's words.")
-@click.option("--spack", is_flag=True, help="Spack builds the benchmarks first, in a job of its own.")
-@click.option("--extended", is_flag=True, help="The extended checks too.")
-@click.option("--pages", is_flag=True, help="The page of the default branch in GitLab Pages too.")
+@click.option("--spack", is_flag=True, help="First build the benchmarks with Spack, in a separate job.")
+@click.option("--extended", is_flag=True, help="Also run the extended checks.")
+@click.option("--pages", is_flag=True, help="Also publish the default branch's page in GitLab Pages.")
 @click.option("--folder", default="", envvar="RAILYARD_FOLDER", show_envvar=True,
               help="Where jobs work, if not in the project's own folder.")  # fmt: skip
 @click.option("--prepare", default="", envvar="RAILYARD_PREPARE", show_envvar=True,
-              help="What each job does first, if not `make venv`.")  # fmt: skip
+              help="The command with which each job begins, if not `make venv`.")  # fmt: skip
 @click.option("--program", default="", envvar="RAILYARD_PROGRAM", show_envvar=True,
               help="Where railyard is, if not in .venv.")  # fmt: skip
 @click.option("--options", default="", envvar="RAILYARD_OPTIONS", show_envvar=True,
-              help="More options of each `railyard run`.")  # fmt: skip
+              help="More options for each `railyard run`.")  # fmt: skip
 @click.option("--compare", default="", envvar="RAILYARD_COMPARE", show_envvar=True,
-              help="Options of `railyard compare` with the target branch.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Left out: print it.")
+              help="Options for `railyard compare` with the target branch.")  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; else print it."
+)
 def generate_command(**options: Any) -> int:
     """Write the child pipeline of a system.
 
@@ -82,8 +88,8 @@ def generate_command(**options: Any) -> int:
       railyard ci generate --system mycluster -o child.yml
       railyard ci generate --system mycluster --executor slurm --per test
 
-    ci/parent.gitlab-ci.yml makes and starts it, on the cluster's own runners. Nothing in it is read from variables
-    later, since a child pipeline does not see those of its parent.
+    ci/parent.gitlab-ci.yml generates and starts it on the cluster's own runners. It contains all settings: a child
+    pipeline does not see the variables of its parent.
     """
     given = _Options(**options)
     from railyard.base.paths import CHECKS, part
@@ -98,9 +104,9 @@ def generate_command(**options: Any) -> int:
     if not asked:
         raise SetupError(f"{part(home, CHECKS)}: found no check, expected some; run from the clone, or copy checks/")
     system = find_system(home / "systems", given.name)
-    extended = given.extended or system.provider == "replay"  # which runs all of its checks every day
+    extended = given.extended or system.provider == "replay"  # a replay runs all of its checks every day
     if given.spack:
-        requests(home, given.name)  # refuses a system of which Spack builds nothing
+        requests(home, given.name)  # refuses a system for which Spack builds nothing
         system = load_systems(home / "systems", asked_for_spack=True)[given.name]
     cells = matrix(system, asked, references_of(home / "references", system).has_number)
     settings = Settings(
@@ -129,13 +135,13 @@ def generate_command(**options: Any) -> int:
 
 
 def _allocation(system: "System", asked: "Mapping[str, Need]") -> Callable[[Job], str]:
-    """Return what gives a job's options of sbatch. Raises RailyardError for a system that Slurm does not schedule."""
+    """Return a function that gives a job's options for sbatch. Raises RailyardError if the system has no Slurm."""
     from railyard.rfm.run.allocation import estimate, shape
     from railyard.site.systems.jobs import is_slurm
 
     if not is_slurm(system.scheduler):
         raise RailyardError(
             f"--executor slurm: found the scheduler {system.scheduler} of {system.system}, expected Slurm; "
-            "take the executor of a login node: shell or jacamar"
+            "choose an executor for a login node: shell or jacamar"
         )
     return lambda job: " ".join(shape(system, estimate(system, job.checks, asked)))

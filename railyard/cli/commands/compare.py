@@ -1,4 +1,4 @@
-"""railyard compare: two runs, systems, fabrics, stacks or numbers of rails, figure by figure and along the sizes."""
+"""`railyard compare`: compares runs, systems, fabrics, stacks or numbers of rails, by figures and along the sizes."""
 
 import json
 import math
@@ -14,7 +14,7 @@ _MOST_PERCENT = 1000.0
 
 
 def _percent(ctx: click.Context, option: click.Parameter, text: str | None) -> float | None:
-    """Return the number of per cent that an option gives, with or without the sign behind it."""
+    """Return the number of per cent that an option gives, with or without a % sign."""
     if text is None:
         return None
     try:
@@ -33,14 +33,14 @@ def _percent(ctx: click.Context, option: click.Parameter, text: str | None) -> f
     "--noise",
     metavar="P%",
     callback=_percent,
-    help="How far runs vary, where that is known from elsewhere: serves where repeats are too few.",
+    help="How much runs vary, if you know it: used if there are too few repeats.",
 )
 @click.option(
     "--fail-on-regression",
     "bound",
     metavar="P%",
     callback=_percent,
-    help="Exit 1 where B is worse than A by this or more.",
+    help="Exit with 1 if B is worse than A by this much or more.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(a: str, b: str, noise: float | None, bound: float | None, as_json: bool) -> int:
@@ -54,10 +54,10 @@ def command(a: str, b: str, noise: float | None, bound: float | None, as_json: b
 
     A and B are each RUN[+RUN…][:KEY=VALUE[,KEY=VALUE…]]. Name runs by id or its beginning, a pattern ('20261121T*'),
     folder, last or last5. KEY chooses among their tests: system, fabric, stack, rails, policy, benchmark, check or
-    case. A side without a RUN has the other side's. Several runs on a side are repeats; four on each side can tell a
-    difference from noise.
+    case. A side without a RUN uses the runs of the other side. Several runs on a side are repeats. With four on each
+    side, a difference can be told from noise.
 
-    Exit code: 0; 1 --fail-on-regression found one or could judge nothing; 2 sides that cannot be compared.
+    Exit code: 0; 1 --fail-on-regression found one, or nothing could be judged; 2 the sides cannot be compared.
     """
     from railyard.base.errors import RailyardError
     from railyard.base.terminal import colour, width
@@ -83,7 +83,7 @@ def command(a: str, b: str, noise: float | None, bound: float | None, as_json: b
 
 
 def _with_runs(a: "Selector", b: "Selector") -> "tuple[Selector, Selector]":
-    """Return both sides with runs: a side that names none has the other's."""
+    """Return both sides with runs: a side without runs gets those of the other side."""
     from dataclasses import replace
 
     from railyard.base.errors import RailyardError
@@ -95,9 +95,9 @@ def _with_runs(a: "Selector", b: "Selector") -> "tuple[Selector, Selector]":
 
 
 def _records(side: "Selector") -> "tuple[Record, ...]":
-    """Return the records of a side's runs, the last of each case; a line that gave none is said on stderr.
+    """Return the records of a side's runs, the last of each case; report lines without a record on stderr.
 
-    Raises RailyardError for a rehearsal: figures that stand-ins made say nothing of a network.
+    Raises RailyardError for a rehearsal: figures of stand-ins say nothing about a network.
     """
     from railyard.base.errors import RailyardError
     from railyard.base.paths import find_home, runs_folder
@@ -116,7 +116,7 @@ def _records(side: "Selector") -> "tuple[Record, ...]":
 
 
 def _side_words(side: "Selector", records: "tuple[Record, ...]") -> str:
-    """Return a side in words: how many runs, which tests, and what was played in place of a measurement."""
+    """Return a side in words: how many runs, which tests, and what was played instead of measured."""
     runs = sorted({record.run for record in records})
     told = f"run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs, {runs[0]} to {runs[-1]}"
     systems = ", ".join(sorted({record.system for record in records}))

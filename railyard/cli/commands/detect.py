@@ -1,4 +1,4 @@
-"""`railyard detect`: a new cluster's two files from what one of its nodes shows."""
+"""`railyard detect`: makes a new cluster's two files from what one of its nodes shows."""
 
 import json
 import os
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from railyard.cluster.detect.source import Source
     from railyard.cluster.detect.write import Texts
 
-#: A job's own variable -> the scheduler that sets it.
+#: A variable in a job's environment -> the scheduler that sets it.
 _JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_JOB_ID": "Flux"}
 
 
 @click.command(name="detect")
 @click.option(
     "--root", type=click.Path(path_type=Path),
-    help="In place of this machine: a recording, or a folder with sys/, proc/ and commands/.",
+    help="Read a recording, or a folder with sys/, proc/ and commands/, instead of this machine.",
 )  # fmt: skip
-@click.option("--name", help="The system's name; without it the scheduler's name of the cluster, else the host's.")
+@click.option("--name", help="The system's name. Default: the cluster's name in the scheduler, else the host's.")
 @click.option("--write", "writes", is_flag=True, help="Write systems/NAME.yaml and references/NAME.yaml.")
-@click.option("--replace", is_flag=True, help="With --write: over files that are there.")
-@click.option("--record", type=click.Path(path_type=Path), help="Also keep all that was read in this file.")
+@click.option("--replace", is_flag=True, help="With --write: overwrite files that are there.")
+@click.option("--record", type=click.Path(path_type=Path), help="Also write all that was read into this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
 def command(
     root: Path | None, name: str | None, writes: bool, replace: bool, record: Path | None, as_json: bool
@@ -39,9 +39,9 @@ def command(
       railyard detect --name mycluster           print the file
       railyard detect --name mycluster --write   write it into systems/
 
-    Run it inside a job: then it sees the rails of the nodes. It looks at rails, scheduler and MPI stacks, and you
-    review what it prints. What looks wrong (a card in a narrow slot, a port without a link, a small MTU) is named on
-    stderr.
+    Run it inside a job: then it sees the rails of the nodes. It looks at rails, scheduler and MPI stacks. Review what
+    it prints. On stderr it names what looks wrong, such as a card in a narrow slot, a port without a link or a small
+    MTU.
 
     Exit code: 0 done, 2 wrong input, or this machine has no network at all.
     """
@@ -76,7 +76,7 @@ def command(
 
 
 def _check(name: str | None, writes: bool, replace: bool) -> None:
-    """Raise where options contradict one another, or the name is none."""
+    """Raise if options contradict one another, or if the name is not a valid one."""
     from railyard.base.fields import NAME_PATTERN
 
     if replace and not writes:
@@ -86,7 +86,7 @@ def _check(name: str | None, writes: bool, replace: bool) -> None:
 
 
 def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bool) -> None:
-    """Write both files, or print the system's; with --json standard output has the JSON alone."""
+    """Write both files, or print the system's file; with --json, standard output has only the JSON."""
     from railyard.cluster.detect.write import checked, write
 
     if not writes:
@@ -105,7 +105,7 @@ def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bo
 
 
 def _source(root: Path | None) -> "Source":
-    """Return what is to be looked at. Raises InputError for a path that is neither a recording nor such a folder."""
+    """Return what to look at. Raises InputError if the path is neither a recording nor such a folder."""
     from railyard.cluster.detect.machine import Machine
     from railyard.cluster.detect.source import Folder, parse_listing
 

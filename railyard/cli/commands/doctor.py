@@ -1,4 +1,4 @@
-"""`railyard doctor`: what is wrong with a set-up, before any job."""
+"""`railyard doctor`: finds what is wrong with a set-up before any job runs."""
 
 import json
 from dataclasses import asdict
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 @click.command(name="doctor")
 @click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option("--nodes", "ask", is_flag=True, help="Also look at the nodes, in a step of the system's own launcher.")
-@click.option("--count", type=click.IntRange(min=1), help="With --nodes, --job: how many, where the scheduler chooses.")
+@click.option(
+    "--count", type=click.IntRange(min=1), help="With --nodes, --job: how many nodes, if the scheduler chooses."
+)
 @click.option(
     "--from", "file", type=click.Path(path_type=Path),
-    help="In place of --nodes: what doctor.sh printed on nodes, in one file or in a folder with a file a node.",
+    help="Instead of --nodes: what doctor.sh printed on nodes, in one file or in a folder with one file per node.",
 )  # fmt: skip
 @click.option("--job", "send", is_flag=True, help="Also send one job through the scheduler, as checks are sent.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
@@ -71,13 +73,13 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
 
 
 def _of_nodes(answer: "Answer", system: "System", *, timed: bool) -> "tuple[list[Finding], int]":
-    """Return the findings of the nodes and how many answered; clocks are judged where the step was ours."""
+    """Return the findings about the nodes, and how many answered. Judge clocks only if Railyard started the step."""
     from railyard.cluster.doctor.judge import of_nodes
 
     states = answer.nodes
     if not states and not answer.silent:
         raise InputError(
-            "doctor", "no line of doctor.sh", "one block a node", action="keep all that it printed on standard output"
+            "doctor", "no line of doctor.sh", "one block per node", action="keep all that it printed on standard output"
         )
     found = [*answer.silent, *of_nodes(states, system, answer.expected, answer.step if timed else None)]
     found += answer.calibration
@@ -89,7 +91,7 @@ def _of_nodes(answer: "Answer", system: "System", *, timed: bool) -> "tuple[list
 
 
 def _of_a_job(home: Path, system: "System", count: int | None) -> "tuple[Finding, ...]":
-    """Return what is wrong with a job of the system; the virtual cluster is brought up for it where it is not up."""
+    """Return what is wrong with a job of the system; bring the virtual cluster up for it if it is not up."""
     import contextlib
 
     from railyard.cluster.doctor import job
@@ -107,7 +109,7 @@ def _say(sentence: str) -> None:
 
 
 def _kept(file: Path, now_s: float) -> "Answer":
-    """Return what doctor.sh printed on nodes, of one file or of a folder with a file a node."""
+    """Return what doctor.sh printed on nodes, from one file or from a folder with one file per node."""
     from railyard.base.finding import problem
     from railyard.cluster.doctor.ask_nodes import Answer
     from railyard.cluster.doctor.node_block import parse

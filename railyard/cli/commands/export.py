@@ -1,4 +1,4 @@
-"""`railyard export`: results in the form of another program: sick parts, a file for Prometheus, Grafana's dashboard."""
+"""`railyard export`: writes results for other programs: sick parts, a file for Prometheus, a dashboard for Grafana."""
 
 import json
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ def command() -> None:
 
 
 @command.command(name="prometheus")
-@click.option("--system", multiple=True, help="Of this system. Repeatable.")
+@click.option("--system", multiple=True, help="Only this system. Repeatable.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file (.prom), in the folder of the text file collector; left out: print it.",
+    help="Write to this file (.prom) in the folder of the text file collector; else print it.",
 )
 def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     """Write the newest result of each test for Prometheus.
@@ -75,7 +75,7 @@ def _nothing(home: Path) -> str:
 
 @command.command(name="grafana")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; left out: print it."
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; else print it."
 )
 def grafana_command(output: Path | None) -> int:
     """Write a Grafana dashboard of what `export prometheus` writes.
@@ -97,15 +97,15 @@ def grafana_command(output: Path | None) -> int:
 
 @command.command(name="sick")
 @click.argument("run", required=False)
-@click.option("--system", multiple=True, help="Of this system. Repeatable.")
+@click.option("--system", multiple=True, help="Only this system. Repeatable.")
 @click.option(
     "--since", callback=time_given, help="Blamed then or later: 2026, 2026-11, 2026-11-21, 2026-11-21T06:00 (UTC)."
 )
 @click.option("--as", "form", type=click.Choice(["list", "drain", "ticket"]), default="list", show_default=True,
-              help="A line a part; the site's own drain command a node; a ticket a part in Markdown.")  # fmt: skip
+              help="One line per part, the site's drain command per node, or a Markdown ticket per part.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; left out: print it."
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file; else print it."
 )
 def sick_command(
     run: str | None, system: tuple[str, ...], since: str | None, form: str, as_json: bool, output: Path | None
@@ -119,7 +119,7 @@ def sick_command(
 
     A part is a node, rail, GPU, pair, switch, leaf or up-link. RUN is an id, its beginning, or last: then the list has
     the parts that this run blames, else those of all stored runs. If the same benchmark passed over a part later, the
-    list says so. Nothing is run: --as drain prints the commands of the system's file.
+    list says so. It runs nothing: --as drain only prints the commands of the system's file.
 
     Exit code: 0 written, 2 wrong input, or there is no measured test.
     """
@@ -127,7 +127,7 @@ def sick_command(
     from railyard.results.store.nothing import refuse_unknown
 
     if as_json and form != "list":
-        raise click.UsageError("--json prints the list: found it with --as")
+        raise click.UsageError("--json prints the list: leave out --as")
     home = find_home()
     refuse_unknown(home, {"system": system})
     found = _sick(home, run, system, since)
@@ -144,7 +144,7 @@ def sick_command(
 
 
 def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | None) -> "SickList":
-    """Return the sick parts that were asked for. Raises RailyardError where there is nothing that measured."""
+    """Return the sick parts that were asked for. Raises RailyardError if no test measured anything."""
     from dataclasses import replace
 
     from railyard.results.sick.find import sick_list
@@ -175,7 +175,7 @@ def _no_measurement(run: str) -> str:
 
 
 def _drains(home: Path, found: "SickList") -> list[str]:
-    """Return the lines of each system. Raises InputError where a system's file has no drain command."""
+    """Return the lines of each system. Raises InputError if a system's file has no drain command."""
     from railyard.cluster.gate.sick_nodes import drain_lines
     from railyard.site.systems.load import find_system
 
@@ -195,7 +195,7 @@ def _page(home: Path, run: str) -> str:
 
 
 def _give(text: str, output: Path | None, what: str) -> None:
-    """Print a text, or write it whole. Raises SetupError where the file cannot be written."""
+    """Print a text, or write all of it. Raises SetupError if the file cannot be written."""
     if output is None:
         click.echo(text, nl=False)
         return

@@ -1,4 +1,4 @@
-"""`railyard fabric`: links, counters, cards and slots of a fabric against the system's file, before any benchmark."""
+"""`railyard fabric`: compares links, counters, cards and slots with the system's file, before any benchmark."""
 
 import json
 import os
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from railyard.cluster.fabric.model import Expected, Readings, Report
     from railyard.site.systems.model import System
 
-SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: tests have synthetic trees
+SYSFS_VARIABLE = "RAILYARD_SYSFS"  # where /sys is, as for reader.sh: tests have synthetic trees
 
 
 @click.command(name="fabric")
-@click.option("--system", "name", help="The system: NAME of systems/NAME.yaml; left out: the one that this host is of.")
-@click.option("--fabric", "fabrics", multiple=True, help="One fabric (may be given again); left out: all with RDMA.")
+@click.option("--system", "name", help="The system: NAME of systems/NAME.yaml. Default: the one of this host.")
+@click.option("--fabric", "fabrics", multiple=True, help="Only this fabric. Repeatable. Default: all with RDMA.")
 @click.option(
     "--from", "folder", type=click.Path(path_type=Path), help="Read saved outputs from this folder; run nothing."
 )
@@ -34,11 +34,15 @@ SYSFS_VARIABLE = "RAILYARD_SYSFS"  # another place of /sys, as for reader.sh: te
     "again_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Read error counters twice, so long apart, and judge what grew.",
+    help="Read error counters twice, so many seconds apart, and judge what grew.",
 )
-@click.option("--keep-hops", is_flag=True, help="Keep how many switches lie between nodes: references may be by hops.")
-@click.option("--own", is_flag=True, help="Print what this node reads of its own ports, unjudged, as lines of JSON.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a fabric, a line each.")
+@click.option(
+    "--keep-hops", is_flag=True, help="Keep how many switches are between nodes: references can depend on hops."
+)
+@click.option(
+    "--own", is_flag=True, help="Print what this node reads about its own ports as lines of JSON; judge nothing."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per fabric, one per line.")
 def command(
     name: str | None,
     fabrics: tuple[str, ...],
@@ -55,8 +59,8 @@ def command(
       railyard fabric --system mycluster              on a node, as root
       railyard fabric --system mycluster --from saved/
 
-    What the fabric shows is compared with the system's file, and each link, port, counter, card and slot that differs
-    is named.
+    It compares what the fabric shows with the system's file, and names each link, port, counter, card and slot that
+    differs.
 
     Exit code: 0 no problem, 1 a problem, 2 wrong input, or nothing could be read.
     """
@@ -77,7 +81,8 @@ def command(
         _show(expected, report, as_json)
         if keep_hops:
             _keep_hops(home, system.system, expected, readings)
-    # The same cards may be a fabric of InfiniBand and one of Ethernet in the file: they are one of them now.
+    # In the file the same cards may be a fabric of InfiniBand and one of Ethernet. At the moment they are only one of
+    # them.
     seen = {(rail.device, rail.port) for expected, _ in shown for rail in expected.rails}
     for expected, report in judged:
         if report.is_blind:
@@ -99,7 +104,7 @@ def _show(expected: "Expected", report: "Report", as_json: bool) -> None:
 
 
 def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Readings") -> None:
-    """Store the distances between a fabric's nodes. Raises SetupError where no subnet was seen whole."""
+    """Store the distances between a fabric's nodes. Raises SetupError if no whole subnet was seen."""
     from railyard.cluster.fabric.judge import of_fabric
     from railyard.cluster.fabric.topology import distances
     from railyard.site import topology
@@ -113,7 +118,7 @@ def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Reading
 
 
 def _own_lines() -> str:
-    """Return this node's own reading; its tools' outputs are kept nowhere."""
+    """Return this node's own reading. Its tools' outputs are not kept."""
     from railyard.cluster.fabric.diagnostics import collect_own
     from railyard.cluster.fabric.own_json import lines_of
     from railyard.cluster.fabric.saved import read_folder
@@ -132,13 +137,13 @@ def _sysfs() -> Path:
 
 
 def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
-    """Return the readings of a folder, or of this moment, whose outputs are kept in the site's state folder."""
+    """Return the readings of a folder, or new ones; outputs of new ones are kept in the site's state folder."""
     from railyard.cluster.fabric.diagnostics import collect
     from railyard.cluster.fabric.saved import read_folder
 
     if folder is not None:
         if again_s is not None:
-            raise click.UsageError("--again reads counters now, --from those of a folder: give one of them")
+            raise click.UsageError("--again reads counters now, --from reads those of a folder: give only one of them")
         return read_folder(folder)
     node = socket.gethostname()
     folder = state_folder(home) / "fabric" / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}"
@@ -148,7 +153,7 @@ def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
 
 
 def _system(home: Path, name: str | None) -> "System":
-    """Return the system that is named, or the one whose patterns fit this host."""
+    """Return the named system, or the one whose patterns fit this host."""
     from railyard.site.systems.load import find_system, load_systems
 
     if name is not None:
@@ -190,4 +195,4 @@ def _aside(sentence: str) -> None:
 
 
 def _quiet(sentence: str) -> None:
-    """Say nothing: a job's output is lines of JSON, and a tool that is not there leaves no file."""
+    """Say nothing: a job's output is lines of JSON, and a missing tool leaves no file."""

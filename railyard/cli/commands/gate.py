@@ -1,4 +1,4 @@
-"""`railyard gate`: whether a node is fit for jobs, within a minute."""
+"""`railyard gate`: says within a minute whether a node is fit for jobs."""
 
 import json
 import os
@@ -36,19 +36,23 @@ class _Options:
 @click.command(name="gate")
 @click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
 @click.option(
-    "--node", metavar="NAME", help="What the scheduler calls this node; else SLURMD_NODENAME or the host name."
+    "--node", metavar="NAME", help="This node's name in the scheduler. Default: SLURMD_NODENAME, else the host name."
 )
-@click.option("--nodes", metavar="LIST", help="Gates of these nodes (n[1-8]), each in a step of Slurm's on its node.")
+@click.option(
+    "--nodes", metavar="LIST", help="Run the gates of these nodes (n[1-8]), each in a step of Slurm on its node."
+)
 @click.option(
     "--state", type=click.Path(path_type=Path), metavar="DIR",
-    help="Where counters are kept from gate to gate, and the lock is; else .railyard/gate of the site.",
+    help="The folder for the lock and for counters between gates. Default: .railyard/gate of the site.",
 )  # fmt: skip
 @click.option("--traffic", is_flag=True, help="Also measure loopback, memory and pair: only on a node without jobs.")
-@click.option("--neighbour", metavar="NAME", help="With --traffic, in a job of both: the known good node of the pair.")
+@click.option(
+    "--neighbour", metavar="NAME", help="With --traffic, in a job on both nodes: a neighbour that is known to be good."
+)
 @click.option("--drain/--no-drain", default=True, help="Run the commands of the system's file, if it has any.")
-@click.option("--forget", is_flag=True, help="Count errors anew from now on, after a link was repaired.")
+@click.option("--forget", is_flag=True, help="Count errors from now on, for example after a link was repaired.")
 @click.option("--verbose", is_flag=True, help="Also print each fault with what to do, and each thing not checked.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a node, on a line each.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per node, one per line.")
 def command(**options: Any) -> int:
     """Say whether this node is fit for jobs, on one line.
 
@@ -57,7 +61,7 @@ def command(**options: Any) -> int:
       railyard gate --system mycluster               in a prolog or epilog
       railyard gate --system mycluster --traffic     with a short measurement
 
-    It is made for a prolog, an epilog or Slurm's HealthCheckProgram. It looks at links, PCIe slots and growing error
+    Use it in a prolog, an epilog or Slurm's HealthCheckProgram. It looks at links, PCIe slots and growing error
     counters. It sends nothing unless you give --traffic.
 
     Exit code: 0 fit; 1 unfit, and the line has the reason; 3 undecided (disturbed, cancelled, out of time, another gate
@@ -74,7 +78,7 @@ def command(**options: Any) -> int:
 
 
 def _refuse(given: _Options, system: "System") -> None:
-    """Refuse what cannot be asked for. Raises SetupError, InputError and click's UsageError."""
+    """Refuse options that do not fit. Raises SetupError, InputError and click's UsageError."""
     if system.provider == "replay":
         raise SetupError(f"gate: {system.system} is replayed and has no nodes; name a system that runs")
     if given.neighbour is not None and not given.traffic:
@@ -90,7 +94,7 @@ def _refuse(given: _Options, system: "System") -> None:
 
 
 def _of_this(given: _Options, home: Path, system: "System") -> int:
-    """Return the exit code of the gate of this node, once its line is printed."""
+    """Run the gate of this node, print its line, and return its exit code."""
     from railyard.base.hostlist import label
     from railyard.base.paths import state_folder
     from railyard.cluster.gate.ending import Stopped, bounded
@@ -118,7 +122,7 @@ def _of_this(given: _Options, home: Path, system: "System") -> int:
 
 
 def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
-    """Return what the gate says, after the site's command has run, where there is one for it."""
+    """Return what the gate says, after the site's command has run, if there is one for this answer."""
     from railyard.cluster.gate import kept, site_commands
     from railyard.cluster.gate.look import look
 
@@ -142,7 +146,7 @@ def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
 
 
 def _of_nodes(given: _Options, home: Path, system: "System") -> int:
-    """Return the exit code of the gates of many nodes, once the line of each is printed."""
+    """Run the gates of many nodes, print the line of each, and return one exit code."""
     from railyard.base.hostlist import expanded
     from railyard.cluster.gate.on_nodes import ask, worst
 
@@ -170,7 +174,7 @@ def _print(told: dict[str, Any], given: _Options) -> None:
 
 
 def _node(given: _Options) -> str:
-    """Return what the scheduler calls this node: a name, since it is a word of the site's commands and of a file."""
+    """Return this node's name in the scheduler, checked: the site's commands and a file's name contain it."""
     import platform
 
     from railyard.base.hostlist import label

@@ -1,4 +1,4 @@
-"""`railyard history`: where each figure of the stored runs changed its level, and what else changed just then."""
+"""`railyard history`: shows where each figure of the stored runs changed its level, and what else changed then."""
 
 import json
 from functools import partial
@@ -14,12 +14,12 @@ from railyard.cli.say import say
 
 
 @click.command(name="history")
-@click.option("--system", multiple=True, help="Of this system. Repeatable, as all of these.")
-@click.option("--fabric", multiple=True, help="Of this fabric.")
-@click.option("--stack", multiple=True, help="With this stack.")
-@click.option("--rails", type=int, multiple=True, help="Over so many rails.")
-@click.option("--benchmark", multiple=True, help="Of this benchmark, such as imb/PingPong.")
-@click.option("--figure", multiple=True, help="This figure alone, such as peak.")
+@click.option("--system", multiple=True, help="Only this system. Repeatable, like the next five.")
+@click.option("--fabric", multiple=True, help="Only this fabric.")
+@click.option("--stack", multiple=True, help="Only this stack.")
+@click.option("--rails", type=int, multiple=True, help="Only over so many rails.")
+@click.option("--benchmark", multiple=True, help="Only this benchmark, such as imb/PingPong.")
+@click.option("--figure", multiple=True, help="Only this figure, such as peak.")
 @SINCE_AND_UNTIL[0]
 @SINCE_AND_UNTIL[1]
 @click.option(
@@ -28,10 +28,10 @@ from railyard.cli.say import say
     type=click.FloatRange(min=0, max=1000),
     default=1.0,
     show_default=True,
-    help="Count changes below P per cent, and tell the others.",
+    help="Show changes of at least P per cent; only count smaller ones.",
 )
-@click.option("--all", "whole", is_flag=True, help="Every figure, those without a change too.")
-@click.option("--fail-on-worse", is_flag=True, help="Exit 1 where a figure changed for the worse.")
+@click.option("--all", "whole", is_flag=True, help="Show every figure, also those without a change.")
+@click.option("--fail-on-worse", is_flag=True, help="Exit with 1 if a figure changed for the worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with drawings (.html)."
@@ -53,9 +53,10 @@ def command(
       railyard history --since 2026-11 --figure peak -o history.html
 
     It reads all stored runs that measured their path, the newest 250 of each figure. It also says which firmware,
-    kernel, lock and nodes changed at that time. A change shows from 16 runs on, five of them after it.
+    kernel, lock and nodes changed at that time. To see a change, it needs at least 16 runs, five of them after the
+    change.
 
-    Exit code: 0; 1 with --fail-on-worse where something changed for the worse; 2 wrong input.
+    Exit code: 0; 1 with --fail-on-worse if something changed for the worse; 2 wrong input.
     """
     from railyard.base.terminal import colour, tracked, width
     from railyard.results.history.changes import judge

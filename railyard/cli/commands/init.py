@@ -1,4 +1,4 @@
-"""`railyard init`: a folder for a site's own systems and references, without a clone."""
+"""`railyard init`: makes a folder for a site's own systems and references, without a clone."""
 
 import os
 import shutil
@@ -22,8 +22,7 @@ def command(folder: Path, published: bool, missing: bool) -> int:
       railyard init my-site                  settings, systems/, references/, ci/
       railyard init my-site --published      and the published systems, to replay
 
-    A site is a folder of your own. The checks stay where Railyard is installed. A file that exists is never written
-    over.
+    A site is a folder of your own. The checks stay where Railyard is installed. Files that exist are never overwritten.
     """
     from railyard.base.paths import shipped
     from railyard.cli.site_template import copied, written
@@ -52,7 +51,7 @@ def command(folder: Path, published: bool, missing: bool) -> int:
 
 
 def _write(target: Path, content: str | Path) -> None:
-    """Write a text, or copy a file without its owner and times: the site's are its own. Raises SetupError."""
+    """Write a text, or copy a file without its owner and times: the site has its own. Raises SetupError."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, Path):

@@ -1,4 +1,4 @@
-"""`railyard judge`: the verdict of a stored output, by a system's references, a link, or the nodes with their GPUs."""
+"""`railyard judge`: judges a stored output by a system's references, a link, or the nodes with their GPUs."""
 
 import json
 import sys
@@ -47,7 +47,7 @@ class _Options:
 
 
 def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print each transport class with its nodes, and end."""
+    """Print each transport class with its nodes, then end."""
     if not wanted or context.resilient_parsing:
         return
     from railyard.site.references.transport_class import classes, find_class
@@ -64,31 +64,29 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.argument("file")
 @click.option("--system", help="The system whose references it is judged by.")
 @click.option("--fabric", help="The system's fabric that the run used.")
-@click.option("--stack", help="The MPI stack that the run used, where references differ by it.")
-@click.option(
-    "--rails", type=int, help="How many rails the run used; left out: 1, and all for collectives between GPUs."
-)
+@click.option("--stack", help="The MPI stack that the run used, if references depend on it.")
+@click.option("--rails", type=int, help="How many rails the run used. Default: 1; for collectives between GPUs, all.")
 @click.option("--policy", help="How messages were spread over several rails.")
-@click.option("--hops", type=int, help="Switches between the two nodes, where references differ by it.")
-@click.option("--link", help="In place of a system: a link of docs/reference/rates.md, such as ib-edr.")
+@click.option("--hops", type=int, help="How many switches are between the two nodes, if references depend on it.")
+@click.option("--link", help="Instead of a system: a link of docs/reference/rates.md, such as ib-edr.")
 @click.option("--slot", help="With --link: the slot of each card, such as pcie3-x16.")
-@click.option("--mtu", type=int, help="With --link: the path's MTU, where it is not the link's largest.")
+@click.option("--mtu", type=int, help="With --link: the path's MTU, if it is not the link's largest.")
 @click.option(
     "--nodes-have",
     metavar="WORDS",
-    help="For collectives between GPUs, in place of a system: what each node has, such as "
+    help="For collectives between GPUs, instead of a system: what each node has, such as "
     "gpus=8,nvlink=4,nics=8,link=ib-ndr (docs/howto/clusters.md, GPUs).",
 )
 @click.option(
     "--class",
     "transport_class",
     metavar="CLASS",
-    help="Is my number right? Compare with what is published of this class of nodes; --classes lists them.",
+    help="Is my number right? Compare it with published numbers of this class of nodes; --classes lists the classes.",
 )
 @click.option(
     "--classes", is_flag=True, is_eager=True, expose_value=False, callback=_print_classes, help="List the classes."
 )
-@click.option("--nodes", type=int, help="On how many nodes collectives between GPUs ran, where FILE does not say.")
+@click.option("--nodes", type=int, help="On how many nodes collectives between GPUs ran, if FILE does not say it.")
 @click.option("--benchmark", help="Judge only the tables of this benchmark, such as osu/osu_bw.")
 @click.option(
     "--node-pairs", type=int, default=1, show_default=True, help="Pairs of nodes that a multi-pair run summed."
@@ -96,9 +94,9 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--each",
     is_flag=True,
-    help="Judge each table alone. Without it, tables alike are repeats, and their median counts.",
+    help="Judge each table alone. Without it, tables of the same kind are repeats, and their median counts.",
 )
-@click.option("--median", is_flag=True, hidden=True)  # what holds without --each; kept for one release
+@click.option("--median", is_flag=True, hidden=True)  # this is so without --each; kept for one release
 @click.option(
     "--in-turn",
     is_flag=True,
@@ -107,9 +105,9 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--sizes",
     metavar="BYTES",
-    help="The message sizes that were asked for: 1,4,16, or 1:4194304 where each is twice the one before.",
+    help="The message sizes that were asked for: 1,4,16, or 1:4194304 if each is twice the one before.",
 )
-@click.option("--tool", metavar="NAME", help="Whose output FILE is, where several tools print the same heading.")
+@click.option("--tool", metavar="NAME", help="The tool that printed FILE, if several tools print the same heading.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(**options: Any) -> int:
     """Judge a stored output as a run would have judged it.
@@ -122,13 +120,13 @@ def command(**options: Any) -> int:
       railyard judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr
       railyard judge nccl.log --class h100-8xndr400
 
-    FILE is the output of a benchmark; - is standard input. Say what it is judged by: a link, a system with its
+    FILE is the output of a benchmark; - is standard input. Say what to judge it by: a link, a system with its
     references, or the nodes with their GPUs. What needs the live run, such as the path proof, is not judged here, and
-    it does not count as passed.
+    does not count as passed.
 
     Collectives between GPUs (nccl-tests, rccl-tests) are judged by their curves, and by NCCL's log if FILE has it.
-    --nodes-have asks whether they are possible, and what healthy nodes show. --class asks whether your number is right,
-    among those that are published.
+    --nodes-have compares them with what is possible, and with what healthy nodes show. --class compares your number
+    with published ones.
 
     Exit code: 0 pass, 1 fail or not judged, 2 wrong input.
     """
@@ -146,7 +144,7 @@ def command(**options: Any) -> int:
     if gpus is not None:
         if given.node_pairs > 1:
             raise RailyardError(
-                f"--node-pairs: found {given.node_pairs}, expected nothing: busbw between GPUs is no sum over pairs"
+                f"--node-pairs: found {given.node_pairs}, expected nothing: busbw between GPUs is not a sum over pairs"
             )
         from railyard.verdict.stored.collectives import judge_collectives
 
@@ -176,7 +174,7 @@ def command(**options: Any) -> int:
 
 
 def _target(given: _Options) -> "Target":
-    """Return what an output between hosts is judged by."""
+    """Return what to judge an output between hosts by."""
     from railyard.verdict.stored.target import of_link, of_system
 
     rails = 1 if given.rails is None else given.rails
@@ -186,9 +184,9 @@ def _target(given: _Options) -> "Target":
 
 
 def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
-    """Return the nodes by which collectives between GPUs are judged; None for an output of anything else.
+    """Return the nodes by which collectives between GPUs are judged; None for any other output.
 
-    A system whose references name nccl-tests, and whose file states no GPUs, judges them as any other benchmark.
+    If a system's references name nccl-tests, and its file has no GPUs, they are judged like any other benchmark.
     """
     from railyard.benchmarks.table import micro
     from railyard.verdict.gpu.target import of_class, of_gpu_system, of_gpus, of_words
@@ -212,22 +210,22 @@ def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
 
 
 def _class_folder() -> "Path":
-    """Return the folder of transport classes: the site's own, else what Railyard ships."""
+    """Return the folder of transport classes: the site's own, else Railyard's."""
     from railyard.base.errors import SetupError
     from railyard.base.paths import find_home, part, shipped
 
     try:
         home = find_home()
-    except SetupError:  # a published number needs no site
+    except SetupError:  # published numbers need no site
         home = shipped()
     return part(home, "references/classes")
 
 
 def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
-    """Return what one output holds; `-` is standard input. Raises RailyardError where it is no output of one tool.
+    """Return what one output holds; `-` is standard input. Raises RailyardError if it is not the output of one tool.
 
-    With one pair of processes per rail each client's output follows a line that names its rail. They are summed; with
-    ``in_turn`` the worst counts, as in a run.
+    With one pair of processes per rail, a line that names the rail comes before each client's output. The sum counts;
+    with ``in_turn`` the worst counts, as in a run.
     """
     from railyard.base.output_file import read_output
 
@@ -235,7 +233,7 @@ def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
 
 
 def _parsed(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
-    """Return what a text holds; one of no tool in which a library says why it did not start has that as a failure."""
+    """Return what a text holds. If it is of no tool, but a library says why it did not start, that is a failure."""
     from functools import partial
 
     from railyard.base.output_file import shown_name
@@ -255,7 +253,7 @@ def _parsed(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
 
 
 def _sizes(given: str | None) -> tuple[int, ...]:
-    """Return the message sizes that were asked for, in bytes; none where nobody says. Raises RailyardError."""
+    """Return the message sizes that were asked for, in bytes; none if they are not given. Raises RailyardError."""
     if given is None:
         return ()
     first, colon, last = given.partition(":")
@@ -272,7 +270,7 @@ def _sizes(given: str | None) -> tuple[int, ...]:
 
 
 def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:
-    """Raise RailyardError if an output of several rails would be compared with what another number can do."""
+    """Raise RailyardError if an output of several rails would be compared with what another number of rails can do."""
     for table in parsed.tables:
         found = table.context.get("rails")
         if isinstance(found, int) and found > 1 and found != rails:
@@ -287,21 +285,21 @@ _OF_LINK = ("--slot", "--mtu")
 
 
 def _refuse_mixed(given: _Options) -> None:
-    """Raise RailyardError where nothing is named to judge by, or two things, or options of one beside the other."""
+    """Raise RailyardError if nothing is named to judge by, or two things, or options that do not fit together."""
     named = {"--system": given.system, "--link": given.link, "--nodes-have": given.nodes_have}
     said = [option for option, value in named.items() if value is not None]
     if len(said) > 1 or (given.transport_class is not None and given.link is not None):
         found = " and ".join([*said, *(["--class"] if given.transport_class is not None else [])])
-        raise RailyardError(f"{found}: found both, expected one of them: what is the output judged by?")
+        raise RailyardError(f"{found}: found both, expected one of them: what should judge the output?")
     if not said and given.transport_class is None:
         raise RailyardError(
-            "--system, --link, --nodes-have, --class: found none, expected one of them: what is the output judged by?"
+            "--system, --link, --nodes-have, --class: found none, expected one of them: what should judge the output?"
         )
     kind = said[0] if said else "--class"
     wrong = {"--system": _OF_LINK, "--link": (*_OF_SYSTEM, "--nodes")}.get(kind, (*_OF_SYSTEM, *_OF_LINK, "--rails"))
     first = next((o for o in wrong if getattr(given, o.removeprefix("--")) is not None), None)
     if first is not None:
-        raise RailyardError(f"{first}: found it beside {kind}, expected it beside another alone; leave it out")
+        raise RailyardError(f"{first}: found it with {kind}, expected it only with another option; leave it out")
 
 
 def _site(name: str) -> "Site":

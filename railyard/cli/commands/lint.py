@@ -1,4 +1,4 @@
-"""`railyard lint`: compares every system and reference of a site with schema, units, limits and the checks."""
+"""`railyard lint`: compares every system and reference of a site with the schema, units, limits and checks."""
 
 import json
 from datetime import datetime, timezone
@@ -22,7 +22,7 @@ def command(name: str | None, as_json: bool) -> int:
       railyard lint --system mycluster
 
     It compares all references with limits, units, schema and one another. It also says which references no check uses,
-    and which checks have none.
+    and which checks have no reference.
 
     Exit code: 0 no problem, 1 a problem, 2 wrong input: a file that cannot be read as it is.
     """

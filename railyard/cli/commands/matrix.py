@@ -1,4 +1,4 @@
-"""`railyard matrix`: the whole product of fabric, stack, rails and check, and why a cell does not run."""
+"""`railyard matrix`: shows all combinations of fabric, stack, rails and check, and why some do not run."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from railyard.site.matrix import Cell, matrix, refused_policies
 
 @click.command(name="matrix")
 @click.option("--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml.")
-@click.option("--why", is_flag=True, help="Also print why the rest does not run, each reason once.")
+@click.option("--why", is_flag=True, help="Also print why the rest does not run; each reason once.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of cells as JSON.")
 def command(name: str, why: bool, as_json: bool) -> int:
     """Show which check runs with which stack over how many rails.
@@ -24,8 +24,8 @@ def command(name: str, why: bool, as_json: bool) -> int:
       railyard matrix --system dell-c6320         a table for each fabric
       railyard matrix --system dell-c6320 --why   and why the rest does not run
 
-    The table fits the terminal (COLUMNS). --json has every combination of fabric, stack, rails and check, with the
-    reason for each that does not run.
+    The table fits the terminal (COLUMNS). --json prints every combination of fabric, stack, rails and check, with the
+    reason if it does not run.
     """
     from railyard.base.paths import CHECKS, part
     from railyard.rfm.checks.catalogue import needs
@@ -37,7 +37,7 @@ def command(name: str, why: bool, as_json: bool) -> int:
     if not asked:
         raise SetupError(
             f"{home / 'checks'}: found no check, expected files with classes derived from InterconnectCheck; "
-            "put some there, or remove the folder: Railyard's own are taken then"
+            "put some there, or remove the folder: then Railyard's own checks are used"
         )
     system = find_system(home / "systems", name)
     cells = matrix(system, asked, references_of(home / "references", system).has_number)

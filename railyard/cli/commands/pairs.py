@@ -1,4 +1,4 @@
-"""`railyard pairs`: what to measure after all pairs of nodes, and what all of it says, from outputs alone."""
+"""`railyard pairs`: says what to measure after all pairs of nodes, and who is slow, from outputs alone."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -32,12 +32,12 @@ _expected = click.option(
     "--expected",
     type=click.FloatRange(min=0, min_open=True),
     metavar="MB/s",
-    help="The least that a pair should give; without it pairs are judged by one another.",
+    help="The least that a pair should give; without it pairs are compared with each other.",
 )
 _switches = click.option(
     "--switches",
     type=click.Path(path_type=Path),
-    help="A file with the leaf switch of each node, NODE SWITCH a line: then a slow side of the switch is told too.",
+    help="A file of lines NODE SWITCH, with the leaf switch of each node: then it also finds slow leaf switches.",
 )
 
 
@@ -55,10 +55,10 @@ _at_once = click.option(
     multiple=True,
     metavar="LOG",
     type=click.Path(path_type=Path),
-    help="With --tool nccl: logs of pairs that were measured at once with others; of a pair that was measured alone as "
+    help="With --tool nccl: logs of pairs that ran at the same time as others; if a pair was measured alone as "
     "well, the better value counts.",
 )
-#: Options that one of the tools alone has.
+#: Options that only one of the tools has.
 _ONLY = dict.fromkeys(("repeats", "expected", "first", *_OF_SAMPLE), _OF_PAIRS)
 _ONLY |= dict.fromkeys(("at_once", "name_pattern", "fewest", "as_json", "plot"), _NCCL)
 _OPTION = {"as_json": "--json", "budget_s": "--budget", "round_s": "--round"}
@@ -83,7 +83,7 @@ for _each in COMMANDS:
 @sample_options
 @click.option(
     "--first", type=click.Path(path_type=Path), metavar="FILE",
-    help="Of a sample: plan it, for the nodes in FILE, a node a line, in the order of the ranks.",
+    help="For a sample: plan it for the nodes in FILE, one node per line, in the order of the ranks.",
 )  # fmt: skip
 @click.pass_context
 def next_command(
@@ -104,9 +104,9 @@ def next_command(
       railyard pairs next --sample --first nodes.txt --budget 15min
       railyard pairs next --tool nccl logs/
 
-    OUTPUT is what railyard-pairs printed: first that of all rounds, or of the sample, then that of each step after it.
-    What is printed is input of railyard-pairs. With --tool nccl OUTPUT is logs of nccl-tests, and a line that is
-    printed is one pair: both nodes, and the GPU or "all". Nothing is printed once the verdict is reached.
+    OUTPUT is what railyard-pairs printed: first for all rounds, or for the sample, then for each step after it. The
+    command prints input for railyard-pairs. With --tool nccl, OUTPUT is logs of nccl-tests, and each printed line is
+    one pair: both nodes, and the GPU or "all". It prints nothing once the verdict is reached.
     """
     _refuse_others(context, tool)
     at_once, first = others.pop("at_once"), others.pop("first")
@@ -148,7 +148,7 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
       railyard pairs rails all.out step2.out
       railyard pairs rails all.out step2.out --switches leaves.txt
 
-    OUTPUT is as for `railyard pairs next`. Nothing is printed where no node is named.
+    OUTPUT is as for `railyard pairs next`. It prints nothing if no node is named as slow.
     """
     tables, leaf_of = _tables(outputs), _leaves(switches)
     found = _asked(tables, outputs, repeats, expected, leaf_of)
@@ -174,7 +174,7 @@ def groups_command(output: Path, expected: float) -> int:
       railyard pairs groups nccl.log --expected 32000
       railyard pairs groups nccl.log --expected 48000
 
-    OUTPUT is what nccl-tests printed with NCCL_TESTS_SPLIT. Nothing is printed where the slowest group is fast enough.
+    OUTPUT is what nccl-tests printed with NCCL_TESTS_SPLIT. It prints nothing if the slowest group is fast enough.
     """
     for group in pair_logs.slow_groups(output, expected):
         click.echo(group)
@@ -192,9 +192,9 @@ def groups_command(output: Path, expected: float) -> int:
 @click.option(
     "--name-pattern",
     metavar="REGEX",
-    help="With --tool nccl: which nodes a log is of, where it does not say so: groups a and b, found in its name.",
+    help="With --tool nccl: find a log's nodes in its file name (groups a and b), if the log does not name them.",
 )
-@click.option("--fewest", is_flag=True, help="With --tool nccl: how few of the logs would have given the same answer.")
+@click.option("--fewest", is_flag=True, help="With --tool nccl: say how few of the logs would have been enough.")
 @click.option("--json", "as_json", is_flag=True, help="With --tool nccl: print one JSON object.")
 @click.option(
     "--plot",
@@ -220,7 +220,7 @@ def judge_command(
       railyard pairs judge all.out step2.out
       railyard pairs judge --tool nccl logs/ --json
 
-    OUTPUT is as for `railyard pairs next`, or with --tool nccl logs of nccl-tests.
+    OUTPUT is as for `railyard pairs next`; with --tool nccl, logs of nccl-tests.
 
     Exit code: 0 all are good, 1 something is named or could not be judged, 2 wrong input.
     """
@@ -234,11 +234,11 @@ def judge_command(
 
 
 def _refuse_others(context: click.Context, tool: str) -> None:
-    """Raise InputError for an option that another tool alone has."""
+    """Raise InputError for an option that only another tool has."""
     for name, only in _ONLY.items():
         if only != tool and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = _OPTION.get(name, f"--{name.replace('_', '-')}")
-            raise InputError(option, f"--tool {tool}", f"--tool {only}, of which alone it is an option")
+            raise InputError(option, f"--tool {tool}", f"--tool {only}, since only that has this option")
 
 
 def _judge_pairs(
@@ -273,7 +273,7 @@ def _asked(
     try:
         return next_step(tables, Settings(repeats=repeats), expected, leaf_of)
     except (ValueError, PairsError) as error:
-        wanted = "the output of all pairs, then that of each step after it"
+        wanted = "the output of all pairs, then the output of each step after it"
         raise InputError(", ".join(map(str, outputs)), str(error), wanted) from None
 
 

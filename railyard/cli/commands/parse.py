@@ -1,4 +1,4 @@
-"""`railyard parse`: what a benchmark's output holds, as tables, key figures and plots, or as JSON."""
+"""`railyard parse`: shows what a benchmark's output holds, as tables, key figures and plots, or as JSON."""
 
 import io
 import json
@@ -19,8 +19,10 @@ from railyard.provision.replay.form import said_of_itself
 
 @click.command(name="parse")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, not rounded, in place of the text.")
-@click.option("--tool", metavar="NAME", help="Whose output each FILE is, where several tools print the same heading.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, not rounded, instead of text.")
+@click.option(
+    "--tool", metavar="NAME", help="The tool that printed each FILE, if several tools print the same heading."
+)
 def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
     """Show what is in the output of a benchmark or fabric tool.
 
@@ -33,8 +35,8 @@ def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
     Each FILE is one output; - is standard input, and gzip is unpacked. You see its tables, key figures, a plot,
     failures and remarks. The tool is recognised by what it printed.
 
-    Exit code: 0 every FILE was read, or says itself why it has no table; 2 one is no output of a known tool. The others
-    are printed all the same.
+    Exit code: 0 every FILE was read, or says itself why it has no table; 2 one is not the output of a known tool. The
+    others are printed anyway.
     """
     from railyard.parsers.as_json import to_json
     from railyard.results.report.parsed import parsed_text
@@ -57,11 +59,11 @@ def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
 
 
 def read(file: str, tool: str | None = None) -> Parsed:
-    """Return what one output holds, whichever tool printed it, or this one; `-` is standard input.
+    """Return what one output holds, printed by ``tool``, or by any tool if None; `-` is standard input.
 
-    Raises RailyardError, with the file, where it cannot be read or is no output of one known tool.
+    Raises RailyardError, with the file, if it cannot be read or is not the output of one known tool.
     """
-    # sys.stdin is None where it was closed
+    # sys.stdin is None if it was closed
     text = read_output(file, getattr(sys.stdin, "buffer", io.BytesIO()))
     made = said_of_itself(text)
     try:

@@ -1,4 +1,4 @@
-"""`railyard record`: recordings for a replay, from a run's outputs or from the published numbers of a system."""
+"""`railyard record`: makes recordings for a replay, from a run's outputs or from the published numbers of a system."""
 
 import getpass
 import os
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @click.command(name="record")
 @click.argument("run", required=False)
-@click.option("--published", metavar="SYSTEM", help="In place of a run: compute outputs from SYSTEM's references.")
-@click.option("--replace", is_flag=True, help="Write over recordings that are there.")
+@click.option("--published", metavar="SYSTEM", help="Instead of a run: compute outputs from SYSTEM's references.")
+@click.option("--replace", is_flag=True, help="Overwrite recordings that are there.")
 def command(run: str | None, published: str | None, replace: bool) -> int:
     """Make recordings of a run, to replay it anywhere.
 
@@ -29,8 +29,8 @@ def command(run: str | None, published: str | None, replace: bool) -> int:
       railyard record --published dell-c6320 --replace
 
     RUN is a run's id or folder. The recordings go to recordings/SYSTEM. Names of hosts and users, paths and addresses
-    are scrubbed; the tables stay the same. What is computed from published numbers is called so in the output, the
-    index and every report. What the nodes' counters moved is kept too, for `railyard rehearse --recording`.
+    are scrubbed; the tables stay the same. If outputs are computed from published numbers, the output, the index and
+    every report say so. How much the nodes' counters grew is kept too, for `railyard rehearse --recording`.
 
     Exit code: 0 written, 2 wrong input.
     """
@@ -46,7 +46,7 @@ def command(run: str | None, published: str | None, replace: bool) -> int:
     if there and not replace:
         raise RailyardError(
             f"recordings/{system}/{there[0]}: found a recording, expected none "
-            f"({len(there)} of {len(made)} are there); --replace writes over them"
+            f"({len(there)} of {len(made)} are there); --replace overwrites them"
         )
     write_set(folder, made, instead_of=("computed", "model") if published else (), kept_texts=found.kept)
     for one, _ in made:

@@ -1,4 +1,4 @@
-"""`railyard references`: every entry, relation and fact with its source, and the fact sheet made of them."""
+"""`railyard references`: lists every entry, relation and fact with its source, and writes the fact sheet."""
 
 import json
 from typing import TYPE_CHECKING

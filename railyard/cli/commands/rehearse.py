@@ -1,4 +1,4 @@
-"""`railyard rehearse`: a site's own system on this machine, with stand-ins for nodes and benchmarks."""
+"""`railyard rehearse`: runs a site's own system on this machine, with stand-ins for nodes and benchmarks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     "--system", "name", default=None, help="The system: NAME of systems/NAME.yaml, or NAME:FABRIC for one fabric."
 )
 @click.option("--fault", "faults", multiple=True, metavar="FAULT",
-              help="Plant a fault, in one of the forms above. Repeatable.")  # fmt: skip
+              help="Plant a fault in one of the forms above. Repeatable.")  # fmt: skip
 @click.option(
     "--nodes",
     type=click.IntRange(min=2),
     default=None,
-    help="How many nodes to show; default: as many as memory allows.",
+    help="How many nodes to show. Default: as many as memory allows.",
 )
 @click.option("--recording", type=click.Path(path_type=Path), default=None, metavar="FOLDER",
               help="Recordings of a real run of this system: its outputs and counters are played.")  # fmt: skip
-@click.option("--extended", is_flag=True, help="Also the extended checks, as in railyard run.")
+@click.option("--extended", is_flag=True, help="Also run the extended checks, as in railyard run.")
 @click.option("--keep", is_flag=True, help="Leave the nodes up after the run, to look at them.")
 @click.option("--down", is_flag=True, help="Take down what --keep left up, and do nothing else.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
@@ -49,8 +49,8 @@ def command(
       railyard rehearse --system mycluster --fault 'rail=*:mlx5_1,idle'
 
     The nodes' names, the jobs and the judging are real; the nodes are namespaces of this machine, under a real Slurm. A
-    stand-in takes the place of each benchmark. It obeys the variables and options that it is given, and moves the
-    counters that such a run would move. Nothing is measured, and every record and page says so.
+    stand-in replaces each benchmark. It obeys the variables and options that it is given, and moves the counters that
+    such a run would move. Nothing is measured, and every record and page says so.
 
     REFRAME_OPTIONS are ReFrame's own (-n, -p, -P, -S …).
 
@@ -60,15 +60,15 @@ def command(
       rail=NODE:DEVICE,idle                 the library leaves the rail out
       rail=NODE:DEVICE,lanes=1              the cable has one lane of four
       rail=NODE:DEVICE,counters=unreadable  the rail's counters cannot be read
-      rail=NODE:DEVICE,far                  the card sits at the other socket
+      rail=NODE:DEVICE,far                  the card is at the other socket
       gpu=NODE:NUMBER,lanes=4               the GPU's slot has four lanes
       gpu=NODE:NUMBER,missing               the node does not see the GPU any more
       gpu=NODE:NUMBER,dead                  no data gets from the GPU to others
       node=NODE,dies                        the node goes down in the first run
       leaf=NAME,share=0.5                   the leaf switch gives half of the rate
-      fallback=tcp                          the library takes TCP, without a word
+      fallback=tcp                          the library uses TCP silently
 
-    Exit code: as of `railyard run`, so 1 where a planted fault is found.
+    Exit code: as of `railyard run`, so 1 if a planted fault is found.
     """
     from railyard.provision.rehearsal import recorded
     from railyard.provision.rehearsal.blamed import summary
@@ -111,7 +111,7 @@ def command(
 
 
 def introduction(rehearsal: "Rehearsal") -> list[str]:
-    """Return the first lines: what is rehearsed, what was planted, and a line for each thing that is left out."""
+    """Return the first lines: what is rehearsed, what was planted, and one line for each thing that is left out."""
     from railyard.provision.rehearsal.recorded import name_of
 
     nodes = f"{counted(len(rehearsal.nodes), 'node')} ({', '.join(rehearsal.nodes)})"

@@ -1,4 +1,4 @@
-"""railyard report: the verdicts of finished runs, from their records, as a table, page, Markdown, JUnit, JSON, CSV."""
+"""`railyard report`: shows verdicts of finished runs as a table, page, Markdown, JUnit, JSON or CSV."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,9 +24,13 @@ _FORMS = {
 @click.command("report")
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: by the ending of -o, else terminal.")
-@click.option("--plots", type=click.Path(path_type=Path, file_okay=False), help="Also draw each test's curve in here.")
-@click.option("--as", "kind", type=click.Choice(("png", "pdf")), help="What --plots draws.  [default: pdf]")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="Default: by the ending of -o; without -o, terminal."
+)
+@click.option(
+    "--plots", type=click.Path(path_type=Path, file_okay=False), help="Also draw each test's curve into this folder."
+)
+@click.option("--as", "kind", type=click.Choice(("png", "pdf")), help="The format of --plots.  [default: pdf]")
 def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots: Path | None, kind: str | None) -> int:
     """Show the verdicts of runs, as text or as a page.
 
@@ -36,7 +40,7 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
       railyard report last5 -o report.html   the last five, as one page
 
     Name a RUN by its id or the beginning of it, a pattern ('20261121T*'), last, last5, its folder or its records.jsonl.
-    A test that several runs have is shown once on the page, with the spread of all of them and where its figures
+    If several runs have the same test, the page shows it once, with the spread of all of them and where its figures
     changed.
 
     Exit code: 0 all is well; 1 a test failed, was disturbed or left no record, or nothing was judged at all; 2 wrong
@@ -64,7 +68,7 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
 
 
 def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
-    """Return the figures that changed in the course of these runs."""
+    """Return the figures that changed over these runs."""
     from railyard.results.history.changes import judge
     from railyard.results.history.series import series_of
     from railyard.results.history.text import over_time

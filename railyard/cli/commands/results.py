@@ -1,4 +1,4 @@
-"""`railyard results`: the stored results of all runs: list, show, export, merge, verify."""
+"""`railyard results`: lists, shows, exports, merges and verifies the stored results of all runs."""
 
 import getpass
 import json
@@ -29,20 +29,22 @@ _STATES = ("pass", "fail", "disturbed", "report-only", "xfail", "not-tested")
 
 
 def _selection(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options by which stored tests are chosen; they come as ``chosen``."""
+    """Add the options that choose stored tests. Their values come as ``chosen``."""
     options = (
-        click.option("--run", multiple=True, help="Of these runs: an id, its beginning, last5, a pattern. Repeatable."),
-        click.option("--system", multiple=True, help="Of this system."),
-        click.option("--fabric", multiple=True, help="Of this fabric."),
-        click.option("--stack", multiple=True, help="With this stack."),
-        click.option("--rails", type=int, multiple=True, help="Over so many rails."),
-        click.option("--benchmark", multiple=True, help="Of this benchmark, such as imb/PingPong."),
-        click.option("--state", multiple=True, type=click.Choice(_STATES), help="In this state."),
+        click.option(
+            "--run", multiple=True, help="Only these runs: an id, its beginning, last5, a pattern. Repeatable."
+        ),
+        click.option("--system", multiple=True, help="Only this system."),
+        click.option("--fabric", multiple=True, help="Only this fabric."),
+        click.option("--stack", multiple=True, help="Only this stack."),
+        click.option("--rails", type=int, multiple=True, help="Only over so many rails."),
+        click.option("--benchmark", multiple=True, help="Only this benchmark, such as imb/PingPong."),
+        click.option("--state", multiple=True, type=click.Choice(_STATES), help="Only in this state."),
         *SINCE_AND_UNTIL,
         click.option(
             "--where", help='A condition in SQL, such as "peak < 47 AND rails = 2"; a wrong one names columns.'
         ),
-        click.option("--newest", type=click.IntRange(min=1), help="Only so many, the newest."),
+        click.option("--newest", type=click.IntRange(min=1), help="Only so many of the newest."),
     )
     for option in reversed(options):
         function = option(function)
@@ -56,7 +58,7 @@ def command() -> None:
 
 @command.command(name="list")
 @_selection
-@click.option("--tests", is_flag=True, help="A line a test in place of a line a run.")
+@click.option("--tests", is_flag=True, help="Print one line per test, not per run.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) -> int:
     """List stored runs, or with --tests their tests, oldest first.
@@ -97,7 +99,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
 
 @command.command(name="show")
 @click.argument("run", default="last")
-@click.option("--test", "pattern", help="All that is stored of each test whose name holds this text.")
+@click.option("--test", "pattern", help="Show all that is stored about each test whose name contains this text.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> int:
@@ -133,7 +135,9 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
 
 @command.command(name="export")
 @_selection
-@click.option("--format", "form", type=click.Choice(["json", "csv"]), help="Default: by the ending of -o, else json.")
+@click.option(
+    "--format", "form", type=click.Choice(["json", "csv"]), help="Default: by the ending of -o; without -o, json."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--scrub", is_flag=True, help="Without names of hosts and users, paths and addresses.")
 def export_command(form: str | None, output: Path | None, scrub: bool, newest: int | None, **chosen: Any) -> int:
@@ -175,15 +179,15 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
 @command.command(name="merge")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def merge_command(sources: tuple[Path, ...]) -> int:
-    """Bring in runs from elsewhere.
+    """Take in runs from elsewhere.
 
     \b
     Examples:
       railyard results merge november.json
       railyard results merge /shared/other-clone
 
-    SOURCE is another clone, a folder of runs, a run, a .jsonl file or an exported .json. A record that is here already
-    is not taken twice.
+    SOURCE is another clone, a folder of runs, a run, a .jsonl file or an exported .json. It does not take a record that
+    is here already.
 
     Exit code: 0; 1 a line could not be taken; 2 wrong input.
     """
@@ -253,7 +257,7 @@ def _wanted(home: Path, **chosen: Any) -> "Wanted":
 
 
 def _values(records: "Sequence[Record]", scrub: bool) -> tuple[dict[str, Any], ...]:
-    """Return the records' JSON values as they may leave: secrets are masked always, names where it is asked."""
+    """Return the records' JSON values for others. Secrets are always masked, names only if asked for."""
     from railyard.results.record.masking import masked_record
     from railyard.results.store.scrub import scrubbed_records
 

@@ -1,4 +1,4 @@
-"""`railyard run`: the checks of a system, from promise to verdict table, report and exit code."""
+"""`railyard run`: runs the checks of a system, from promise to verdict table, report and exit code."""
 
 import json
 import os
@@ -34,13 +34,13 @@ class _Options:
 
 @click.command(name="run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
 @click.option("--system", "name", default=None, help="The system: NAME of systems/NAME.yaml, or NAME:FABRIC for one "
-              "fabric. Default: virtual, or local where this machine permits no namespaces.")  # fmt: skip
+              "fabric. Default: virtual, or local if this machine permits no namespaces.")  # fmt: skip
 @click.option("--full", is_flag=True, help="Measure every power of 2 as message size, not every second one.")
-@click.option("--extended", is_flag=True, help="Also the extended checks, which an everyday run leaves out.")
+@click.option("--extended", is_flag=True, help="Also run the extended checks, which an everyday run leaves out.")
 @click.option("--failed", is_flag=True, help="Run only what failed in the last run.")
-@click.option("--spack", is_flag=True, help="Use the benchmarks that Spack builds; get Spack, and build, where they "
-              "are missing.")  # fmt: skip
-@click.option("--spack-from", metavar="PLACE", help="As --spack; a missing Spack is taken from a folder that "
+@click.option("--spack", is_flag=True, help="Use the benchmarks that Spack builds. If they are missing, get "
+              "Spack and build them.")  # fmt: skip
+@click.option("--spack-from", metavar="PLACE", help="Like --spack, but get a missing Spack from a folder that "
               "railyard spack bootstrap --to filled, or from below a mirror's URL.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Measure nothing: play the system's outputs from recordings/.")
 @click.option(
@@ -52,13 +52,13 @@ class _Options:
     "--budget",
     type=click.FloatRange(min=0),
     default=None,
-    help="Do not begin if all jobs may take more node-minutes than this, by their time limits.",
+    help="Do not start if the time limits of all jobs add up to more node-minutes than this.",
 )
 @click.option(
     "--copy-to", type=click.Path(path_type=Path, file_okay=False),
-    help="Copy this run's report.html, records.jsonl and junit.xml into this folder too.",
+    help="Also copy this run's report.html, records.jsonl and junit.xml into this folder.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the records as JSON in place of the tables.")
+@click.option("--json", "as_json", is_flag=True, help="Print the records as JSON instead of tables.")
 @click.argument("reframe_options", nargs=-1, type=click.UNPROCESSED)
 def command(**options: Any) -> int:
     """Run a system's checks and judge each interconnect.
@@ -81,11 +81,11 @@ def command(**options: Any) -> int:
 
     asks_spack = given.spack or given.spack_from is not None
     if asks_spack:
-        os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in a process of its own
+        os.environ[SPACK_VARIABLE] = "1"  # ReFrame reads the systems in its own process
     if given.replay:
         os.environ[REPLAY_VARIABLE] = "1"
     if given.copy_to is not None:
-        _make(given.copy_to)  # before hours of a run, not behind them
+        _make(given.copy_to)  # before hours of a run, not after them
     home = find_home()
     asked = SessionOptions(
         *(given.name, given.full, given.failed, given.reframe_options, given.extended),
@@ -97,7 +97,7 @@ def command(**options: Any) -> int:
     try:
         outcome = session.run()
     finally:
-        # Of a run that was interrupted too: what it left is what there is to look at.
+        # Also after an interrupted run: it is all that there is to look at.
         if given.copy_to is not None and session.folder is not None:
             _copy(session.folder, given.copy_to)
     if given.as_json:
@@ -106,7 +106,7 @@ def command(**options: Any) -> int:
 
 
 def _copy(folder: Path, into: Path) -> None:
-    """Copy what a pipeline keeps of a run, as far as the run has it."""
+    """Copy the files of a run that a pipeline keeps, as far as they exist."""
     from railyard.cli.gitlab.scripts import FILES
 
     try:
@@ -118,7 +118,7 @@ def _copy(folder: Path, into: Path) -> None:
 
 
 def _make(folder: Path) -> None:
-    """Make the folder of --copy-to, where a file is then written and removed again. Raises SetupError."""
+    """Make the folder of --copy-to, and write and remove a file there as a test. Raises SetupError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

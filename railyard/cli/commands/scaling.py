@@ -1,4 +1,4 @@
-"""railyard scaling: speed-up, efficiency and serial fraction of the sweeps over nodes that stand in stored runs."""
+"""`railyard scaling`: shows speed-up, efficiency and serial fraction of sweeps over nodes in stored runs."""
 
 import json
 from typing import TYPE_CHECKING
@@ -23,10 +23,10 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
       railyard scaling                      show what came of it
       railyard scaling last5 --json         five runs as repeats
 
-    Name a RUN by its id or the beginning of it, a pattern ('20261121T*'), last, last5 or its folder. Without one it is
-    the last run.
+    Name a RUN by its id or the beginning of it, a pattern ('20261121T*'), last, last5 or its folder. Without a RUN, it
+    shows the last run.
 
-    Exit code: 0, 2 the runs hold no sweep over nodes.
+    Exit code: 0; 2 the runs hold no sweep over nodes.
     """
     from railyard.base.errors import RailyardError
     from railyard.results.sweeps import as_json as json_of
@@ -47,7 +47,7 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
 
 
 def _records(names: tuple[str, ...]) -> "tuple[Record, ...]":
-    """Return the records of these runs, the last of each case; a line that gave none is said on stderr."""
+    """Return the records of these runs, the last of each case; report lines without a record on stderr."""
     from railyard.base.paths import find_home, runs_folder
     from railyard.results.store.finals import finals_of_runs
 

@@ -1,4 +1,4 @@
-"""`railyard schema`: the JSON Schema of what a person writes, or of stored results, printed or kept in its file."""
+"""`railyard schema`: prints or writes the JSON Schema of files that people write, or of stored results."""
 
 import click
 
@@ -21,9 +21,9 @@ def command(kind: str, write: bool) -> int:
       railyard schema systems
       railyard schema references --write
 
-    KIND is systems, references, classes, results or sick. With the schema an editor completes and checks the files of
-    systems/, references/ and references/classes/. That of results describes a line of stored results, that of sick what
-    `railyard export sick --json` prints.
+    KIND is systems, references, classes, results or sick. With a schema, an editor completes and checks the files of
+    systems/, references/ and references/classes/. The schema of results describes a line of stored results, the schema
+    of sick what `railyard export sick --json` prints.
     """
     from railyard.results.schemas import schema_file, schema_text
 

@@ -1,4 +1,4 @@
-"""`railyard soak`: all links loaded for hours, and what that did to them."""
+"""`railyard soak`: loads all links for hours, and says what that did to them."""
 
 import json
 from collections.abc import Callable
@@ -25,21 +25,25 @@ if TYPE_CHECKING:
 @click.command(name="soak")
 @click.option(
     "--system", "name", default="virtual", show_default=True, metavar="NAME[:FABRIC]",
-    help="The system: NAME of systems/NAME.yaml; under a scheduler, one of its fabrics if you name it.",
+    help="The system: NAME of systems/NAME.yaml; under a scheduler, you may name one of its fabrics.",
 )  # fmt: skip
-@click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="How long; or --minutes.")
+@click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="How long, in hours.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long, in minutes.")
 @click.option(
     "--every", "every_s", type=click.FloatRange(min=1), default=10.0, show_default=True,
     help="Seconds between readings.",
 )  # fmt: skip
-@click.option("--nodes", "asked", metavar="N[1-8]", help="Under a scheduler: these nodes; else all that can run a job.")
-@click.option("--stack", help="Under a scheduler: the stack whose benchmark loads the rails; else the first that can.")
+@click.option(
+    "--nodes", "asked", metavar="N[1-8]", help="Under a scheduler: these nodes. Default: all that can run a job."
+)
+@click.option(
+    "--stack", help="Under a scheduler: the stack whose benchmark loads the rails. Default: the first that can."
+)
 @click.option(
     "--dry-run", is_flag=True, help="Under a scheduler: print the job's script and the script of its first load."
 )
 @click.option("--from", "file", type=click.Path(path_type=Path), help="Judge what a soak kept; load nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the table.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
 def command(
     hours: float | None, minutes: float | None, file: Path | None, as_json: bool, dry_run: bool, **asked: Any
 ) -> int:
@@ -50,18 +54,18 @@ def command(
       railyard soak --minutes 10                     the virtual cluster
       railyard soak --system mycluster --hours 8     a job of whole nodes
 
-    Every rail of every node is loaded both ways at once. You then read which links went down, stalled or had errors. It
-    works on the virtual cluster, and under Slurm, PBS, LSF and Flux. Readings are kept as they are made: judge a soak
-    that was ended early with --from.
+    It loads every rail of every node both ways at once. Then it says which links went down, stalled or had errors. It
+    works on the virtual cluster, and under Slurm, PBS, LSF and Flux. Readings are kept as they are made: if a soak
+    ended early, judge it with --from.
 
-    Exit code: 0 no problem, 1 a problem, 2 it could not be done.
+    Exit code: 0 no problem, 1 a problem, 2 it could not run.
     """
     from railyard.cluster.doctor.judge import ordered
     from railyard.cluster.soak.judge import findings, soaked
     from railyard.cluster.soak.log import read
 
     if (hours, minutes, file).count(None) != 2:
-        raise click.UsageError("one of --hours, --minutes and --from is needed")
+        raise click.UsageError("give one of --hours, --minutes and --from")
     wanted = _Wanted(seconds=(hours or 0.0) * 3600 + (minutes or 0.0) * 60, **asked)
     if dry_run and file is None:
         click.echo(_dry(wanted), nl=False)
@@ -70,7 +74,7 @@ def command(
     kept, streams = read(path)
     rails = soaked(kept)
     if not rails:
-        raise SetupError(f"soak: {path} has {counted(len(kept), 'reading')}, expected two of a rail at least")
+        raise SetupError(f"soak: {path} has {counted(len(kept), 'reading')}, expected at least two of a rail")
     found = ordered(findings(rails, streams))
     if as_json:
         told = {"format": 1, "seconds": kept[-1].at_s, "rails": [asdict(one) for one in rails]}
@@ -82,7 +86,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What is soaked: a system, for so many seconds, read every so many, and in a job what else was asked for."""
+    """What to soak: a system, for how many seconds, read after how many seconds, and the options for a job."""
 
     name: str
     seconds: float
@@ -92,7 +96,7 @@ class _Wanted:
 
 
 def _soak(wanted: _Wanted) -> Path:
-    """Return the file of readings of a soak that is over."""
+    """Run a soak, and return the file of its readings."""
     from railyard.base.paths import find_home, state_folder
     from railyard.cluster.soak.judge import Reading
     from railyard.cluster.soak.load import soak, streams
@@ -136,7 +140,7 @@ def _soak(wanted: _Wanted) -> Path:
 
 
 def _dry(wanted: _Wanted) -> str:
-    """Return the script of the job, and that of its first load."""
+    """Return the script of the job, and the script of its first load."""
     from railyard.base.paths import find_home, state_folder
 
     home = find_home()
@@ -147,7 +151,7 @@ def _dry(wanted: _Wanted) -> str:
 
 
 def _job(home: Path, wanted: _Wanted) -> "SoakJob":
-    """Return the job of a soak under a scheduler. Raises SetupError for a system that has none."""
+    """Return the job of a soak under a scheduler. Raises SetupError for a system that cannot have one."""
     from railyard.base.errors import did_you_mean
     from railyard.cluster.soak.job import named, planned
     from railyard.cluster.soak.under_scheduler import able_nodes
@@ -160,7 +164,7 @@ def _job(home: Path, wanted: _Wanted) -> "SoakJob":
         found = f"{site.system.provider} under the scheduler {site.system.scheduler}"
         raise SetupError(
             f"soak: found {name} ({found}), expected the virtual cluster, or nodes under Slurm, PBS, LSF or Flux; "
-            f"elsewhere run railyard run --system {name} again and again, and compare its records (railyard compare)"
+            f"else repeat railyard run --system {name}, and compare its records (railyard compare)"
         )
     if fabric and fabric not in site.system.fabrics:
         raise SetupError(
@@ -169,7 +173,9 @@ def _job(home: Path, wanted: _Wanted) -> "SoakJob":
         )
     nodes = named(wanted.asked) if wanted.asked else able_nodes(site)
     if not nodes:
-        raise SetupError(f"soak: found no names of nodes, neither from Slurm nor in systems/{name}.yaml; name --nodes")
+        raise SetupError(
+            f"soak: found no names of nodes, neither from Slurm nor in systems/{name}.yaml; name them with --nodes"
+        )
     return planned(site, nodes, fabric or None, wanted.stack, wanted.seconds, wanted.every_s)
 
 
@@ -177,7 +183,7 @@ _HEADS = ("node", "rail", "sent\nMB/s", "received\nMB/s", "least\nMB/s", "link\n
 
 
 def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: int, seconds: float) -> str:
-    """Return a line a rail, then the findings, then how much was looked at."""
+    """Return one line per rail, then the findings, then how much was looked at."""
     from railyard.cluster.soak.judge import duration
 
     rows = [

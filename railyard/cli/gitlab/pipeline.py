@@ -1,8 +1,8 @@
-"""A GitLab pipeline made from what a system can run: a job a (fabric, stack) or a test, and a page of all of them.
+"""Makes a GitLab pipeline from what a system can run: one job per (fabric, stack) or per test, and a page of all jobs.
 
-ReFrame's own generator has a job a test variant, drops the system, and gives a fixture a job that selects nothing, so
-that all that need it die (reframe#3344). Here a job is one `railyard run`, which has its own fixtures, promises, folder
-and reports.
+ReFrame's own generator makes one job per test variant, and drops the system. A fixture's job selects nothing there, so
+that all jobs that need it fail (reframe#3344). Here a job is one `railyard run`, which has its own fixtures, promises,
+folder and reports.
 """
 
 import re
@@ -18,16 +18,16 @@ from railyard.cli.gitlab.scripts import FILES, RESULTS, Place
 from railyard.site.matrix import Cell
 
 Per = Literal["stack", "test"]
-#: What runs a job: the runner's own shell on a login node, Jacamar CI's there, or a batch executor (Jacamar's, or a
-#: custom one for Slurm) that makes each job one of Slurm's.
+#: What runs a job: the runner's own shell on a login node, Jacamar CI's shell there, or a batch executor (Jacamar's, or
+#: a custom one for Slurm) that turns each job into a job of Slurm.
 Executor = Literal["shell", "jacamar", "slurm"]
 
 _HEAD = """\
 # Made by `railyard ci generate`: a child pipeline, made again for each pipeline. Edit the system, not this file.
 """
-#: Only a broken runner is tried again: a failed verdict is an answer, not bad luck.
+#: Try again only if the runner broke: a failed verdict is an answer, not bad luck.
 _RETRY = {"max": 1, "when": ["runner_system_failure"]}
-#: A job with rules that always hold is in pipelines of merge requests too, one without rules in no such one.
+#: A job is also in pipelines of merge requests if it has rules that always hold. Without rules it is not.
 _ALWAYS = [{"when": "always"}]
 _AFTER_SUCCESS = [{"when": "on_success"}]
 
@@ -36,8 +36,8 @@ _AFTER_SUCCESS = [{"when": "on_success"}]
 class Settings:
     """What a site chooses: tags of the runner that measures, how long a job may take (GitLab's words), what a job is.
 
-    ``login_tags``: of the runner that builds and reports, empty where it is the same. ``build``: Spack builds the
-    benchmarks first, once. ``extended``: the extended checks too. ``pages``: the page in GitLab Pages.
+    ``login_tags``: tags of the runner that builds and reports, empty if it is the same runner. ``build``: Spack builds
+    the benchmarks first, once. ``extended``: run the extended checks too. ``pages``: publish the page in GitLab Pages.
     """
 
     tags: tuple[str, ...]
@@ -55,7 +55,7 @@ class Settings:
 class Job:
     """One job that measures: its name, the folder for its files, the options of its `railyard run`, and its checks.
 
-    ``checks`` names the check of each of its tests, for what they ask of a scheduler.
+    ``checks`` names the check of each test: it says what the test needs from a scheduler.
     """
 
     name: str
@@ -65,11 +65,11 @@ class Job:
 
 
 def jobs(system: str, cells: Sequence[Cell], settings: Settings) -> tuple[Job, ...]:
-    """Return a job for what runs: each (fabric, stack), or each test. Raises RailyardError where nothing does."""
+    """Return one job for each (fabric, stack) or each test that runs. Raises RailyardError if nothing runs."""
     running = [cell for cell in cells if cell.reason is None and (settings.extended or not cell.extended)]
     if not running:
         raise RailyardError(
-            f"{system}: found no cell that runs, expected one at least, since GitLab refuses an empty pipeline; "
+            f"{system}: found no cell that runs, expected at least one, since GitLab refuses an empty pipeline; "
             f"railyard matrix --system {system} --why says why each does not"
         )
     checks: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
@@ -81,15 +81,15 @@ def jobs(system: str, cells: Sequence[Cell], settings: Settings) -> tuple[Job, .
 def pipeline(
     system: str, cells: Sequence[Cell], settings: Settings, allocation: Callable[[Job], str] | None = None
 ) -> dict[str, Any]:
-    """Return the child pipeline of a system as GitLab's keywords. Raises RailyardError where nothing runs.
+    """Return the child pipeline of a system as GitLab's keywords. Raises RailyardError if nothing runs.
 
-    ``allocation`` gives what a job asks of Slurm, for an executor that makes each job one of Slurm's.
+    ``allocation`` returns what a job asks Slurm for, if the executor turns each job into a job of Slurm.
     """
     measuring = jobs(system, cells, settings)
     stages = [*(["build"] if settings.build else []), "measure", "report", *(["publish"] if settings.pages else [])]
     default: dict[str, Any] = {"tags": list(settings.tags), "retry": _RETRY, "interruptible": False}
     if settings.executor != "shell":
-        # Jacamar reads from it for whom a job runs; its own name is of no matter, its audience is.
+        # Jacamar reads from it for which user a job runs. Its name does not matter, its audience does.
         default["id_tokens"] = {"SITE_ID_TOKEN": {"aud": "$CI_SERVER_URL"}}
     made: dict[str, Any] = {"stages": stages, "default": default}
     if settings.build:
@@ -111,7 +111,7 @@ def written(made: Mapping[str, Any]) -> str:
 
 def _job(system: str, cell: Cell, settings: Settings) -> tuple[str, str, tuple[str, ...]]:
     """Return name, folder and options of the job that a cell belongs to."""
-    # -p and -n are regular expressions. ReFrame compares -n with the test's name without its blanks.
+    # -p and -n are regular expressions. ReFrame compares -n with the test's name without blanks.
     options = ["--system", f"{system}:{cell.test.fabric}", "-p", f"^{_plain(cell.test.stack)}$"]
     words = [cell.test.fabric, cell.test.stack]
     if settings.extended:
@@ -127,7 +127,7 @@ def _job(system: str, cell: Cell, settings: Settings) -> tuple[str, str, tuple[s
 
 
 def _plain(text: str) -> str:
-    """Return a text as a regular expression for itself; hyphens stay, since a policy is read from it as it is."""
+    """Return a regular expression that matches the text itself. Hyphens stay: a policy is read from it as it is."""
     return re.sub(r"([.+*?()\[\]{}|^$\\])", r"\\\1", text)
 
 
@@ -141,7 +141,7 @@ def _building(system: str, settings: Settings) -> dict[str, Any]:
     place = settings.place
     return _login("build", settings, _AFTER_SUCCESS) | {
         "timeout": settings.timeout,
-        # Two builds at once would wait for each other's lock until their time is out.
+        # Two builds at the same time would wait for each other's lock until their time is over.
         "resource_group": f"railyard-build-{system}",
         "script": [*lines.enter(place), lines.called(place, "spack", "install", "--system", system)],
     }
@@ -156,7 +156,7 @@ def _measuring(system: str, job: Job, settings: Settings, allocation: Callable[[
         "stage": "measure",
         "rules": _AFTER_SUCCESS,
         "timeout": settings.timeout,
-        # Two runs at once would measure each other, those of another pipeline too.
+        # Two runs at the same time would disturb each other, also those of another pipeline.
         "resource_group": f"railyard-{system}",
         "variables": _runner_variables() | asked,
         "script": [*lines.enter(place), *lines.measured(folder, call)],
@@ -171,8 +171,8 @@ def _measuring(system: str, job: Job, settings: Settings, allocation: Callable[[
 
 
 def _reporting(system: str, measuring: Sequence[Job], settings: Settings) -> dict[str, Any]:
-    """Return the job that makes one page of all jobs; the verdicts stay those of the jobs that measured."""
-    # A failed verdict ends the stage before, and is what the page is read for.
+    """Return the job that makes one page of all jobs. It gives no verdict of its own."""
+    # Run it also after a failed verdict, which ends the stage before: then people need the page most.
     return _login("report", settings, _ALWAYS) | {
         "script": [
             *lines.enter(settings.place),
@@ -183,9 +183,9 @@ def _reporting(system: str, measuring: Sequence[Job], settings: Settings) -> dic
 
 
 def _keeping(system: str, settings: Settings) -> dict[str, Any]:
-    """Return the job that keeps a branch's results for merge requests into it."""
+    """Return the job that keeps a branch's results, for merge requests into this branch."""
     return _login("report", settings, [{"if": "$CI_COMMIT_BRANCH", "when": "always"}]) | {
-        # Two that add to one cache at once: the later one would drop what the other added.
+        # If two jobs added to one cache at the same time, the later one would drop what the other added.
         "resource_group": f"railyard-keep-{system}",
         "cache": _cache(system, "$CI_COMMIT_BRANCH", "pull-push"),
         "script": lines.kept(),
@@ -202,7 +202,7 @@ def _comparing(system: str, settings: Settings) -> dict[str, Any]:
 
 
 def _publishing(settings: Settings) -> dict[str, Any]:
-    """Return the job by whose name GitLab knows what to publish; of the default branch alone."""
+    """Return the job that publishes the page: GitLab knows it by its name. Only the default branch has it."""
     return _login("publish", settings, [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH", "when": "always"}]) | {
         "script": lines.published(),
         "artifacts": {"paths": ["public"]},
@@ -219,7 +219,7 @@ def _files(system: str, what: str, path: str) -> dict[str, Any]:
 
 
 def _cache(system: str, branch: str, policy: str) -> dict[str, Any]:
-    # unprotect: a merge request's branch is seldom protected, and would else see no cache of one that is
+    # unprotect: a merge request's branch is seldom protected, and would not see the cache of a protected one
     return {
         "key": f"railyard-{system}-{branch}",
         "paths": [lines.KEPT],
@@ -230,16 +230,16 @@ def _cache(system: str, branch: str, policy: str) -> dict[str, Any]:
 
 
 def _runner_variables() -> dict[str, str]:
-    # INSTALL: a runner installs no system packages. Without x in the flags .venv and .stacks stay between jobs, and
-    # make sees whether they still fit.
+    # INSTALL: a runner installs no system packages. Without x in the flags, .venv and .stacks stay between jobs, and
+    # make checks whether they still fit.
     return {"INSTALL": "0", "GIT_CLEAN_FLAGS": "-ffd"}
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, as a person would, and never an anchor."""
+    """Writes texts of several lines as blocks, as a person would, and never uses an anchor."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Return that no value is written as a reference to an equal one."""
+        """Return True: no value is written as a reference to an equal one."""
         return True
 
 

@@ -1,8 +1,8 @@
-"""The script lines of a pipeline's jobs, for the sh that GitLab's runner gives them to. Pure.
+"""Writes the script lines of a pipeline's jobs, for the sh that GitLab's runner calls. Reads no files.
 
-They contain all that a site chose, as it was when the pipeline was made. A child pipeline that read variables would
-see other values: GitLab forwards a parent's variables as its file states them, with precedence over the project's own,
-and does not forward those of a schedule at all.
+They contain everything that a site chose when the pipeline was made. If a child pipeline read variables, it would see
+other values: GitLab forwards a parent's variables as in its file, and they override the project's own. It does not
+forward the variables of a schedule at all.
 """
 
 import shlex
@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 
-#: Where each job leaves its files, in a folder of its own below: two jobs never write the same one.
+#: Each job leaves its files below, in its own folder: two jobs never write the same file.
 RESULTS = "railyard-results"
 FILES = ("report.html", "records.jsonl", "junit.xml")
-#: The newest results of a branch, a file a pipeline, as GitLab's cache keeps them.
+#: The newest results of a branch, one file per pipeline, as GitLab's cache keeps them.
 KEPT = "railyard-branch"
-#: One new run is told from 39 earlier ones at 95 %, and from no fewer (railyard compare); one more, since one may fail.
+#: To tell one new run from earlier ones at 95 %, `railyard compare` needs at least 39 of them. One more, as one may
+#: fail.
 KEPT_PIPELINES = 40
 PAGE = "railyard-report.html"
 COMPARISON = "railyard-compare.txt"
@@ -27,9 +28,9 @@ _FOLDER = '"$CI_PROJECT_DIR"'
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where and how jobs work; an empty text is the project's own folder, `make venv`, its railyard, no more options.
+    """Where and how jobs work. Empty texts: the project's own folder, `make venv`, its railyard, no more options.
 
-    ``options`` are of `railyard run`, ``compare`` of `railyard compare`, as a person types them.
+    ``options`` are options for `railyard run`, ``compare`` options for `railyard compare`, as a person types them.
     """
 
     folder: str = ""
@@ -40,19 +41,19 @@ class Place:
 
 
 def enter(place: Place) -> list[str]:
-    """Return the lines that go to the clone and make what is missing there."""
+    """Return the lines that change to the clone and make what is missing there."""
     folder = shlex.quote(place.folder) if place.folder else _FOLDER
     return [f"cd {folder}", place.prepare or "make venv"]
 
 
 def called(place: Place, *words: str, more: str = "") -> str:
-    """Return a call of railyard with these words, each of them quoted, and with a site's own options."""
+    """Return a call of railyard with these words, each quoted, and with the site's own options."""
     program = shlex.quote(place.program) if place.program else ".venv/bin/railyard"
     return " ".join([program, words[0], *map(shlex.quote, words[1:]), *map(shlex.quote, split(more))])
 
 
 def split(options: str) -> list[str]:
-    """Return a site's options as words. Raises RailyardError where a quotation mark has no partner."""
+    """Return a site's options as words. Raises RailyardError if a quotation mark has no partner."""
     try:
         return shlex.split(options)
     except ValueError as error:
@@ -60,7 +61,7 @@ def split(options: str) -> list[str]:
 
 
 def measured(folder: str, call: str) -> list[str]:
-    """Return the lines that run and keep what THIS run wrote, never what another wrote in the same clone."""
+    """Return the lines that run, and keep only what THIS run wrote, not what others wrote in the same clone."""
     return [
         f'results="$CI_PROJECT_DIR/{folder}"',
         'rm -rf "$results"',
@@ -69,7 +70,7 @@ def measured(folder: str, call: str) -> list[str]:
 
 
 def reported(place: Place, folders: Sequence[str]) -> list[str]:
-    """Return the lines that make one page of all jobs' records, and name each job that left none."""
+    """Return the lines that make one page from all jobs' records, and name each job without records."""
     names = " ".join(map(shlex.quote, folders))
     return [
         f'results="$CI_PROJECT_DIR/{RESULTS}"',
@@ -80,13 +81,13 @@ def reported(place: Place, folders: Sequence[str]) -> list[str]:
         "done\n",
         "code=0",
         f'{called(place, "report")} "$results"/*/records.jsonl -o "$CI_PROJECT_DIR/{PAGE}" || code=$?',
-        # 1 says that a verdict failed, which its own job has said; 2 that there is no page.
+        # 1 says that a verdict failed: the job itself has said so already. 2 says that there is no page.
         '[ "$code" -le 1 ]',
     ]
 
 
 def kept() -> list[str]:
-    """Return the lines that put this pipeline's records beside those of the branch's earlier ones."""
+    """Return the lines that put this pipeline's records beside those of the branch's earlier pipelines."""
     return [
         'cd "$CI_PROJECT_DIR"',
         *_joined("nothing is kept"),
@@ -97,7 +98,7 @@ def kept() -> list[str]:
 
 
 def compared(place: Place) -> list[str]:
-    """Return the lines that compare this pipeline with the target branch's; its exit code is the comparison's."""
+    """Return the lines that compare this pipeline with the target branch's; the exit code is that of the comparison."""
     files = f'"$CI_PROJECT_DIR/{KEPT}.jsonl" "$CI_PROJECT_DIR/{RECORDS}"'
     own = "".join(f" {shlex.quote(word)}" for word in split(place.compare))
     return [
@@ -117,12 +118,12 @@ def compared(place: Place) -> list[str]:
 
 
 def published() -> list[str]:
-    """Return the lines that put the page where GitLab Pages takes it from."""
+    """Return the lines that put the page where GitLab Pages expects it."""
     return ["mkdir -p public", f"cp {PAGE} public/index.html"]
 
 
 def _joined(then: str, aside: str = "") -> list[str]:
-    """Return the lines that join all jobs' records, and end well where there are none."""
+    """Return the lines that join all jobs' records; if there are none, they end with exit code 0."""
     return [
         f"if ! cat {RESULTS}/*/records.jsonl >{RECORDS} 2>/dev/null; then\n"
         f'  echo "{RESULTS}: found no records, expected those of the jobs that measured; {then}"{aside}\n'

@@ -1,1 +1,1 @@
-"""What a node, its scheduler and its software say of themselves, as a system's file to review."""
+"""Writes what a node, its scheduler and its software say about themselves as a system's file to review."""

@@ -1,4 +1,4 @@
-"""The fabrics of a system, made of a node's ports: which belong together, which are left out, and what looks wrong."""
+"""Makes a system's fabrics from a node's ports: which belong together, which are left out, and what looks wrong."""
 
 import re
 from collections.abc import Sequence
@@ -14,9 +14,10 @@ _RDMA_KINDS = ("ib", "roce", "opa", "slingshot", "efa")
 
 @dataclass(frozen=True, slots=True)
 class FoundFabric:
-    """Ports alike in kind and link (Ethernet without RDMA: and in their names' letters): the rails of one fabric.
+    """Ports of the same kind and link: the rails of one fabric.
 
-    ``doubts`` are what was guessed of it, a sentence each.
+    Ports of Ethernet without RDMA have the same letters in their names, too. ``doubts``: what was guessed about the
+    fabric, one sentence each.
     """
 
     name: str
@@ -25,7 +26,7 @@ class FoundFabric:
 
     @property
     def first(self) -> Port:
-        """The port that stands for all: they are alike."""
+        """The port that stands for all ports: they are alike."""
         return self.ports[0]
 
     @property
@@ -36,14 +37,14 @@ class FoundFabric:
 
     @property
     def mtu(self) -> int | None:
-        """The MTU where all ports have the same and the link takes one."""
+        """The MTU, if all ports have the same one and the link has an MTU."""
         mtus = {port.mtu for port in self.ports}
         takes = self.first.link is not None and bool(LINKS[self.first.link].mtus)
         return self.first.mtu if len(mtus) == 1 and takes else None
 
 
 def fabrics_of(ports: Sequence[Port]) -> tuple[FoundFabric, ...]:
-    """Return the fabrics of those ports that have a link, the ones with RDMA first, the fastest of them first."""
+    """Return the fabrics of all ports with a link. Fabrics with RDMA come first, the fastest of them first."""
     groups: dict[tuple[str, str | None, float | None, str], list[Port]] = {}
     for port in (one for one in ports if one.up):
         stem = _stem(port.device) if port.kind == "tcp" else ""
@@ -57,7 +58,7 @@ def fabrics_of(ports: Sequence[Port]) -> tuple[FoundFabric, ...]:
 
 
 def left_out(ports: Sequence[Port]) -> tuple[str, ...]:
-    """Return a sentence for each port without a link: it is no rail as it stands, and may have been meant to be one."""
+    """Return a sentence for each port without a link: it is not a rail now, but perhaps it should be one."""
     return tuple(
         f"{port.name} has no link ({port.state}): it is left out; if it is meant to be a rail, look at cable and switch"
         for port in ports
@@ -66,7 +67,7 @@ def left_out(ports: Sequence[Port]) -> tuple[str, ...]:
 
 
 def traps(fabrics: Sequence[FoundFabric]) -> tuple[str, ...]:
-    """Return a sentence for each thing that would spoil a benchmark, and is seen without running one."""
+    """Return a sentence for each thing that would spoil a benchmark, and that shows without running one."""
     found = [_slot_trap(port) for fabric in fabrics for port in fabric.ports]
     found += [_mtu_trap(fabric) for fabric in fabrics]
     found += _unequal(fabrics)
@@ -75,7 +76,7 @@ def traps(fabrics: Sequence[FoundFabric]) -> tuple[str, ...]:
 
 
 def sharing_slot(port: Port, fabric: FoundFabric) -> int:
-    """Return how many rails of the fabric share this one's card."""
+    """Return how many rails of the fabric are on this port's card."""
     card = port.pci.card
     return 1 if card is None else sum(other.pci.card == card for other in fabric.ports)
 
@@ -91,7 +92,7 @@ def _stem(name: str) -> str:
 
 
 def _name(port: Port, taken: set[str]) -> str:
-    """Return a short name: the generation of InfiniBand, else the kind, of Ethernet the interface's letters."""
+    """Return a short name: for InfiniBand the generation, for Ethernet the interface's letters, else the kind."""
     if port.kind == "ib":
         base = (port.link or "ib").removeprefix("ib-")
     else:
@@ -115,7 +116,7 @@ def _doubts(members: Sequence[Port], beside: Sequence[FoundFabric]) -> tuple[str
     if first.kind == "tcp" and len(members) > 1:
         found.append("interfaces alike in name and rate are taken for rails: one may be for storage")
     if first.kind == "tcp" and any(fabric.first.kind in _RDMA_KINDS for fabric in beside):
-        found.append("a network beside the fast one is measured too: remove this fabric where no job is to load it")
+        found.append("a network beside the fast one is measured too: remove this fabric if no job should load it")
     if first.virtual and first.kind != "tcp":
         found.append("these are devices of software (Soft-RoCE), whose rate is that of the interfaces below them")
     if first.virtual and first.kind == "tcp":
@@ -147,7 +148,7 @@ def _mtu_trap(fabric: FoundFabric) -> str | None:
 
 
 def _unequal(fabrics: Sequence[FoundFabric]) -> list[str | None]:
-    """Return a sentence for each port that runs slower than another of the same board."""
+    """Return a sentence for each port that is slower than another port with the same kind of board."""
     ports = [port for fabric in fabrics for port in fabric.ports if port.rate is not None and port.board]
     found: list[str | None] = []
     for port in ports:

@@ -1,4 +1,4 @@
-"""All that was found of a cluster, from one node of it: read once, then only written out."""
+"""All that one node shows of its cluster: read once, then only written out."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from railyard.cluster.detect.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A cluster as a node shows it. ``traps`` would spoil a benchmark; ``left_out`` are ports without link."""
+    """A cluster as a node shows it. ``traps`` would spoil a benchmark; ``left_out`` are ports without a link."""
 
     node: NodeFound
     fabrics: tuple[FoundFabric, ...]
@@ -29,7 +29,7 @@ class Found:
 
     @property
     def name(self) -> str:
-        """A name for the system: the scheduler's for its cluster, else the host's without its number."""
+        """A name for the system: the cluster's name in the scheduler, else the host's name without its number."""
         host = re.sub(r"[-_]?[0-9]+$", "", self.node.hostname.split(".")[0])
         for name in (self.scheduler.cluster, host):
             if name and re.fullmatch(NAME_PATTERN, name):
@@ -79,7 +79,7 @@ class Found:
 
 
 def detect(source: Source) -> Found:
-    """Return what a node shows. Nothing that it lacks is an error: what cannot be read is not said."""
+    """Return what a node shows. It is no error if something is missing: what cannot be read is left out."""
     rdma = (*rdma_ports(source), *cxi_ports(source))
     taken = {port.netdev for port in rdma if port.netdev is not None}
     sits = domains(source)
@@ -96,7 +96,7 @@ def detect(source: Source) -> Found:
 
 
 def _seated(port: Port, sits: Mapping[str, int]) -> Port:
-    """Return the port in the domain of memory that hwloc gives its device, its interface or its address, if any."""
+    """Return the port with the memory domain that hwloc gives its device, interface or address, if it gives one."""
     names = (port.device, port.netdev, port.pci.address)
     domain = next((sits[name] for name in names if name is not None and name in sits), None)
     return port if domain is None else replace(port, pci=replace(port.pci, numa=domain))

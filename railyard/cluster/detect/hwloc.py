@@ -1,4 +1,4 @@
-"""Where each device sits by hwloc's topology, which knows it where the BIOS tells the kernel no domain of memory."""
+"""Reads each device's memory domain from hwloc's topology: it knows it even if the BIOS does not tell the kernel."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 from railyard.cluster.detect.source import Source
 
 _WITHOUT = ("cache:none", "icache:none", "core:none")
-#: hwloc without its graphics, which is what a compute node has, and without parts that have no devices; ``-`` is its
-#: standard output.
+#: Compute nodes have hwloc without graphics. Parts without devices are left out; ``-`` is its standard output.
 ASKED = ("lstopo-no-graphics", *(word for part in _WITHOUT for word in ("--filter", part)), "--of", "xml", "-")
 
 

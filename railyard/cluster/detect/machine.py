@@ -1,4 +1,4 @@
-"""This machine as a source: its own /sys and /proc, its search path, and commands that are given little time."""
+"""This machine as a source: its own /sys and /proc, its search path, and commands with a short time limit."""
 
 import shutil
 import subprocess
@@ -18,12 +18,12 @@ class Machine(Folder):
         super().__init__(Path("/"))
 
     def which(self, program: str) -> str | None:
-        """Return where a program of the search path lies; /usr/sbin counts (``ip``, ``ibstat`` in some packages)."""
+        """Return the path of a program on the search path, or in /usr/sbin (``ip``, ``ibstat`` in some packages)."""
         return shutil.which(program, path=SEARCH_PATH)
 
     def run(self, *words: str) -> str | None:
-        """Return what a command printed; of ``module`` also on its second channel, where Lmod's answers go."""
-        # `module` is a function of the login shell and no program.
+        """Return what a command printed; for ``module`` also what it printed on stderr, where Lmod answers."""
+        # `module` is a function of the login shell, not a program.
         command = ["bash", "-lc", " ".join(words)] if words[0] == "module" else list(words)
         if shutil.which(command[0], path=SEARCH_PATH) is None:
             return None

@@ -10,16 +10,16 @@ from railyard.cluster.detect.source import Source
 
 NET, CXI = "/sys/class/net", "/sys/class/cxi"
 _ETHER = "1"  # ARPHRD_ETHER; 32 is IP over InfiniBand, whose card is an RDMA device
-# Interfaces that programs make for themselves: containers, machines within the machine, tunnels, traffic shaping.
+# Interfaces that programs make for themselves: for containers, virtual machines, tunnels and traffic shaping.
 _MADE = re.compile(r"docker|br-|virbr|vnet|tap|tun|cni|cali|flannel|kube|ifb|dummy|veth[0-9a-f]{6,}|bonding_masters")
-# What the driver calls its speeds: BS_200G, CK_400G; its newer form bs200G.
+# The driver's names of speeds: BS_200G, CK_400G; a newer form is bs200G.
 _CXI_SPEED = re.compile(r"[A-Za-z]{2}_?([0-9]+)G")
 
 
 def net_ports(source: Source, taken: Collection[str]) -> tuple[Port, ...]:
     """Return the Ethernet interfaces; ``taken`` are those that belong to an RDMA device or to Slingshot.
 
-    A bond stands for its members. Interfaces without a device of the machine count only where there are no others.
+    A bond stands for its members. Interfaces without a device of the machine count only if there are no others.
     """
     names = [name for name in source.names(NET) if name not in taken and name != "lo" and not _MADE.match(name)]
     bonds = {name: members_of(source, name) for name in names}
@@ -42,8 +42,8 @@ def _net_port(source: Source, name: str, members: list[str]) -> Port:
     folder = f"{NET}/{name}"
     pci = pci_of(source, f"{NET}/{members[0]}/device" if members else f"{folder}/device")
     virtual = pci.driver is None
-    # What a veth or a bridge prints (10000) is nobody's rate.
-    # A bond says the sum of its ports, of which one stream gets one.
+    # What a veth or a bridge prints (10000) is not a real rate. A bond prints the sum of its ports, but one stream gets
+    # only one port.
     rate = None if virtual else _speed(source, members[0] if members else name)
     return Port(
         device=name,
@@ -85,7 +85,7 @@ def _cxi_port(source: Source, name: str) -> Port:
 
 
 def _is_up(source: Source, name: str) -> bool:
-    """Return whether an interface has a link; some drivers say "unknown" for a state and have a carrier."""
+    """Return whether an interface has a link. Some drivers print the state "unknown" although they have a carrier."""
     state = source.read(f"{NET}/{name}/operstate")
     return state == "up" or (state == "unknown" and source.read(f"{NET}/{name}/carrier") == "1")
 

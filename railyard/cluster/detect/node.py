@@ -1,4 +1,4 @@
-"""What else of a node matters: name, processors, memory and its domains, GPUs and where they sit."""
+"""What else matters about a node: name, processors, memory and its domains, GPUs and their memory domains."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _AMD, _GPU_CLASSES = "0x1002", ("0x03", "0x12")
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One GPU: its model, its PCI address and domain of memory."""
+    """One GPU: its model, its PCI address and its memory domain."""
 
     model: str
     address: str
@@ -37,7 +37,7 @@ class NodeFound:
 
 
 def node_of(source: Source, sits: Mapping[str, int]) -> NodeFound:
-    """Return what the node says of itself; ``sits``: domains of memory by PCI address, before the kernel's own."""
+    """Return what the node says about itself. ``sits``: PCI address -> memory domain; it overrides the kernel's own."""
     processor = _PROCESSOR.search(source.read("/proc/cpuinfo") or "")
     nodes = [name for name in source.names("/sys/devices/system/node") if re.fullmatch(r"node[0-9]+", name)]
     return NodeFound(
@@ -58,7 +58,7 @@ def _nvidia(source: Source) -> list[Gpu]:
 
 
 def _amd(source: Source) -> list[Gpu]:
-    """Return AMD's accelerators, where the driver amdgpu is loaded."""
+    """Return AMD's accelerators, if the driver amdgpu is loaded."""
     if source.read("/sys/module/amdgpu/initstate") != "live":
         return []
     found = []

@@ -8,7 +8,7 @@ from railyard.cluster.detect.rates import PortRate, infiniband_link, plain_link,
 from railyard.cluster.detect.source import Source
 
 RDMA = "/sys/class/infiniband"
-# Driver of the PCI device -> the row of the counters' table. bnxt_re and irdma sit on the Ethernet driver's device.
+# Driver of the PCI device -> the row of the counters' table. bnxt_re and irdma use the Ethernet driver's device.
 _COUNTERS = {
     "mlx4_core": "mlx4",
     "mlx5_core": "mlx5",
@@ -26,7 +26,7 @@ _IPV4_GID = re.compile(r"(?:0000:){5}ffff:[0-9a-f]{4}:[0-9a-f]{4}")
 
 @dataclass(frozen=True, slots=True)
 class Pci:
-    """A device's place: its address, its slot now and at best (names of the table), and its domain of memory."""
+    """A device's place: its address, its slot now and at best (names of the table), and its memory domain."""
 
     driver: str | None = None
     address: str | None = None
@@ -36,7 +36,7 @@ class Pci:
 
     @property
     def card(self) -> str | None:
-        """The card, which two functions of it share: the address without the function."""
+        """The card: the address without the function, since several functions can be on one card."""
         return self.address.rpartition(".")[0] if self.address else None
 
 
@@ -44,10 +44,10 @@ class Pci:
 class Port:
     """One device and port, as the kernel shows it.
 
-    ``link`` is a name of the table, None if the rate is not known or the table has none; ``state`` is printed.
-    ``mtu`` is what a system's file says: the path's (RoCE) or the interface's (TCP), in bytes. ``gid_index`` is the
-    first RoCE v2 entry made of an IPv4 address. ``virtual``: no device of the machine is behind it.
-    ``bonded``: how many ports are bonded to it (LAG); link and rate are those of one.
+    ``link`` is a name of the table, None if the rate is unknown or not in the table; ``state`` is as printed. ``mtu``,
+    in bytes, is what a system's file needs: the path's (RoCE) or the interface's (TCP). ``gid_index`` is the first RoCE
+    v2 entry made of an IPv4 address. ``virtual``: it has no device of the machine. ``bonded``: how many ports are
+    bonded to it (LAG); link and rate are those of one port.
     """
 
     device: str
@@ -98,7 +98,7 @@ def whole(text: str | None) -> int | None:
 
 
 def rdma_ports(source: Source) -> tuple[Port, ...]:
-    """Return every port of every RDMA device, those without a link too, in natural order."""
+    """Return every port of every RDMA device, also those without a link, in natural order."""
     return tuple(
         _rdma_port(source, device, number)
         for device in source.names(RDMA)
@@ -112,12 +112,12 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
     port = f"{folder}/ports/{number}"
     pci = pci_of(source, f"{folder}/device")
     state, physical = (_state(source.read(f"{port}/{name}")) for name in ("state", "phys_state"))
-    # Soft-RoCE names the interface below it, and has no device of the machine.
+    # Soft-RoCE names the interface that it uses, and has no device of the machine.
     parent = source.read(f"{folder}/parent")
     kind = _kind(pci.driver, source.read(f"{port}/link_layer"))
     netdev = source.read(f"{port}/gid_attrs/ndevs/0") or next(iter(source.names(f"{folder}/device/net")), parent)
     is_soft = pci.driver is None and parent is not None
-    # Soft-RoCE says 2.5 Gbit/s of every interface.
+    # Soft-RoCE prints 2.5 Gbit/s for every interface.
     rate = None if is_soft else port_rate(source.read(f"{port}/rate"))
     interface_mtu = whole(source.read(f"/sys/class/net/{netdev}/mtu")) if netdev else None
     return Port(
@@ -146,7 +146,7 @@ def _state(text: str | None) -> str | None:
 
 
 def _kind(driver: str | None, link_layer: str | None) -> str:
-    """Return the kind of fabric; Omni-Path calls its link layer InfiniBand, EFA calls its own Unspecified."""
+    """Return the kind of fabric. Omni-Path calls its link layer InfiniBand; EFA calls its link layer Unspecified."""
     if driver == "hfi1":
         return "opa"
     if driver == "efa":

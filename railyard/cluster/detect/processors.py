@@ -14,7 +14,7 @@ _MEMORY = re.compile(r"^MemTotal:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Processors:
-    """Cores of the whole node, threads of each core, sockets (None if they are not told), memory in KiB."""
+    """Cores of the whole node, threads of each core, sockets (None if unknown), memory in KiB."""
 
     cores: int
     threads_a_core: int
@@ -23,13 +23,13 @@ class Processors:
 
     @property
     def memory(self) -> str:
-        """The memory as a system's file has it, rounded down: ``503G`` (GiB), or ``3922M`` of a small machine."""
+        """The memory in the form of a system's file, rounded down: ``503G`` (GiB), or ``3922M`` for a small machine."""
         gib = self.memory_kib >> 20
         return f"{gib}G" if gib >= 8 else f"{self.memory_kib >> 10}M"
 
     @property
     def words(self) -> str:
-        """How the cores are spread: ``2 sockets of 56 cores, 2 threads a core``."""
+        """How the cores are arranged: ``2 sockets of 56 cores, 2 threads a core``."""
         threads = f"{counted(self.threads_a_core, 'thread')} a core"
         if self.sockets is None:
             return threads
@@ -37,10 +37,11 @@ class Processors:
 
 
 def processors_of(source: Source) -> Processors | None:
-    """Return what the node computes with; None if the kernel does not say it whole.
+    """Return what the node computes with; None if the kernel does not say all of it.
 
-    The first processor stands for the others, as all cores of a cluster's nodes are alike. Source: proc(5), and Linux,
-    admin-guide/cputopology.rst (``thread_siblings_list``: of the same core, ``core_siblings_list``: of the socket).
+    The first processor stands for the others, since all cores of a cluster's nodes are alike. Source: proc(5), and
+    Linux, admin-guide/cputopology.rst (``thread_siblings_list``: of the same core, ``core_siblings_list``: of the
+    socket).
     """
     online = _count(source.read(f"{_CPUS}/online"))
     threads = _count(source.read(f"{_FIRST}/thread_siblings_list"))
@@ -53,7 +54,7 @@ def processors_of(source: Source) -> Processors | None:
 
 
 def _count(text: str | None) -> int:
-    """Return how many processors a list of the kernel's has (``0-55,112-167``); 0 for a text that is none."""
+    """Return how many processors a list of the kernel has (``0-55,112-167``); 0 if the text is not such a list."""
     ranges = [_RANGE.fullmatch(part) for part in (text or "").split(",")]
     counts = [int(one["last"] or one["first"]) - int(one["first"]) + 1 for one in ranges if one]
     return sum(counts) if len(counts) == len(ranges) and min(counts) > 0 else 0

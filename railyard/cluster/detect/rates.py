@@ -1,4 +1,4 @@
-"""What a rate, a slot's speed or an MTU that the kernel prints is called in the tables of links and slots."""
+"""Turns rates, slot speeds and MTUs that the kernel prints into names of the tables of links and slots."""
 
 import re
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from railyard.hardware.ib_speeds import lanes, speed_name, speed_of_lane, width_of
 from railyard.hardware.links import LINKS, SLOTS, pcie_generation
 
-# "100 Gb/sec (4X EDR)"; before Linux 5.x without the speed's name for SDR: "10 Gb/sec (4X)"
+# "100 Gb/sec (4X EDR)"; before Linux 5.x, SDR has no name: "10 Gb/sec (4X)"
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) Gb/sec(?: \(([0-9]+[xX])(?: ([A-Za-z0-9]+))?\))?")
 _IB_MTUS = (4096, 2048, 1024, 512, 256)
-# What the kernel takes off an Ethernet MTU before it chooses the path MTU: GRH 40, UDP 8, BTH 12, XRC 4, AtomicETH 28,
-# ICRC 4. Source: iboe_get_mtu in Linux include/rdma/ib_addr.h.
+# What the kernel subtracts from an Ethernet MTU before it chooses the path MTU: GRH 40, UDP 8, BTH 12, XRC 4, AtomicETH
+# 28, ICRC 4. Source: iboe_get_mtu in Linux include/rdma/ib_addr.h.
 _ROCE_HEADERS = 96
 
 
@@ -30,7 +30,7 @@ class PortRate:
 
 
 def port_rate(text: str | None) -> PortRate | None:
-    """Return what a ``rate`` file of an RDMA port says; None for another text, or none."""
+    """Return what a ``rate`` file of an RDMA port says; None if there is no text, or another one."""
     found = _RATE.fullmatch(text or "")
     if found is None or float(found[1]) <= 0:
         return None
@@ -41,7 +41,7 @@ def port_rate(text: str | None) -> PortRate | None:
 
 
 def infiniband_link(rate: PortRate) -> str | None:
-    """Return the table's name of an InfiniBand link (``ib-hdr100`` for 2X HDR); None if the table has no such."""
+    """Return the table's name of an InfiniBand link (``ib-hdr100`` for 2X HDR); None if the table does not have it."""
     count = lanes(rate.width)
     if count is None or rate.speed is None:
         return None
@@ -51,18 +51,18 @@ def infiniband_link(rate: PortRate) -> str | None:
 
 
 def plain_link(family: str, gbit_s: float) -> str | None:
-    """Return the table's name of a link that is told by its rate alone (``roce-100``, ``eth-25``, ``opa-100``)."""
+    """Return the table's name of a link whose rate is enough to know it (``roce-100``, ``eth-25``, ``opa-100``)."""
     name = f"{family}-{gbit_s:g}"
     return name if name in LINKS else None
 
 
 def slingshot_link(gbit_s: float) -> str | None:
-    """Return the generation of Slingshot's own cards (Cassini) at this rate; its number is no rate."""
+    """Return the generation of Slingshot's own cards (Cassini) at this rate; its number is not a rate."""
     return {200.0: "slingshot-11", 400.0: "slingshot-400"}.get(gbit_s)
 
 
 def slot_name(speed: str | None, width: str | None) -> str | None:
-    """Return the table's name of a slot, from ``16.0 GT/s PCIe`` and ``16``; None for what is no slot of the table.
+    """Return the table's name of a slot, from ``16.0 GT/s PCIe`` and ``16``; None if the table has no such slot.
 
     Virtual functions print 0 lanes or "Unknown".
     """
@@ -71,5 +71,5 @@ def slot_name(speed: str | None, width: str | None) -> str | None:
 
 
 def roce_mtu(interface_mtu: int) -> int | None:
-    """Return the path MTU that the kernel gives RoCE on an interface of this MTU; None below the least."""
+    """Return the path MTU that the kernel gives RoCE on an interface of this MTU; None if it is too small."""
     return next((mtu for mtu in _IB_MTUS if mtu <= interface_mtu - _ROCE_HEADERS), None)

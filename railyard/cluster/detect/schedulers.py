@@ -1,4 +1,4 @@
-"""Which scheduler a cluster has, its partitions and how many nodes, from the scheduler's own listing commands."""
+"""Finds a cluster's scheduler, its partitions and number of nodes, from the scheduler's own listing commands."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from railyard.cluster.detect.source import Source
 from railyard.job.launch import FLUX_RUN
 from railyard.site.systems.jobs import FLUX_BATCH, SLURM_WITHOUT_DATABASE
 
-#: Asked as a person would: none of them changes anything.
+#: The commands that a person would use: none of them changes anything.
 SINFO = ("sinfo", "--noheader", "--format=%P|%D|%a")
 SACCT = ("sacct", "--noheader", "--allocations", "--format=JobID")
 SRUN_MPI = ("srun", "--mpi=list")
@@ -23,7 +23,7 @@ _CLUSTER = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition or queue: its nodes (None if the listing counts none), and whether jobs go there unasked."""
+    """A partition or queue: its nodes (None if the listing does not count them), and whether it is the default."""
 
     name: str
     nodes: int | None
@@ -33,7 +33,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """A scheduler in ReFrame's words. ``nodes``: of the partition that jobs go to; ``remarks`` say what was guessed."""
+    """A scheduler in ReFrame's words. ``nodes``: of the partition that jobs use. ``remarks`` say what was guessed."""
 
     name: str
     launcher: str
@@ -55,7 +55,7 @@ LOCAL = Scheduler("local", "mpirun", remarks=("no scheduler's command was found:
 
 
 def scheduler_of(source: Source) -> Scheduler:
-    """Return the scheduler whose listing command answers, ``local`` where none does."""
+    """Return the scheduler whose listing command answers, ``local`` if none answers."""
     kinds: tuple[Callable[[Source], Scheduler | None], ...] = (_slurm, _pbs, _lsf, _flux)
     return next((found for kind in kinds if (found := kind(source)) is not None), LOCAL)
 
@@ -71,7 +71,7 @@ def _slurm(source: Source) -> Scheduler | None:
         if name and count.isdigit():
             partitions.append(Partition(name.rstrip("*"), int(count), name.endswith("*"), state == "up"))
     remarks = []
-    # ReFrame's backend `slurm` asks sacct, which needs an accounting database; its `squeue` learns no exit code.
+    # ReFrame's backend `slurm` asks sacct, which needs an accounting database; its `squeue` does not get exit codes.
     name = "slurm" if source.run(*SACCT) is not None else SLURM_WITHOUT_DATABASE
     if name == SLURM_WITHOUT_DATABASE:
         remarks.append("sacct does not answer (no accounting): scontrol says how a job ended")
@@ -91,7 +91,7 @@ def _pbs(source: Source) -> Scheduler | None:
     if said is None:
         return None
     rows = [line.split() for line in said.split("\n")]
-    # Queue Max Tot Ena Str …: a heading, dashes, then a queue a line
+    # Queue Max Tot Ena Str …: a heading, dashes, then one queue per line
     counted = [row for row in rows if len(row) > 5 and row[1].isdigit()]
     queues = [Partition(row[0], None, up=row[3:5] == ["yes", "yes"]) for row in counted]
     nodes = [line for line in (source.run(*PBS_NODES) or "").split("\n") if line and not line[0].isspace()]
@@ -119,7 +119,7 @@ def _flux(source: Source) -> Scheduler | None:
 
 
 def _with_choice(found: Scheduler, option: str) -> Scheduler:
-    """Return the scheduler with the nodes of its default partition, which is named where it is not the default."""
+    """Return the scheduler with its chosen partition and its nodes; if that is not the default, a remark says so."""
     chosen = found.chosen
     if chosen is None:
         return found

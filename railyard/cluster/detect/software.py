@@ -1,6 +1,7 @@
-"""Which stacks a node has: MPI libraries on its search path or among its modules, and benchmarks that need no MPI.
+"""Finds a node's stacks: MPI libraries on its search path or among its modules, and benchmarks that need no MPI.
 
-What each MPI library is asked, and what its module is called, its entry says (``railyard/stacks/entries/``).
+Each MPI library's entry (``railyard/stacks/entries/``) says how to ask it for its version, and what its module is
+called.
 """
 
 import re
@@ -15,7 +16,7 @@ MODULES_ASKED = ("module", "-t", "avail")
 MODULES_VERSION = ("module", "--version")
 
 
-#: Of MPI: a program, the tool, and how many folders above the program the tool's path ends.
+#: For MPI: a program, its tool, and how many folders above the program the tool's path ends.
 MPI_TOOLS: tuple[tuple[str, str, int], ...] = (
     ("IMB-MPI1", "imb", 0),
     ("osu_bw", "osu", 2),  # …/mpi/pt2pt/osu_bw: the folder is …/mpi
@@ -43,7 +44,7 @@ class FoundStack:
 
 @dataclass(frozen=True, slots=True)
 class Software:
-    """All stacks, ReFrame's word for the modules system, where Spack lies, and what was guessed."""
+    """All stacks, ReFrame's word for the modules system, where Spack is, and what was guessed."""
 
     stacks: tuple[FoundStack, ...]
     modules_system: str | None
@@ -52,14 +53,14 @@ class Software:
 
 
 def software_of(source: Source) -> Software:
-    """Return what the search path and the modules have; a stack that both have is taken from its module."""
+    """Return what the search path and the modules have. If both have a stack, take its module."""
     by_path = _on_path(source)
     by_module = _in_modules(source.run(*MODULES_ASKED) or "")
     tools = _mpi_tools(source)
     doubts: list[str] = []
     found = [by_module.get(name) or by_path[name] for name in dict.fromkeys((*by_module, *by_path))]
     if tools and found:
-        # Programs on the search path are linked to one MPI, and nothing but the loader says to which.
+        # Programs on the search path are linked to one MPI. Only the loader says to which one.
         owner = next(iter(by_path), found[0].name)
         found = [_with(one, tools) if one.name == owner else one for one in found]
         doubts.append(
@@ -92,13 +93,13 @@ def _on_path(source: Source) -> dict[str, FoundStack]:
 
 
 def _programs() -> list[tuple[str, VersionProgram]]:
-    """Return each stack's programs, first those that are known by their path too: the first that answers is taken."""
+    """Return each stack's programs, first those that are also known by their path. The first that answers is taken."""
     every = [(name, program) for name, stack in STACKS.items() for program in stack.programs]
     return sorted(every, key=lambda one: not one[1].within)
 
 
 def _in_modules(listing: str) -> dict[str, FoundStack]:
-    """Return the newest module of each stack; one that the site marks as its default stands above the newest."""
+    """Return the newest module of each stack, or the one that the site marks as its default."""
     candidates: dict[str, list[tuple[bool, str]]] = {}
     for line in listing.split("\n"):
         found = _NAMES_OF_MODULES.fullmatch(line.strip())

@@ -32,23 +32,23 @@ _DIGITS = re.compile(r"([0-9]+)")
 #: A recording keeps of these files only what is before the separator: the first processor's block, which says the same
 #: as the others, and the total memory, which comes before its use.
 _KEPT_BEFORE = {"/proc/cpuinfo": "\n\n", "/proc/meminfo": "\n"}
-_MOST_BYTES = 1 << 20  # of one file: sysfs has pages, and /proc/cpuinfo of 512 processors half a megabyte
+_MOST_BYTES = 1 << 20  # of one file: sysfs has pages; /proc/cpuinfo has half a megabyte for 512 processors
 
 
 class Source(Protocol):
-    """What detect may ask of a node. Nothing raises: what is not there or may not be read is None."""
+    """What detect may read from a node. No method raises: what is missing or cannot be read is None."""
 
     def read(self, path: str) -> str | None:
         """Return a file's text without white space at its ends; ``path`` begins with /sys or /proc."""
 
     def names(self, folder: str) -> tuple[str, ...]:
-        """Return what a folder holds, in natural order (mlx5_2 before mlx5_10); () where there is none."""
+        """Return what a folder holds, in natural order (mlx5_2 before mlx5_10); () if there is no such folder."""
 
     def which(self, program: str) -> str | None:
-        """Return where a program of the search path lies."""
+        """Return the path of a program on the search path."""
 
     def run(self, *words: str) -> str | None:
-        """Return what a command printed; None if there is no such program, or it failed."""
+        """Return what a command printed; None if there is no such program, or if it failed."""
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -57,7 +57,7 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 
 class Folder:
-    """A folder that holds sys/, proc/ and, of a recording, commands/."""
+    """A folder that holds sys/, proc/ and, if it is a recording, commands/."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -90,7 +90,7 @@ class Folder:
 
 @dataclass
 class Listing:
-    """All that was read, or made to be read: files by path, programs by name, outputs by the command's words."""
+    """All that was read, or is synthetic: files by path, programs by name, outputs by the command's words."""
 
     files: dict[str, str] = field(default_factory=dict)
     there: set[str] = field(default_factory=set)
@@ -108,7 +108,7 @@ class Listing:
         return tuple(sorted(found - {""}, key=natural))
 
     def which(self, program: str) -> str | None:
-        """Return where the program lay."""
+        """Return the path of the program."""
         return self.programs.get(program)
 
     def run(self, *words: str) -> str | None:
@@ -129,7 +129,7 @@ class Listing:
 
 
 class Recorder:
-    """A source that writes down what is asked of another one and answered, without what nothing here reads."""
+    """A source that records what another source is asked and answers, without what nothing here reads."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -145,13 +145,13 @@ class Recorder:
     def names(self, folder: str) -> tuple[str, ...]:
         """Return what the folder holds."""
         names = self.source.names(folder)
-        # Of a thousand entries for GIDs those that are there are read.
+        # Of a thousand entries for GIDs, only those that are set are read.
         if not folder.endswith("/gid_attrs/types"):
             self.listing.there |= {f"{folder.rstrip('/')}/{name}" for name in names}
         return names
 
     def which(self, program: str) -> str | None:
-        """Return where the program lies."""
+        """Return the path of the program."""
         path = self.source.which(program)
         if path is not None:
             self.listing.programs[program] = path
@@ -167,15 +167,15 @@ class Recorder:
 
 
 def _is_read(words: Sequence[str], line: str) -> bool:
-    """Return whether anything here reads a line; the others have addresses, paths and settings of a site."""
+    """Return whether anything here reads a line. Other lines have addresses, paths and settings of a site."""
     if words[0] == "scontrol":
         return line.startswith("ClusterName")
-    # hwloc's remarks have the host's name and the cards' addresses.
+    # hwloc's remarks contain the host's name and the cards' addresses.
     return not line.lstrip().startswith(("<info ", "<support "))
 
 
 def parse_listing(text: str, shown: str) -> Listing:
-    """Return a recording. Raises InputError, with the line, for a text of another form; ``shown`` names the file."""
+    """Return a recording. Raises InputError, with the line, if the text has another form. ``shown`` names the file."""
     lines = clean(text).split("\n")
     if lines[0].strip() != _HEAD:
         raise InputError(
@@ -206,7 +206,7 @@ _EXPECTED = 'PATH = TEXT, PATH <<, PATH/, which NAME = PATH, $ COMMAND <<, or af
 
 
 def _take(listing: Listing, line: str) -> bool:
-    """Sort in a line that has no text below it; False where it is none of the known."""
+    """Sort in a line that has no text below it; return False if its form is unknown."""
     name, equals, value = line.partition(" =")
     if equals and name.startswith("which "):
         listing.programs[name.removeprefix("which ").strip()] = value.strip()

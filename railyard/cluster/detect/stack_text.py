@@ -1,4 +1,4 @@
-"""The stacks of a new cluster's file: what was found of each, which benchmarks it lacks, and what nothing can run."""
+"""Writes the stacks of a new cluster's file: what was found, which benchmarks are missing, and what cannot run."""
 
 from collections.abc import Collection, Iterator
 
@@ -8,9 +8,9 @@ from railyard.cluster.detect.yaml_text import GUESSED, comment, scalar
 from railyard.stacks.ask import why_not
 from railyard.stacks.table import STACKS
 
-#: Built where a stack has no benchmarks of its own: what the everyday checks take of an MPI library.
+#: Built if a stack has no benchmarks of its own: those that the everyday checks need.
 SPACK_BENCHMARKS = ("osu", "imb")
-#: Built besides where cores and memory of a node are known, of which its problem is made.
+#: Also built if a node's cores and memory are known, since its problem depends on them.
 NEEDS_HARDWARE = "hpl"
 
 
@@ -31,7 +31,7 @@ def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
 
 
 def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
-    """Return a sentence for each thing without which benchmarks cannot run, whatever else the file says."""
+    """Return a sentence for each missing thing without which benchmarks cannot run, whatever else the file says."""
     sentences = []
     if found.scheduler.name == "local":
         sentences.append(
@@ -52,7 +52,7 @@ def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
 
 
 def _listed(found: Found) -> tuple[FoundStack, ...]:
-    """Return the stacks that can run over one of the fabrics at least."""
+    """Return the stacks that can run over at least one of the fabrics."""
     kinds = {fabric.first.kind for fabric in found.fabrics}
     return tuple(
         stack for stack in found.software.stacks if any(why_not(stack.name, kind, 1) is None for kind in kinds)

@@ -1,4 +1,4 @@
-"""The two files of a new cluster as texts to review: what was read stands plainly, what was guessed says so."""
+"""Writes the two files of a new cluster as texts to review. What was guessed says so; all else was read."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -12,9 +12,9 @@ from railyard.cluster.detect.yaml_text import GUESSED, LEFT_OUT, MISSING, TRAP, 
 from railyard.site.systems.jobs import FAMILIES
 
 REPORT_ONLY = (
-    "nothing has been measured here yet: runs are judged by the limit and the day-one floor of their links alone"
+    "nothing has been measured here yet: runs are judged only by the limit and the day-one floor of their links"
 )
-#: How ``where`` begins that names a job, whose rails are those that runs will have.
+#: How ``where`` begins if it names a job: its rails are those that runs will have.
 IN_JOB = "inside a job"
 _TITLES = {
     "ib": "InfiniBand",
@@ -27,7 +27,7 @@ _TITLES = {
 
 
 def system_text(found: Found, name: str, where: str, environments: Collection[str]) -> str:
-    """Return systems/NAME.yaml. ``where`` is what was looked at, ``environments`` what Spack builds benchmarks for."""
+    """Return systems/NAME.yaml. ``where``: what was looked at. ``environments``: what Spack builds benchmarks for."""
     lines = [
         "# yaml-language-server: $schema=schema.json",
         *comment(
@@ -62,7 +62,7 @@ def system_text(found: Found, name: str, where: str, environments: Collection[st
 
 
 def references_text(name: str) -> str:
-    """Return references/NAME.yaml of a cluster of which nothing is known yet."""
+    """Return references/NAME.yaml for a cluster about which nothing is known yet."""
     lines = [
         "# yaml-language-server: $schema=schema.json",
         *comment(
@@ -93,7 +93,7 @@ def _description(found: Found) -> str:
 def _rate(port: Port) -> str:
     if port.rate is None:
         return "of unknown rate"
-    # What the kernel calls 4X EDR of an Ethernet port is no InfiniBand.
+    # The kernel calls an Ethernet port 4X EDR too, but it is not InfiniBand.
     return port.rate.words if port.kind == "ib" else f"{port.rate.gbit_s:g} Gbit/s"
 
 
@@ -107,7 +107,7 @@ def _marked(mark: str, sentences: Iterable[str]) -> Iterator[str]:
 
 
 def _gpus(found: Found) -> Iterator[str]:
-    """Yield how many GPUs sit in each domain of memory; the rails' comments say theirs."""
+    """Yield how many GPUs are in each memory domain; the rails' comments say the rails' domains."""
     domains = [gpu.numa for gpu in found.node.gpus if gpu.numa is not None]
     if domains:
         counts = [f"{domains.count(domain)} on NUMA {domain}" for domain in sorted(set(domains))]
@@ -202,7 +202,7 @@ def _link(fabric: FoundFabric) -> Iterator[str]:
 
 def _rail(port: Port, fabric: FoundFabric) -> str:
     fields = [f"device: {scalar(port.device)}"]
-    # Stacks and counters name a device with its port where a card has several.
+    # Stacks and counters name a device with its port if a card has several ports.
     if port.port is not None:
         fields.append(f"port: {port.port}")
     if port.pci.slot is not None and port.pci.slot != fabric.slot:

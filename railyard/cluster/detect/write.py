@@ -1,4 +1,4 @@
-"""The files of a new cluster, held against everything that reads them before any of them is written."""
+"""Writes the files of a new cluster, after everything that reads them has checked them."""
 
 import tempfile
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def write(home: Path, texts: Texts, *, replace: bool) -> tuple[Path, Path]:
     """Write systems/NAME.yaml and references/NAME.yaml and return their paths.
 
     Raises InputError if one is there already and ``replace`` is not set, or if Railyard would refuse the text. Raises
-    SetupError if the folder cannot be written. Nothing is written then.
+    SetupError if the folder cannot be written. Then it writes nothing.
     """
     checked(texts)
     for folder in ("systems", "references"):

@@ -1,4 +1,4 @@
-"""Words and pieces of the files that detect writes: marks, comments of a readable width, texts as YAML takes them."""
+"""Parts of the files that detect writes: marks, comments of a readable width, and texts in a form that YAML takes."""
 
 import json
 import re
@@ -8,7 +8,7 @@ TRAP = "TRAP"
 MISSING = "MISSING"
 LEFT_OUT = "LEFT OUT"
 _WIDTH = 118
-# YAML 1.1 reads these as something else than text.
+# YAML 1.1 does not read these as text.
 _YAML_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
 
 
@@ -24,6 +24,6 @@ def comment(sentence: str, indent: str = "") -> list[str]:
 
 
 def scalar(text: str) -> str:
-    """Return a text as YAML takes it whatever stands in it: plain where that is safe, else in JSON's quotes."""
+    """Return any text in a form that YAML takes: plain if that is safe, else in JSON's quotes."""
     plain = re.fullmatch(r"[A-Za-z/][\w./+=-]*", text, re.ASCII) and text.lower() not in _YAML_WORDS
     return text if plain else json.dumps(text, ensure_ascii=True)

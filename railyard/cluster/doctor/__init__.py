@@ -1,1 +1,1 @@
-"""What is wrong with a set-up before any job runs: facts of the login host and of the nodes, and what they mean."""
+"""Finds what is wrong with a set-up before any job runs: asks the login host and the nodes; judges the answers."""

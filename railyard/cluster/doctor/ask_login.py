@@ -1,4 +1,4 @@
-"""Reads what the login host's findings rest on: versions, programs, paths, and a file written and removed again."""
+"""Reads what the login host is judged by: versions, programs, paths, and a file that it writes and removes again."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from railyard.base.paths import state_folder
-from railyard.cluster.doctor.login import Login, sought
+from railyard.cluster.doctor.login import Login, needed_programs
 from railyard.provision.spack import program
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system
@@ -19,7 +19,7 @@ from railyard.site.systems.model import System
 def ask(home: Path, name: str) -> tuple[Login, System]:
     """Return what the login host says, and the system.
 
-    Raises InputError if there is no such system, and for what is wrong in its file or its references.
+    Raises InputError if there is no such system, or if something is wrong in its file or its references.
     """
     system = find_system(home / "systems", name)
     references_of(home / "references", system)
@@ -27,7 +27,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
     return Login(
         python=sys.version_info[:2],
         reframe=_version("reframe-hpc"),
-        programs={name: _where(home, name) for name in sought(system)},
+        programs={name: _where(home, name) for name in needed_programs(system)},
         paths={path: Path(path).exists() for path in _paths(system, home)},
         state=state,
         file_clock_s=clock,
@@ -46,7 +46,7 @@ def _version(package: str) -> str | None:
 
 
 def _paths(system: System, home: Path) -> list[str]:
-    """Return each prefix and each benchmark that a stack states, once."""
+    """Return each prefix and each benchmark that a stack names, once."""
     found: list[str] = []
     for entry in system.stacks.values():
         if entry.prefix is not None:
@@ -56,7 +56,7 @@ def _paths(system: System, home: Path) -> list[str]:
 
 
 def _state(folder: Path) -> tuple[str | None, float | None]:
-    """Return why the state folder cannot be written, and how its file system's clock differs from this host's, in s."""
+    """Return why the state folder cannot be written, and how far its file system's clock is off this host's, in s."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix="doctor-") as probe:

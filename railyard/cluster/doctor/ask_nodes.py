@@ -1,6 +1,6 @@
-"""Runs doctor.sh on nodes, as a job step of the system's own launcher would run a benchmark there.
+"""Runs doctor.sh on nodes in the way in which the system's own launcher would run a benchmark there.
 
-In a step of Slurm each node writes what it says into a file (``job.node_files``).
+In a step of Slurm each node writes its answer into a file (``job.node_files``).
 """
 
 import contextlib
@@ -24,22 +24,22 @@ from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
 _STEP_LIMIT_S = 120
-#: The tag of answers that a person asks for.
+#: The tag of answers that a person asks for by hand.
 _BY_HAND = "by-hand"
 _QUEUE_LIMIT_S = 90
 _END_LIMIT_S = 10
 _NODE_LIMIT_S = 30
-#: What most checks take, and what is asked where the system's file names no nodes and nobody says how many.
+#: As many nodes as most checks use. So many are asked if the system's file names no nodes and the user gives no number.
 DEFAULT_COUNT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the nodes said, when the step began and ended (seconds since 1970), and which nodes were to answer.
+    """What the nodes said, when the step began and ended (seconds since 1970), and which nodes should have answered.
 
-    ``expected`` is empty if the scheduler chose them; ``count`` is how many were asked. ``silent``: findings of
-    nodes without a whole answer, and of how the others answered. ``calibration``: findings of the transfers of known
-    size, made where Railyard can make them itself.
+    ``expected`` is empty if the scheduler chose them; ``count`` is how many were asked. ``silent``: findings about
+    nodes without a whole answer, and about how the others answered. ``calibration``: findings of the transfers of known
+    size, if Railyard can make them itself.
     """
 
     nodes: tuple[NodeState, ...]
@@ -51,18 +51,18 @@ class Answer:
 
 
 def rails_of(system: System) -> str:
-    """Return every rail of the system as doctor.sh takes them, once each, commas between."""
+    """Return every rail of the system once, separated by commas, as doctor.sh takes them."""
     rails = [device_name(rail) for fabric in system.fabrics.values() for rail in fabric.rails]
     return ",".join(dict.fromkeys(rails))
 
 
 def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str], None]) -> Answer:
-    """Return what nodes of the system say. Raises SetupError if nothing here can start a step, or the step fails."""
+    """Return what nodes of the system say. Raises SetupError if nothing here can start a step, or if the step fails."""
     script = _script(home)
     if system.provider == "testbed":
         return _in_testbed(home, system, count, script, echo)
     if system.provider == "host":
-        # Its file calls it localhost, whatever its own name is.
+        # The system's file calls it localhost, whatever its own name is.
         return _step(["sh", str(script), rails_of(system)])
     if system.provider == "replay":
         raise SetupError(
@@ -71,13 +71,13 @@ def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str
     if is_slurm(system.scheduler):
         return _by_srun(home, system, count, script)
     raise SetupError(
-        f"doctor: with the scheduler {system.scheduler} no step is started here; inside your own job, run on every "
+        f"doctor: Railyard starts no step with the scheduler {system.scheduler}; inside your own job, run on every "
         f"node, one process each, {_by_hand(home, system, script)}"
     )
 
 
 def _by_hand(home: Path, system: System, script: Path) -> str:
-    """Return what a person runs in a job on every node, and how its output is judged: of very many nodes in files."""
+    """Return what to run in a job on every node, and how to judge the output; very many nodes write into files."""
     command = f"sh {script} {rails_of(system)}"
     then = f"and then: railyard doctor --system {system.system} --from"
     if system.nodes.number <= node_files.FLAT:
@@ -94,10 +94,10 @@ def _by_hand(home: Path, system: System, script: Path) -> str:
 
 
 def _by_srun(home: Path, system: System, count: int | None, script: Path, before: tuple[str, ...] = ()) -> Answer:
-    """Return what the nodes say in a step of Slurm; ``before`` leads to where srun finds its slurmctld."""
+    """Return what the nodes say in a step of Slurm. ``before`` comes before srun and leads to where slurmctld is."""
     asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
     words = [*before, "srun", *system.job_options, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
-    words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be met stays in the queue
+    words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be fulfilled stays in the queue
     if count is None and system.nodes.names:
         words.append(f"--nodelist={listed(system.nodes.names)}")
     expected = system.nodes.names if count is None else ()
@@ -110,7 +110,7 @@ def _by_srun(home: Path, system: System, count: int | None, script: Path, before
 
 
 def _of_files(asking: node_files.Asking, words: list[str], expected: tuple[str, ...]) -> Answer:
-    """Return what the nodes wrote, and what they printed where they could not write."""
+    """Return what the nodes wrote, or printed if they could not write."""
     begun = time.time()
     try:
         ended = _run(words)
@@ -148,7 +148,7 @@ def _of_files(asking: node_files.Asking, words: list[str], expected: tuple[str, 
 
 
 def _old_way(asking: node_files.Asking, nodes: dict[str, str]) -> list[Finding]:
-    """Return what is said of nodes that answered through the launcher, a remark for each reason."""
+    """Return the remarks about nodes that answered through the launcher, one for each reason."""
     said = {"unseen": "does not see", "closed": "may not write into"}
     found = []
     for why, words in said.items():
@@ -161,18 +161,18 @@ def _old_way(asking: node_files.Asking, nodes: dict[str, str]) -> list[Finding]:
 
 
 def _script(home: Path) -> Path:
-    """Return the script, copied to where nodes see it: the site's state folder."""
+    """Copy the script to where nodes see it, the site's state folder, and return its path there."""
     path = state_folder(home) / SCRIPT
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(packaged_text(f"cluster/doctor/{SCRIPT}"), encoding="utf-8")
     except OSError as error:
-        raise SetupError(f"doctor: {path} cannot be written ({error.strerror}), where the nodes read it") from None
+        raise SetupError(f"doctor: {path} cannot be written ({error.strerror}), but the nodes read it there") from None
     return path
 
 
 def _step(words: list[str]) -> Answer:
-    """Return what this host says of itself."""
+    """Return what this host says about itself."""
     begun = time.time()
     try:
         ended = _run(words)
@@ -191,19 +191,19 @@ def _not_started(words: Sequence[str], error: OSError) -> SetupError:
 
 
 def _unanswered(ended: tuple[int, str, str] | None, count: int, program: str) -> SetupError:
-    """Return the sentence of a step in which no node answered; ``ended`` is None if it did not end in time."""
+    """Return the error for a step in which no node answered; ``ended`` is None if it did not end in time."""
     if ended is None:
         return SetupError(
             f"doctor: the step did not end within {_STEP_LIMIT_S} s, expected a few seconds: no free nodes, or a node "
             f"that hangs; squeue says which"
         )
     code, _, err = ended
-    said = (err.strip().splitlines() or [f"exit code {code} and no word"])[-1]
+    said = (err.strip().splitlines() or [f"exit code {code} and no output"])[-1]
     return SetupError(f"doctor: found no answer of any node, expected {count}; {program} said: {said}")
 
 
 def _run(words: list[str]) -> tuple[int, str, str]:
-    """Return exit code and both outputs. Raises subprocess.TimeoutExpired, when srun has been asked to end its job."""
+    """Return exit code and both outputs. Raises subprocess.TimeoutExpired, after srun was asked to end its job."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, errors="replace"
@@ -220,9 +220,10 @@ def _run(words: list[str]) -> tuple[int, str, str]:
 
 
 def _in_testbed(home: Path, system: System, count: int | None, script: Path, echo: Callable[[str], None]) -> Answer:
-    """Return what nodes of the virtual cluster say; it is brought up for that where it is not up.
+    """Return what nodes of the virtual cluster say; bring it up first if it is not up.
 
-    Under its Slurm a step is asked for as on any cluster: limits of a job step are slurmd's, not the namespace's.
+    If it has Slurm, a step is started as on any cluster: a job step has the limits of slurmd, not those of the
+    namespace.
     """
     from railyard.cluster.doctor.transfers import calibrate
     from railyard.provision.testbed.cluster import Testbed

@@ -1,4 +1,4 @@
-"""What is wrong between nodes: who did not answer, names and addresses that two have, clocks, what differs."""
+"""Compares nodes: which did not answer, names and addresses that two have, wrong clocks, settings that differ."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,9 +8,9 @@ from railyard.base.hostlist import label
 from railyard.base.wording import listing
 from railyard.cluster.doctor.node_block import NodeState
 
-#: Beyond the time that the step took: a clock is read in whole seconds.
+#: A clock may be so far off beyond the time that the step took: it is read in whole seconds.
 _CLOCK_SLACK_S = 2.0
-#: Facts that are to be the same everywhere, and what they are called.
+#: Facts that should be the same on all nodes, and what messages call them.
 _UNIFORM = {
     "memlock_kb": "the limit of locked memory in a job step",
     "governor": "the frequency governor",
@@ -20,7 +20,7 @@ _UNIFORM = {
 
 
 def answered(nodes: Sequence[NodeState], expected: Iterable[str]) -> Iterator[Finding]:
-    """Yield the nodes that were asked and did not answer; a domain behind a name is no difference."""
+    """Yield the nodes that were asked and did not answer; a domain behind a name does not count."""
     there = {label(node.name) for node in nodes}
     for name in expected:
         if label(name) not in there:
@@ -28,7 +28,7 @@ def answered(nodes: Sequence[NodeState], expected: Iterable[str]) -> Iterator[Fi
 
 
 def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
-    """Yield names that two nodes have, and addresses."""
+    """Yield names and addresses that two nodes have."""
     for name, count in Counter(node.name for node in nodes).items():
         if count > 1:
             yield problem(
@@ -45,7 +45,7 @@ def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
 
 
 def clocks(nodes: Sequence[NodeState], begun_s: float, ended_s: float) -> Iterator[Finding]:
-    """Yield clocks that said a time outside the step, as the host that started it saw it (seconds since 1970)."""
+    """Yield clocks that showed a time outside the step, as timed by the host that started it (seconds since 1970)."""
     for node in nodes:
         said = node.number("clock_s")
         if said is None:
@@ -61,7 +61,7 @@ def clocks(nodes: Sequence[NodeState], begun_s: float, ended_s: float) -> Iterat
 
 
 def differing(nodes: Sequence[NodeState]) -> Iterator[Finding]:
-    """Yield nodes of which a setting is not that of most; nothing if there is no most."""
+    """Yield nodes with a setting that most nodes do not have; nothing if no value has a majority."""
     for fact, what in _UNIFORM.items():
         yield from _odd({node.name: node.facts.get(fact) for node in nodes}, what)
 

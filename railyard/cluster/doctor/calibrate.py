@@ -1,4 +1,4 @@
-"""Whether a rail's counter counts what passes: a known number of bytes sent, and what both ends' counters say."""
+"""Checks whether a rail's counter counts its traffic: compares a known number of bytes with both ends' counters."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import traffic
 
-#: Sent over each rail; far above what a quiet network carries in a second, and 0.4 s of a rail of 400 Mbit/s.
+#: Sent over each rail: far more than a quiet network carries in a second; a rail of 400 Mbit/s needs 0.4 s for it.
 CALIBRATION_BYTES = 20_000_000
-# Headers of TCP are 4.6 % of a frame (hardware/links.py); retransmissions and what else passes in the time come on top.
-# All the bytes arrived, so that a counter of bytes shows them at least.
+# Headers of TCP are 4.6 % of a frame (hardware/links.py). Retransmissions and other traffic in that time come on top.
+# All the bytes arrived, so a counter of bytes shows at least as many.
 _MOST = 1.15
 _ELSEWHERE_BYTES = 2_000_000
-#: A counter in other units than bytes reads so much of what passed: InfiniBand's port counters count 4-byte words.
+#: A counter in another unit shows the bytes divided by this: InfiniBand's port counters count words of 4 bytes.
 _UNITS = {4: "words of 4 bytes", 8: "words of 8 bytes", 1448: "packets"}
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One calibration: bytes of payload from one node's rail to another's, and each device's growth, tx and rx.
+    """One calibration: bytes of payload from one node's rail to another's, and how much each device's counters grew.
 
-    ``sent`` and ``received`` map every device of sender and receiver to the bytes that its counter grew by; None where
-    it could not be read.
+    ``sent`` and ``received`` map every device of sender and receiver to the bytes that its counter grew by; None if it
+    could not be read.
     """
 
     rail: str
@@ -35,7 +35,7 @@ class Transfer:
 def findings(transfer: Transfer) -> Iterator[Finding]:
     """Yield what is wrong with the counters of a rail at its two ends, and whether the bytes took another way.
 
-    Bytes that left by another rail come in by another: the receiver is then not to blame.
+    Bytes that leave by another rail also arrive by another one: then the receiver is not to blame.
     """
     yield from _end(transfer, transfer.sender, "sent", transfer.sent)
     if _astray(transfer, transfer.sent) is None:
@@ -72,7 +72,7 @@ def _end(transfer: Transfer, node: str, word: str, grown: Mapping[str, int | Non
 
 
 def _astray(transfer: Transfer, grown: Mapping[str, int | None]) -> str | None:
-    """Return the rail that carried at one end what this one did not, or None."""
+    """Return the rail of the same end that carried the bytes in place of this one, or None."""
     if (grown.get(transfer.rail) or 0) >= transfer.payload_bytes:
         return None
     others = {device: count or 0 for device, count in grown.items() if device != transfer.rail}
@@ -81,7 +81,7 @@ def _astray(transfer: Transfer, grown: Mapping[str, int | None]) -> str | None:
 
 
 def _unit(payload_bytes: int, counted: int) -> str:
-    """Return the unit that would explain a count, within 15 %; nothing if none does."""
+    """Return the unit that would explain a count, within 15 %; an empty text if none does."""
     for factor, name in _UNITS.items():
         if counted and 0.85 <= payload_bytes / counted / factor <= 1.15:
             return f" ({name}?)"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Says how this node is set, as seen by a process of a job step, one line a fact (read by
-# railyard/cluster/doctor/node_block.py):
+# Prints how this node is set up, as a process of a job step sees it, one line per fact
+# (railyard/cluster/doctor/node_block.py reads them):
 #   sh doctor.sh DEVICE[,DEVICE...]
-# DEVICE is a rail as the system's file has it: hsn0, mlx5_0:1. Every line begins with "railyard-doctor NODE PID", so
-# that lines of many nodes may come mixed. It needs no root and changes nothing; the last line of a node is "end".
-# Each node's own shell is all it takes; getent and mlnx_qos are asked where they are there.
+# DEVICE is a rail as in the system's file: hsn0, mlx5_0:1. Every line begins with "railyard-doctor NODE PID", so lines
+# of many nodes may come mixed. The script needs no root and changes nothing; a node's last line is "end".
+# It needs only the node's own shell, and uses getent and mlnx_qos if they are installed.
 
 sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc} dev=${RAILYARD_DEV:-/dev}
 [ $# -eq 1 ] || { echo 'railyard: doctor.sh DEVICE[,DEVICE...]: one list of rails is needed' >&2; exit 64; }
@@ -13,7 +13,7 @@ devices=$1
 IFS= read -r node <"$proc/sys/kernel/hostname" || node=unknown
 say() { printf 'railyard-doctor %s %s %s\n' "$node" "$$" "$*"; }
 
-# The first line of a file as a fact of this name; nothing where it cannot be read.
+# Prints the first line of a file as a fact of this name; nothing if it cannot be read.
 say_file() {
     line=''
     [ -r "$2" ] && IFS= read -r line <"$2" 2>/dev/null
@@ -21,7 +21,7 @@ say_file() {
 }
 
 say begin 1
-# Seconds since 1970, read before all that may take time.
+# Seconds since 1970, read before anything that may take time.
 say fact clock_s "$(date +%s)"
 say fact memlock_kb "$(ulimit -l)"
 say fact uid "$(id -u)"
@@ -50,24 +50,24 @@ for path in "$dev"/infiniband/uverbs*; do
     [ -r "$path" ] && [ -w "$path" ] && state=open || state=closed
     say uverbs "${path##*/}" "$state"
 done
-# Networks that an interface is on, in the kernel's hexadecimal words: those of the main table without a gateway.
+# The networks that an interface is on: entries of the main table without a gateway, in the kernel's hexadecimal words.
 [ -r "$proc/net/route" ] && while read -r interface destination gateway _ _ _ _ mask _; do
     [ "$gateway" = 00000000 ] && [ "$destination" != 00000000 ] && say subnet "$interface" "$destination" "$mask"
 done <"$proc/net/route"
-# Benchmarks that an earlier job left: names that nobody else's programs have, cut at 15 characters as the kernel does.
+# Benchmarks that an earlier job left. No other program has these names; the kernel cuts them at 15 characters.
 for path in "$proc"/[0-9]*; do
     { IFS= read -r name <"$path/comm"; } 2>/dev/null || continue
     case $name in osu_* | IMB-MPI1 | IMB-RMA | NPmpi | NPtcp | NPopenmpi | xhpl | wrf.exe | railyard-pairs | railyard-sharin | \
         ib_*_bw | ib_*_lat | iperf3 | fi_pingpong) say process "${path##*/}" "$name" ;; esac
 done
 
-# The PCIe slot of a card: slot_facts DEVICE FOLDER, where FOLDER/device is the card's. A virtual device has none.
+# The PCIe slot of a card: slot_facts DEVICE FOLDER; FOLDER/device is the card's. A virtual device has no slot.
 slot_facts() {
     say_file "device $1 slot_speed" "$2/device/current_link_speed"
     say_file "device $1 slot_width" "$2/device/current_link_width"
     say_file "device $1 slot_max_speed" "$2/device/max_link_speed"
     say_file "device $1 slot_max_width" "$2/device/max_link_width"
-    # The card's PCI address, by which lspci and setpci name it.
+    # The card's PCI address: lspci and setpci use it as the name.
     [ -r "$2/device/current_link_width" ] && path=$(cd -P "$2/device" && pwd -P) &&
         say device "$1" slot "${path##*/}"
 }
@@ -78,7 +78,7 @@ interface_facts() { # DEVICE INTERFACE
     say device "$1" interface "$2"
     say_file "device $1 mtu" "$net/mtu"
     say_file "device $1 speed" "$net/speed"
-    # Of an interface that is switched off it cannot be read.
+    # If an interface is switched off, the carrier cannot be read.
     { IFS= read -r line <"$net/carrier"; } 2>/dev/null || line=off
     say device "$1" carrier "$line"
     for name in arp_ignore arp_announce; do

@@ -1,4 +1,4 @@
-"""One job of doctor's own, sent as a check's job would be: the same options, modules, variables and words of srun."""
+"""Sends one job of doctor's own like a check's job: with the same options, modules, variables and words of srun."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.module_system import FIX, unloaded
 from railyard.stacks.table import STACKS
 
-#: How long the job may wait and run together, in seconds: a queue that is full says nothing of the set-up.
+#: How long the job may wait and run, in seconds. A full queue says nothing about the set-up.
 WITHIN_S = 180
 _SEEN_WITHIN_S = node_files.SEEN_WITHIN_S
 _SCRIPT, _OUTPUT, _PAUSE_S = "job.sh", "job.out", 0.5
@@ -32,7 +32,7 @@ _NODE = "railyard-node "
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of the job: its number, what it printed, and what kept it from its end, None if nothing did."""
+    """What became of the job: its number, what it printed, and why it did not end, None if it did."""
 
     job: str
     text: str
@@ -42,8 +42,8 @@ class Sent:
 def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple[Finding, ...]:
     """Return what is wrong with a job of this system; nothing if each stack's step reached all of its nodes.
 
-    ``count`` is how many nodes it asks for (2), ``before`` leads to where the scheduler's clients find their server.
-    Raises SetupError if the scheduler is none of Slurm's family.
+    ``count`` is how many nodes it asks for (2 if None). ``before`` comes before the scheduler's clients and leads to
+    where they find their server. Raises SetupError if the scheduler is not of Slurm's family.
     """
     system = site.system
     if not is_slurm(system.scheduler):
@@ -73,9 +73,9 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
 
 
 def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[list[str], list[Finding]]:
-    """Return the script's lines, a step a stack, and a finding for each stack that no job could be made for.
+    """Return the script's lines, one step per stack, and a finding for each stack that a job cannot use.
 
-    ``asking``: each node writes into a file of a stack's own folder; None: it prints its line.
+    With ``asking``, each node writes a file into a folder per stack; without it, each node prints a line.
     """
     system, lines, found = site.system, [], []
     fabric, first = next(iter(system.fabrics.items()))
@@ -108,7 +108,7 @@ def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[li
 
 
 def _sent(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
-    """Return what became of the job, which is cancelled where it has not ended in time."""
+    """Send the job and return what became of it; cancel it if it does not end in time."""
     output = folder / _OUTPUT
     words = [
         *before, "sbatch", "--parsable", "--wait", "--no-requeue", "--job-name=railyard-doctor", f"--nodes={nodes}",
@@ -132,7 +132,7 @@ def _sent(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
         raise SetupError(f"doctor: sbatch cannot be started ({error.strerror}); load Slurm's module") from None
     job = _number(out)
     if not job:
-        refused = " ".join(said.split()) or f"exit code {running.returncode} and no word"
+        refused = " ".join(said.split()) or f"exit code {running.returncode} and no output"
         return Sent("", "", problem(where, f"sbatch refused it: {refused}", "see jobs and access in the system's file"))
     record = slurm_jobs.parse_job(slurm.show_job(job, before)[0])
     ended = None if record is None else slurm_jobs.ended(record)
@@ -141,7 +141,7 @@ def _sent(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
 
 
 def _unfinished(job: str, where: str, before: Sequence[str]) -> Finding:
-    """Return what is said of a job that took too long, and cancel it."""
+    """Cancel a job that took too long, and return the finding about it."""
     record = slurm_jobs.parse_job(slurm.show_job(job, before)[0])
     slurm.answer([*before, "scancel", job])
     if record is not None and record.state == "PENDING":
@@ -196,6 +196,6 @@ def _judged(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking | No
 
 
 def _number(out: str) -> str:
-    """Return the job's number as sbatch --parsable prints it (``7`` or ``7;cluster``), empty if none was sent."""
+    """Return the job's number as sbatch --parsable prints it (``7`` or ``7;cluster``), empty if no job was sent."""
     first = out.strip().partition("\n")[0].partition(";")[0]
     return first if first.isascii() and first.isdigit() else ""

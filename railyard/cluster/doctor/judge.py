@@ -1,4 +1,4 @@
-"""All findings of the nodes: each rule asked of each node, and what many nodes have in common said once."""
+"""All findings about the nodes: applies each rule to each node, and says once what many nodes have in common."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ from railyard.site.systems.model import System
 def of_nodes(
     nodes: Sequence[NodeState], system: System, expected: Iterable[str] = (), step: tuple[float, float] | None = None
 ) -> tuple[Finding, ...]:
-    """Return what is wrong, problems first. ``step`` is when the job step began and ended, seconds since 1970."""
+    """Return what is wrong, problems first. ``step``: when the job step began and ended, in seconds since 1970."""
     nodes = sorted(nodes, key=lambda node: natural(node.name))
     found: list[Finding] = [*between.answered(nodes, expected), *between.unique(nodes), *between.differing(nodes)]
     if step is not None:
@@ -27,7 +27,7 @@ def of_nodes(
 
 
 def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings, those that say the same of several places as one, problems before remarks."""
+    """Return the findings, problems before remarks. Findings that say the same about several places become one."""
     places: dict[tuple[str, str, str], dict[str, None]] = {}
     kept: dict[tuple[str, str, str], Finding] = {}
     for one in found:

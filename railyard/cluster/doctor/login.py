@@ -1,4 +1,4 @@
-"""What is wrong on the host that runs are started from: facts by a caller, findings by rules, nothing read here."""
+"""What is wrong on the host that runs are started from. The caller reads the facts; the rules here judge them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 }
 _LEAST_PYTHON = (3, 10)
 _REFRAME = ((4, 10, 4), (4, 11))
-#: A file server's clock may differ by so much before make, locks and records show it, s.
+#: If a file server's clock differs by more, make, locks and records go wrong, s.
 _FILE_CLOCK_SLACK_S = 2.0
 
 
@@ -33,8 +33,8 @@ class Login:
 
     ``reframe`` is its version, None if it cannot be imported. ``programs`` maps each needed program to its path, None
     if it is missing. ``paths`` maps absolute paths to whether they exist. ``state`` is None, or why the state folder
-    cannot be written. ``file_clock_s`` is how much later than this host's clock a file written now is dated; None if
-    none was written.
+    cannot be written. ``file_clock_s`` is how much later than this host's clock a file written now is dated; None if no
+    file was written.
     """
 
     python: tuple[int, int]
@@ -45,8 +45,8 @@ class Login:
     file_clock_s: float | None = None
 
 
-def sought(system: System) -> tuple[str, ...]:
-    """Return the programs that runs of this system call on the login host; a testbed brings those of its Slurm."""
+def needed_programs(system: System) -> tuple[str, ...]:
+    """Return the programs that runs of this system call on the login host; a testbed brings its own Slurm."""
     commands = () if system.provider == "testbed" else COMMANDS.get(system.scheduler, ())
     launcher = ("srun",) if system.launcher == "srun" else ()
     built = any(entry.spack is not None for entry in system.stacks.values())
@@ -91,8 +91,8 @@ def _python(login: Login) -> Iterator[Finding]:
 
 
 def why_no_scheduler(programs: Mapping[str, str | None], system: System) -> Finding | None:
-    """Return what of the system's scheduler and launcher is not on the search path; None if all of it is."""
-    missing = [name for name in sought(system) if name != "spack" and not programs.get(name)]
+    """Return which programs of the scheduler and the launcher are not on the search path; None if all of them are."""
+    missing = [name for name in needed_programs(system) if name != "spack" and not programs.get(name)]
     if not missing:
         return None
     return problem(
@@ -107,16 +107,16 @@ def _programs(login: Login, system: System) -> Iterator[Finding]:
     lacking = why_no_scheduler(login.programs, system)
     if lacking is not None:
         yield lacking
-    if "spack" in sought(system) and not login.programs.get("spack"):
+    if "spack" in needed_programs(system) and not login.programs.get("spack"):
         yield problem(
             WHERE,
-            "there is no Spack, of this site's own or on the search path, and it builds benchmarks of this system",
+            "Spack builds benchmarks of this system, but neither this site nor the search path has it",
             "railyard spack bootstrap, or put your own Spack on PATH",
         )
 
 
 def _stacks(login: Login, system: System) -> Iterator[Finding]:
-    """Yield prefixes and benchmarks that are not there; what the nodes mount may be missing on a login host."""
+    """Yield prefixes and benchmarks that are not there. A login host may lack what only the nodes mount."""
     missing = [path for path, there in login.paths.items() if not there]
     if not missing:
         return

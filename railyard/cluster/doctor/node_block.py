@@ -1,4 +1,4 @@
-"""What doctor.sh said on each node, as typed facts; lines of many nodes may come mixed."""
+"""Parses what doctor.sh said on each node into typed facts; lines of many nodes may come mixed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ _HEAD = "railyard-doctor"
 
 @dataclass
 class NodeState:
-    """One node: facts by name, facts by name of each rail, and what comes more than once.
+    """One node: its facts by name, the facts of each rail by name, and facts that occur more than once.
 
     ``subnets``: (interface, network, mask) in the kernel's hexadecimal words. ``cstates``: (latency in us, name) of the
-    idle states not switched off. ``verbs``: device files, and whether this user may open them. ``gids``: indexes
-    of RoCE v2 of each rail. ``whole`` is False where the node's last line is missing.
+    idle states not switched off. ``verbs``: device files, and whether this user may open them. ``gids``: the indexes of
+    each rail's GIDs of RoCE v2. ``whole`` is False if the node's last line is missing.
     """
 
     name: str
@@ -32,22 +32,22 @@ class NodeState:
     whole: bool = False
 
     def number(self, name: str) -> float | None:
-        """Return a fact that begins with a number, None if there is none."""
+        """Return the number that a fact begins with, None if there is no number."""
         return _number(self.facts.get(name))
 
     def device(self, rail: str) -> Mapping[str, str]:
-        """Return what was said of a rail."""
+        """Return what was said about a rail."""
         return self.devices.get(rail, {})
 
 
 def parse(text: str) -> tuple[NodeState, ...]:
-    """Return the nodes in the order of their first lines; lines of anything else are passed over.
+    """Return the nodes in the order of their first lines; ignore lines from other programs.
 
-    Two nodes of one name are two entries: each process says its number.
+    Two nodes with the same name are two entries: each process says its number.
     """
     found: dict[tuple[str, str], NodeState] = {}
     for line in text.split("\n"):
-        # srun --label and MPI launchers put words of their own in front.
+        # srun --label and MPI launchers put their own words before each line.
         _, mark, rest = line.partition(f"{_HEAD} ")
         words = rest.split(None, 2)
         if not mark or len(words) < 3:
@@ -58,7 +58,7 @@ def parse(text: str) -> tuple[NodeState, ...]:
 
 
 def _take(state: NodeState, words: list[str]) -> None:
-    """Keep one line; one of another form is left out: what is not known is then not judged."""
+    """Keep one line. Leave out a line of an unknown form: then its fact is unknown and is not judged."""
     kind, rest = words[0], words[1] if len(words) > 1 else ""
     parts = rest.split(" ")
     match kind:

@@ -1,6 +1,7 @@
-"""What is wrong on one node, from what doctor.sh said in a job step there: one function a rule, in a table.
+"""What is wrong on one node, from what doctor.sh said in a job step there: one function per rule, in a table.
 
-To add one: a function that yields findings, and its line in RULES. Each rule has a test of both its sides.
+To add one: a function that yields findings, and its line in RULES. Tests show for each rule that it finds its fault,
+and that it finds none on a good node.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,12 +10,12 @@ from railyard.base.finding import Finding, problem, remark
 from railyard.cluster.doctor.node_block import FORMAT, NodeState
 from railyard.site.systems.model import System
 
-#: Kinds of fabric whose stacks open verbs devices and lock memory.
+#: Kinds of fabrics whose stacks open verbs devices and lock memory.
 VERBS_KINDS = ("ib", "roce", "efa")
 _GOVERNORS = ("performance", "userspace")
-#: Waking up from an idle state takes this long at least before a small-message latency shows it, us.
+#: If waking up from an idle state takes this long, small-message latencies show it, us.
 _SLOW_WAKING_US = 50
-#: A node that is idle has less than this share of its processors busy.
+#: An idle node has less than this share of its processors busy.
 _IDLE_SHARE = 0.1
 
 Rule = Callable[[NodeState, System], Iterator[Finding]]
@@ -29,7 +30,7 @@ def _has_verbs(system: System) -> bool:
 
 
 def whole(node: NodeState, system: System) -> Iterator[Finding]:
-    """The node said all that the script asks, and the script is this library's."""
+    """The answer is complete, and comes from this installation's script."""
     if node.format != FORMAT:
         yield problem(
             node.name,

@@ -1,7 +1,7 @@
-"""Sends a known number of bytes over TCP, or takes them; started by file, so that it needs Python alone.
+"""Sends a known number of bytes over TCP, or receives them. Start it by its path: it needs only Python.
 
-payload.py send OWN PEER PORT BYTES: from one's own address to the peer's, ended when the peer has read them all.
-payload.py receive OWN PORT BYTES: exit code 0 where exactly so many came.
+payload.py send OWN PEER PORT BYTES: sends from the own address to the peer's; ends when the peer has read all bytes.
+payload.py receive OWN PORT BYTES: exit code 0 if exactly so many bytes came.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ _CHUNK = 1 << 20
 
 
 def send(own: str, peer: str, port: int, size: int) -> None:
-    """Send so many bytes and wait until the peer has closed. Raises OSError, TimeoutError among them."""
+    """Send so many bytes and wait until the peer has closed. Raises OSError, for example TimeoutError."""
     with _connected(own, peer, port) as line:
         for begin in range(0, size, _CHUNK):
             line.sendall(bytes(min(_CHUNK, size - begin)))
@@ -23,7 +23,7 @@ def send(own: str, peer: str, port: int, size: int) -> None:
 
 
 def receive(own: str, port: int, size: int) -> bool:
-    """Take one connection and return whether so many bytes came. Raises OSError, TimeoutError among them."""
+    """Take one connection and return whether exactly so many bytes came. Raises OSError, for example TimeoutError."""
     with socket.create_server((own, port)) as server:
         server.settimeout(_LIMIT_S)
         line, _ = server.accept()
@@ -36,7 +36,7 @@ def receive(own: str, port: int, size: int) -> bool:
 
 
 def _connected(own: str, peer: str, port: int) -> socket.socket:
-    """Return a connection; the peer may begin to listen a moment later than this process begins."""
+    """Return a connection. Try again for a while: the peer may begin to listen later than this process starts."""
     end = time.monotonic() + _LIMIT_S
     while True:
         with contextlib.suppress(ConnectionRefusedError):
@@ -47,7 +47,7 @@ def _connected(own: str, peer: str, port: int) -> socket.socket:
 
 
 def main(words: list[str]) -> int:
-    """Do what the words say; 1 where it failed, with the reason on stderr."""
+    """Do what the words say; return 1 if it failed, with the reason on stderr."""
     try:
         match words:
             case ["send", own, peer, port, size]:

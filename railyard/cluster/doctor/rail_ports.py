@@ -1,4 +1,4 @@
-"""RDMA ports and the slots of all cards as doctor.sh shows them, judged as those of a fabric: of one opinion."""
+"""Judges RDMA ports and the slots of all cards, as doctor.sh shows them, by the same rules as `railyard fabric`."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from railyard.job.launch import device_name
 from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.model import Fabric, Rail, System
 
-#: What is expected and what was read -> what differs.
+#: Takes what is expected and what was read; returns what differs.
 Judge = Callable[[Expected, Readings], list[OfFabric]]
 _JUDGES: tuple[Judge, ...] = (link_findings, slot_findings, uniform_findings)
 
@@ -26,7 +26,7 @@ _JUDGES: tuple[Judge, ...] = (link_findings, slot_findings, uniform_findings)
 def of_nodes(nodes: Sequence[NodeState], system: System, judges: Sequence[Judge] = _JUDGES) -> Iterator[Finding]:
     """Yield what is wrong with the links, slots, path MTUs and firmware of all rails.
 
-    Of rails that are no RDMA devices (Ethernet, Slingshot) only the slots are judged here.
+    If a rail is not an RDMA device (Ethernet, Slingshot), only its slot is judged here.
     """
     for name, fabric in system.fabrics.items():
         is_verbs = fabric.kind in VERBS
@@ -51,13 +51,13 @@ def _ports(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[PortState]:
     for node, rail, said in _said(nodes, fabric):
         port = port_of(node.name, rail.device, rail.port or 1, said.get)
         mtu = said.get("mtu", "")
-        # Of InfiniBand the interface is IPoIB's, whose MTU says nothing of the path.
+        # On InfiniBand the interface is IPoIB, whose MTU says nothing about the path.
         path = (roce_mtu(int(mtu)) or 0) if fabric.kind == "roce" and mtu.isdigit() else None
         yield port._replace(netdev=said.get("interface"), mtu_bytes=path)
 
 
 def _cards(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[Card]:
-    """Yield each card once, whatever number of its ports are rails."""
+    """Yield each card once, however many of its ports are rails."""
     seen = set()
     for node, rail, said in _said(nodes, fabric):
         if (id(node), rail.device) not in seen:

@@ -13,12 +13,12 @@ from railyard.cluster.fabric.expected import VERBS
 from railyard.job.launch import device_name
 from railyard.site.systems.model import Fabric, Rail
 
-#: A node, a fabric of the system, one of its rails, and what the node said of that.
+#: A node, a fabric of the system, one of its rails, and what the node said about that rail.
 RailRule = Callable[[NodeState, Fabric, Rail, Mapping[str, str]], Iterator[Finding]]
 
 
 def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]:
-    """Yield what is wrong with each rail, then with rails of one fabric together."""
+    """Yield what is wrong with each rail, then with all rails of a fabric together."""
     for fabric in fabrics.values():
         for rail in fabric.rails:
             said = node.device(device_name(rail))
@@ -39,7 +39,7 @@ def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]
 
 
 def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
-    """An interface has a carrier, a card of Slingshot or EFA is up; of other RDMA ports ``rail_ports`` says it."""
+    """An interface has a carrier, and a card of Slingshot or EFA is up; ``rail_ports`` judges other RDMA ports."""
     if fabric.kind in VERBS:
         return
     now, carrier = said.get("state", ""), said.get("carrier")
@@ -52,7 +52,7 @@ def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) 
 
 
 def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
-    """An interface runs at the rate of the system's file; of one without a carrier it means nothing."""
+    """An interface runs at the rate of the system's file. Without a carrier, the rate means nothing."""
     speed = said.get("speed", "")
     if fabric.kind != "tcp" or said.get("carrier") != "1" or not speed.isdigit():
         return
@@ -66,7 +66,7 @@ def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -
 
 
 def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
-    """RoCE has an address to be routed by, and trusts the priority that packets carry."""
+    """A RoCE rail has an address for routing, and trusts the priority in the packets."""
     if fabric.kind != "roce":
         return
     where, interface = _where(node, rail), said.get("interface", "its interface")
@@ -86,7 +86,7 @@ def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -
 
 
 def arp_flux(node: NodeState, fabric: Fabric) -> Iterator[Finding]:
-    """Rails in one IP subnet answer each for its own address alone; else traffic for one comes in by another."""
+    """Rails in one IP subnet each answer only for their own address; else traffic for one comes in by another."""
     if fabric.kind not in ("tcp", "roce"):
         return
     networks: dict[tuple[str, str], set[str]] = {}
@@ -107,13 +107,13 @@ def arp_flux(node: NodeState, fabric: Fabric) -> Iterator[Finding]:
             )
 
 
-#: Setting -> the least value with which an interface answers, and asks, for its own address alone.
+#: Setting -> the least value with which an interface answers, and asks, only for its own address.
 _ARP = (("arp_ignore", 1), ("arp_announce", 2))
 RULES: tuple[RailRule, ...] = (state, rate, roce)
 
 
 def _effective(node: NodeState, said: Mapping[str, str], name: str) -> int:
-    """Return the larger of the value for all and the interface's own, which is what the kernel takes."""
+    """Return the value that the kernel uses: the larger of the value for all interfaces and the interface's own."""
     values = (node.facts.get(name, "0"), said.get(name, "0"))
     return max(int(value) if value.isdigit() else 0 for value in values)
 

@@ -14,7 +14,7 @@ _LIMIT_S = 30
 
 
 def calibrate(bed: Testbed) -> tuple[Finding, ...]:
-    """Return what is wrong with the counters: each node once the sender and once the receiver on each rail."""
+    """Return what is wrong with the counters. On each rail, each node is once the sender and once the receiver."""
     found: list[Finding] = []
     nodes = bed.spec.nodes
     for network in bed.spec.networks:
@@ -42,12 +42,12 @@ def _one(bed: Testbed, device: str, sender: str, receiver: str) -> list[Finding]
 
 
 def _counters(bed: Testbed) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return bytes sent and received of every device of every node, as they are now."""
+    """Return the bytes that every device of every node has sent and received so far."""
     return {(rail.node, rail.device): (rail.tx_bytes, rail.rx_bytes) for rail in bed.status()}
 
 
 def _send(bed: Testbed, device: str, sender: str, receiver: str) -> str | None:
-    """Send the bytes from one node's address on this network to the other's; return None, or why that failed."""
+    """Send the bytes from one node's address on this network to the other's. Return None, or why it failed."""
     to, own = bed.spec.address(receiver, device), bed.spec.address(sender, device)
     program, tail = [sys.executable, payload.__file__], [str(_PORT), str(CALIBRATION_BYTES)]
     try:

@@ -1,6 +1,6 @@
-"""The state of a fabric before any benchmark: ports, cards, slots, counters and members against the system's file.
+"""Compares a fabric with the system's file before any benchmark: ports, cards, slots, counters and members.
 
-Pure judgement (``judge``) over what was read (``readings``); ``saved`` and ``sysfs`` read files, and ``diagnostics``,
-which is no part of what a judgement imports, runs the tools. A new thing to judge is a module with one function
-``…_findings(expected, readings)``, named in ``judge.JUDGES``.
+``judge`` only judges what was read (``Readings``). ``saved`` and ``sysfs`` read files, and ``diagnostics`` runs the
+tools; no judgement imports ``diagnostics``. To judge something new, write a module with one function
+``…_findings(expected, readings)``, and name it in ``judge.JUDGES``.
 """

@@ -8,12 +8,12 @@ from railyard.cluster.fabric.own_json import read_lines
 from railyard.job.node_files import Gathered, NodeFile
 from railyard.parsers.fabric.port import PortState
 
-#: Ports and cards of a node, or why its file has none.
+#: The ports and cards of a node, or why its file shows none.
 Own = tuple[tuple[PortState, ...], tuple[Card, ...]] | str
 
 
 def own_of(file: NodeFile) -> Own:
-    """Return what a node read of itself, or why its file does not say it."""
+    """Return what a node read about itself, or why its file does not show it."""
     try:
         return read_lines(file.text, f"its answer (exit code {file.code})")
     except InputError as error:
@@ -21,7 +21,7 @@ def own_of(file: NodeFile) -> Own:
 
 
 def readings_of(gathered: Gathered[Own]) -> tuple[tuple[PortState, ...], tuple[Card, ...], tuple[Finding, ...]]:
-    """Return the ports and cards of all nodes, and a problem for each node that gave none."""
+    """Return the ports and cards of all nodes, and a problem for each node that gave no answer."""
     ports: list[PortState] = []
     cards: list[Card] = []
     missing = [_missing(fault.node, fault.what, fault.fix) for fault in gathered.faults]
@@ -35,7 +35,7 @@ def readings_of(gathered: Gathered[Own]) -> tuple[tuple[PortState, ...], tuple[C
 
 
 def notes_of(findings: Sequence[Finding]) -> list[str]:
-    """Return the sentences of nodes that gave none, for a reading that is judged without them."""
+    """Return the sentences about nodes without an answer; the others are judged without them."""
     return [f"not judged: {each.node}: {each.found}" for each in findings]
 
 

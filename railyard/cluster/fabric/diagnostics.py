@@ -1,4 +1,4 @@
-"""Runs the fabric's diagnostics, and keeps what they print in a folder that ``saved`` reads: one way for both."""
+"""Runs the fabric's diagnostics and keeps their outputs in a folder. ``saved`` reads it like any other saved folder."""
 
 import os
 import shutil
@@ -12,15 +12,15 @@ from railyard.cluster.fabric.sysfs import ports_of
 from railyard.cluster.fabric.words import asked_as
 from railyard.provision.testbed.needs import SEARCH_PATH
 
-#: Of the subnet, on which nothing is changed.
+#: Commands about the subnet. They change nothing on it.
 SUBNET = ("sminfo", "ibnetdiscover", "iblinkinfo", "ibqueryerrors")
-#: Commands about this node alone, which need no special rights.
+#: Commands about this node only. They need no special rights.
 OWN: Mapping[str, tuple[str, ...]] = {
     "ibv_devinfo.out": ("ibv_devinfo", "-v"),
     "ibstat.out": ("ibstat",),
     "rdma_link.out": ("rdma", "link"),
 }
-#: Seconds for one command: a subnet of ten thousand ports answers within a minute or two.
+#: Limit for one command in seconds: a subnet of ten thousand ports answers within a minute or two.
 LIMIT_S = 300
 
 
@@ -29,7 +29,7 @@ def collect(
 ) -> None:
     """Run each diagnostic on PATH, with its output in a file; read counters again after ``again_s`` seconds.
 
-    A command that is missing or prints nothing leaves no file; ``say`` reports it. Nothing is changed on the fabric.
+    A command that is missing or prints nothing leaves no file; ``say`` reports it. This changes nothing on the fabric.
     """
     own = folder / node
     own.mkdir(parents=True, exist_ok=True)
@@ -37,9 +37,9 @@ def collect(
     asked: list[tuple[tuple[str, ...], str]] = []
     for options, suffix, guid in _ways(sys):
         if guid and guid in seen:
-            continue  # this rail is on a subnet that another rail has shown
+            continue  # this rail is on a subnet that another rail has already shown
         for tool in SUBNET:
-            # That no manager answers is an answer of sminfo's.
+            # If no manager answers, sminfo fails: keep its message, since it is the answer.
             _run((tool, *options), folder / f"{tool}{suffix}.out", say, keeps_failure=tool == "sminfo")
         links = folder / f"iblinkinfo{suffix}.out"
         seen += links.read_text(encoding="utf-8") if links.is_file() else ""
@@ -55,9 +55,9 @@ def collect(
 
 
 def _ways(sys: Path) -> list[tuple[tuple[str, ...], str, str | None]]:
-    """Return from where to ask, an own port that is up each: options, what the files' names end in, the port's GUID.
+    """Return the options for asking from each own port that is up, the end of the files' names, and the port's GUID.
 
-    Rails may be on subnets of their own. Without such a port the tools choose one themselves.
+    Each rail may be on its own subnet. If no port is up, the tools choose one themselves.
     """
     up = [port for port in ports_of(sys, "") if port.link_layer == "InfiniBand" and port.is_active]
     ways: list[tuple[tuple[str, ...], str, str | None]] = []

@@ -1,4 +1,4 @@
-"""Error counters of ports: which of them are faults, how many are too many, and what was never to be seen."""
+"""Error counters of ports: which of them are faults, and how many errors are too many."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,7 +10,7 @@ from railyard.cluster.fabric.model import Expected, Finding, Readings
 from railyard.cluster.fabric.words import cable
 from railyard.parsers.fabric.port import ALL_PORTS, PortState
 
-#: Faults of this port's own link: counter, and its bound since it was cleared; between two readings none may grow.
+#: Faults of this port's own link: the counter, and its bound since it was cleared. Between two readings none may grow.
 HARD: Mapping[str, JudgingBound] = MappingProxyType(
     {
         "SymbolErrorCounter": PORT_ERRORS,
@@ -27,8 +27,8 @@ HARD: Mapping[str, JudgingBound] = MappingProxyType(
         "PortRcvConstraintErrors": PORT_DISCARDS,
     }
 )
-#: Reported and no fault unless the site bounds them. PortRcvRemotePhysicalErrors counts packets that another port had
-#: already marked as bad: the port that shows it is not to blame.
+#: These are reported. They are not faults unless the site bounds them. PortRcvRemotePhysicalErrors counts packets that
+#: another port had already marked as bad: the port that shows it is not to blame.
 SIGNALS = (
     "PortRcvRemotePhysicalErrors",
     "PortRcvSwitchRelayErrors",
@@ -40,7 +40,7 @@ _CLEAR = "ibclearerrors (or perfquery -R LID PORT)"
 
 
 def counter_findings(expected: Expected, readings: Readings) -> list[Finding]:
-    """Return a finding for each port whose error counters grew, are too high, or can grow no more."""
+    """Return a finding for each port whose error counters grew, are too high, or cannot grow any more."""
     if readings.counters is None:
         return []
     before = {by_guid(port): port for port in readings.counters}
@@ -59,9 +59,10 @@ def counter_findings(expected: Expected, readings: Readings) -> list[Finding]:
 
 
 def growth(first: PortState | None, later: PortState) -> dict[str, int]:
-    """Return by how much each counter grew at least: one that was not printed before was at most at its threshold.
+    """Return by how much each counter grew at least.
 
-    A counter that is lower than before was cleared in between: all that it shows has come since.
+    A counter that was not printed before was at most at its threshold. A counter that is lower than before was cleared
+    in between: it counted all of its value since then.
     """
     grown = {}
     for name, value in later.counters.items():
@@ -90,7 +91,7 @@ def _of_port(expected: Expected, port: PortState, counts: Mapping[str, int], gro
 
 
 def _bound(expected: Expected, name: str, grows: bool) -> float:
-    """Return the most that is no fault; infinity for a signal that the site does not bound."""
+    """Return the highest value that is not a fault; infinity for a signal that the site does not bound."""
     if name in expected.errors:
         return expected.errors[name]
     if name not in HARD:
@@ -99,7 +100,7 @@ def _bound(expected: Expected, name: str, grows: bool) -> float:
 
 
 def signals(readings: Readings) -> dict[str, int]:
-    """Return how many ports show each signal: a signal is reported and is not a fault."""
+    """Return how many ports show each signal. A signal is reported, but is not a fault."""
     shown: dict[str, int] = {}
     for port in readings.later or readings.counters or ():
         for name in SIGNALS:

@@ -1,4 +1,4 @@
-"""A fabric of a system's file -> how its ports, cards and slots are to be."""
+"""Takes a fabric of a system's file; returns how its ports, cards and slots should be."""
 
 from railyard.cluster.fabric.model import Expected, RailExpected
 from railyard.hardware.ib_speeds import rate_gbit_s
@@ -8,12 +8,12 @@ from railyard.site.systems.model import Fabric, System
 
 #: Kinds whose ports a subnet manager brings up.
 MANAGED = ("ib", "opa")
-#: Kinds of fabrics that have an RDMA device to look at.
+#: Kinds of fabrics with an RDMA device that can be read.
 VERBS = ("ib", "roce", "opa")
 
 
 def expected_of(system: System, name: str) -> Expected:
-    """Return what one fabric is to be. Raises KeyError for a fabric that the system lacks."""
+    """Return how one fabric should be. Raises KeyError for a fabric that the system does not have."""
     fabric = system.fabrics[name]
     state = fabric.fabric_state
     width, speed = lanes_and_speed(fabric.link)
@@ -47,21 +47,21 @@ def expected_of(system: System, name: str) -> Expected:
 
 
 def rate_of(link: Link, width: int | None, speed: str | None) -> float | None:
-    """Return the rate as the kernel gives it: for InfiniBand by lanes and speed, else the link's data rate, Gbit/s."""
+    """Return the rate as the kernel gives it, Gbit/s: of InfiniBand by lanes and speed, else the link's data rate."""
     if width is not None and speed is not None:
         return rate_gbit_s(f"{width}X", speed)
     return link.data_rate_gbit_s
 
 
 def _neighbours(system: System, name: str) -> frozenset[tuple[str, int]]:
-    """Return (device, port) of the rails that only other fabrics with a subnet have."""
+    """Return (device, port) of the rails that belong only to other fabrics with a subnet."""
     ours = {(rail.device, rail.port or 1) for rail in system.fabrics[name].rails}
     others = [fabric for other, fabric in system.fabrics.items() if other != name and fabric.kind in MANAGED]
     return frozenset({(rail.device, rail.port or 1) for fabric in others for rail in fabric.rails} - ours)
 
 
 def _mtu(fabric: Fabric) -> int | None:
-    """Return the active path MTU: what the file says, else the largest, by which limits are computed too."""
+    """Return the active path MTU: what the file says, else the largest, from which limits are computed too."""
     if fabric.kind not in ("ib", "roce"):
         return None
     said = None if fabric.fabric_state is None else fabric.fabric_state.mtu

@@ -1,4 +1,4 @@
-"""All judgements of a fabric together: problems first; what could not be seen is counted."""
+"""All judgements of a fabric together: problems first. Ports that no reading shows are counted."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +17,7 @@ from railyard.cluster.fabric.topology import hop_counts, hop_findings
 from railyard.cluster.fabric.uniform import driver_findings, uniform_findings
 from railyard.cluster.fabric.words import some, unique
 
-#: In the order in which a person fixes things: what is there, how it is linked, then how it is set.
+#: In the order in which people fix things: what is there, how it is linked, how it is set.
 JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
     manager_findings,
     member_findings,
@@ -50,14 +50,14 @@ def judge(expected: Expected, readings: Readings) -> Report:
 
 
 def of_fabric(expected: Expected, readings: Readings) -> Readings:
-    """Return the readings about this fabric: of its kind, and not of another fabric's subnet."""
+    """Return the readings about this fabric: those of its kind that are not of another fabric's subnet."""
     return of_subnets(expected, of_kind(expected, readings))
 
 
 def of_kind(expected: Expected, readings: Readings) -> Readings:
     """Return the readings that are about a fabric of this kind: a card's port is InfiniBand or Ethernet, never both.
 
-    Ports without a link layer stay; of Ethernet there is no subnet.
+    Ports without a link layer stay. Ethernet has no subnet.
     """
     foreign = "InfiniBand" if expected.kind == "roce" else "Ethernet"
     own = tuple(port for port in readings.own if port.link_layer != foreign)
@@ -68,7 +68,7 @@ def of_kind(expected: Expected, readings: Readings) -> Readings:
 
 
 def _seen(expected: Expected, readings: Readings) -> set[tuple[str, object]]:
-    """Return (host, port) of the rails that some reading shows; of a subnet all adapters' ports."""
+    """Return (host, port) of the rails that some reading shows; if there is a subnet, of all adapters' ports."""
     if readings.is_whole:
         return {
             (node, port.guid or (port.device, port.port))

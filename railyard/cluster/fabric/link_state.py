@@ -1,4 +1,4 @@
-"""Width, speed and state of every link: a link is one finding, at the node's end, whichever end shows it."""
+"""Width, speed and state of every link. A link gives one finding, at the node's end, whichever end shows it."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from railyard.cluster.fabric.words import cable, is_adapter, is_other, link_word
 from railyard.hardware.ib_speeds import lanes, slower
 from railyard.parsers.fabric.port import Peer, PortState
 
-#: A port's physical state: what fixes a port that is down in this way.
+#: Physical state of a port that is down -> what fixes it.
 _DOWN = {
     "Polling": "it sees no partner: plug its cable in, or check the switch port at the other end",
     "Disabled": "somebody switched it off: ibportstate LID PORT enable, or rdma and ip link on the node",
@@ -19,7 +19,7 @@ _DOWN = {
     "LinkErrorRecovery": "it recovers from errors again and again: reseat or replace its cable",
 }
 _NO_PARTNER = "check its cable, and the switch port at the other end"
-#: A port's logical state: what was found, and what fixes it.
+#: Logical state of a port -> what fixes it.
 _NOT_ACTIVE = {
     "Initializing": "no subnet manager has configured it: start one (opensm, or the switch's own)",
     "Armed": "the subnet manager has not finished: wait, and read its log",
@@ -49,7 +49,7 @@ def link_findings(expected: Expected, readings: Readings) -> list[Finding]:
 
 
 def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
-    """Return the rails that nodes read of themselves and the subnet does not show."""
+    """Return the rails that nodes show in their own readings, but the subnet does not."""
     shown = {_name(port) for port in readings.ports}
     guids = {port.guid for port in readings.ports if port.guid}
     rails = [port for port in readings.own if expected.rail(port.device, port.port) is not None]
@@ -57,13 +57,13 @@ def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
 
 
 def is_software(expected: Expected, port: PortState) -> bool:
-    """Return whether a rail is a software device (rdma_rxe), which prints 2.5 Gbit/s whatever is below it."""
+    """Return whether a rail is a software device (rdma_rxe). It prints 2.5 Gbit/s, whatever network is below it."""
     rail = expected.rail(port.device, port.port)
     return rail is not None and rail.counters == "rxe"
 
 
 def unjudged(expected: Expected, readings: Readings) -> list[str]:
-    """Return the active rails whose nodes show neither width, speed nor rate in a form that is known."""
+    """Return the active rails whose nodes show no width, speed or rate in a known form."""
     return [
         f"{port.node} {port.device} port {port.port}"
         for port in _only_own(expected, readings)
@@ -83,7 +83,7 @@ def links(ports: Iterable[PortState]) -> list[PortState]:
 
 
 def _end(end: PortState | Peer) -> tuple[object, ...]:
-    """Return what names one end of a link in its own line and in its partner's: the LID, which is 0 before the SM."""
+    """Return what names a link's end in its own line and in its partner's: the LID, or the name while the LID is 0."""
     return (end.lid, end.port) if end.lid else (end.node, end.device, end.port)
 
 
@@ -102,9 +102,9 @@ def _not_active(port: PortState) -> Finding:
 
 
 def _wrong(expected: Expected, port: PortState) -> str | None:
-    """Return "width", "speed", "rate" or "degraded" for the first in which a link differs, None for one that is right.
+    """Return in what a link differs first: "width", "speed", "rate" or "degraded"; None if it is right.
 
-    A link between switches may be better than a node's; one of a node that is better contradicts the file.
+    A link between switches may be better than a node's link. If a node's link is better, the file is wrong.
     """
     if expected.width is None and expected.speed is None:
         if expected.rate is None:
@@ -117,16 +117,16 @@ def _wrong(expected: Expected, port: PortState) -> str | None:
     if expected.speed is not None and port.speed is not None and port.speed != expected.speed:
         if is_adapter(port) or slower(port.speed, expected.speed):
             return "speed"
-    # ibstat prints no width, and a kernel may name a speed that is not known here: the rate tells that something is
-    # wrong, not what
+    # ibstat prints no width, and a kernel may name a speed that is not known here. The rate then shows that something
+    # is wrong, but not what.
     is_told = port.width is not None and port.speed is not None
     return None if is_told or expected.rate is None else _wrong_rate(expected.rate, port)
 
 
 def _wrong_rate(rate: float, port: PortState) -> str | None:
-    """Return "rate" where a port's is not the expected one.
+    """Return "rate" if a port's rate is not the expected one.
 
-    7 % above are none: some tools sum signalled rates (4 x 25.78125 is printed as 104).
+    Up to 7 % more is no difference: some tools sum signalled rates (4 x 25.78125 is printed as 104).
     """
     if port.rate is None or rate <= port.rate <= 1.07 * rate:
         return None
@@ -146,7 +146,7 @@ def _told(expected: Expected, judged: list[tuple[PortState, str | None]]) -> lis
         )
         said = f"{meant}, as {expected.file} says"
         whole = Finding("contradiction", None, None, None, found, said, fix)
-        # links between switches that are the same are the same contradiction
+        # switches' links that differ in the same way contradict the file too
         rest = [(port, wrong) for port, wrong in judged if (port.width, port.speed, port.rate) != (width, speed, rate)]
         return [whole, *(_link(expected, port, wrong) for port, wrong in rest if wrong)]
     return [_link(expected, port, wrong) for port, wrong in judged if wrong]

@@ -1,4 +1,4 @@
-"""The subnet manager: what ``sminfo`` prints, and whether there is one that governs."""
+"""The subnet manager: what ``sminfo`` prints, and whether a manager is in charge."""
 
 import re
 
@@ -14,15 +14,15 @@ _START = "start one (opensm, or the switch's own), and read its log"
 
 
 def parse_sminfo(text: str) -> Manager | None:
-    """Return what ``sminfo`` prints; None for a text in which no manager answers."""
+    """Return what ``sminfo`` prints; None if no manager answers in the text."""
     found = _SMINFO.search(text)
     return Manager(int(found["lid"]), found["guid"].lower(), found["state"]) if found else None
 
 
 def manager_findings(expected: Expected, readings: Readings) -> list[Finding]:
-    """Return a finding where a manager is expected and none governs.
+    """Return a finding if a manager is expected and none is in charge.
 
-    Without ``sminfo`` a node's own ports tell: a port that is linked and has no manager's LID was never configured.
+    Without ``sminfo`` the nodes' own ports show it: if a linked port has no manager's LID, no manager configured it.
     """
     if not expected.subnet_manager:
         return []

@@ -1,4 +1,4 @@
-"""What is on the subnet: nodes and rails that are missing, unexpected hosts, descriptions that name no host."""
+"""Which nodes and rails the subnet lacks, which hosts are unexpected, and which descriptions name no host."""
 
 from collections.abc import Iterable
 
@@ -14,8 +14,8 @@ _CABLE = "is the node up? check its cable, and ibstat on the node"
 def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
     """Return a finding for each missing node or rail and each unknown host.
 
-    Without a discovered subnet, only rails that a node's own reading lacks count as missing. A rail that its own node
-    reports as down is reported there with its state, and not as missing.
+    If no subnet was discovered, only rails that a node's own reading lacks count as missing. If a node reports its own
+    rail as down, ``link_state`` reports it, and it does not count as missing.
     """
     absent = _absent(expected, readings)
     if not readings.is_whole:
@@ -43,7 +43,7 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
 def _absent(expected: Expected, readings: Readings) -> list[Finding]:
     """Return a finding for each rail whose device its own node does not show: the card is dead, or not there.
 
-    A host that has none of the rails and is no node by name is another (a log-in node), and is not judged.
+    A host that has none of the rails and none of the nodes' names is another one (a log-in node); it is not judged.
     """
     known = {label(node) for node in expected.nodes}
     found = []
@@ -63,7 +63,7 @@ def _absent(expected: Expected, readings: Readings) -> list[Finding]:
 
 
 def adapters(ports: Iterable[PortState]) -> dict[str, list[PortState]]:
-    """Return the adapters' ports that are linked, by host (the name's first label), each port once."""
+    """Return the adapters' linked ports by host (the name's first label), each port once."""
     found: dict[str, dict[object, PortState]] = {}
     for port in ports:
         if is_adapter(port) and port.node is not None and port.peer is not None:

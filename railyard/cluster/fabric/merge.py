@@ -1,4 +1,4 @@
-"""Several tools' views of the same ports -> one PortState a port: what the first does not say the next may."""
+"""Merges several tools' views of a port into one PortState: a later view fills what an earlier one lacks."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,7 +11,7 @@ _MOST_LIDS = 65536
 
 
 def by_guid(port: PortState) -> object:
-    """Return what names a port on the subnet: GUID and number, without a GUID its description."""
+    """Return what names a port on the subnet: GUID and number, or its description if it has no GUID."""
     return (port.guid, port.port) if port.guid else (port.node, port.device, port.port)
 
 
@@ -21,9 +21,9 @@ def by_device(port: PortState) -> object:
 
 
 def merged(key: Key, *views: Iterable[PortState]) -> tuple[PortState, ...]:
-    """Return each port once, in the order of its first view; a field that an earlier view fills is not overwritten.
+    """Return each port once, in the order of its first view; a later view does not overwrite a field.
 
-    The counters of all views are put together; if two have the same name, the earlier view's value is kept.
+    The port has the counters of all views; if two have the same name, the earlier view's value is kept.
     """
     found: dict[object, PortState] = {}
     for view in views:
@@ -46,9 +46,9 @@ def _filled(first: PortState, second: PortState) -> PortState:
 
 
 def with_subnet(known: tuple[PortState, ...], more: tuple[PortState, ...], place: int) -> tuple[PortState, ...]:
-    """Return the ports of all subnets: the views of two rails show one subnet if they share a GUID, else two.
+    """Return the ports of all subnets. The views of two rails show one subnet if they share a GUID, else two.
 
-    LIDs are a subnet's own: those of another are moved up, so that no two ports have one LID.
+    Each subnet has its own LIDs. Those of a further subnet are moved up, so that no two ports have the same LID.
     """
     guids = {port.guid for port in known if port.guid}
     if any(port.guid in guids for port in more):

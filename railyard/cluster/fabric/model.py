@@ -1,4 +1,4 @@
-"""What is read of a fabric, what is expected of it, and what a judgement says: plain values without any file."""
+"""What is read about a fabric, what is expected of it, and what a judgement says: plain values, no files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ class Finding:
     """One thing that is not as it should be: where, what was found and expected, and what fixes it.
 
     ``what`` is a word for programs ("width", "missing" …). A *problem* changes the exit code, a *remark* does not.
-    ``node``, ``device`` and ``port`` are None if it is the whole fabric's.
+    ``node``, ``device`` and ``port`` are None if the finding is about the whole fabric.
     """
 
     what: str
@@ -26,13 +26,13 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Where it is: "vn3 mlx5_1 port 1", or "the fabric"."""
+        """Return where it is: "vn3 mlx5_1 port 1", or "the fabric"."""
         named = " ".join(part for part in (self.node, self.device) if part) or "the fabric"
         return named if self.port is None else f"{named} port {self.port}"
 
     @property
     def sentence(self) -> str:
-        """All of it in one sentence."""
+        """Return the whole finding in one sentence."""
         return f"{self.place}: found {self.found}, expected {self.expected}; {self.fix}"
 
 
@@ -48,9 +48,10 @@ class Gid:
 
 @dataclass(frozen=True, slots=True)
 class SlotState:
-    """The PCIe slot of a card as it was negotiated; None for what was not readable.
+    """The PCIe slot of a card as it was negotiated; None for what could not be read.
 
-    Speeds are as printed ("8.0 GT/s PCIe", "Unknown"), sizes in bytes. ``acs``: a bridge above redirects peer traffic.
+    Speeds are as printed ("8.0 GT/s PCIe", "Unknown"), sizes in bytes. ``acs``: a bridge above the card redirects peer
+    traffic.
     """
 
     address: str
@@ -67,7 +68,7 @@ class SlotState:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One RDMA device of a node as its sysfs shows it. ``unread`` names files that are missing or not readable."""
+    """One RDMA device of a node as its sysfs shows it. ``unread`` names files that are missing or cannot be read."""
 
     node: str
     device: str
@@ -94,10 +95,10 @@ class Manager:
 class Readings:
     """All that was read.
 
-    ``ports`` are those that the subnet's diagnostics print, ``own`` those that nodes read of themselves (``node`` is
-    filled). ``is_whole``: the subnet was discovered. ``counters``: ports with error counters, ``later`` the same
-    at a second time; None if they were not read. ``managers``: what ``sminfo`` answered, None if nothing, by the
-    rail that it was asked from (``words.asked_as``; empty if not said). ``notes``: what could not be read, a
+    ``ports``: the ports that the subnet's diagnostics print. ``own``: the ports that nodes read about themselves, with
+    ``node`` set. ``is_whole``: the subnet was discovered. ``counters``: ports with error counters. ``later``: the same
+    ports at a second time. Both are None if not read. ``managers``: the answer of ``sminfo`` (None if there was none),
+    by the rail that it was asked from (``words.asked_as``; empty if unknown). ``notes``: what could not be read, one
     sentence each.
     """
 
@@ -113,7 +114,7 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class RailExpected:
-    """One rail of every node: its device and port, its slot's name (``pcie3-x16``), and the counters' driver."""
+    """One rail of every node: its device and port, its slot's name (``pcie3-x16``), and the driver of its counters."""
 
     device: str
     port: int
@@ -123,10 +124,10 @@ class RailExpected:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How one fabric of a system is to be; None for what its file does not say. ``rate``: Gbit/s as ibstat names it.
+    """How one fabric of a system should be; None for what its file does not say. ``rate``: Gbit/s as ibstat names it.
 
-    ``nodes`` is empty if the file only says how many there are (``count``). ``file`` is what sentences call it.
-    ``neighbours``: (device, port) of rails that are other fabrics' alone.
+    ``nodes`` is empty if the file only says how many there are (``count``). ``file``: what sentences call the file.
+    ``neighbours``: (device, port) of rails that belong only to other fabrics.
     """
 
     file: str
@@ -170,8 +171,8 @@ class Expected:
 class Report:
     """What a judgement found, most severe first, what was looked at, and what was not seen.
 
-    ``hops`` is how many pairs of nodes (rail by rail) have so many switches between them, on the shortest way.
-    ``unseen`` is how many ports of rails no reading shows.
+    ``hops``: number of switches on the shortest way -> how many pairs of nodes have it, counted on each rail.
+    ``unseen``: how many ports of rails no reading shows.
     """
 
     findings: tuple[Finding, ...]
@@ -183,10 +184,10 @@ class Report:
 
     @property
     def is_blind(self) -> bool:
-        """Whether no reading shows any port, so that no finding means nothing."""
+        """Whether no reading shows any port; then a report without findings means nothing."""
         return self.seen == 0 and not self.problems
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """The findings that turn the exit code."""
+        """Return the findings that change the exit code."""
         return tuple(finding for finding in self.findings if finding.weight == "problem")

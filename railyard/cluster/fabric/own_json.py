@@ -1,10 +1,11 @@
-"""What one node read of its own ports and cards, as JSON in short lines: one job's output can hold all of its nodes.
+"""A node's reading of its own ports and cards as JSON in short lines: one job's output can hold those of all its nodes.
 
-A launcher passes a long line on in pieces, and other nodes' output may come between them: srun of Slurm 22.05 cuts
-after each 1,024 bytes (MAX_MSG_LEN in slurmd/slurmstepd/io.c). So a long text is split into numbered lines of its node.
+A launcher cuts a long line, and other nodes' output may come between the pieces: srun of Slurm 22.05 cuts after each
+1,024 bytes (MAX_MSG_LEN in slurmd/slurmstepd/io.c). So a long text is split into lines with the node's name and a
+number.
 """
 
-# History of the format: 1 the first; a text of several lines came later, and one of a single line is read as before.
+# History of the format: 1 is the first. Texts of several lines came later; a text of one line is read as before.
 
 import json
 import re
@@ -20,7 +21,7 @@ from railyard.hardware.ib_counters import full
 from railyard.parsers.fabric.port import PortState
 
 FORMAT = 1
-#: Bytes of a line, well below what srun hands on whole.
+#: Bytes of a line: well below what srun passes on in one piece.
 _MOST_BYTES = 900
 _PIECE = re.compile(r"\{\"part\":(?P<part>\d+),\"of\":(?P<of>\d+),\"node\":\"(?P<node>[^\"]+)\"\}(?P<text>.*)")
 _EXPECTED = "a line that `railyard fabric --own` printed"
@@ -28,7 +29,7 @@ _EXPECTED = "a line that `railyard fabric --own` printed"
 
 @dataclass(frozen=True, slots=True)
 class OwnPort:
-    """The fields of a PortState that a node can read of itself, in its units."""
+    """The fields of a PortState that a node can read about itself, in the same units."""
 
     device: str
     port: int
@@ -49,7 +50,7 @@ class OwnPort:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """One node's reading. Raises FormError on decoding where a key is missing or has another type."""
+    """One node's reading. Decoding raises FormError if a key is missing or has the wrong type."""
 
     format: int
     node: str
@@ -58,7 +59,7 @@ class Own:
 
 
 def lines_of(node: str, ports: tuple[PortState, ...], cards: tuple[Card, ...]) -> str:
-    """Return the JSON in lines; a port without a device or a number is left out."""
+    """Return the JSON in lines; leave out ports without a device or a number."""
     own = tuple(_own(port) for port in ports if port.device is not None and port.port is not None)
     text = json.dumps(encode(Own(FORMAT, node, own, cards)), separators=(",", ":"), ensure_ascii=True)
     if len(text) <= _MOST_BYTES:
@@ -70,9 +71,9 @@ def lines_of(node: str, ports: tuple[PortState, ...], cards: tuple[Card, ...]) -
 
 
 def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card, ...]]:
-    """Return ports and cards of all lines that are such JSON; other lines (of a launcher, for example) are ignored.
+    """Return the ports and cards of all lines with such JSON; ignore other lines (of a launcher, for example).
 
-    Raises InputError, with the line, where a line begins as one and is cut or of another form, or none is one.
+    Raises InputError, with the line, if such a line is cut or has a wrong form, or if there is no such line.
     """
     ports: list[PortState] = []
     cards: list[Card] = []
@@ -96,7 +97,7 @@ def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card,
 
 
 def _whole(text: str, file: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with its number, and each text of several lines with that of its last one.
+    """Yield each line with its number, and each text of several lines with the number of its last line.
 
     Raises InputError if a node's text lacks a line.
     """

@@ -1,6 +1,7 @@
-"""PCI configuration space -> payload and request sizes, relaxed ordering, redirection of peer traffic (ACS).
+"""Reads PCI configuration space: payload and request sizes, relaxed ordering, redirection of peer traffic (ACS).
 
-An ordinary user reads the first 64 bytes of ``config`` alone, root all: what lies behind is then None, not a default.
+An ordinary user can read only the first 64 bytes of ``config``; root can read all. What was not read is None, not a
+default.
 Source: PCI-SIG, PCI Express Base Specification, 7.5.3.4 (Device Control) and 7.7.11 (Access Control Services);
 Linux include/uapi/linux/pci_regs.h.
 """
@@ -14,7 +15,7 @@ _DEVICE_CONTROL = 0x08
 _RELAXED_ORDERING = 1 << 4
 _EXTENDED = 0x100
 _ACS, _ACS_CONTROL = 0x000D, 0x06
-#: P2P request redirect, P2P completion redirect: what sends a card's traffic to a neighbour up to the root.
+#: P2P request redirect, P2P completion redirect: these send a card's traffic for a neighbour up to the root.
 _REDIRECT = (1 << 2) | (1 << 3)
 _MOST_CAPABILITIES = 48
 
@@ -29,7 +30,7 @@ class Control:
 
 
 def device_control(config: bytes) -> Control | None:
-    """Return Device Control; None if the space ends before it, or the device is not a PCI Express device."""
+    """Return Device Control; None if the space ends before it, or if the device is not a PCI Express device."""
     at = _capability(config, _EXPRESS)
     if at is None or len(config) < at + _DEVICE_CONTROL + 2:
         return None
@@ -59,7 +60,7 @@ def redirects(config: bytes) -> bool | None:
 
 
 def _capability(config: bytes, wanted: int) -> int | None:
-    """Return where a capability begins; None if the list has none, is cut, or runs in a circle."""
+    """Return where a capability begins; None if the list does not have it, is cut, or runs in a circle."""
     if len(config) <= _FIRST or not config[_STATUS] & _HAS_LIST:
         return None
     at = config[_FIRST] & 0xFC

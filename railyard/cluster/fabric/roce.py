@@ -51,7 +51,7 @@ def _gids(expected: Expected, cards: list[Card]) -> list[Finding]:
             shown = ", ".join(unique(f"RoCE {gid.kind}" for gid in card.gids if gid.kind)) or "none with a mode"
             meant = f"a GID of RoCE {expected.roce_mode} with an IP address"
             fix = "give the card's interface an IP address, and check its RoCE mode (cma_roce_mode)"
-            found.append(_finding("gid", card, f"GIDs of {shown} alone", meant, fix))
+            found.append(_finding("gid", card, f"only GIDs of {shown}", meant, fix))
         else:
             usable.append((card, index))
     return found + _odd(usable)
@@ -68,7 +68,7 @@ def _at_index(expected: Expected, card: Card, index: int) -> list[Finding]:
 
 
 def _first(gids: tuple[Gid, ...], mode: str | None) -> int | None:
-    """Return the first index of this mode with an IPv4 address, else the first of it that is not link-local."""
+    """Return the first index of this mode with an IPv4 address, else the first of this mode that is not link-local."""
     of_mode = [gid for gid in gids if gid.kind == mode]
     ipv4 = [gid.index for gid in of_mode if gid.gid.startswith("0000:0000:0000:0000:0000:ffff:")]
     other = [gid.index for gid in of_mode if not gid.gid.startswith("fe80:")]
@@ -76,7 +76,7 @@ def _first(gids: tuple[Gid, ...], mode: str | None) -> int | None:
 
 
 def _odd(usable: list[tuple[Card, int]]) -> list[Finding]:
-    """Return a finding for each card whose index is not the majority's: a job tells all nodes one index."""
+    """Return a finding for each card whose index is not the majority's: a job gives all nodes the same index."""
     if not usable:
         return []
     most, times = Counter(index for _, index in usable).most_common(1)[0]

@@ -1,4 +1,4 @@
-"""A folder of saved outputs -> readings: the tools do not have to be on this machine.
+"""Reads a folder of saved outputs: the tools do not have to be on this machine.
 
     DIR/iblinkinfo.out ibnetdiscover.out ibqueryerrors.out ibqueryerrors-later.out sminfo.out
     DIR/own.out                          lines of `railyard fabric --own`, of any number of nodes
@@ -6,9 +6,9 @@
     DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
     DIR/answers/asked, …                 lines of `railyard fabric --own` in one file per node (job/node_files.py)
 
-A file's name up to the first "." or "-" is its tool. If each rail is its own subnet, the device that it was asked from
-follows after the "-" (iblinkinfo-mlx5_1.out). The name of the second reading of ibqueryerrors ends with "later"
-(ibqueryerrors-later.out, ibqueryerrors-mlx5_1-later.out); what grew between both readings is judged.
+A file's name begins with its tool, up to the first "." or "-". If each rail has its own subnet, the device from which
+the tool asked follows after the "-" (iblinkinfo-mlx5_1.out). The name of the second reading of ibqueryerrors ends with
+"later" (ibqueryerrors-later.out, ibqueryerrors-mlx5_1-later.out); what grew between the two readings is judged.
 """
 
 import io
@@ -41,7 +41,7 @@ _NO_UMAD = "reading the subnet needs read access to /dev/infiniband/umad* (root 
 
 @dataclass(slots=True)
 class _Found:
-    """What a folder holds: ``subnet`` by tool and by the device that it was asked from (empty if not given)."""
+    """What a folder holds. ``subnet``: by tool, and by the device from which it asked (empty if not given)."""
 
     subnet: dict[tuple[str, str], Parsed] = field(default_factory=dict)
     later: dict[str, Parsed] = field(default_factory=dict)
@@ -53,9 +53,9 @@ class _Found:
 
 
 def read_folder(folder: Path, here: Mapping[str, Path] | None = None) -> Readings:
-    """Return all that a folder's outputs hold; ``here`` are sysfs roots of nodes outside the folder.
+    """Return all that a folder's outputs hold. ``here``: sysfs roots of nodes outside the folder.
 
-    Raises InputError for a folder that is missing or has no output, and for a file that its tool did not write.
+    Raises InputError if the folder is missing or has no output, or if a file was not written by its tool.
     """
     if not folder.is_dir():
         raise InputError(str(folder), "no such folder", "a folder of saved outputs")
@@ -95,7 +95,7 @@ def _readings(found: _Found) -> Readings:
         cards=_cards(found.cards, own),
         counters=counters,
         later=_counted(found.later.values()),
-        # Without umad rights sminfo fails as everything does, which says nothing of a manager.
+        # Without umad rights sminfo fails like all tools, which says nothing about a manager.
         managers={asked: manager for asked, manager in found.managers.items() if manager is not None or is_whole},
         is_whole=is_whole,
         notes=tuple(found.notes),
@@ -109,7 +109,7 @@ def _counted(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
 
 
 def _cards(read: list[Card], own: tuple[PortState, ...]) -> tuple[Card, ...]:
-    """Return each card once; if its sysfs was not read, it has the firmware that ibstat or ibv_devinfo prints."""
+    """Return each card once. If its sysfs was not read, the firmware is what ibstat or ibv_devinfo prints."""
     cards: dict[tuple[str | None, str | None], Card] = {
         (port.node, port.device): Card(port.node, port.device, firmware=port.firmware)
         for port in own
@@ -120,7 +120,7 @@ def _cards(read: list[Card], own: tuple[PortState, ...]) -> tuple[Card, ...]:
 
 
 def _read_subnet(path: Path, found: _Found) -> bool:
-    """Read a file of the folder itself; return False for one whose name no tool has."""
+    """Read a file of the folder itself; return False if its name is not that of a tool."""
     tool = tool_of(path)
     of = _device(path) or ""
     is_later = of.endswith(LATER)
@@ -139,7 +139,7 @@ def _read_subnet(path: Path, found: _Found) -> bool:
 
 
 def _read_node(folder: Path, found: _Found) -> None:
-    """Read a node's folder: sysfs first, which says most, then its tools."""
+    """Read a node's folder: first its sysfs, which says most, then its tools' outputs."""
     views: dict[str, list[PortState]] = {tool: [] for tool in (SYS, *NODE_TOOLS)}
     cards: list[Card] = []
     pfc: dict[str, tuple[int, ...]] = {}
@@ -172,7 +172,7 @@ def _with_pfc(card: Card, priorities: tuple[int, ...] | None) -> Card:
 
 
 def _of_node(parsed: Parsed, node: str, device: str | None) -> list[PortState]:
-    """Return a node's ports with its name; mlxlink prints neither device nor port, which its file's name says."""
+    """Return a node's ports with its name. mlxlink prints neither device nor port: its file's name says them."""
     return [
         port._replace(node=node, device=port.device or device, port=1 if port.port is None else port.port)
         for port in parsed.fabric
@@ -180,7 +180,7 @@ def _of_node(parsed: Parsed, node: str, device: str | None) -> list[PortState]:
 
 
 def _read_answers(folder: Path, found: _Found) -> None:
-    """Read the files of a folder that nodes wrote their answers to; a node without a whole one is a note."""
+    """Read the files that nodes wrote their answers to; add a note for each node without a whole answer."""
     ports, cards, missing = readings_of(node_files.read_folder(folder, own_of))
     found.own += ports
     found.cards += cards
@@ -195,7 +195,7 @@ def _read_own(path: Path, found: _Found) -> None:
 
 
 def _parsed(path: Path, tool: str, found: _Found) -> Parsed:
-    """Return what a tool's output holds. What failed in it is a note: the rest is judged, and no more than the rest."""
+    """Return what a tool's output holds. What failed in it becomes a note; only the rest is judged."""
     try:
         parsed = FABRIC_PARSERS[tool](_text(path))
     except ParseError as error:

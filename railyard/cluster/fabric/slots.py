@@ -1,4 +1,4 @@
-"""The PCIe slot of each card: what it negotiated against the system's file, before a benchmark is run."""
+"""Compares what each card's PCIe slot negotiated with the system's file, before a benchmark runs."""
 
 from railyard.base.wording import number
 from railyard.cluster.fabric.model import Card, Expected, Finding, Readings, SlotState
@@ -15,7 +15,7 @@ _MENDS = {
 
 
 def slot_findings(expected: Expected, readings: Readings) -> list[Finding]:
-    """Return a finding for each card of a rail whose slot is narrower, slower or otherwise set than expected."""
+    """Return a finding for each rail's card whose slot is narrower or slower than expected, or set otherwise."""
     found: list[Finding] = []
     for card in readings.cards:
         rail = expected.sits(card.device)
@@ -45,7 +45,7 @@ def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Sl
 
 
 def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
-    """Return what to do: a card that could do no more is in the wrong place, one that could was trained badly."""
+    """Return what to do: a card that cannot do more is another card; else its slot is wrong, or was trained badly."""
     best = pcie_generation(slot.max_speed)
     could = (slot.max_width or 0) >= meant.lanes and (best or 0) >= wanted
     if not could:
@@ -57,7 +57,7 @@ def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
 
 
 def _bound(expected: Expected, here: int, width: int) -> str:
-    """Return what such a slot gives at most, where the table has it: ", 7.2 GB/s at most"."""
+    """Return what such a slot gives at most, if the table has it: ", 7.2 GB/s at most"."""
     slot = links.SLOTS.get(f"pcie{here}-x{width}")
     if slot is None:
         return ""
@@ -67,7 +67,7 @@ def _bound(expected: Expected, here: int, width: int) -> str:
 
 
 def _settings(expected: Expected, card: Card, slot: SlotState) -> list[Finding]:
-    """Return a finding for each setting that the file names and the slot has otherwise; what is unread is none."""
+    """Return a finding for each setting that differs from the file; one that could not be read gives no finding."""
     rows: tuple[tuple[str, object, object], ...] = (
         ("max_payload", slot.max_payload, expected.max_payload),
         ("max_read_request", slot.max_read_request, expected.max_read_request),
@@ -79,7 +79,7 @@ def _settings(expected: Expected, card: Card, slot: SlotState) -> list[Finding]:
     for what, here, meant in rows:
         if meant is None or here is None or here == meant:
             continue
-        # A larger payload than the file has only makes its limits too low.
+        # A larger payload than in the file does no harm: the computed limits are just too low.
         better = what == "max_payload" and isinstance(here, int) and isinstance(meant, int) and here > meant
         said, fix = f"{what} {_word(here)}", _MENDS[what].format(address=slot.address)
         if better:

@@ -1,7 +1,7 @@
-"""Two fabrics on the same nodes: which of the subnets that were discovered belong to the one that is judged.
+"""Two fabrics on the same nodes: which of the discovered subnets belong to the fabric that is judged.
 
-A node with an EDR and an FDR card is on two subnets, and the diagnostics are asked from both. What is on the other
-fabric's subnet is not compared with this one's link, nodes and counters.
+A node with an EDR and an FDR card is on two subnets, and the diagnostics ask from both. What is on the other fabric's
+subnet is not compared with the link, nodes and counters of this one.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from railyard.parsers.fabric.port import Peer, PortState
 def of_subnets(expected: Expected, readings: Readings) -> Readings:
     """Return the readings without what belongs only to the system's other fabrics: subnets, ports, managers.
 
-    A subnet on which no adapter names a rail of any fabric ("HCA-1") stays.
+    A subnet stays if no adapter on it names a rail of any fabric ("HCA-1").
     """
     if not expected.neighbours:
         return readings
@@ -39,7 +39,7 @@ def of_subnets(expected: Expected, readings: Readings) -> Readings:
 
 
 def subnets(ports: Iterable[PortState]) -> list[list[PortState]]:
-    """Return the ports of each subnet, in their order: those that cables join."""
+    """Return the ports of each subnet, in their order. Ports that cables join are in the same subnet."""
     known = list(ports)
     above: dict[object, object] = {}
 
@@ -58,7 +58,7 @@ def subnets(ports: Iterable[PortState]) -> list[list[PortState]]:
 
 
 def _node(end: PortState | Peer) -> object:
-    """Return what names a switch, or one port of an adapter, whose ports may be on different subnets."""
+    """Return what names a switch, or one port of an adapter: an adapter's ports may be on different subnets."""
     return end.lid or (end.node, end.device, end.port if end.device is not None else None)
 
 

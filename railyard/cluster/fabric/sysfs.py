@@ -1,6 +1,6 @@
-"""A node's own RDMA ports and cards as its sysfs shows them, without any right: from /sys, or a folder that is a copy.
+"""Reads a node's own RDMA ports and cards from its sysfs, without special rights: from /sys, or from a copy of it.
 
-What is missing or not readable is None, and named in a card's ``unread``. A port's path MTU is not in sysfs.
+What is missing or cannot be read is None, and named in a card's ``unread``. A port's path MTU is not in sysfs.
 Source: Linux Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-bus-pci.
 """
 
@@ -15,7 +15,7 @@ from railyard.hardware.ib_counters import full
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, state_of
 
-#: File in counters/: standard name.
+#: File in counters/ -> standard name.
 COUNTERS: Mapping[str, str] = {
     "symbol_error": "SymbolErrorCounter",
     "link_error_recovery": "LinkErrorRecoveryCounter",
@@ -49,7 +49,7 @@ def ports_of(sys: Path, node: str) -> tuple[PortState, ...]:
 
 
 def cards_of(sys: Path, node: str) -> tuple[Card, ...]:
-    """Return each RDMA device below a sysfs root: driver, firmware, board, slot, GIDs, and of RoCE its priorities."""
+    """Return each RDMA device below a sysfs root: driver, firmware, board, slot, GIDs, and the priorities of RoCE."""
     return tuple(_card(folder, sys, node) for folder in _folders(sys / "class/infiniband"))
 
 
@@ -67,7 +67,7 @@ def _port(folder: Path, node: str, device: str) -> PortState:
 
 
 def port_of(node: str, device: str, port: int, read: Callable[[str], str | None]) -> PortState:
-    """Return state, link and layer of a node's own port; ``read`` gives the text of a file of its folder, or None."""
+    """Return state, link and layer of a node's own port. ``read`` returns the text of a file in its folder, or None."""
     rate = port_rate(read("rate"))
     return PortState(
         node=node,
@@ -84,7 +84,7 @@ def port_of(node: str, device: str, port: int, read: Callable[[str], str | None]
 
 
 def _word(said: str | None) -> str:
-    """Return the word of "4: ACTIVE"; empty for a file that was not read."""
+    """Return the word in "4: ACTIVE"; empty if the file was not read."""
     return (said or "").partition(": ")[2].strip()
 
 
@@ -101,7 +101,7 @@ def _card(folder: Path, sys: Path, node: str) -> Card:
     if slot is not None and (slot.speed is None or slot.width is None):
         unread.append("device/current_link_speed or _width")
     if slot is not None and slot.max_payload is None:
-        unread.append("device/config (root alone reads it whole)")
+        unread.append("device/config (only root can read all of it)")
     port = next(iter(_folders(folder / "ports")), None)
     netdevs = [each.name for each in _folders(device / "net")]
     return Card(
@@ -118,7 +118,7 @@ def _card(folder: Path, sys: Path, node: str) -> Card:
 
 
 def _slot(device: Path, sys: Path) -> SlotState | None:
-    """Return the slot of a PCI device; None for a device that is none (soft-RoCE, a virtual bus)."""
+    """Return the slot of a PCI device; None if it is not a PCI device (soft-RoCE, a virtual bus)."""
     if text(device / "vendor") is None and text(device / "current_link_width") is None:
         return None
     real = device.resolve()
@@ -140,7 +140,7 @@ def _slot(device: Path, sys: Path) -> SlotState | None:
 
 
 def _acs(device: Path, sys: Path) -> bool | None:
-    """Return whether any bridge above a card redirects; None if one of them cannot be read, or there is none."""
+    """Return whether any bridge above a card redirects; None if one of them cannot be read, or there is no bridge."""
     root = sys.resolve()
     above = [parent for parent in device.parents if root in parent.parents and (parent / "config").exists()]
     bridges = [redirects(_bytes(parent / "config")) for parent in above]
@@ -157,7 +157,7 @@ def _gids(port: Path) -> tuple[Gid, ...]:
             break
         if gid == _NO_GID:
             continue
-        # For an empty entry the kernel gives EINVAL for the type: read the type only of other entries.
+        # The kernel returns EINVAL for the type of an empty entry: read the type only of other entries.
         kind = text(port / "gid_attrs/types" / str(index))
         netdev = text(port / "gid_attrs/ndevs" / str(index))
         found.append(Gid(index, gid, _MODES.get(kind or ""), netdev))
@@ -165,7 +165,7 @@ def _gids(port: Path) -> tuple[Gid, ...]:
 
 
 def _ecn(folder: Path) -> tuple[int, ...] | None:
-    """Return the priorities with congestion notification on at both ends (files of MLNX_OFED); None without these."""
+    """Return the priorities with congestion notification on at both ends (files of MLNX_OFED); None without them."""
     ends = [folder / end / "enable" for end in ("roce_np", "roce_rp")]
     if not all(end.is_dir() for end in ends):
         return None
@@ -173,9 +173,9 @@ def _ecn(folder: Path) -> tuple[int, ...] | None:
 
 
 def text(path: Path) -> str | None:
-    """Return a file's first line, made harmless; None for one that is missing, empty or not readable.
+    """Return a file's first line, made harmless; None if the file is missing, empty or cannot be read.
 
-    sysfs gives EINVAL, EIO or EPERM as it likes: whatever the reason, the value is not known.
+    sysfs gives EINVAL, EIO or EPERM without a rule: whatever the reason, the value is unknown.
     """
     try:
         with path.open("rb") as stream:
@@ -186,7 +186,7 @@ def text(path: Path) -> str | None:
 
 
 def _bytes(path: Path) -> bytes:
-    """Return the first 4 KiB of a file, nothing for one that cannot be read."""
+    """Return the first 4 KiB of a file; nothing if it cannot be read."""
     try:
         with path.open("rb") as stream:
             return stream.read(_LONGEST)
@@ -195,7 +195,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _target(link: Path) -> str | None:
-    """Return the name of the folder that a link leads to; None if it is none."""
+    """Return the name of the folder that a link leads to; None if it is not a link."""
     return link.resolve().name if link.exists() else None
 
 

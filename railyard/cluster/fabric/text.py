@@ -13,7 +13,7 @@ FORMAT = 1
 
 
 def report_lines(expected: Expected, report: Report) -> list[str]:
-    """Return the findings, a paragraph each, what was not seen, and the sum as the last line."""
+    """Return the findings, one paragraph each, what was not seen, and the summary as the last line."""
     lines: list[str] = []
     for finding in report.findings:
         lines += _paragraph(finding)
@@ -37,7 +37,7 @@ def summary(expected: Expected, report: Report) -> str:
 
 
 def nothing_seen(expected: Expected, report: Report) -> str:
-    """Return the sentence for a fabric if none of its ports was read."""
+    """Return the sentence for a fabric of which no port was read."""
     devices = ", ".join(f"{rail.device} port {rail.port}" for rail in expected.rails)
     why = f" ({one_line(report.notes[0])})" if report.notes else ""
     return (
@@ -47,7 +47,7 @@ def nothing_seen(expected: Expected, report: Report) -> str:
 
 
 def verdict_sentence(expected: Expected, report: Report) -> str:
-    """Return the sentence of a record: the first problem and how many more, or what held."""
+    """Return the sentence for a record: the first problem and how many more there are, or what is as expected."""
     problems = report.problems
     if not problems:
         return f"{summary(expected, report)}: all as {expected.file} says"

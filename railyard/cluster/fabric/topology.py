@@ -1,6 +1,6 @@
-"""How many switches are between two nodes on the shortest path: latency references can depend on hops.
+"""Counts the switches between two nodes on the shortest path: latency references can depend on hops.
 
-Routing tables may take longer ways; adaptive routing takes several. What is counted here is the cabling.
+This counts the cabling. Routing tables may take longer ways; adaptive routing takes several.
 """
 
 from collections import Counter, deque
@@ -17,23 +17,23 @@ from railyard.parsers.fabric.port import Peer, PortState
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """Where each node's rails are plugged in, and how many switches a way between two such places passes.
+    """Where each node's rails are plugged in, and how many switches are on the way between two such places.
 
-    ``places``: device, node: a switch, or a cable that joins two nodes. ``hops``: place, place: switches; a place
-    that cannot be reached is left out. Nodes are labels (``words.label``).
+    ``places``: device -> node -> place: a switch, or a cable that joins two nodes. ``hops``: place -> place -> number
+    of switches, without places that cannot be reached. Nodes are labels (``words.label``).
     """
 
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     hops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def between(self, device: str, one: str, other: str) -> int | None:
-        """Return the switches between two nodes on a device's rail; None if no way is known."""
+        """Return the number of switches between two nodes on a device's rail; None if no way is known."""
         of_device = self.places.get(device, {})
         first, second = of_device.get(one), of_device.get(other)
         return None if first is None or second is None else self.hops.get(first, {}).get(second)
 
     def pairs(self) -> dict[tuple[str, str, str], int | None]:
-        """Return what lies between each two nodes on each rail, by (device, node, node)."""
+        """Return the number of switches between each two nodes on each rail, by (device, node, node)."""
         return {
             (device, one, other): self.between(device, one, other)
             for device, of_device in self.places.items()
@@ -42,7 +42,7 @@ class Distances:
 
 
 def hop_findings(expected: Expected, readings: Readings) -> list[Finding]:
-    """Return one finding where pairs of nodes are farther apart than ``hops`` of the file, or not joined at all."""
+    """Return one finding if pairs of nodes are farther apart than ``hops`` of the file, or not joined at all."""
     if expected.hops is None or not readings.is_whole:
         return []
     far = [
@@ -58,15 +58,15 @@ def hop_findings(expected: Expected, readings: Readings) -> list[Finding]:
 
 
 def hop_counts(expected: Expected, ports: Iterable[PortState]) -> dict[int, int]:
-    """Return how many pairs of nodes, rail by rail, have so many switches between them; without a way they are none."""
+    """Return number of switches -> how many pairs of nodes have it, on all rails; leave out pairs without a way."""
     counted = Counter(hops for hops in distances(expected, ports).pairs().values() if hops is not None)
     return dict(sorted(counted.items()))
 
 
 def distances(expected: Expected, ports: Iterable[PortState]) -> Distances:
-    """Return the distances between the nodes of the file, if it names them, else between all hosts.
+    """Return the distances between the nodes of the file if it names them, else between all hosts.
 
-    Only devices that the subnet names are included.
+    Include only devices that the subnet names.
     """
     known = list(ports)
     known_nodes = {label(node) for node in expected.nodes}
@@ -80,14 +80,14 @@ def distances(expected: Expected, ports: Iterable[PortState]) -> Distances:
             hops[place] = {place: 0} if port.peer.device is not None else {}
             places.setdefault(port.device, {}).setdefault(node, place)
     ways = _ways(known)
-    for place, reached in hops.items():  # as many searches as there are leaves
+    for place, reached in hops.items():  # one search per leaf switch
         if not reached:
             reached |= {there: steps + 1 for there, steps in _search(place, ways).items() if there in hops}
     return Distances(places, hops)
 
 
 def _cable(node: str, port: PortState) -> str:
-    """Return what names a cable between two nodes from either end."""
+    """Return a name for a cable between two nodes: the same one from either end."""
     far = "" if port.peer is None else f"{label(port.peer.node or '')} {port.peer.device}"
     return f"cable {' - '.join(sorted((f'{node} {port.device}', far)))}"
 
@@ -108,7 +108,7 @@ def _ways(ports: Iterable[PortState]) -> Mapping[str, set[str]]:
 
 
 def _search(start: str, ways: Mapping[str, set[str]]) -> dict[str, int]:
-    """Return the steps from one switch to each that can be reached."""
+    """Return the number of steps from one switch to each switch that it reaches."""
     steps = {start: 0}
     waiting = deque([start])
     while waiting:

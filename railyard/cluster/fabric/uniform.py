@@ -1,4 +1,4 @@
-"""What is to be the same on every node: firmware, board id (PSID), MTU; the odd one is named, not its neighbours."""
+"""Checks what should be the same on every node: firmware, board id (PSID), MTU. Names the odd one, not the others."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _KNOWN = frozenset(module for driver in DRIVERS.values() for module in driver.mo
 
 
 def uniform_findings(expected: Expected, readings: Readings) -> list[Finding]:
-    """Return a finding for each card whose firmware, board or MTU is not the expected one, or not the others'."""
+    """Return a finding for each card whose firmware, board or MTU is not as expected, or not as on the others."""
     cards = [card for card in readings.cards if expected.sits(card.device)]
     found: list[Finding] = []
     # Two kinds of cards in a node have different firmware and PSIDs: compare a card with the cards of the same name.
@@ -24,7 +24,7 @@ def uniform_findings(expected: Expected, readings: Readings) -> list[Finding]:
 
 
 def driver_findings(expected: Expected, readings: Readings) -> list[Finding]:
-    """Return a finding for each card whose driver is not that of the file's counters, or that no table has."""
+    """Return a finding for each card whose driver does not fit the file's ``counters``, or is in no table."""
     found = []
     for card in readings.cards:
         rail = expected.sits(card.device)
@@ -49,7 +49,7 @@ def _alike(
 ) -> list[Finding]:
     """Return a finding for each card whose value is not ``meant`` or, without ``meant``, not the majority's.
 
-    Where no value has more than half of the cards nobody is odd: one remark says who has which.
+    If no value is on more than half of the cards, no card is odd: one remark says which cards have which value.
     """
     said = [(card, text) for card in cards if (text := value(card)) is not None]
     if not said:

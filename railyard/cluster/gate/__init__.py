@@ -1,1 +1,1 @@
-"""Whether one node is fit for jobs: looked at within a minute, before or after a job or beside one."""
+"""Checks within a minute whether one node is fit for jobs: before, after or beside a job."""

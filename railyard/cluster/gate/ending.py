@@ -1,4 +1,4 @@
-"""How a gate ends: within its time, when it is cancelled, and without a process that it started."""
+"""Ends a gate within its time or when it is cancelled, and leaves no process that it started."""
 
 import contextlib
 import os
@@ -11,14 +11,14 @@ from pathlib import Path
 from types import FrameType
 
 _CANCELS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-#: A process that was asked to end is given this long before it is killed, in seconds.
+#: A process that was asked to end has this long before it is killed, in seconds.
 _GRACE_S = 0.5
-#: What timeout(1) adds to a gate's own time, in whole seconds: the gate itself ends first, unless it was killed.
+#: timeout(1) waits so much longer than a gate's own time, in whole seconds: the gate ends first unless it was killed.
 _SPARE_S = 2
 
 
 class Stopped(Exception):
-    """The gate was stopped before it could decide; the text says why."""
+    """The gate was stopped before it could decide. The text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Deadline:
 
     @property
     def left_s(self) -> float:
-        """Return the seconds that are left, never below 0."""
+        """Return how many seconds are left, at least 0."""
         return max(0.0, self.end_s - time.monotonic())
 
 
@@ -43,16 +43,16 @@ class Ended:
 
     @property
     def last_words(self) -> str:
-        """Return its last line, for a sentence."""
+        """Return the last line that it printed, for a sentence."""
         lines = [line.strip() for line in (*self.out.splitlines(), *self.err.splitlines()) if line.strip()]
-        return lines[-1] if lines else f"exit code {self.code} and no word"
+        return lines[-1] if lines else f"exit code {self.code} and no output"
 
 
 @contextlib.contextmanager
 def bounded(seconds: float) -> Iterator[Deadline]:
-    """Raise Stopped in what runs within, once the time is over or a signal asks the process to end.
+    """Raise Stopped inside the block when the time is over or a signal asks the process to end.
 
-    A second signal is taken no notice of, so that what was started is ended in order.
+    Ignore a second signal, so that all started processes are ended in order.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -75,7 +75,7 @@ def bounded(seconds: float) -> Iterator[Deadline]:
 def started(
     words: Sequence[str], folder: Path | None = None, more: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start a process in its own process group; whatever happens inside, the whole group has ended afterwards.
+    """Start a process in its own process group. Whatever happens in the block, the whole group has ended afterwards.
 
     Raises OSError if it cannot be started.
     """
@@ -91,18 +91,18 @@ def started(
 
 
 def limited(words: Sequence[str], deadline: Deadline) -> list[str]:
-    """Return the words under timeout(1): the command then ends even if this process is killed and cannot end it."""
+    """Return the words with timeout(1) before them: the command then ends even if this process is killed."""
     return ["timeout", "-k", "1", str(int(deadline.left_s) + _SPARE_S), *words]
 
 
 def run(words: Sequence[str], deadline: Deadline, folder: Path | None = None) -> Ended:
-    """Return what a process printed. Raises OSError if it cannot be started, Stopped if the time is over."""
+    """Run a process and return what it printed. Raises OSError if it cannot be started, Stopped if the time is over."""
     with started(limited(words, deadline), folder) as process:
         return wait_for(process, deadline)
 
 
 def wait_for(process: "subprocess.Popen[str]", deadline: Deadline) -> Ended:
-    """Return what a process printed, once it has ended. Raises Stopped if the time is over."""
+    """Wait until a process has ended, and return what it printed. Raises Stopped if the time is over."""
     try:
         out, err = process.communicate(timeout=deadline.left_s)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Error counters of a node's rails: their values, and how much they grew since the node's last gate."""
+"""Reads the error counters of a node's rails, and judges how much they grew since the node's last gate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Reading:
 
 
 def read(sys: Path, system: System) -> Reading:
-    """Return the error counters of every rail below a sysfs root, and the signals that the system's gate bounds."""
+    """Return the error counters of every rail below a sysfs root, and the signals for which the gate has a bound."""
     counts: dict[str, dict[str, int]] = {}
     gaps: list[Gap] = []
     rails = {device_name(rail): rail for fabric in system.fabrics.values() for rail in fabric.rails}
@@ -57,7 +57,7 @@ def _file(sys: Path, rail: Rail, counter: str) -> Path:
 def look(before: Counts | None, now: Reading, bounds: Mapping[str, int]) -> Look:
     """Return what grew beyond its bound since the last gate; ``before`` is None if there was no gate since the boot.
 
-    A counter that is lower than before was cleared in between, and one at its end cannot grow: neither is judged.
+    A counter that is lower than before was cleared in between. A counter at its maximum cannot grow. Neither is judged.
     """
     if before is None:
         first = Gap("counters", "no earlier gate since this boot to compare with")

@@ -1,4 +1,4 @@
-"""A measured figure held to the least that it must reach: made again where it is too low, within the gate's bytes."""
+"""Compares a figure with the least that it must reach; measures again if it is too low, within the gate's bytes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,26 +7,26 @@ from railyard.base.wording import number
 from railyard.cluster.gate.model import Fault, Look, Part
 from railyard.parsers.parsed import ParseError
 
-#: The size of a message: a floor of a link holds from here on.
+#: The size of a message: from this size on, a link must reach its floor.
 MESSAGE_BYTES = 1 << 20
-#: perftest takes no fewer iterations; more than these would only lengthen the gate.
+#: perftest needs at least the first number of iterations; more than the second would only make the gate longer.
 FEWEST, MOST = 5, 2000
-#: A figure that is too low is measured so often, the first time among them.
+#: A figure that is too low is measured so often in all.
 TIMES = 2
 
 _FIX = "measure it with railyard run on this node alone, and check its settings with railyard doctor --nodes"
 
 
 def messages(most_bytes: int, measurements: int) -> int:
-    """Return how many messages of ``MESSAGE_BYTES`` each of so many measurements may send, also if all are repeated."""
+    """Return how many messages of ``MESSAGE_BYTES`` each measurement may send, even if all of them are repeated."""
     return min(MOST, most_bytes // (MESSAGE_BYTES * TIMES * max(1, measurements)))
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is measured, and the least that it must reach in MB/s (10^6 B/s), with who says so.
+    """What is measured, the least that it must reach in MB/s (10^6 B/s), and the source of that.
 
-    ``busy`` says what ran on the node before anything was measured, None if it was idle.
+    ``busy``: what ran on the node before anything was measured; None if it was idle.
     """
 
     part: Part
@@ -37,9 +37,9 @@ class Wanted:
 
 
 def look(wanted: Wanted, measure: Callable[[], float | str]) -> Look:
-    """Return what a measurement says of the node; ``measure`` returns MB/s, or why there is no figure.
+    """Return what a measurement says about the node; ``measure`` returns MB/s, or why there is no figure.
 
-    One figure that is too low is no fault: only where it is low again, on a node that was idle.
+    One figure that is too low is not a fault. It is a fault only if it is low again on a node that was idle.
     """
     found: list[float] = []
     while len(found) < TIMES and not (found and found[-1] >= wanted.least_mb_s):

@@ -1,4 +1,4 @@
-"""What a node's gates keep from one to the next, a file a node, and the lock by which there is one gate at a time."""
+"""What a node's gate keeps for the next one, in one file per node, and the lock that allows one gate at a time."""
 
 import contextlib
 import fcntl
@@ -15,14 +15,14 @@ FORMAT = 1
 
 
 class Busy(Exception):
-    """Another gate of the node runs."""
+    """Another gate of this node is running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Counters as the last gate left them, by rail, and the parts for which it drained the node.
+    """The counters at the last gate, by rail, and the parts for which it drained the node.
 
-    ``boot`` is the kernel's name of the time since the node was started: counters of another one are no base.
+    ``boot`` is the kernel's name for this start of the node: counters of an earlier start cannot be compared.
     """
 
     boot: str | None = None
@@ -50,7 +50,7 @@ def locked(folder: Path, node: str) -> Iterator[None]:
 
 
 def load(folder: Path, node: str) -> Kept:
-    """Return what the last gate kept; nothing if there was none, or its file has another form."""
+    """Return what the last gate kept; nothing if there was none or its file has another form."""
     try:
         told = json.loads(_file(folder, node).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -61,7 +61,7 @@ def load(folder: Path, node: str) -> Kept:
 
 
 def save(folder: Path, node: str, kept: Kept) -> None:
-    """Replace the node's file at once, so that no reader sees half of it. Raises SetupError if it cannot be."""
+    """Replace the node's file in one step, so that no reader sees half of it. Raises SetupError if that fails."""
     path = _file(folder, node)
     told = {"format": FORMAT, "boot": kept.boot, "counters": kept.counts, "drained": kept.drained}
     try:

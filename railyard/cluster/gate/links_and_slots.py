@@ -1,4 +1,4 @@
-"""Links and slots of a node, judged by the same rules as in `railyard doctor` and `railyard fabric`."""
+"""Judges the links and slots of a node by the same rules as `railyard doctor` and `railyard fabric`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -16,21 +16,21 @@ from railyard.hardware.links import pcie_generation
 from railyard.job.launch import device_name
 from railyard.site.systems.model import Fabric, Rail, System
 
-#: A port with this link layer does not belong to a fabric of the kind, and says nothing about it.
+#: Kind of fabric -> a link layer that it does not have: such a port says nothing about the fabric.
 _FOREIGN: Mapping[str, str] = {"ib": "Ethernet", "opa": "Ethernet", "roce": "InfiniBand"}
 
 
 def look(node: NodeState, system: System) -> tuple[Look, Look]:
     """Return what is wrong with the links of all rails, and with their slots.
 
-    A link whose state nobody can read leaves the node undecided; a rate or a slot that is not shown is only said.
+    If the state of a link cannot be read, the node is undecided. A rate or slot that is not shown is only mentioned.
     """
     links, slots = list(rail_rules.of_node(node, system.fabrics)), list[Finding]()
     link_gaps, slot_gaps = list[Gap](), list[Gap]()
     judged: dict[str, bool] = {}
     for name, fabric in system.fabrics.items():
         for rail in fabric.rails:
-            # Each rail alone: if two rails are slow in the same way, the file is not wrong, both rails are slow.
+            # Judge each rail alone: if two rails are slow in the same way, both are slow; the file is not wrong.
             alone = fabric.model_copy(update={"rails": (rail,)})
             one = system.model_copy(update={"fabrics": {name: alone}})
             links += rail_ports.of_nodes((node,), one, (link_findings, uniform_findings))
@@ -54,12 +54,12 @@ def look(node: NodeState, system: System) -> tuple[Look, Look]:
 
 
 def is_foreign(node: NodeState, fabric: Fabric, rail: Rail) -> bool:
-    """Return whether a rail's port has the link layer of another kind of fabric, so that it carries nothing of this."""
+    """Return whether a rail's port has the link layer of another kind of fabric, and so carries nothing of this one."""
     return _FOREIGN.get(fabric.kind) == node.device(device_name(rail)).get("link_layer", "")
 
 
 def _faults(node: NodeState, found: Iterable[Finding]) -> tuple[Fault, ...]:
-    """Return the problems, without the node's own name in front."""
+    """Return the problems without the node's own name in front."""
     problems = [one for one in found if one.weight == "problem"]
     return tuple(
         dict.fromkeys(Fault(f"{one.where.removeprefix(f'{node.name} ')}: {one.what}", one.fix) for one in problems)

@@ -1,4 +1,4 @@
-"""One gate of the node that this process runs on: what is read, then what is measured, then what is kept."""
+"""Runs one gate on this node: first reads, then measures, then says what the next gate should know."""
 
 import contextlib
 import os
@@ -19,9 +19,9 @@ from railyard.site.systems.model import System
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a gate was asked for: of which node and system, where it keeps its counters, and whether it may send.
+    """What a gate was asked for: which node and system, where it keeps its counters, and whether it may send.
 
-    ``forget``: counters that grew before count no more.
+    ``forget``: ignore counters that grew before.
     """
 
     home: Path
@@ -35,14 +35,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a gate says, and what the node's next gate is to know."""
+    """What a gate says, and what the node's next gate should know."""
 
     answer: Answer
     kept: kept.Kept
 
 
 def look(asked: Asked, deadline: Deadline) -> Looked:
-    """Return what a gate says of this node. Raises Stopped if it was cancelled or its time was over."""
+    """Return what a gate says about this node. Raises Stopped if it was cancelled or its time was over."""
     system, before = asked.system, kept.load(asked.state, asked.node)
     with tempfile.TemporaryDirectory(prefix="railyard-gate-") as name:
         folder = Path(name)
@@ -55,7 +55,7 @@ def look(asked: Asked, deadline: Deadline) -> Looked:
         same = boot == before.boot and before.counts and not asked.forget
         counters = error_counters.look(before.counts if same else None, now, system.gate.counters)
         looks = [*links_and_slots.look(facts, system), counters]
-        # A base that was exceeded stays, or the next gate would find the node fit.
+        # If a counter grew too much, keep the old base: else the next gate would find the node fit.
         counts = before.counts if counters.faults else now.counts
         after = kept.Kept(boot, counts, before.drained)
         looks += _measured(asked, facts, tuple(looks), folder, deadline)
@@ -63,7 +63,7 @@ def look(asked: Asked, deadline: Deadline) -> Looked:
 
 
 def _facts(system: System, folder: Path, deadline: Deadline) -> NodeState | str:
-    """Return what doctor.sh says of this node, or why it says nothing that counts."""
+    """Return what doctor.sh says about this node, or why its answer does not count."""
     script = folder / SCRIPT
     script.write_text(packaged_text(f"cluster/doctor/{SCRIPT}"), encoding="utf-8")
     try:
@@ -79,7 +79,7 @@ def _facts(system: System, folder: Path, deadline: Deadline) -> NodeState | str:
 def _measured(
     asked: Asked, facts: NodeState, looks: tuple[Look, ...], folder: Path, deadline: Deadline
 ) -> Iterator[Look]:
-    """Yield what was measured; nothing is sent without --traffic, over what is faulty, or beside another benchmark."""
+    """Yield what was measured. Send nothing without --traffic, over faulty parts, or while another benchmark runs."""
     if not asked.traffic:
         yield from traffic.not_asked()
         return
@@ -106,7 +106,7 @@ def _within(part: Part, measure: Callable[[], Look]) -> Look:
 
 @contextlib.contextmanager
 def _shared(asked: Asked) -> Iterator[Path]:
-    """Give a folder in the site's state, which the neighbour sees too; it is gone afterwards."""
+    """Give a folder in the site's state folder, which the neighbour sees too; delete it afterwards."""
     if asked.neighbour is None:
         yield asked.state
         return

@@ -1,4 +1,4 @@
-"""What the parts of a gate found, and the one line that they make: fit, unfit or undecided."""
+"""What the parts of a gate found, and the one line that they add up to: fit, unfit or undecided."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ State = Literal["fit", "unfit", "undecided"]
 Part = Literal["links", "slots", "counters", "loopback", "memory", "pair"]
 
 FORMAT = 1
-#: 2 is a user's mistake, as everywhere. Only 1 means that the node should be drained.
+#: 2 is a user's mistake, as in all commands. Only 1 means that the node should be drained.
 EXIT_CODES: Mapping[State, int] = MappingProxyType({"fit": 0, "unfit": 1, "undecided": 3})
 #: A scheduler shows a node's reason on one line of a table.
 _LONGEST_REASON = 200
@@ -19,7 +19,7 @@ _LONGEST_REASON = 200
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something of this node that is certainly wrong: what was found, and what to do about it."""
+    """Something that is certainly wrong with this node: what was found, and what to do about it."""
 
     found: str
     fix: str = ""
@@ -37,8 +37,8 @@ class Gap:
 class Look:
     """What one part of a gate found.
 
-    ``checked``: something of it was looked at. ``doubt``: why the part cannot be decided (disturbed, no answer); it
-    neither drains a node nor lets it pass.
+    ``checked``: at least something of this part was looked at. ``doubt``: why the part cannot be decided (disturbed, no
+    answer); a doubt neither drains a node nor lets it pass.
     """
 
     part: Part
@@ -49,7 +49,7 @@ class Look:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it was looked at and nothing is wrong or in doubt."""
+        """Whether the part was looked at, and nothing is wrong or in doubt."""
         return self.checked and not self.faults and self.doubt is None
 
 
@@ -64,7 +64,7 @@ class Answer:
 
     @property
     def line(self) -> str:
-        """All of it on one line: what was found, or what was checked and what was not."""
+        """Return all of it on one line: what was found, or what was checked and what was not."""
         if self.state != "fit":
             return f"{self.node}: {self.state}: {self.reason}"
         checked = ", ".join(look.part for look in self.looks if look.checked)
@@ -73,7 +73,7 @@ class Answer:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """A line for each fault with what to do, each doubt, and each thing that was not checked."""
+        """Return a line for each fault with what to do, for each doubt, and for each thing that was not checked."""
         lines = [
             f"fault: {fault.found}{f'; {fault.fix}' if fault.fix else ''}"
             for look in self.looks
@@ -97,7 +97,7 @@ class Answer:
 
 
 def decided(node: str, looks: Sequence[Look]) -> Answer:
-    """Return what the parts say together: one fault makes a node unfit, else one doubt leaves it undecided."""
+    """Return what the parts say together: one fault makes a node unfit, else one doubt makes it undecided."""
     faults = [fault.found for look in looks for fault in look.faults]
     doubts = [look.doubt for look in looks if look.doubt is not None]
     for state, said in (("unfit", faults), ("undecided", doubts)):
@@ -108,13 +108,13 @@ def decided(node: str, looks: Sequence[Look]) -> Answer:
 
 
 def short(reason: str) -> str:
-    """Return a reason on one line, of a length that a scheduler's table takes."""
+    """Return a reason on one line, short enough for a scheduler's table."""
     line = one_line(reason)
     return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 3]}..."
 
 
 def _gaps(looks: Sequence[Look]) -> str:
-    """Return what was not checked, those with one reason together: ``loopback, pair (no --traffic)``."""
+    """Return what was not checked, grouped by reason: ``loopback, pair (no --traffic)``."""
     reasons: dict[str, list[str]] = {}
     for look in looks:
         for gap in look.gaps:

@@ -1,4 +1,4 @@
-"""The gates of many nodes at once, each in a step of Slurm's on its own node, with a file a node for its answer."""
+"""Runs the gates of many nodes at once, each in a step of Slurm on its own node; each node answers in a file."""
 
 import json
 import os
@@ -20,30 +20,30 @@ from railyard.job.node_files import Asking, Fault, Gathered
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
-#: A step outside of a job waits so long for its nodes, and a step takes so much longer than its gates, in seconds.
+#: In seconds: how long a step outside of a job waits for its nodes, and how much longer a step takes than its gates.
 _QUEUE_LIMIT_S, _START_S = 90, 15
-#: What timeout(1) ends with where there is no such program.
+#: The exit code of timeout(1) if there is no such program.
 _NO_PROGRAM = 127
 
 
 def ask(
     home: Path, system: System, nodes: Sequence[str], options: Sequence[str], say: Callable[[str], None]
 ) -> tuple[dict[str, Any], ...]:
-    """Return what the gate of each node said, as its JSON, in the order of ``nodes``; silence is undecided.
+    """Return the JSON of each node's gate, in the order of ``nodes``; a node without an answer is undecided.
 
-    ``options`` are handed on to each gate; ``say`` is given a sentence where nodes answer through srun. Raises
-    SetupError where nothing here starts a step.
+    ``options`` are passed on to each gate. ``say`` is given a sentence if nodes answer through srun. Raises SetupError
+    if nothing here can start a step.
     """
     if not is_slurm(system.scheduler):
         raise SetupError(
-            f"gate: with the scheduler {system.scheduler} no step is started here; inside your own job, run on every "
+            f"gate: Railyard starts no step with the scheduler {system.scheduler}; inside your own job, run on every "
             f"node: railyard gate --system {system.system}"
         )
     here = "SLURM_JOB_ID" in os.environ
     step = ["--overlap"] if here else [*system.job_options, f"--immediate={_QUEUE_LIMIT_S}", "--time=2"]
     words = ["srun", *step, f"--nodes={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={listed(nodes)}"]
     command = [sys.executable, "-m", "railyard", "gate", "--system", system.system, "--json", *options]
-    os.environ[HOME_VARIABLE] = str(home)  # srun hands its environment on
+    os.environ[HOME_VARIABLE] = str(home)  # srun passes its environment on
     limit_s = system.gate.limit_s + _START_S + (0 if here else _QUEUE_LIMIT_S)
     folder = state_folder(home) / "answers"
     try:
@@ -60,7 +60,7 @@ def ask(
 def _answers(
     asking: Asking, nodes: Sequence[str], ended: Ended, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], ...]:
-    """Return what each node wrote, or printed where it could not write."""
+    """Return what each node wrote, or printed if it could not write."""
     said = _printed(ended)
     found: Gathered[tuple[int, dict[str, Any] | None]] = node_files.gather(
         asking, lambda file: (file.code, told_in(file.text)), ended_well=ended.code == 0, elsewhere=said
@@ -86,7 +86,7 @@ def _why(node: str, ended: Ended, ended_with: Mapping[str, int], faults: Mapping
 
 
 def worst(answers: Sequence[dict[str, Any]]) -> int:
-    """Return one exit code for all: 1 where a node is unfit, else 3 where one is undecided, else 0."""
+    """Return one exit code for all: 1 if a node is unfit, else 3 if one is undecided, else 0."""
     codes = {EXIT_CODES[told["state"]] for told in answers}
     return next((code for code in (EXIT_CODES["unfit"], EXIT_CODES["undecided"]) if code in codes), 0)
 
@@ -105,12 +105,12 @@ def _ended(words: Sequence[str], limit_s: float) -> Ended:
 
 
 def _printed(ended: Ended) -> dict[str, dict[str, Any]]:
-    """Return by node what gates printed through srun."""
+    """Return what gates printed through srun, by node."""
     return {told["node"]: told for line in ended.out.splitlines() if (told := _told(line)) is not None}
 
 
 def told_in(text: str) -> dict[str, Any] | None:
-    """Return the answer of a gate in what it printed, None if there is none."""
+    """Return a gate's answer from what it printed, None if there is none."""
     return next((told for line in text.splitlines() if (told := _told(line)) is not None), None)
 
 

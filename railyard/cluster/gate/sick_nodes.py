@@ -1,7 +1,7 @@
-"""The site's own drain command for each node of a sick list, as lines of a shell script that a person reads first.
+"""Writes the site's own drain command for each node of a sick list, as a shell script that a person reads first.
 
-Nothing is run here. A part that is no node's (a pair, a switch, a leaf, an up-link) drains no node: its nodes may be
-good, and a line says so.
+It runs nothing. A part that belongs to no single node (a pair, a switch, a leaf, an up-link) drains no node: its nodes
+may be good, and a line says so.
 """
 
 import shlex
@@ -16,12 +16,12 @@ from railyard.cluster.gate.site_commands import filled
 from railyard.results.sick.form import SickPart
 from railyard.site.systems.model import System
 
-#: More than this share of a system's nodes is worth a second look before it is drained.
+#: If more than this share of a system's nodes is sick, a person should look again before draining them.
 _MANY = 0.05
 
 
 def drain_lines(system: System, parts: Iterable[SickPart]) -> list[str]:
-    """Return a comment and a command for each sick node, and a comment for each part that drains nobody.
+    """Return a comment and a command for each sick node, and a comment for each part that drains no node.
 
     Raises InputError if the system's file has no drain command.
     """
@@ -45,7 +45,7 @@ def drain_lines(system: System, parts: Iterable[SickPart]) -> list[str]:
 
 
 def why_not(part: SickPart) -> str | None:
-    """Return why a part drains no node; None if it drains its own."""
+    """Return why a part drains no node; None if it drains its node."""
     if part.passed is not None:
         return f"it passed since ({part.passed.time})"
     if part.confidence == "open":

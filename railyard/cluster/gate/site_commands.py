@@ -1,4 +1,4 @@
-"""The site's own commands that drain and resume a node: words of its file, no shell, at most once a gate."""
+"""Runs the site's own commands that drain and resume a node: words of its file, no shell, at most once per gate."""
 
 import re
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ _BLANK = re.compile(r"\{(node|reason)\}")
 
 
 def filled(words: Sequence[str], node: str, reason: str) -> list[str]:
-    """Return the words with their blanks filled; what a reason says is never read as a blank."""
+    """Return the words with their placeholders filled. Text in a reason is never taken for a placeholder."""
     values = {"node": node, "reason": reason}
     return [_BLANK.sub(lambda found: values[found[1]], word) for word in words]
 
 
 def started(words: Sequence[str], answer: Answer, deadline: Deadline) -> str | None:
-    """Run a command for a node; return None if it ended with 0, else a sentence that says how it ended."""
+    """Run a command for a node. Return None if it ended with 0, else a sentence that says how it ended."""
     given = filled(words, answer.node, short(f"railyard gate: {answer.reason}"))
     try:
         ended = ending.run(given, deadline)
@@ -29,9 +29,9 @@ def started(words: Sequence[str], answer: Answer, deadline: Deadline) -> str | N
 
 
 def may_resume(answer: Answer, drained: Sequence[str]) -> bool:
-    """Return whether a gate found everything clean for which an earlier one drained the node.
+    """Return whether a gate found all parts clean for which an earlier gate drained the node.
 
-    A gate that only looks resumes no node that was drained for what was measured.
+    A gate that only looks does not resume a node that was drained for a measurement.
     """
     clean = {look.part for look in answer.looks if look.is_clean}
     return answer.state == "fit" and bool(drained) and set(drained) <= clean

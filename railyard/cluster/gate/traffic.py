@@ -1,6 +1,6 @@
 """What a gate measures with --traffic: each card's loop to itself, STREAM, and a stream to a neighbour and from it.
 
-All of it is bounded in bytes and in time. The neighbour is known to be good, so that a slow pair is the node's fault.
+All measurements have limits for bytes and time. The neighbour is known to be good, so a slow pair is the node's fault.
 """
 
 import os
@@ -32,9 +32,9 @@ from railyard.site.systems.stack_entry import StackEntry
 NO_TRAFFIC = "no --traffic"
 _IPERF3_BYTES = 128 << 10
 
-#: Of a tool that is a folder of programs: which one sends.
+#: For a tool that is a folder of programs: the program that sends.
 _INSIDE = {"perftest": "ib_write_bw"}
-#: The words by which a tool sends so many messages.
+#: The arguments with which a tool sends so many messages.
 _ARGUMENTS: dict[str, Callable[[int], tuple[str, ...]]] = {
     "perftest": lambda messages: ("-s", str(figures.MESSAGE_BYTES), "-n", str(messages)),
     "iperf3": lambda messages: ("-J", "-l", str(_IPERF3_BYTES), "-n", str(messages * figures.MESSAGE_BYTES)),
@@ -44,7 +44,7 @@ _READERS: dict[str, Callable[[str], Parsed]] = {"perftest": perftest.parse, "ipe
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """On what a gate measures: the system and its site folder, the node's facts, and a folder of the gate's own.
+    """What a gate needs to measure: the system and its site folder, the node's facts, and the gate's own folder.
 
     ``shared`` is a folder that the neighbour sees too.
     """
@@ -60,7 +60,7 @@ class Ground:
 
     @property
     def rails(self) -> tuple[tuple[Fabric, Rail], ...]:
-        """Every rail with its fabric, but for ports that are of another link layer than the fabric now."""
+        """Every rail with its fabric, without ports that now have another link layer than the fabric."""
         every = ((fabric, rail) for fabric in self.system.fabrics.values() for rail in fabric.rails)
         return tuple((fabric, rail) for fabric, rail in every if not is_foreign(self.facts, fabric, rail))
 
@@ -72,16 +72,16 @@ class Ground:
 
     @property
     def busy(self) -> str | None:
-        """Why a low figure would be disturbed: what ran on the node before anything was measured; None: it was idle."""
+        """Why a low figure may be disturbed: what ran on the node before anything was measured; None if it was idle."""
         word = (self.facts.facts.get("load", "").split(" ") + [""] * 4)[3].partition("/")[0]
         processors = self.facts.number("processors") or 1
-        running = int(word) - 1 if word.isdigit() else 0  # one is who asks
+        running = int(word) - 1 if word.isdigit() else 0  # one of them is this process
         if running > max(1, GATE_BUSY_SHARE.value * processors):
             return f"{running} processes were running on {processors:g} processors"
         return None
 
     def held(self, part: Part, what: str, least: tuple[float, str], measure: Callable[[], float | str]) -> Look:
-        """Return what a measurement says; ``least`` is in MB/s (10^6 B/s), with who says so."""
+        """Return what a measurement says. ``least``: MB/s (10^6 B/s), and the source of that."""
         return figures.look(figures.Wanted(part, what, *least, self.busy), measure)
 
 
@@ -92,7 +92,7 @@ def not_asked() -> tuple[Look, ...]:
 
 
 def loopback(ground: Ground) -> Look:
-    """Return what each card gives to itself: card and slot, without cable and switch."""
+    """Return what each card sends to itself: this tests card and slot, without cable and switch."""
     looks = []
     for fabric, rail in ground.rails:
         what, least = f"loopback of {device_name(rail)}", ground.system.gate.loopback_mb_s
@@ -112,7 +112,7 @@ def _no_loopback(fabric: Fabric) -> str | None:
 
 
 def _loop(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
-    """Run both ends on this node and return what the client's end printed, MB/s."""
+    """Run both ends on this node and return what the client printed, MB/s."""
     words = ending.limited(_pair_words(ground, "perftest", fabric, rail), ground.deadline)
     _write_script(ground.folder)
     with ending.started(words, ground.folder, {"RAILYARD_PAIR_RANK": "1"}) as server:
@@ -125,7 +125,7 @@ def _loop(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
 
 
 def memory(ground: Ground) -> Look:
-    """Return what STREAM gives, if the system's file has it and says what it must give."""
+    """Return what STREAM gives, if the system's file has it and says how much it must give."""
     least = ground.system.gate.memory_mb_s
     why = "gate.memory_mb_s is not set" if least is None else _no_program(ground, "stream")
     if why is not None or least is None:
@@ -141,9 +141,9 @@ def _triad(ground: Ground) -> float | str:
 
 
 def pair(ground: Ground) -> Look:
-    """Return what each rail gives to a neighbour and from it, both nodes in the job that the gate runs in.
+    """Return what each rail sends to a neighbour and receives from it; both nodes are in the gate's job.
 
-    A card may be slow in what it sends alone, or in what it receives.
+    A card may be slow only in sending, or only in receiving.
     """
     neighbour = ground.neighbour
     if neighbour is None:
@@ -166,7 +166,7 @@ def pair(ground: Ground) -> Look:
 
 
 def _stream(ground: Ground, fabric: Fabric, rail: Rail, nodes: tuple[str, str]) -> float | str:
-    """Return what the first of two nodes sent to the second, MB/s: its end, the client's, printed it in a step."""
+    """Return what the first of two nodes sent to the second, MB/s, as its end, the client, printed it in a step."""
     step = ["srun", "--overlap", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"]
     words = _pair_words(ground, _tool(fabric), fabric, rail)
     _write_script(ground.shared)
@@ -178,7 +178,7 @@ def _tool(fabric: Fabric) -> str:
 
 
 def _together(part: Part, looks: Sequence[Look]) -> Look:
-    """Return the rails' looks as one."""
+    """Combine the looks of all rails into one."""
     doubts = [look.doubt for look in looks if look.doubt is not None]
     return Look(
         part,
@@ -190,12 +190,12 @@ def _together(part: Part, looks: Sequence[Look]) -> Look:
 
 
 def _stack(ground: Ground, tool: str) -> StackEntry | None:
-    """Return the first stack that has a tool."""
+    """Return the first stack with this tool."""
     return next((entry for entry in ground.system.stacks.values() if tool in entry.benchmarks), None)
 
 
 def _program(ground: Ground, tool: str) -> str | None:
-    """Return a tool's program; perftest's is in a folder of several."""
+    """Return a tool's program. perftest is a folder with several programs."""
     entry = _stack(ground, tool)
     if entry is None:
         return None
@@ -204,9 +204,9 @@ def _program(ground: Ground, tool: str) -> str | None:
 
 
 def _loads(ground: Ground, tool: str) -> list[str]:
-    """Return the words before a program that load its stack's modules and set its variables; none without either.
+    """Return the words before a program that load its stack's modules and set its variables; none if it has neither.
 
-    A login shell knows ``module``, which a prolog's environment does not.
+    A login shell knows ``module``; the environment of a prolog does not.
     """
     entry = _stack(ground, tool)
     if entry is None or not (entry.modules or entry.env):
@@ -225,7 +225,7 @@ def _too_few(ground: Ground) -> str | None:
 
 
 def _pair_words(ground: Ground, tool: str, fabric: Fabric, rail: Rail) -> list[str]:
-    """Return the words of both ends over one rail."""
+    """Return the command's words for both ends, over one rail."""
     arguments = _ARGUMENTS[tool](ground.messages)
     tag = f"gate-{ground.node}-{os.getpid()}-{time.monotonic_ns()}"
     program = _program(ground, tool) or ""

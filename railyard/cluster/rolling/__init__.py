@@ -1,1 +1,1 @@
-"""Pairs of nodes in groups, a job a group, each as its nodes come free; and what all groups together say."""
+"""Tests pairs of nodes in groups, one job per group, as nodes come free; judges all groups together."""

@@ -200,7 +200,7 @@ def clock_words(parts: Iterable[Part]) -> Iterator[str]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it: ``42 s``, ``5 min``, ``1 h 0 min``."""
+    """Return a time as people write it: ``42 s``, ``5 min``, ``1 h 0 min``."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

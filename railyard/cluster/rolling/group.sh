@@ -1,15 +1,15 @@
 #!/bin/sh
 # Runs the pairs of one group of nodes as a job, in the group's own folder:
 #   COMMAND_THAT_LISTS_NODES | sh group.sh TAG SYSTEM RAILYARD LAUNCH...
-# Standard input has the job's nodes, one a line, the first rank's first. pairs.txt has the pairs by names, a round a
-# line ("n1/n17 n2/n18"). A pair with a node that is not in the job is left out. LAUNCH starts railyard-pairs, which
-# reads rounds.txt. The job leaves hosts.txt, begun, pairs.out, pairs.err and, last of all, end: the tag, the exit code,
-# how many bytes pairs.out has, and the time. Without it, or with fewer bytes than it says, the job was cut.
+# Standard input has the job's nodes, one per line, in the order of the ranks. pairs.txt has the pairs by names, one
+# round per line ("n1/n17 n2/n18"). A pair with a node that is not in the job is left out. LAUNCH starts railyard-pairs,
+# which reads rounds.txt. The job leaves hosts.txt, begun, pairs.out, pairs.err and, last of all, end: the tag, the exit
+# code, how many bytes pairs.out has, and the time. Without it, or with fewer bytes than it says, the job was cut.
 
 tag=$1 system=$2 railyard=$3
 shift 3
 cat >hosts.txt
-# The start of the job by the scheduler's clock, if the scheduler tells it to the job.
+# The start of the job by the scheduler's clock, if the scheduler gives it to the job.
 echo "$tag $system $railyard $(date +%s) ${SLURM_JOB_START_TIME:-}" >begun
 rm -f end pairs.out pairs.err
 

@@ -45,7 +45,7 @@ class Rolling:
     echo: Echo
 
     def scheduler(self, over: str = "") -> Scheduler:
-        """Return the scheduler of its jobs; with ``over``, of its jobs over that one rail alone."""
+        """Return the scheduler of its jobs; with ``over``, of its jobs over only that rail."""
         made = self.jobs.over(over) if over else self.jobs
         return Scheduler(made, slurm.way_in(self.site.system, self.site.home))
 

@@ -1,1 +1,1 @@
-"""All links loaded for hours: what they carried, which errors grew, which of them went up and down."""
+"""Loads all links for hours: reads what they carried, which errors grew, and which links went down and up."""

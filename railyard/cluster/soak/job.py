@@ -1,7 +1,7 @@
-"""The job of a soak under a scheduler: pairs of nodes that load each rail both ways, and a reader on every node.
+"""The job of a soak under a scheduler: pairs of nodes load each rail both ways, and a reader runs on every node.
 
-Each pair of nodes runs a stack's own two-way bandwidth over each of its rails alone, all of them at once, again and
-again until the time is over.
+Each pair of nodes runs a stack's own two-way bandwidth benchmark, one for each rail, all at once, again and again until
+the time is over.
 """
 
 import math
@@ -28,24 +28,24 @@ from railyard.stacks import ask
 READER = "soak.sh"
 SCRIPT = "job.sh"
 _NAME = "railyard-soak"
-#: What a node's readings are called behind its name, and the folder of those of very many nodes.
+#: The ending of a file of readings, after the node's name, and the folder for the files of very many nodes.
 READINGS = ".readings"
 READINGS_FOLDER = "readings"
 _SIZE_BYTES, _WINDOW = 4 << 20, 64
 _SIZES_FILE = "sizes.txt"
-#: Seconds that one start of a benchmark measures, by the rate of its link: then it is started again.
+#: Seconds that one start of a benchmark measures, by the rate of its link. Then it is started again.
 _LASTING_S = 60
 #: Seconds from the start of the job to the first reading: by then the loads have started.
 _LEAD_S = 5
-#: Seconds that the job may take besides: its start, and the end of its steps.
+#: Seconds that the job may take in addition: for its start and the end of its steps.
 _AROUND_S = 180
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What loads one rail of two nodes both ways: the text of a shell's script that is run again and again.
+    """The load of one rail of two nodes, both ways: the text of a shell script that is run again and again.
 
-    ``folder`` is that of its files in the job's folder, with a slash; empty if they are few.
+    ``folder``: where its files are in the job's folder, with a slash; empty if there are few loads.
     """
 
     nodes: tuple[str, str]
@@ -55,15 +55,15 @@ class Load:
 
     @property
     def name(self) -> str:
-        """How its files are called, but for their endings."""
+        """The name of its files without their endings."""
         return f"{self.folder}load-{self.device}-{'-'.join(self.nodes)}"
 
 
 @dataclass(frozen=True, slots=True)
 class SoakJob:
-    """A soak of nodes for so many seconds, read every so many. ``drivers`` has each device's row of counters.
+    """A soak of nodes: its length and the time between readings, in seconds. ``drivers``: device -> row of counters.
 
-    ``reader`` are the words that start a process on each node, ``reader_env`` the variables that these need.
+    ``reader``: the words that start a process on each node. ``reader_env``: the variables that these words need.
     """
 
     system: System
@@ -78,17 +78,17 @@ class SoakJob:
 
     @property
     def streams(self) -> tuple[Stream, ...]:
-        """Each pair's rails, one way and the other."""
+        """The streams over each pair's rails, in both directions."""
         return tuple((sender, to, load.device) for load in self.loads for sender, to in (load.nodes, load.nodes[::-1]))
 
     @property
     def readings(self) -> str:
-        """Where nodes write, in the reader's words: the job's folder, or many folders inside one of its folders."""
+        """Where nodes write, as the reader's argument: the job's folder, or many folders inside one of its folders."""
         folders = Asking(Path(), "", len(self.nodes)).folders
         return f"{READINGS_FOLDER}/%{folders}" if folders else "."
 
     def files(self, folder: Path) -> dict[str, str]:
-        """Return what is to be in the job's folder, which all nodes see: name and text."""
+        """Return the files for the job's folder, which all nodes see: name -> text."""
         return {
             SCRIPT: self.script(folder),
             READER: packaged_text(f"cluster/soak/{READER}"),
@@ -97,7 +97,7 @@ class SoakJob:
         }
 
     def script(self, folder: Path) -> str:
-        """Return the job's script, as the scheduler takes it."""
+        """Return the job's script in the form that the scheduler takes."""
         asked = Asked(_NAME, self.nodes, self.seconds + _AROUND_S, str(folder), tuple(self.system.job_options))
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         exports = (f"{name}={shlex.quote(value)}" for name, value in self.reader_env.items())
@@ -122,9 +122,9 @@ class SoakJob:
 def planned(
     site: Site, nodes: Sequence[str], fabric: str | None, stack: str | None, seconds: float, every_s: float
 ) -> SoakJob:
-    """Return the soak of these nodes over each rail of a fabric, or of all fabrics; ``stack`` None: the first that can.
+    """Return the soak of these nodes over each rail of one or all fabrics; ``stack`` None: the first stack that can.
 
-    Raises SetupError if there are fewer than two nodes, no stack or counter for a rail, or the stack is not there.
+    Raises SetupError if there are fewer than two nodes, if a rail has no stack or counter, or if the stack is missing.
     """
     if len(nodes) < 2:
         found = ", ".join(nodes) or "no node"
@@ -143,7 +143,7 @@ def planned(
 
 
 def _spread(loads: Sequence[Load]) -> tuple[Load, ...]:
-    """Return the loads, very many of them in folders: each has two files."""
+    """Return the loads. If there are very many, they are in folders: each load has two files."""
     if 2 * len(loads) <= FLAT:
         return tuple(loads)
     return tuple(replace(load, folder=f"loads/{2 * at // PER_FOLDER}/") for at, load in enumerate(loads))
@@ -152,7 +152,7 @@ def _spread(loads: Sequence[Load]) -> tuple[Load, ...]:
 def _reader(
     site: Site, nodes: tuple[str, ...], device: str, of: tuple[str, str], seconds: float
 ) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Return the words that start a process on each node beside the loads, and what variables they need."""
+    """Return the words that start a process on each node beside the loads, and the variables that they need."""
     if _launcher(site.system) in SRUN:
         count = len(nodes)
         return ("srun", *SHARED, f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1"), {}
@@ -168,12 +168,12 @@ def _launch(site: Site, fabric: str, stack: str, device: str, nodes: tuple[str, 
 
 
 def _launcher(system: System) -> str:
-    """Return what starts a step: srun under Slurm, whatever starts its jobs, else the system's own launcher."""
+    """Return what starts a step: under Slurm srun, whatever starts its jobs; else the system's own launcher."""
     return "srun" if is_slurm(system.scheduler) else system.launcher
 
 
 def named(text: str) -> tuple[str, ...]:
-    """Return the nodes of ``n[1-8],n12``. Raises SetupError for brackets that hold no ranges."""
+    """Return the nodes of ``n[1-8],n12``. Raises SetupError if the brackets hold no ranges."""
     try:
         return tuple(dict.fromkeys(expanded(text)))
     except ValueError as error:
@@ -181,14 +181,14 @@ def named(text: str) -> tuple[str, ...]:
 
 
 def _pairs(nodes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of neighbours; of an odd number the last is paired with the first, which carries twice."""
+    """Yield pairs of neighbours. If the number is odd, the last is paired with the first, which carries twice."""
     yield from zip(nodes[::2], nodes[1::2], strict=False)
     if len(nodes) % 2:
         yield nodes[-1], nodes[0]
 
 
 def _drivers(site: Site, fabric: str | None) -> dict[str, str]:
-    """Return the counters' driver of each rail. Raises SetupError for a rail whose counters tell no bytes."""
+    """Return the driver of each rail's counters. Raises SetupError if a rail's counters do not count bytes."""
     found = counter_drivers(site)
     fabrics = [site.system.fabrics[fabric]] if fabric else site.system.fabrics.values()
     devices = dict.fromkeys(device_name(rail) for each in fabrics for rail in each.rails)
@@ -205,17 +205,17 @@ def _osu(program: Callable[[str, str], str], repetitions: int) -> list[str]:
 
 
 def _imb(program: Callable[[str, str], str], repetitions: int) -> list[str]:
-    # The volume in MB bounds nothing.
+    # The volume in MB is so large that it does not limit anything.
     return [program("imb", ""), "Biband", "-npmin", "2", "-msglen", _SIZES_FILE, "-iter", f"{repetitions},2000000000",
             "-iter_policy", "off", "-time", str(2 * _LASTING_S), "-window_size", str(_WINDOW)]  # fmt: skip
 
 
-#: A tool that loads a rail both ways -> its words, for so many windows of messages.
+#: A tool that loads a rail both ways -> its arguments for so many windows of messages.
 _TOOLS: Mapping[str, Callable[[Callable[[str, str], str], int], list[str]]] = {"osu": _osu, "imb": _imb}
 
 
 def _stack(site: Site, fabric: str, asked: str | None) -> str:
-    """Return the stack that loads a fabric's rails. Raises SetupError if none can, or the asked one cannot."""
+    """Return the stack that loads a fabric's rails. Raises SetupError if none can, or if the named one cannot."""
     system = site.system
     if asked is not None and asked not in system.stacks:
         raise SetupError(f'soak --stack: found "{asked}", expected one of {system.system}; '
@@ -237,18 +237,18 @@ def _tool(system: System, stack: str) -> str | None:
 
 def _load(site: Site, fabric: str, stack: str, device: str, pair: tuple[str, str]) -> Load:
     tool = _tool(site.system, stack)
-    assert tool is not None  # _stack has chosen it for that
+    assert tool is not None  # _stack chose a stack that has one
     launch = _launch(site, fabric, stack, device, pair)
     front = step_words(_launcher(site.system), stack, launch, "$LEFT", shared=True)
     words = _TOOLS[tool](installed(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
     exports = "".join(f"export {name}={value}\n" for name, value in exported(launch.env).items())
-    # The time that is left is a variable of the job's script.
+    # The job's script holds the time that is left in a variable.
     command = " ".join(word if word == "$LEFT" else shlex.quote(word) for word in (*front, *words))
     return Load(pair, device, f"{exports}exec {command}\n")
 
 
 def _repetitions(fabric: Fabric) -> int:
-    """Return how many windows a rail moves in a start's time, both ways at once; few where its rate is not known."""
+    """Return how many windows a rail moves in the time of one start, both ways at once; few if its rate is unknown."""
     limit = fabric.limit(1, 1)
     rate = 100.0 if limit is None else limit.value_mb_s
     return max(2, round(_LASTING_S * rate * 1e6 / (_SIZE_BYTES * _WINDOW)))

@@ -1,7 +1,7 @@
-"""What a soak saw in readings of every rail's counters: rates, errors an hour, links that flapped or stalled.
+"""Judges a soak by readings of every rail's counters: rates, errors per hour, links that flapped or stalled.
 
-Readings are cumulative counters; what happened lies between two of them. An error that the counters of a device do not
-have is not seen, and nothing here says that it was absent.
+Counters are cumulative: the difference of two readings shows what happened between them. If a device has no counter for
+an error, nobody sees that error; nothing here says that it was absent.
 """
 
 import itertools
@@ -15,18 +15,18 @@ from railyard.hardware.counters import DRIVERS
 
 #: A rail of one node.
 Place = tuple[str, str]
-#: A stream that loaded the rails: who sends, who receives, on which device of both.
+#: A stream that loaded the rails: the sender, the receiver, and the device on both.
 Stream = tuple[str, str, str]
 #: Bytes sent and received.
 TRAFFIC = ("tx_bytes", "rx_bytes")
 CHANGES = "carrier_changes"
-#: Behind the name of a counter that its driver has as a signal of load, whatever another driver's of that name is.
+#: Put after the name of a counter that is a signal of load for its driver, whatever it means for another driver.
 SIGNAL = " (signal)"
 #: Errors of the link itself: a healthy link has none in a night. The others are signals of load.
 HARD = frozenset(("rx_length_errors", *(name for row in DRIVERS.values() for name in row.errors)))
-#: What else a counter of errors is called; all others count traffic.
+#: Endings of the names of other error counters. All other counters count traffic.
 _ERRORS = ("_errors", "_dropped", "collisions", "_discards", "link_downed", "symbol_error")
-#: Between two readings a rail that carries less than this share of its own median has stalled.
+#: A rail that carries less than this share of its own median between two readings has stalled.
 _STALLED = 0.5
 _STALL_FIX = "check what else happened then: the logs of node and switch, other jobs"
 _S_PER_HOUR = 3600.0
@@ -34,7 +34,7 @@ _S_PER_HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All counters at one moment: ``at_s`` since the soak began; a rail that could not be read is not in ``values``."""
+    """All counters at one moment, ``at_s`` after the soak began. A rail that could not be read is not in ``values``."""
 
     at_s: float
     values: Mapping[Place, Mapping[str, int]]
@@ -44,10 +44,11 @@ class Reading:
 class Soaked:
     """One rail over the whole soak.
 
-    ``sent_mb_s`` and ``received_mb_s`` are medians of the intervals (10^6 B/s), ``least_mb_s`` the lower of both
-    directions in its worst interval, which began at ``least_at_s``. ``stalled_s``: when first an interval carried less
-    than half of the usual both ways, or that way alone (``sent``, ``received``). ``errors`` are what grew, an hour.
-    ``changes``: how often the link went up or down, and when that was first seen. ``unread``: readings without it.
+    ``sent_mb_s`` and ``received_mb_s``: medians of the intervals (10^6 B/s). ``least_mb_s``: the lower of both
+    directions in the worst interval, which began at ``least_at_s``. ``stalled_s``: the first time when an interval
+    carried less than half of the usual both ways, or only one way (``sent``, ``received``). ``errors``: growth per
+    hour. ``changes``: how often the link went up or down, and when that was first seen. ``unread``: the number of
+    readings without this rail.
     """
 
     node: str
@@ -64,26 +65,26 @@ class Soaked:
 
     @property
     def where(self) -> str:
-        """The rail as findings name it."""
+        """The rail's name in findings."""
         return f"{self.node} {self.rail}"
 
     @property
     def is_sick(self) -> bool:
-        """Whether it is to blame for what its partners' rails did not carry: it flapped, or stalled both ways."""
+        """Whether it is to blame if its partners' rails carried too little: it flapped, or stalled both ways."""
         return self.changes > 0 or "both" in self.stalled_s
 
 
 def soaked(readings: Sequence[Reading]) -> tuple[Soaked, ...]:
-    """Return each rail that was read at least twice, in the order of the first reading that has it."""
+    """Return each rail that was read at least twice, in the order in which the readings first show it."""
     places = dict.fromkeys(place for reading in readings for place in reading.values)
     found = (_soaked(place, readings) for place in places)
     return tuple(one for one in found if one is not None)
 
 
 def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Finding]:
-    """Yield what is wrong: links that went down, hard errors, stalls; then what may be, and what was not seen.
+    """Yield what is wrong: links that went down, hard errors, stalls; then what may be wrong, and what was not seen.
 
-    A rail that stalls one way alone is a partner of one that is sick, or the stream between two that are well stalled.
+    If a rail stalls only one way, either its partner is sick, or the stream between two good rails stalled.
     """
     for rail in rails:
         if rail.changes:
@@ -113,12 +114,12 @@ def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Fin
 
 
 def is_error(counter: str) -> bool:
-    """Return whether a counter counts errors or losses; one that a driver calls otherwise is not looked at."""
+    """Return whether a counter counts errors or losses, by its name. Counters with other names are not looked at."""
     return counter in HARD or counter.endswith((SIGNAL, *_ERRORS))
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it: ``42 s``, ``5 min 10 s``, ``7 h 3 min``."""
+    """Return a time as people write it: ``42 s``, ``5 min 10 s``, ``7 h 3 min``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -157,9 +158,9 @@ def _soaked(place: Place, readings: Sequence[Reading]) -> Soaked | None:
 
 
 def _rising(read: Sequence[tuple[float, Mapping[str, int]]]) -> list[tuple[float, Mapping[str, int]]]:
-    """Return the readings of rising time: the first of all, then the last counters that were read at each time.
+    """Return readings with rising times: the very first one, then the last one of each time.
 
-    A job's clock counts whole seconds, and may be set back: between two readings of one second there is no rate.
+    A job's clock counts whole seconds and may be set back; two readings in the same second give no rate.
     """
     found: list[tuple[float, Mapping[str, int]]] = []
     for at_s, counters in read:
@@ -171,7 +172,7 @@ def _rising(read: Sequence[tuple[float, Mapping[str, int]]]) -> list[tuple[float
 
 
 def _rates(own: Sequence[tuple[float, Mapping[str, int]]], counter: str) -> list[float]:
-    """Return MB/s (10^6 B/s) between each reading and the next; a counter that went back counts as nothing moved."""
+    """Return MB/s (10^6 B/s) between each reading and the next; if a counter went back, 0."""
     pairs = itertools.pairwise(own)
     return [
         max(0, after.get(counter, 0) - before.get(counter, 0)) / 1e6 / (later - earlier)
@@ -185,7 +186,7 @@ def _below_half(rates: Sequence[float]) -> list[bool]:
 
 
 def _one_way(rails: Mapping[Place, Soaked], streams: Iterable[Stream]) -> Iterator[Finding]:
-    """Yield the streams that stalled at both their ends while neither of the two rails is sick by itself."""
+    """Yield the streams that stalled at both ends although neither of the two rails is sick."""
     for sender, receiver, device in streams:
         one, other = rails.get((sender, device)), rails.get((receiver, device))
         if one is None or other is None or one.is_sick or other.is_sick:

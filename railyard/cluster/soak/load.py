@@ -1,4 +1,4 @@
-"""Loads every rail of the virtual cluster both ways at once, around all nodes, and reads every counter in turn."""
+"""Loads every rail of the virtual cluster both ways at once, around all nodes, and reads every counter repeatedly."""
 
 import contextlib
 import os
@@ -16,9 +16,9 @@ from railyard.provision.testbed.spec import TestbedSpec
 
 _FIRST_PORT = 19900
 _EXEC_LIMIT_S = 30
-# No stream ends by itself: 10^18 B take more than 200,000 hours on a rail of 10 Gbit/s.
+# So no stream ends by itself: 10^18 B take more than 200,000 hours on a rail of 10 Gbit/s.
 _ENDLESS = str(10**18)
-# Every counter of every device but lo, as DEVICE NAME VALUE.
+# Prints every counter of every device except lo, as DEVICE NAME VALUE.
 _READ = """\
 for path in /sys/class/net/*/statistics/* /sys/class/net/*/carrier_changes; do
     device=${path#/sys/class/net/}
@@ -30,7 +30,7 @@ done
 
 @dataclass
 class _End:
-    """One end of a stream: a node, and the process there, which ends with this process, whatever ends this one."""
+    """One end of a stream: a node and the process there. It ends when this process ends, whatever the reason."""
 
     enter: str
     node: str
@@ -38,17 +38,17 @@ class _End:
     running: "subprocess.Popen[bytes] | None" = field(default=None)
 
     def hold(self) -> None:
-        """Begin it, or begin it again if it has ended, as it does when its link is down for long."""
+        """Start it, or start it again if it has ended: it ends if its link is down for long."""
         if self.running is None or self.running.poll() is not None:
             silent = subprocess.DEVNULL
-            # `enter` ends its command when it is ended itself, and the kernel ends it with this process.
+            # `enter` ends its command when it is ended itself, and the kernel ends `enter` when this process ends.
             self.running = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", self.enter, self.node, "--", *self.words],
                 stdin=silent, stdout=silent, stderr=silent, start_new_session=True,
             )  # fmt: skip
 
     def end(self) -> None:
-        """End it, with all that it started."""
+        """End it and everything that it started."""
         if self.running is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.running.pid, signal.SIGKILL)
@@ -56,9 +56,9 @@ class _End:
 
 
 def soak(bed: Testbed, seconds: float, every_s: float, keep: Callable[[Reading], None]) -> None:
-    """Load all rails for so long; ``keep`` is given each reading as it is made, from the beginning to the end."""
+    """Load all rails for so long; give each reading to ``keep`` as it is made, from the beginning to the end."""
     with _loaded(bed) as ends:
-        time.sleep(min(1.0, every_s))  # streams begin
+        time.sleep(min(1.0, every_s))  # give the streams time to begin
         begun = time.monotonic()
         while True:
             keep(Reading(time.monotonic() - begun, _counters(bed)))
@@ -72,7 +72,7 @@ def soak(bed: Testbed, seconds: float, every_s: float, keep: Callable[[Reading],
 
 @contextlib.contextmanager
 def _loaded(bed: Testbed) -> Iterator[list[_End]]:
-    """Hold both ends of every stream."""
+    """Keep both ends of every stream running."""
     ends = list(_ends(bed))
     try:
         for end in ends:
@@ -84,7 +84,7 @@ def _loaded(bed: Testbed) -> Iterator[list[_End]]:
 
 
 def streams(spec: TestbedSpec) -> tuple[Stream, ...]:
-    """Return a stream from each node to the next on each network: every rail then sends and receives at once."""
+    """Return a stream from each node to the next on each network, so that every rail sends and receives at once."""
     ring = tuple(zip(spec.nodes, (*spec.nodes[1:], spec.nodes[0]), strict=True))
     return tuple((node, peer, network.device) for network in spec.networks for node, peer in ring)
 
@@ -99,7 +99,7 @@ def _ends(bed: Testbed) -> Iterator[_End]:
 
 
 def _counters(bed: Testbed) -> dict[tuple[str, str], dict[str, int]]:
-    """Return every counter by node and device."""
+    """Return all counters by node and device."""
     found: dict[tuple[str, str], dict[str, int]] = {}
     for node in bed.spec.nodes:
         done = bed.exec(node, ["sh", "-c", _READ], timeout_s=_EXEC_LIMIT_S)

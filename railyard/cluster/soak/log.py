@@ -1,7 +1,7 @@
-"""A soak's readings on disk, a line each as it is made, so that what was read survives whatever ends the soak.
+"""Writes and reads a soak's readings on disk, one line each as it is made, so that they survive whatever ends the soak.
 
-Format 1: a head with the system's name and its streams, then a line a reading: seconds since the beginning, and all
-counters by node and device. A last line that was cut is passed over.
+Format 1: a head with the system's name and its streams, then one line per reading: seconds since the beginning, and all
+counters by node and device. A last line that was cut is ignored.
 """
 
 import json
@@ -27,7 +27,7 @@ class Log:
             raise SetupError(f"soak: {path} cannot be written ({error.strerror})") from None
 
     def keep(self, reading: Reading) -> None:
-        """Append one reading."""
+        """Append a reading."""
         counters: dict[str, dict[str, Any]] = {}
         for (node, device), values in reading.values.items():
             counters.setdefault(node, {})[device] = dict(values)
@@ -39,7 +39,7 @@ class Log:
 
 
 def read(path: Path) -> tuple[tuple[Reading, ...], tuple[Stream, ...]]:
-    """Return the readings that a soak kept, and its streams. Raises InputError, with the line, for another file."""
+    """Return the readings that a soak kept, and its streams. Raises InputError, with the line, for any other file."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError as error:
@@ -66,7 +66,7 @@ def _is_stream(stream: Any) -> bool:
 
 
 def _is_table(there: Any) -> bool:
-    """Return whether it is a table of devices, each one of counters."""
+    """Return whether it is a table of devices, each with a table of counters."""
     return isinstance(there, dict) and all(
         isinstance(counters, dict) and all(isinstance(count, int) for count in counters.values())
         for counters in there.values()

@@ -1,7 +1,7 @@
-"""What each node of a soak under a scheduler read of its rails (``soak.sh``), as readings of all nodes. Pure.
+"""Merges what each node of a soak under a scheduler read (``soak.sh``) into readings of all nodes. Reads no files.
 
-A driver's counters of traffic become bytes sent and received, by the table of drivers; of its other counters those stay
-that the table calls errors or signals.
+The table of drivers says which counters are traffic: they become bytes sent and received. Of the other counters, those
+stay that the table calls errors or signals.
 """
 
 from collections import deque
@@ -12,13 +12,13 @@ from statistics import median
 from railyard.cluster.soak.judge import CHANGES, SIGNAL, TRAFFIC, Place, Reading
 from railyard.hardware.counters import DRIVERS, Driver
 
-#: Counters by device, as one node read them at once.
+#: Counters by device, as one node read them at one time.
 Raw = Mapping[str, Mapping[str, int]]
 _END = "end\n"
 
 
 def parse(text: str) -> tuple[tuple[float, Raw], ...]:
-    """Return the readings of one node, each with the seconds since the node started; one that is cut is left out."""
+    """Return the readings of one node, each with the seconds since the node started; leave out one that was cut."""
     found: list[tuple[float, Raw]] = []
     at_s, values = 0.0, dict[str, dict[str, int]]()
     for line in text.splitlines():
@@ -33,16 +33,16 @@ def parse(text: str) -> tuple[tuple[float, Raw], ...]:
 
 
 def whole(text: str) -> tuple[str, str]:
-    """Return the readings of a text that are whole, and the rest of it: the beginning of the next one."""
+    """Return the complete readings of a text, and the rest of the text: the beginning of the next reading."""
     end = 0 if text == _END or text.startswith(_END) else text.rfind(f"\n{_END}") + 1
     cut = end + len(_END) if end or text.startswith(_END) else 0
     return text[:cut], text[cut:]
 
 
 def merged(nodes: Mapping[str, Sequence[tuple[float, Raw]]], drivers: Mapping[str, str]) -> tuple[Reading, ...]:
-    """Return the readings of all nodes, the first of each together, and so on; a node with fewer is not in the last.
+    """Return the readings of all nodes: the first of each together, and so on; a node with fewer is not in the last.
 
-    ``drivers`` has the row of the table of drivers of each device.
+    ``drivers``: device -> its row of the table of drivers.
     """
     made = Merger(tuple(nodes), drivers)
     for node, own in nodes.items():
@@ -52,9 +52,9 @@ def merged(nodes: Mapping[str, Sequence[tuple[float, Raw]]], drivers: Mapping[st
 
 
 class Merger:
-    """Readings of all nodes as they come: the so many-th of each node make one, once every node has made it.
+    """Merges readings as they come: the nth readings of all nodes become one reading, once every node has made it.
 
-    It holds what some nodes have read and others not yet, and nothing that was given already.
+    It keeps what some nodes have read and others have not yet, and nothing that it has already given out.
     """
 
     def __init__(self, nodes: Sequence[str], drivers: Mapping[str, str]) -> None:
@@ -62,11 +62,11 @@ class Merger:
         self._nodes = {node: _Node() for node in nodes}
 
     def take(self, node: str, at_s: float, raw: Raw) -> None:
-        """Take one reading of a node; ``at_s`` are its own seconds."""
+        """Take one reading of a node; ``at_s`` is the node's own time in seconds."""
         self._nodes[node].take(at_s, raw, self._drivers)
 
     def ready(self, *, is_over: bool) -> Iterator[Reading]:
-        """Yield what every node has read; once it ``is_over`` the rest too, in which a node with fewer is missing."""
+        """Yield what every node has read. If the soak ``is_over``, yield the rest too, without nodes that read less."""
         while any(each.waiting for each in self._nodes.values()) if is_over else self._is_complete():
             there = {node: each.waiting.popleft() for node, each in self._nodes.items() if each.waiting}
             values: dict[Place, Mapping[str, int]] = {
@@ -80,7 +80,7 @@ class Merger:
 
 @dataclass(slots=True)
 class _Node:
-    """What one node read: when it began, its last counters by device, and (seconds since, counters) not given yet."""
+    """What one node read: when it began, its last counters by device, and (seconds since, counters) not yet given."""
 
     begun_s: float | None = None
     last: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -96,9 +96,9 @@ class _Node:
 
 
 def _unwrapped(counters: Mapping[str, int], before: Mapping[str, int], row: Driver) -> dict[str, int]:
-    """Return a device's counters; a traffic counter that began again from 0 continues from its last value."""
+    """Return a device's counters. A traffic counter that began again at 0 continues from its last value."""
     made = dict(counters)
-    # One of 64 bits begins again with its driver, and no sooner.
+    # A counter of 64 bits begins again only when its driver does.
     for name in () if row.clamps or row.width_bits >= 64 else _traffic(row):
         if name in made and made[name] < before.get(name, 0):
             span = 1 << row.width_bits
@@ -111,7 +111,7 @@ def _traffic(row: Driver) -> tuple[str, ...]:
 
 
 def _counted(raw: Raw, drivers: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    """Return the counters of each device in the judge's words; one whose traffic is not known is left out."""
+    """Return the counters of each device under the judge's names; leave out a device if its traffic is unknown."""
     found = {}
     for device, counters in raw.items():
         row = DRIVERS[drivers[device]]

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Reads the counters of this node's rails again and again, for `railyard soak`:
 #   sh soak.sh FOLDER[/%FOLDERS] BEGIN END EVERY_S TELEMETRY -- DEVICE...
-# FOLDERS spreads the files over so many folders in FOLDER, by the rank of each process.
+# With %FOLDERS, the files are in so many folders in FOLDER, by the rank of each process.
 # BEGIN and END are seconds since 1970. A device is a network interface (hsn0), a port of a card (mlx5_0:1) or a
-# Slingshot card (cxi0), of which the counters in TELEMETRY are read, with commas between them. Appends to
-# FOLDER/NODE.readings: "at SECONDS" (since the node started), a line "DEVICE COUNTER VALUE" for each counter, and "end".
+# Slingshot card (cxi0). Of a Slingshot card, only the counters in TELEMETRY are read, a list with commas.
+# The script appends to FOLDER/NODE.readings: "at SECONDS" (since the node started), a line "DEVICE COUNTER VALUE" for
+# each counter, and "end".
 
 set -f
 sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}
@@ -27,7 +28,7 @@ case $folder in
         ;;
 esac
 
-# counter NAME FILE
+# Prints a counter's line if the file holds a number: counter NAME FILE
 counter() {
     [ -f "$2" ] || return
     value=''
@@ -36,7 +37,7 @@ counter() {
     case $value in '' | *[!0-9]*) ;; *) echo "$device $1 $value" ;; esac
 }
 
-# every PREFIX FOLDER
+# Prints all counters of a folder: every PREFIX FOLDER
 every() {
     set +f
     for path in "$2"/*; do
@@ -46,7 +47,7 @@ every() {
     set -f
 }
 
-# How often the interface of a card's port went up or down: changes_of FOLDER PORT
+# Prints how often the interface of a card's port went up or down: changes_of FOLDER PORT
 changes_of() {
     chosen=''
     set +f

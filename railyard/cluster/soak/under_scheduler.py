@@ -1,4 +1,4 @@
-"""Runs the job of a soak under a scheduler: submitted, followed by what its nodes write, cancelled at last."""
+"""Runs the job of a soak under a scheduler: submits it, follows what its nodes write, and cancels it at the end."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,25 +15,25 @@ from railyard.job.node_files import FLAT, files
 from railyard.site.site import Site
 from railyard.site.systems.jobs import seconds
 
-#: How long the job may wait for its nodes where the system's file says nothing, in seconds.
+#: How long the job may wait for its nodes if the system's file does not say it, in seconds.
 _WAITS_S = 600
 #: Seconds between two looks.
 _LOOK_S = 2.0
-#: How often in a row the scheduler may say nothing of the job.
+#: How often in a row the scheduler may say nothing about the job.
 _SILENT = 30
 
 
 def able_nodes(site: Site) -> tuple[str, ...]:
-    """Return the system's nodes that can run a job: by Slurm, else those of its file."""
+    """Return the system's nodes that can run a job, as Slurm says; without Slurm, all nodes of the system's file."""
     states = slurm.nodes_of(site.system, site.home)
     return tuple(node.name for node in states if node.unfit is None) or site.system.nodes.names
 
 
 def soak(job: SoakJob, folder: Path, keep: Callable[[Reading], None], echo: Callable[[str], None]) -> None:
-    """Run the job in a folder that its nodes see; ``keep`` is given each reading as soon as all nodes have made it.
+    """Run the job in a folder that its nodes see; give each reading to ``keep`` as soon as all nodes have made it.
 
-    Raises SetupError if the job is refused, does not begin in time, or ends before a node has read anything. It is
-    cancelled where anything ends this.
+    Raises SetupError if the job is refused, does not begin in time, or ends before a node has read anything. Whatever
+    ends this function cancels the job.
     """
     try:
         folder.mkdir(parents=True)
@@ -80,12 +80,12 @@ def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], N
         if state is not None and state.phase == "waits" and time.monotonic() - begun >= waits_s:
             reason = f" (the scheduler's reason: {state.reason})" if state.reason else ""
             raise SetupError(f"soak: job {number} had not begun after {waits_s} s and was cancelled{reason}")
-        # A file server is asked for every node's file.
+        # Each look asks the file server for every node's file.
         time.sleep(_LOOK_S * max(1.0, len(job.nodes) / FLAT))
 
 
 class _Written:
-    """What the nodes of a soak have written: each look reads a file from where the last look ended."""
+    """What the nodes of a soak have written. Each look reads a file from where the last look ended."""
 
     def __init__(self, folder: Path, job: SoakJob) -> None:
         self._folder = folder
@@ -94,8 +94,8 @@ class _Written:
         self._merger = Merger(job.nodes, job.drivers)
 
     def look(self, *, is_over: bool) -> Iterator[Reading]:
-        """Read on, and yield the readings that all nodes have made by now; once it ``is_over``, all that are left."""
-        # Listing a folder makes NFS look again. A host may know its name with its domain.
+        """Read on, and yield the readings that all nodes have made by now; if the soak ``is_over``, all the rest."""
+        # Listing a folder makes NFS look again. A host may use its name with the domain.
         for entry in files(self._folder, (READINGS_FOLDER,)):
             node = self._nodes.get(label(entry.name.removesuffix(READINGS))) if entry.name.endswith(READINGS) else None
             if node is None:

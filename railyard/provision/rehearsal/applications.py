@@ -1,7 +1,7 @@
-"""What an application prints in a rehearsal: the problem that it was really given, on the ranks that it really has.
+"""What an application prints in a rehearsal: its real problem, on the ranks that it really has.
 
-How fast is a guess, unless the system's references have a figure: the cores that its ranks may run on, at a share of
-their peak, and what its algorithm moves over the network at the rate that there is.
+If the system's references have no figure, its speed is a guess: the cores that its ranks may run on, at a share of
+their peak, and the bytes that its algorithm moves over the network, at the network's rate.
 """
 
 import re
@@ -19,21 +19,21 @@ from railyard.provision.rehearsal.told import LibraryError
 from railyard.provision.replay import application_texts, pattern_texts
 from railyard.site.site import Site
 
-#: Of the peak at the base clock: what HPL reaches where the problem is large.
+#: HPL's share of the peak at the base clock, if the problem is large.
 HPL_SHARE = 0.8
-#: Where the system's file states no clock: of one core, in Gflop/s, and of a node's memory, in MB/s a core.
+#: If the system's file has no clock: a core's speed in Gflop/s, and a node's memory in MB/s per core.
 CORE_GFLOP_S, CORE_MEMORY_MB_S = 20.0, 3000.0
-#: Of the other codes, which wait for memory.
+#: The share of the other codes, which wait for memory.
 _CODE_SHARE = 0.05
-#: MILC 7.8.1 counts so many operations a site and iteration of its solver; iterations of a solve.
+#: Operations that MILC 7.8.1 counts per site and iteration of its solver, and the iterations of a solve.
 _MILC_FLOP, _MILC_ITERATIONS = 1187, 30
-#: What a step of WRF takes on one core, in seconds, by case; the 12 km storm has 127,500 columns.
+#: How long a step of WRF takes on one core, in seconds, by case. The 12 km storm has 127,500 columns.
 _WRF_CORE_SECONDS = {"conus12km": 20.0, "conus2.5km": 400.0, "em_quarter_ss": 0.5}
 _NPB_NAME = re.compile(r"(?P<kernel>[a-z]{2}(?:-mz)?)\.(?P<problem>[SWABCDE])\.")
 _NPB_ITERATIONS = {"ft": (6, 6, 6, 20, 20, 25, 25), "is": (10,) * 7, "cg": (15, 15, 15, 75, 75, 100, 100)}
 _NPB_ITERATIONS |= {"mg": (4, 4, 4, 20, 20, 50, 50), "lu": (50, 300, 250, 250, 250, 300, 300), "ep": (16,) * 7}
 _NPB_ITERATIONS |= {"bt": (60, 200, 200, 200, 200, 250, 250), "sp": (100, 400, 400, 400, 400, 500, 500)}
-#: Operations a point and iteration, by about: they set how long a run says that it took.
+#: Operations per point and iteration, approximately: they set the time that a run prints.
 _NPB_FLOP = {"ft": 150, "is": 10, "cg": 4, "mg": 60, "lu": 1900, "ep": 100, "bt": 3500, "sp": 900}
 
 
@@ -41,8 +41,8 @@ _NPB_FLOP = {"ft": 150, "is": 10, "cg": 4, "mg": 60, "lu": 1900, "ep": 100, "bt"
 class Machine:
     """What an application runs on: its nodes, ranks and threads, and the network between the nodes.
 
-    ``computing``: the share of a node's cores that its ranks use. ``rate_mb_s`` is a node's, one way; ``latency_us``
-    half a round trip. ``ranks_per_node`` is of the first node. ``case`` is WRF's.
+    ``computing``: the share of a node's cores that its ranks use. ``rate_mb_s`` is a node's, one way; ``latency_us`` is
+    half a round trip. ``ranks_per_node`` is that of the first node. ``case`` is WRF's.
     """
 
     site: Site
@@ -59,26 +59,26 @@ class Machine:
 
     @property
     def hardware(self) -> NodeHardware | None:
-        """What the system's file states of a node."""
+        """A node's hardware in the system's file."""
         return self.site.system.nodes.hardware
 
     @property
     def gflop_s(self) -> float:
-        """What all nodes compute with the cores that are used, at the base clock."""
+        """The speed of all nodes together, with the cores that are used, at the base clock."""
         hardware = self.hardware
         peak = None if hardware is None else hardware.peak_gflop_s(hardware.base_ghz)
         cores = 1 if hardware is None else hardware.cores
         return len(self.nodes) * self.computing * (cores * CORE_GFLOP_S if peak is None else peak)
 
     def moving_s(self, moved_bytes: float) -> float:
-        """Return how long a node sends so many bytes, in seconds; none where there is no other node."""
+        """Return how long a node takes to send these bytes, in seconds; 0 if there is no other node."""
         return moved_bytes / (self.rate_mb_s * 1e6) if len(self.nodes) > 1 else 0.0
 
 
 def key_of(tool: str, program: str, folder: Path) -> str:
     """Return the benchmark of an application's program, without a number of nodes.
 
-    Raises RailyardError for one that has no stand-in.
+    Raises RailyardError for a program that has no stand-in.
     """
     if tool in ("npb", "npb-mz"):
         found = _NPB_NAME.match(program)
@@ -93,13 +93,13 @@ def key_of(tool: str, program: str, folder: Path) -> str:
     elif tool in _KEYS:
         return _KEYS[tool]
     known = ", ".join(("npb", "npb-mz", "milc", "gpcnet", "wrf", *_KEYS))
-    raise RailyardError(f"the rehearsal knows no stand-in for {tool} ({program}): known are {known}")
+    raise RailyardError(f"the rehearsal has no stand-in for {tool} ({program}): it has them for {known}")
 
 
 def text_of(tool: str, program: str, folder: Path, machine: Machine) -> str:
-    """Return what the application prints, under a sentence that says what it is.
+    """Return what the application prints, below a sentence that says what the output is.
 
-    Raises RailyardError for input that it cannot read, or an application that has no stand-in, and LibraryError where
+    Raises RailyardError for input that it cannot read and for an application that has no stand-in, and LibraryError if
     the application itself would end.
     """
     stated = machine.site.system.applications.get(tool)
@@ -108,28 +108,28 @@ def text_of(tool: str, program: str, folder: Path, machine: Machine) -> str:
         return pattern_texts.text_of(tool, stated, seconds, machine.sentence)
     writer = _WRITERS.get(tool)
     if writer is None:
-        raise RailyardError(f"the rehearsal knows no stand-in for {tool}: known are {', '.join(_WRITERS)}")
+        raise RailyardError(f"the rehearsal has no stand-in for {tool}: it has them for {', '.join(_WRITERS)}")
     return f"# {machine.sentence}\n{writer(program, folder, machine)}"
 
 
 def parse(tool: str, text: str) -> Parsed:
-    """Return what a tool's own parser reads in its output; nothing of an installed application, and of STREAM."""
+    """Return what a tool's own parser reads in its output; nothing for an installed application and for STREAM."""
     if tool in ("installed", "stream"):
         return Parsed()
     parsed: Parsed = import_module(f"railyard.parsers.{tool}").parse(text)
     return parsed
 
 
-#: WRF says nothing of its case: the rehearsal's own inputs have it in this file.
+#: WRF does not print its case: the rehearsal's own inputs have it in this file.
 CASE_FILE = "rehearsed-case"
 
 
 def wrf_case(folder: Path) -> str:
-    """Return the case whose inputs lie in a folder; raises RailyardError where they are not the rehearsal's own."""
+    """Return the case whose inputs are in a folder. Raises RailyardError if they are not the rehearsal's own."""
     try:
         return (folder / CASE_FILE).read_text(encoding="utf-8").strip()
     except OSError:
-        raise RailyardError(f"WRF: found no {CASE_FILE} among its inputs, expected those of the rehearsal") from None
+        raise RailyardError(f"WRF: found no {CASE_FILE} in its inputs, expected the rehearsal's own inputs") from None
 
 
 def _hpl(program: str, folder: Path, machine: Machine) -> str:
@@ -141,7 +141,7 @@ def _hpl(program: str, folder: Path, machine: Machine) -> str:
         )
     flop = 2 / 3 * order**3 + 3 / 2 * order**2
     reached = machine.reference or HPL_SHARE * machine.gflop_s
-    # Each node sends its part of the panels along its row, and of the blocks along its column.
+    # Each node sends its part of the panels along its row, and its part of the blocks along its column.
     seconds = flop / (reached * 1e9)
     if machine.reference is None:
         seconds += machine.moving_s(4 * order**2 * (1 / rows + 1 / columns))
@@ -154,7 +154,7 @@ def _hpl_input(path: Path) -> tuple[int, int, int, int]:
         lines = path.read_text(encoding="utf-8").splitlines()
         order, block, rows, columns = (int(lines[at].split()[0]) for at in (5, 7, 10, 11))
     except (OSError, ValueError, IndexError):
-        raise RailyardError(f"HPL: found no HPL.dat that can be read in {path.parent}") from None
+        raise RailyardError(f"HPL: found no readable HPL.dat in {path.parent}") from None
     return order, block, rows, columns
 
 
@@ -209,7 +209,7 @@ def _threads_of(name: str, machine: Machine) -> int:
 
 
 def _lattice(folder: Path) -> tuple[int, ...]:
-    """Return the sides of the lattice that MILC's input in a folder asks for."""
+    """Return the sides of the lattice that MILC's input in a folder gives."""
     path = folder / milc_input.FILE
     try:
         sides = re.findall(r"^n[xyzt] (\d+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
@@ -263,7 +263,7 @@ def _wrf(program: str, folder: Path, machine: Machine) -> str:
 
 
 def _hpcc(program: str, folder: Path, machine: Machine) -> str:
-    # Half of what a node sends goes to the one neighbour, half to the other; its ranks share it where a ring is random.
+    # A node sends half of its bytes to one neighbour and half to the other; in a random ring its ranks share them.
     rate = machine.rate_mb_s / 1000 * (0.5 if machine.ranks_per_node > 1 else 0.9)
     random = machine.rate_mb_s / 1000 * 0.8 / machine.ranks_per_node
     figures = {
@@ -372,5 +372,5 @@ _WRITERS: Mapping[str, Callable[[str, Path, Machine], str]] = {
     "stream": _stream,
     "sharing": _sharing,
 }
-#: Tools that have no message sizes, and a stand-in here.
+#: Tools without message sizes that have a stand-in here.
 KNOWN = frozenset(_WRITERS)

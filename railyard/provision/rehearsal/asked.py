@@ -1,4 +1,4 @@
-"""What a stand-in was asked to measure, from its own name and words as the real program would read them."""
+"""What a stand-in was asked to measure, from its own name and words, read as the real program would read them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.osu import BUFFERS
 from railyard.benchmarks.table.perftest import BIDIRECTIONAL, DEVICE
 
-#: What OSU makes where it is told nothing: at sizes up to 8 KiB, and its warm-ups.
+#: OSU's own defaults: repetitions at sizes up to 8 KiB, and warm-ups.
 _OSU_REPETITIONS, _OSU_WARM_UPS, _OSU_WINDOW, _OSU_SIZES = 1000, 100, 64, "1:4194304"
-#: OSU's untimed repetitions before each one whose data it checks, where it is told none (-u).
+#: OSU's default (-u): untimed repetitions before each one whose data it checks.
 _OSU_CHECK_WARM_UPS = 5
 _ENDS = {"D": "DEVICE", "H": "HOST"}
 _PERFTEST_ITERATIONS, _PERFTEST_POWERS = 1000, range(1, 24)
@@ -27,8 +27,8 @@ _FABTESTS_SIZES = (0, *(1 << power for power in range(23)), *(3 << power for pow
 class Asked:
     """A benchmark with its sizes in bytes and how often each is repeated.
 
-    ``told`` is that of a tool that prints no repetitions. ``window``: messages in flight, None for the tool's own.
-    ``amount_bytes``: what a stream is to move, where it is told so.
+    ``told``: the repetitions of a tool that does not print them. ``window``: messages in flight, None for the tool's
+    own. ``amount_bytes``: what a stream is to move, if its words say so.
     """
 
     key: str
@@ -43,21 +43,21 @@ class Asked:
 
     @property
     def tool(self) -> str:
-        """The tool that the benchmark is of."""
+        """The tool that has the benchmark."""
         return self.key.partition("/")[0]
 
 
 def asked(tool: str, program: str, words: Sequence[str], folder: Path) -> Asked:
-    """Return what a micro-benchmark was asked; ``folder`` is where it runs, and reads its files.
+    """Return what a micro-benchmark was asked; it runs in ``folder`` and reads its files there.
 
-    Raises RailyardError for a tool or a benchmark that has no stand-in, and for words that it does not take.
+    Raises RailyardError for a tool or a benchmark without a stand-in, and for words that the stand-in does not take.
     """
     reads = _READS.get(tool)
     if reads is None:
-        raise RailyardError(f"the rehearsal knows no stand-in for {tool}: known are {', '.join(_READS)}")
+        raise RailyardError(f"the rehearsal has no stand-in for {tool}: it has them for {', '.join(_READS)}")
     found = reads(program, list(words), folder)
     if found.key not in micro.BENCHMARKS:
-        raise RailyardError(f"the rehearsal knows no stand-in for {found.key}: known are those of railyard matrix")
+        raise RailyardError(f"the rehearsal has no stand-in for {found.key}: railyard matrix lists those that it has")
     return found
 
 
@@ -129,7 +129,7 @@ def _cxi(program: str, words: list[str], folder: Path) -> Asked:
     sizes = tuple(first << n for n in range((last // first).bit_length()))
     key = f"cxi/{program}" + (f"/{BIDIRECTIONAL}" if "-b" in said else "")
     listed = int(said.get("-l", _CXI_LIST))
-    # It prints single writes: of each iteration a list.
+    # It prints single writes: a list for each iteration.
     writes = int(said.get("-n", _CXI_ITERATIONS)) * listed
     return Asked(key, sizes, (writes,) * len(sizes), window=listed, words=said)
 
@@ -167,7 +167,7 @@ _READS: Mapping[str, Callable[[str, list[str], Path], Asked]] = {
     "nccl": _nccl,
     "pairs": _pairs,
 }
-#: Tools that have message sizes, and a stand-in.
+#: Tools with message sizes that have a stand-in.
 KNOWN = frozenset(_READS)
 
 
@@ -177,7 +177,7 @@ def _has_window(key: str) -> bool:
 
 
 def _options(words: list[str], flags: str = "") -> dict[str, str]:
-    """Return options by name: those of one letter in ``flags`` stand alone, all others have a value behind them."""
+    """Return options by name: options with a letter in ``flags`` have no value, all others have one after them."""
     found: dict[str, str] = {}
     waiting = ""
     for word in words:
@@ -196,5 +196,5 @@ def _options(words: list[str], flags: str = "") -> dict[str, str]:
 
 
 def program_of(path: str) -> str:
-    """Return a program's name, of its path."""
+    """Return a program's name from its path."""
     return PurePath(path).name

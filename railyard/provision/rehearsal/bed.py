@@ -1,7 +1,7 @@
-"""The bed of a rehearsal: nodes of a site's names, Slurm with the declared hardware, the declared devices in each.
+"""The bed of a rehearsal: a site's nodes by name, Slurm with the declared hardware, and each node's declared devices.
 
-It is a testbed of its own kind beside the virtual cluster, so that both may be up, and it ends as that does: one kill
-ends all its processes, and nothing of it is left on this machine.
+It is a testbed of its own kind beside the virtual cluster, so both may be up. It ends as the virtual cluster does: one
+kill ends all its processes, and nothing of it is left on this machine.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _PROGRAMS = {"tar": "tar", "taskset": "util-linux"}
 
 
 def refused() -> str | None:
-    """Return None where a rehearsal can come up on this machine, else the sentence that says why not (0.02 s)."""
+    """Return None if a rehearsal can come up on this machine, else the sentence that says why not (0.02 s)."""
     try:
         needs.require_programs(*_PROGRAMS, packages=_PROGRAMS)
     except SetupError as error:
@@ -39,12 +39,12 @@ def refused() -> str | None:
 
 
 def up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
-    """Bring up the nodes of a rehearsal with Slurm on them; interrupted at any point it leaves nothing behind.
+    """Bring up the nodes of a rehearsal with Slurm on them.
 
-    They end with this process, whatever ends it, unless it is to ``keep`` them. One that a killed process left is taken
-    down first. Raises SetupError, one sentence, for what this machine lacks or
-    refuses, for a file that cannot be stood in for, beside a measurement (which it would disturb) and beside another
-    rehearsal of the same site folder.
+    If it is interrupted at any point, it leaves nothing behind. The nodes end with this process, whatever ends it,
+    unless it is to ``keep`` them. A rehearsal that a killed process left behind is taken down first. Raises SetupError,
+    one sentence: for what this machine lacks or refuses, for a file that cannot be rehearsed, during a measurement
+    (which it would disturb), and beside another rehearsal of the same site folder.
     """
     home = Path(rehearsal.home)
     bed = Testbed(home, rehearsal_spec(rehearsal.nodes), REHEARSAL)
@@ -75,20 +75,22 @@ def down(home: Path) -> bool:
     if not bed.folder.is_dir():
         return False
     found = bed.down()
-    with contextlib.suppress(FileNotFoundError):  # the command that brought it up takes it down in these moments
+    with contextlib.suppress(FileNotFoundError):  # the command that brought it up is taking it down right now
         shutil.rmtree(bed.folder)
     return found
 
 
 def client_variables(home: Path) -> dict[str, str]:
-    """Return the variables with which a process of the host finds the rehearsal's own Slurm; ``$PATH`` is a blank."""
+    """Return the variables by which a process of the host finds the rehearsal's own Slurm. ``$PATH`` is left to fill
+    in.
+    """
     return slurm_texts.client_variables(home, REHEARSAL)
 
 
 def kill_node(home: Path, node: str) -> None:
-    """End all that runs on a node, as a node does that dies: Slurm notices it after ``SLURMD_TIMEOUT_S``.
+    """End everything that runs on a node, as if the node died: Slurm notices it after ``SLURMD_TIMEOUT_S``.
 
-    From within, a process of a node calls the script ``die`` of the folder. Raises SetupError for an unknown node.
+    A process of the node itself calls the script ``die`` of the folder instead. Raises SetupError for an unknown node.
     """
     bed = Testbed(home, kind=REHEARSAL)
     bed.exec(node, [str(bed.folder / node_scripts.DIE)], timeout_s=_LAID_WITHIN_S)
@@ -118,7 +120,7 @@ def _write(folder: Path, machine: Machine, trees: dict[str, bytes]) -> None:
 
 
 def _lay(bed: Testbed) -> None:
-    """Lay the synthetic devices over each node's /sys. Raises SetupError with what a node said instead."""
+    """Lay the synthetic devices over each node's /sys. Raises SetupError with a node's error message if that fails."""
 
     def laid(node: str) -> str:
         try:
@@ -135,7 +137,7 @@ def _lay(bed: Testbed) -> None:
 
 
 def _reserve(bed: Testbed, names: Sequence[str]) -> None:
-    """Make the reservations that jobs name, of all nodes and without end."""
+    """Make the reservations that jobs name, with all nodes and without an end."""
     whole = ("StartTime=now", "Duration=UNLIMITED", "Users=root", f"Nodes={','.join(bed.spec.nodes)}", "Flags=OVERLAP")
     for name in names:
         slurm.scontrol(bed, "create", "reservation", f"ReservationName={name}", *whole)

@@ -1,4 +1,4 @@
-"""What a rehearsal found of what was planted: which failed tests name it, and whom else they blame. Pure."""
+"""What a rehearsal found of the planted faults: which failed tests name each, and what else they blame. Pure."""
 
 import re
 from collections import Counter
@@ -11,15 +11,15 @@ from railyard.results.report.summary import suspect_words
 from railyard.site.systems.model import System
 from railyard.stacks.model import alone
 
-#: The rule of the path proof: what a library that took another network fails.
+#: The rule of the path proof: a library that took another network fails it.
 _PATH = 4
-#: Those of a curve against its limit and its references.
+#: The rules that compare a curve with its limit and its references.
 _OF_CURVES = (3, 5)
 _MOST_SHOWN = 5
 
 
 def summary(rehearsal: Rehearsal, system: System, records: Sequence[Record]) -> list[str]:
-    """Return the last lines of a rehearsal: of each planted fault whether failed tests name it, then who is blamed."""
+    """Return the last lines of a rehearsal: whether failed tests name each planted fault, then who is blamed."""
     failed = [record for record in records if record.fails]
     lines = [f"planted {fault.text}: {_found(fault, system, records, failed)}" for fault in rehearsal.faults]
     if not rehearsal.faults:
@@ -28,13 +28,14 @@ def summary(rehearsal: Rehearsal, system: System, records: Sequence[Record]) -> 
 
 
 def names(fault: Fault, record: Record) -> bool:
-    """Return whether a failed test names what was planted: its node and rail, its leaf switch, its other transport."""
+    """Return whether a failed test names what was planted: node and rail, leaf switch or the other transport."""
     if fault.kind == "fallback":
         return any(rule.rule == _PATH and rule.state == "fail" for rule in record.verdict.rules)
     verdict = record.verdict
     if fault.kind == "leaf" and any(suspect.kind == "switch" for suspect in verdict.suspects):
         return True
-    # A sentence on a curve names all nodes and rails of its run, and a remark where a process sat: they blame nobody.
+    # A sentence about a curve names all nodes and rails of its run. A remark names where a process was. Both blame
+    # nobody.
     sentence = "" if verdict.rule in _OF_CURVES else verdict.sentence
     text = "\n".join((sentence, *map(suspect_words, verdict.suspects)))
     node = "" if fault.node == EVERY_NODE else fault.node
@@ -55,8 +56,11 @@ def _found(fault: Fault, system: System, records: Sequence[Record], failed: Sequ
 
 
 def _unused(fault: Fault, system: System, records: Sequence[Record]) -> str | None:
-    """Return why no test could meet a fault of a rail or a node: none ran there; None where one did, or it has none."""
-    # A test that ended early may not have said on which nodes it was.
+    """Return why no test could meet a fault of a rail or a node: none ran there.
+
+    None if one did, or for any other fault.
+    """
+    # A test that ended early may not have said on which nodes it ran.
     there = [one for one in records if fault.node == EVERY_NODE or not one.nodes or fault.node in one.nodes]
     if not there and records:
         return f"no chosen test ran on {fault.node}: choose one of all nodes, such as -n AllPairs, or fewer --nodes"
@@ -76,7 +80,7 @@ def _uses(record: Record, system: System, device: str) -> bool:
 
 
 def _ways(device: str, system: System) -> Iterator[str]:
-    """Yield how tests are chosen that use a rail: over so many rails, or over that rail alone where the file has it."""
+    """Yield how to choose tests that use a rail: over so many rails, or over that rail alone if the file has it."""
     for fabric in system.fabrics.values():
         for number, rail in enumerate(fabric.rails, 1):
             if rail.name == device:
@@ -87,11 +91,11 @@ def _ways(device: str, system: System) -> Iterator[str]:
 def _unprovoked(failed: Sequence[Record]) -> str:
     if not failed:
         return "no test failed"
-    return f"{counted(len(failed), 'test')} failed, so that the system's file or its references do not fit each other"
+    return f"{counted(len(failed), 'test')} failed, so the system's file and its references do not fit each other"
 
 
 def _blamed(failed: Sequence[Record]) -> Iterator[str]:
-    """Yield whom failed tests blame, the most blamed first."""
+    """Yield what failed tests blame, the most blamed first."""
     told = Counter(
         place for record in failed for place in {_place(suspect_words(one)) for one in record.verdict.suspects}
     )

@@ -1,7 +1,7 @@
 """A collective between GPUs in a rehearsal: what nccl-tests prints with its library's log, and what each NIC moves.
 
-Which GPUs take part is the system's file's, how they are grouped and over what they reach each other are the variables
-of nccl-tests and NCCL, as they are documented: what Railyard sets is tried by what it is to effect.
+The system's file says which GPUs take part. The variables of nccl-tests and NCCL, as documented, say how they are
+grouped and over what they reach each other: so each setting of Railyard is tested by its effect.
 """
 
 import os
@@ -28,17 +28,17 @@ from railyard.site.gpu_shape import shape_of_part
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric
 
-#: What a healthy run reaches of the bound of a ring, or of its sends and receives: published are 79 to 98 %.
+#: The share of the bound of a ring, or of its sends and receives, that a healthy run reaches: 79 to 98 % are published.
 EFFICIENCY = 0.9
-#: Where half of that is reached: short collectives wait for their start.
+#: The size at which half of that is reached: short collectives wait for their start.
 _HALF_BYTES = 4 << 20
 
 
 def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
     """Return what a run prints, and add what it moves.
 
-    Raises RailyardError where its system states no GPUs, and LibraryError where a GPU is missing, or its way to another
-    node is dead.
+    Raises RailyardError if its system has no GPUs, and LibraryError if a GPU is missing, or its way to another node is
+    dead.
     """
     gpus, name = network.crew.site.system.gpus, collective_of(asked.key)
     if gpus is None or name is None:
@@ -50,13 +50,15 @@ def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
     network = Network(_near(network.crew, gpus, first_gpu))
     crew = network.crew
     groups, part, ranks = _groups(crew), _part(crew), max(crew.per_node.values())
-    # A library that left out every rail takes the management network: its nodes still have the rails of a fabric.
+    # A library that left out every rail takes the management network, but its nodes still have the rails of a fabric.
     fabrics = crew.site.system.fabrics
     fabric = next(iter(fabrics)) if network.place is None else network.place.name
     rails = min(len(crew.takes[0].ports), len(fabrics[fabric].rails))
     shape = shape_of_part(crew.site.system, fabric, rails, PARTS[part], len(crew.nodes), ranks)
     if shape is None:
-        raise RailyardError(f"{asked.key}: found {ranks} processes on a node of {gpus.per_node} GPUs, expected no more")
+        raise RailyardError(
+            f"{asked.key}: found {ranks} processes on a node of {gpus.per_node} GPUs, expected at most one per GPU"
+        )
     traffic.start_up(crew, moves)
     told = asked.told
     run = Printed(
@@ -86,7 +88,7 @@ def _first_gpu(crew: Crew) -> int:
 
 
 def _near(crew: Crew, gpus: Gpus, first_gpu: int) -> Crew:
-    """Return the crew with the NICs alone that its processes use: those nearest to the GPU, where each node has one."""
+    """Return the crew with only the NICs that its processes use: those nearest to the GPU if a node has one process."""
     if max(crew.per_node.values()) > 1 or len(crew.nodes) == 1 or not gpus.nearest:
         return crew
     ports = {}
@@ -98,7 +100,7 @@ def _near(crew: Crew, gpus: Gpus, first_gpu: int) -> Crew:
 
 
 def _why_it_ends(crew: Crew, gpus: Gpus, part: str, first_gpu: int) -> str | None:
-    """Return the library's words where one of the GPUs is missing, or nothing comes through from it to another node."""
+    """Return the library's error if one of the GPUs is missing, or if nothing gets from it to another node."""
     for member in crew.members:
         gpu, head = (first_gpu + member.local) % gpus.per_node, f"{member.node}: Test"
         missing = [f for f in crew.rehearsal.faults if f.kind == "missing" and f.node in (member.node, EVERY_NODE)]
@@ -113,13 +115,13 @@ def _why_it_ends(crew: Crew, gpus: Gpus, part: str, first_gpu: int) -> str | Non
 
 
 def _groups(crew: Crew) -> int:
-    """Return into how many groups NCCL_TESTS_SPLIT deals the ranks: 1 where it is not set."""
+    """Return into how many groups NCCL_TESTS_SPLIT deals the ranks: 1 if it is not set."""
     found = re.fullmatch(r"(?:MOD|%) ?([1-9][0-9]*)", crew.variables.get("NCCL_TESTS_SPLIT", ""), re.IGNORECASE)
     return min(int(found[1]), len(crew.members)) if found else 1
 
 
 def _part(crew: Crew) -> str:
-    """Return over what of the system the run is, by its processes and variables."""
+    """Return which part of the system the run uses, by its processes and variables."""
     alone = len(crew.nodes) == 1
     if _groups(crew) > 1:
         return RAILS
@@ -135,7 +137,7 @@ def _part(crew: Crew) -> str:
 def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, size: int) -> float:
     """Return the busbw at one size, MB/s: by the references, else a share of a ring's bound, less what faults take."""
     flows = around(network)
-    if not flows:  # within one node its GPUs have all rails that were taken, all the same
+    if not flows:  # within one node the GPUs still have all rails that were taken
         node, taken = network.crew.nodes[0], network.crew.takes[0]
         flows = [Flow(node, node, tuple((port, port) for port in taken.ports), taken)]
     test = network.test(f"{asked.key}/{part}" if part else asked.key, flows)
@@ -154,18 +156,19 @@ def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, si
     own = [min(model.rail_share(network.faults, node, port.name) for node in nodes) for port in ports]
     reports = asked.words.get("-a", "1")
     if part == RAILS and reports == "1":
-        # nccl-tests prints the mean of all ranks' times, those of all groups, unless it is told otherwise.
+        # By default nccl-tests prints the mean of all ranks' times, over all groups.
         return healthy * len(own) / sum(1 / share for share in own)
-    if part == RAILS and reports == "0":  # that of the first rank, which is of its own GPU's group
+    if part == RAILS and reports == "0":  # the time of the first rank, which is in its own GPU's group
         gpus = network.crew.site.system.gpus
         return healthy * own[0 if gpus is None else _nic_of(_first_gpu(network.crew), ports, gpus)]
     return healthy * min([*own, *(network.share(flow, size) for flow in flows if not flow.within_node)])
 
 
 def around(network: Network) -> list[Flow]:
-    """Return the flows between the nodes as GPUs have them: each sends by its own NIC to the NIC of its like.
+    """Return the flows between the nodes.
 
-    A node whose library left out a NIC has another one carry its part; all others go on as they were.
+    Each GPU sends by its own NIC to the NIC of the same GPU of the next node. If a node's library left out a NIC,
+    another one carries its part; all others go on as before.
     """
     gpus, flows = network.crew.site.system.gpus, traffic.around(network)
     if gpus is None:
@@ -189,7 +192,7 @@ def _ports(network: Network) -> Sequence[Port]:
 
 
 def _move(network: Network, name: str, part: str, shape: Shape, groups: int, volume: float, moves: Moves) -> None:
-    """Move what each node's NICs carry of a ring, or of its sends and receives, evenly over those that it takes."""
+    """Move each node's part of a ring, or of its sends and receives, evenly over the NICs that it takes."""
     shares = carried(name, "p2p" if collective(name).point_to_point else "ring", shape)
     if part == ONE_NODE or shape.domains == 1 or shares is None:
         return
@@ -205,7 +208,7 @@ def _move(network: Network, name: str, part: str, shape: Shape, groups: int, vol
 
 
 def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int, first_pid: int) -> Iterator[str]:
-    """Yield what NCCL says at its start: network, NICs, and by which way each GPU sends."""
+    """Yield what NCCL prints at its start: network, NICs, and the way by which each GPU sends."""
     ranks = max(crew.per_node.values())
     for member, taken in zip(crew.members, crew.takes, strict=True):
         gpu = (first_gpu + member.local) % gpus.per_node
@@ -229,7 +232,7 @@ def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int, firs
 
 
 def _nic_of(gpu: int, ports: Sequence[Port], gpus: Gpus) -> int:
-    """Return the number of the NIC that a GPU sends by: one that is nearest to it, else its share of them in order."""
+    """Return the number of the NIC that a GPU sends by: one nearest to it, else its share of them in order."""
     near = [
         number for number, port in enumerate(ports) if gpu in gpus.nearest.get(port.name.partition(":")[0], ())
     ]  # fmt: skip

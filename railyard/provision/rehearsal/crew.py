@@ -20,7 +20,7 @@ _KINDS: Mapping[str, PortKind] = {"verbs": "verbs", "net": "net", "cxi": "cxi"}
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One rank: its number, node and number there, the processors it was put on, and variables of its own."""
+    """One rank: its number, its node and its number there, the processors that it was put on, and its own variables."""
 
     rank: int
     node: str
@@ -56,7 +56,7 @@ class Crew:
 
     @cached_property
     def takes(self) -> tuple[Taken, ...]:
-        """What each rank takes, in their order. Raises LibraryError where a library would end."""
+        """What each rank takes, in their order. Raises LibraryError if a library would end."""
         return tuple(self._taken(member) for member in self.members)
 
     @property
@@ -67,7 +67,7 @@ class Crew:
 
     @property
     def computing(self) -> float:
-        """Return the share of its cores that the worst node computes with: by its threads, and where they may run."""
+        """Return the share of its cores that the worst node computes with, by its threads and where they may run."""
         hardware = self.site.system.nodes.hardware
         shares = []
         for node, ranks in self.per_node.items():
@@ -80,7 +80,7 @@ class Crew:
         return min(shares)
 
     def management(self, node: str) -> Port:
-        """Return the interface over which a library reaches another node where it leaves out the rails."""
+        """Return the interface over which a library reaches another node if it leaves out the rails."""
         others = [port for port in self.ports[node] if port.kind == "net" and port.active and not port.meant]
         rails = [port for port in self.ports[node] if port.kind == "net" and port.active]
         if not others and not rails:
@@ -95,7 +95,8 @@ class Crew:
         try:
             found = told.taken(self.stack, variables, [port for port in there if port.name not in idle], rank)
         except LibraryError as error:
-            # Without its only rail it ends. Libraries write the node before each line (UCX, Open MPI, libfabric).
+            # Without its only rail the library ends. Libraries write the node before each line (UCX, Open MPI,
+            # libfabric).
             raise LibraryError(f"[{member.node}:{member.local}] {error}", error.exit_code) from None
         if any(f.kind == "fallback" and f.hits(member.node, port.name) for port in found.ports for f in faults):
             return Taken((self.management(member.node),), tcp=True)
@@ -104,8 +105,8 @@ class Crew:
     def _dealt(self, member: Member) -> frozenset[int]:
         """Return the processors that srun would bind a rank to: those of a socket, as the node's cards show them.
 
-        The sockets in turn, or one after the other, as it was told. None where it was not asked to bind, or the node
-        has one socket: then all of its cards are as near.
+        The ranks take the sockets in turn, or one after the other, as srun's options say. None if srun was not asked to
+        bind, or if the node has one socket: then all of its cards are equally near.
         """
         sockets = sorted({port.near for port in self.ports[member.node] if port.near}, key=min)
         kind = self.variables.get("SLURM_CPU_BIND_TYPE", "")
@@ -128,14 +129,14 @@ def gather(
 ) -> Crew:
     """Return the crew of a run, once each of its ranks has described itself.
 
-    Raises RailyardError, with how many did, where they have not within ``patience_s`` seconds.
+    Raises RailyardError, with how many did, if not all did within ``patience_s`` seconds.
     """
     until = time.monotonic() + patience_s
     lines: list[str] = []
     while len(lines) < ranks:
         if time.monotonic() > until:
             raise RailyardError(
-                f"the rehearsal waited {patience_s:g} s: {len(lines)} of {ranks} ranks have begun, expected all of them"
+                f"the rehearsal waited {patience_s:g} s: {len(lines)} of {ranks} ranks have started, expected all"
             )
         time.sleep(0.02)
         lines = _whole_lines(work / "ranks")
@@ -153,7 +154,7 @@ def gather(
 
 
 def processors(text: str) -> frozenset[int]:
-    """Return the processors of a list as the kernel writes it, ``0-3,8``; none for any other text."""
+    """Return the processors of a list in the kernel's form, ``0-3,8``; none for any other text."""
     if not re.fullmatch(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*", text):
         return frozenset()
     ends = [part.partition("-") for part in text.split(",")]
@@ -161,7 +162,7 @@ def processors(text: str) -> frozenset[int]:
 
 
 def first_ranks(crew: Crew) -> Mapping[str, int]:
-    """Return the rank by node that moves the node's counters."""
+    """Return, by node, the rank that moves the node's counters."""
     return {member.node: member.rank for member in reversed(crew.members) if member.local == 0}
 
 
@@ -194,10 +195,10 @@ def _port(site: Site, words: list[str]) -> Port:
     place = place_of(site.system, found)
     card = name.partition(":")[0]
     if place is None and place_of(site.system, replace(found, name=card)) is not None:
-        found = replace(found, name=card)  # a rail that is named without its port
+        found = replace(found, name=card)  # a rail named without its port
         place = place_of(site.system, found)
     own = None if place is None else place.fabric.link.data_rate_gbit_s
-    # The interface on a card is none of the management network's.
+    # An interface on a card is not part of the management network.
     own_network = place is None and said == "net"
     return replace(found, rate_gbit_s=shown or own or _GIGABIT, meant=not own_network)
 

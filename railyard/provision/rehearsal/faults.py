@@ -1,4 +1,4 @@
-"""What `--fault` may say: one fault a word, planted on a rail, GPU, node, leaf switch or the library's transport."""
+"""What `--fault` may say: one fault per word, planted on a rail, GPU, node, leaf switch or the library's transport."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from railyard.hardware.links import SLOTS
 from railyard.provision.rehearsal.form import EVERY_NODE, Fault
 from railyard.site.systems.model import Fabric, Rail, System
 
-#: The forms of a fault, as a sentence shows them: subject=where,what.
+#: The forms of a fault, as messages show them: subject=where,what.
 GRAMMAR = (
     "rail=NODE:DEVICE,share=0.5", "rail=NODE:DEVICE,idle", "rail=NODE:DEVICE,lanes=1",
     "rail=NODE:DEVICE,counters=unreadable", "rail=NODE:DEVICE,far", "gpu=NODE:NUMBER,lanes=4",
@@ -18,32 +18,32 @@ GRAMMAR = (
 _SUBJECTS = ("rail", "gpu", "node", "leaf", "fallback")
 _OF_A_RAIL = ("share", "idle", "lanes", "counters", "far")
 _OF_A_GPU = ("lanes", "missing", "dead")
-#: Lanes that a slot comes up with (PCI Express Base Specification 5.0, Link Width).
+#: Lanes with which a slot can come up (PCI Express Base Specification 5.0, Link Width).
 _LANES_OF_A_SLOT = ("1", "2", "4", "8")
-#: A cable has four lanes; what a cable that is half dead comes up with (InfiniBand Architecture 1.5, LinkWidthActive).
+#: Lanes with which a half-dead cable of four lanes comes up (InfiniBand Architecture 1.5, LinkWidthActive).
 _LANES = {"1": 1, "2": 2}
 _NODE_OF = re.compile(r"(?:rail|gpu|node)=(?P<node>[^:,]+)")
-_MORE = "more nodes stand with --nodes N"
+_MORE = "--nodes N rehearses more nodes"
 _SHARE = re.compile(r"0?\.[0-9]{1,4}")
 
 
 def nodes_named(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return what these words name as nodes, which should stand so that the faults can be planted there."""
+    """Return the nodes that these words name: they should be rehearsed, so that the faults can be planted there."""
     found = (_NODE_OF.match(text) for text in texts)
     return tuple(dict.fromkeys(match["node"] for match in found if match is not None and match["node"] != EVERY_NODE))
 
 
 def planted(texts: Iterable[str], system: System, nodes: tuple[str, ...]) -> tuple[Fault, ...]:
-    """Return the faults that these words plant on the nodes that stand.
+    """Return the faults that these words plant on the rehearsed nodes.
 
-    Raises RailyardError for a word, node, rail or leaf switch that is not known, with the nearest that is; for a fault
-    that its subject cannot have; and for one that is said twice.
+    Raises RailyardError for an unknown word, node, rail or leaf switch, with the nearest known one; for a fault that
+    its subject cannot have; and for a fault that is given twice.
     """
     found: list[Fault] = []
     for text in texts:
         fault = parsed(text, system, nodes)
         if fault in found:
-            raise _wrong(text, "this fault for the second time", "it once")
+            raise _wrong(text, "this fault for the second time", "each fault once")
         found.append(fault)
     return tuple(found)
 
@@ -57,15 +57,15 @@ def parsed(text: str, system: System, nodes: tuple[str, ...]) -> Fault:
         raise _wrong(text, show(place), expected, did_you_mean(subject, _SUBJECTS))
     if subject == "fallback":
         if name != "tcp" or what:
-            raise _wrong(text, show(text), '"fallback=tcp", which has no more words')
+            raise _wrong(text, show(text), '"fallback=tcp" and nothing after it')
         return Fault("fallback", text)
     if subject == "node":
         if what != "dies":
             raise _wrong(text, show(what), f'"dies": node={name},dies')
         dying = _node(text, name, nodes, system)
         if dying == nodes[0]:
-            found = f"{show(name)}, the first node that stands, where a rehearsal has Slurm's controller"
-            raise _wrong(text, found, "another node", f"such as {nodes[-1]}")
+            found = f"{show(name)}, the first rehearsed node, which runs Slurm's controller"
+            raise _wrong(text, found, "another node", f"for example {nodes[-1]}")
         return Fault("dies", text, node=dying)
     if subject == "gpu":
         return _of_gpu(text, name, what, system, nodes)
@@ -90,11 +90,11 @@ def _of_rail(text: str, place: str, what: str, system: System, nodes: tuple[str,
     if word == "lanes" and equals:
         if value not in _LANES or fabric.kind == "tcp":
             wrong = "a fabric of kind tcp" if fabric.kind == "tcp" else show(what)
-            raise _wrong(text, wrong, "a cable of four lanes, of which 1 or 2 are left: lanes=1")
+            raise _wrong(text, wrong, "a cable with 1 or 2 of its four lanes left: lanes=1")
         return Fault("lanes", text, lanes=_LANES[value], node=node, device=device)
     if what == "counters=unreadable":
         if rail.counters == "none":
-            raise _wrong(text, f"{device}, whose counters are none", "a rail whose counters are read")
+            raise _wrong(text, f"{device}, which has counters: none", "a rail whose counters are read")
         return Fault("unreadable", text, node=node, device=device)
     raise _wrong(text, show(what), f"one of {', '.join(_WORDS_OF_A_RAIL)}", did_you_mean(word, _OF_A_RAIL))
 
@@ -103,7 +103,7 @@ def _of_gpu(text: str, place: str, what: str, system: System, nodes: tuple[str, 
     named, colon, number = place.partition(":")
     gpus = system.gpus
     if gpus is None:
-        raise _wrong(text, show(place), f"gpus of systems/{system.system}.yaml, which states none")
+        raise _wrong(text, show(place), f"gpus in systems/{system.system}.yaml, which has none")
     if not colon or not number.isdecimal():
         raise _wrong(text, show(place), "a node and a GPU: gpu=NODE:NUMBER, or gpu=*:NUMBER for every node")
     if int(number) >= gpus.per_node:
@@ -116,13 +116,13 @@ def _of_gpu(text: str, place: str, what: str, system: System, nodes: tuple[str, 
         raise _wrong(text, show(what), f"one of {', '.join(_WORDS_OF_A_GPU)}", did_you_mean(word, _OF_A_GPU))
     slot = None if gpus.slot is None else SLOTS[gpus.slot]
     if slot is None:
-        raise _wrong(text, show(what), f"slot of the gpus of systems/{system.system}.yaml, which states none")
+        raise _wrong(text, show(what), f"gpus: slot in systems/{system.system}.yaml, which has none")
     if value not in _LANES_OF_A_SLOT or int(value) >= slot.lanes:
         raise _wrong(text, show(what), f"fewer lanes than the {slot.lanes} of the slot: {', '.join(_LANES_OF_A_SLOT)}")
     return Fault("narrow", text, node=node, gpu=int(number), lanes=int(value))
 
 
-#: What may stand behind a rail, and behind a GPU.
+#: What may follow a rail, and what may follow a GPU.
 _WORDS_OF_A_RAIL = tuple(form.partition(",")[2] for form in GRAMMAR if form.startswith("rail="))
 _WORDS_OF_A_GPU = tuple(form.partition(",")[2] for form in GRAMMAR if form.startswith("gpu="))
 
@@ -131,12 +131,12 @@ def _node(text: str, name: str, nodes: tuple[str, ...], system: System) -> str:
     if name in nodes:
         return name
     if name in system.nodes.names:
-        raise _wrong(text, f"{show(name)}, which does not stand", "one of the nodes that stand", _MORE)
-    raise _wrong(text, f"no node {show(name)}", "one of the nodes that stand", did_you_mean(name, nodes))
+        raise _wrong(text, f"{show(name)}, which is not rehearsed", "one of the rehearsed nodes", _MORE)
+    raise _wrong(text, f"no node {show(name)}", "one of the rehearsed nodes", did_you_mean(name, nodes))
 
 
 def _rail(text: str, name: str, system: System) -> tuple[str, Fabric, Rail]:
-    """Return a rail as launches name it, its fabric and itself; the port may be left out where a device has one."""
+    """Return a rail's name in launches, its fabric and the rail. The port may be left out if a device has only one."""
     known = _rails(system)
     if name in known:
         return name, *known[name]
@@ -150,7 +150,7 @@ def _rail(text: str, name: str, system: System) -> tuple[str, Fabric, Rail]:
 
 
 def _rails(system: System) -> Mapping[str, tuple[Fabric, Rail]]:
-    """Return every rail of the system by the name that launches have for it."""
+    """Return every rail of the system by its name in launches."""
     return {
         rail.device if rail.port is None else f"{rail.device}:{rail.port}": (fabric, rail)
         for fabric in system.fabrics.values()
@@ -166,7 +166,7 @@ def _leaf(text: str, name: str, system: System, nodes: tuple[str, ...]) -> str:
     if not set(nodes).isdisjoint(known.get(name, ())):
         return name
     if name in known:
-        raise _wrong(text, f"{show(name)}, none of whose nodes stands", "a leaf switch of nodes that stand", _MORE)
+        raise _wrong(text, f"{show(name)}, which has no rehearsed node", "a leaf switch that has one", _MORE)
     if not known:
         raise _wrong(
             text, f"{show(name)}", f"leaf_switches of a fabric in systems/{system.system}.yaml, which has none"
@@ -177,7 +177,7 @@ def _leaf(text: str, name: str, system: System, nodes: tuple[str, ...]) -> str:
 def _share(text: str, what: str) -> float:
     word, _, value = what.partition("=")
     if word != "share" or not _SHARE.fullmatch(value) or not 0 < float(value):
-        raise _wrong(text, show(what), "share= and what is left of the rate, above 0 and below 1: share=0.5")
+        raise _wrong(text, show(what), "the share of the rate that is left, above 0 and below 1: share=0.5")
     return float(value)
 
 

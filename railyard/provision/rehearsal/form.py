@@ -1,4 +1,4 @@
-"""What is rehearsed: which nodes of which system stand, what was planted on them, and what was left out."""
+"""What is rehearsed: which nodes of which system, what was planted on them, and what was left out."""
 
 import json
 import os
@@ -11,17 +11,17 @@ from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.site.systems.rehearsed import FILE
 
-#: slow: a rail gives ``share`` of its rate; idle: the library leaves it out; fallback: the library takes TCP over the
-#: management network, and says nothing; dies: the node goes down in a run; lanes: a cable runs at ``lanes`` of four;
-#: leaf: a leaf switch gives ``share`` to what crosses it; unreadable: its counters cannot be read; far: the card sits
-#: at the other socket. Of a GPU: narrow: its slot runs at ``lanes``; missing: its node does not have it any more;
-#: dead: nothing comes through from it to another node.
+#: Of a rail: slow: it gives ``share`` of its rate; idle: the library leaves it out; lanes: its cable runs at ``lanes``
+#: of four; unreadable: its counters cannot be read; far: its card is at the other socket. fallback: the library
+#: silently takes TCP over the management network. dies: the node goes down during a run. leaf: a leaf switch gives
+#: ``share`` of the rate to what crosses it. Of a GPU: narrow: its slot runs at ``lanes``; missing: its node does not
+#: see it any more; dead: nothing gets from it to another node.
 FaultKind = Literal[
     "slow", "idle", "fallback", "dies", "lanes", "leaf", "unreadable", "far", "narrow", "missing", "dead"
 ]
-#: What every verdict of a rehearsal says, as replays say theirs.
+#: What every verdict of a rehearsal says; replays have a sentence of their own.
 REHEARSED = "rehearsed: a stand-in printed this output, nothing was measured"
-#: In place of a node's name: every node.
+#: In place of a node's name it means every node.
 EVERY_NODE = "*"
 
 
@@ -29,7 +29,7 @@ EVERY_NODE = "*"
 class Fault:
     """One planted fault. ``text`` is what was typed; ``device`` is a rail as launches name it (``mlx5_1:1``).
 
-    ``gpu`` is the number of a GPU of the node; None of any other fault.
+    ``gpu`` is the number of a GPU of the node; None for any other fault.
     """
 
     kind: FaultKind
@@ -42,7 +42,7 @@ class Fault:
     gpu: int | None = None
 
     def hits(self, node: str, device: str) -> bool:
-        """Return whether it is planted on this rail of this node; another transport leaves out every rail."""
+        """Return whether it is planted on this rail of this node. The fallback leaves out every rail."""
         return self.kind == "fallback" or (self.node in (EVERY_NODE, node) and self.device == device)
 
     def is_of_gpu(self, node: str, gpu: int) -> bool:
@@ -52,12 +52,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """One rehearsal: a system's file of a site, the nodes that stand, and the folder where all of it lies.
+    """One rehearsal: a system's file of a site, the rehearsed nodes, and the folder that has all of it.
 
-    ``left_out`` has a sentence for each thing that the file asks for and this machine cannot stand in for.
-    ``programs`` has the path of each stack's tools, the stand-ins (stack: tool: path), ``launchers`` the folder of each
-    stack's mpirun, and ``wrf_cases`` the folder of each case's inputs. ``recording`` is the folder of recordings that
-    are played where they fit, empty for none.
+    ``left_out`` has a sentence for each thing in the file that this machine cannot rehearse. ``programs`` has the path
+    of each stack's tools, the stand-ins (stack: tool: path), ``launchers`` the folder of each stack's mpirun, and
+    ``wrf_cases`` the folder of each case's inputs. ``recording`` is the folder of recordings that are played if they
+    fit, empty for none.
     """
 
     system: str
@@ -78,20 +78,20 @@ class Rehearsal:
 
     @property
     def remark(self) -> str:
-        """The sentence that every record and page of it has; it names the one proof that stand-ins are exempt from."""
+        """The sentence in every record and page of it. It names the one proof that stand-ins are exempt from."""
         return (
-            f"a rehearsal with stand-ins in place of benchmarks, no measurement; planted: {self.planted}; "
-            f"linkage: a stand-in's, not judged"
+            f"a rehearsal with stand-ins in place of benchmarks, not a measurement; planted: {self.planted}; "
+            f"linkage: not judged, since the programs are stand-ins"
         )
 
     def write(self) -> None:
-        """Keep it in its folder, for the processes of its nodes and of ReFrame."""
+        """Write it to its folder, for the processes of its nodes and of ReFrame."""
         Path(self.folder).mkdir(parents=True, exist_ok=True)
         Path(self.folder, FILE).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
 def read(folder: Path) -> Rehearsal:
-    """Return the rehearsal that was written to a folder. Raises SetupError where there is none."""
+    """Return the rehearsal that was written to a folder. Raises SetupError if there is none."""
     try:
         stored = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

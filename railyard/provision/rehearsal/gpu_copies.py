@@ -14,8 +14,8 @@ from railyard.site.gpu_shape import limit_within
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import System
 
-#: What healthy copies reach of what carries them, as ``railyard.site.gpu_shape`` has it published: slots 82 to 92 %,
-#: NVLink 88 %.
+#: The share of the rate of a slot or an NVLink that healthy copies reach. Published (``railyard.site.gpu_shape``):
+#: slots 82 to 92 %, NVLink 88 %.
 _EFFICIENCY: Mapping[str, float] = {"slot": 0.90, "gpu-link": 0.88}
 _DESCRIPTIONS = {
     "host_to_device_memcpy_ce": "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)",
@@ -23,23 +23,23 @@ _DESCRIPTIONS = {
     "device_to_device_memcpy_read_ce": "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)",
     "device_to_device_memcpy_write_ce": "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)",
 }
-#: So much the copies of one node differ, by their place: no two GPUs print the same digits.
+#: By how much the copies of one node differ, by their place: no two GPUs print the same digits.
 _SPREAD = 0.004
 
 
 def played(system: System, node: str, faults: Sequence[Fault], words: Sequence[str], sentence: str) -> str:
     """Return the output of one copy of the program on a node.
 
-    Raises RailyardError for a test that has no stand-in, and where the system's file does not say what carries it.
+    Raises RailyardError for a test that has no stand-in, and if the system's file does not say what carries it.
     """
     test = words[words.index("-t") + 1] if "-t" in words[:-1] else ""
     if test not in EVERY_NODE:
         known = ", ".join(EVERY_NODE)
-        raise RailyardError(f"the rehearsal knows no stand-in for nvbandwidth -t {test or '(none)'}: known are {known}")
+        raise RailyardError(f"the rehearsal has no stand-in for nvbandwidth -t {test or '(none)'}: it has {known}")
     carries = EVERY_NODE[test]
     healthy = limit_within(system.gpus, carries)
     if system.gpus is None or healthy is None:
-        raise RailyardError(f"nvbandwidth/{test}: found in systems/{system.system}.yaml no {carries} of GPUs")
+        raise RailyardError(f"nvbandwidth/{test}: found no {carries} of GPUs in systems/{system.system}.yaml")
     gpus = [gpu for gpu in range(system.gpus.per_node) if not _is(faults, "missing", node, gpu)]
     names = [f"Device {place}: {NO_GPU} (0000{bus_of(gpu)})" for place, gpu in enumerate(gpus)]
     head = [
@@ -67,7 +67,7 @@ def _is(faults: Sequence[Fault], kind: str, node: str, gpu: int) -> bool:
 
 
 def _lanes_left(gpus: Gpus, faults: Sequence[Fault], node: str, gpu: int) -> float:
-    """Return the share of the lanes of a GPU's slot that are left with the faults that are planted there."""
+    """Return the share of the lanes of a GPU's slot that the planted faults leave."""
     lanes = [fault.lanes for fault in faults if fault.kind == "narrow" and fault.is_of_gpu(node, gpu)]
     return min(lanes) / SLOTS[gpus.slot].lanes if lanes and gpus.slot is not None else 1.0
 

@@ -1,10 +1,10 @@
-"""A stack's own launcher in a rehearsal: mpirun or mpiexec, which starts the ranks of a stand-in on the job's nodes.
+"""A stack's own launcher in a rehearsal: mpirun or mpiexec, which starts a stand-in's ranks on the job's nodes.
 
-``python -m railyard.provision.rehearsal.launcher STACK SOCKETS CORES THREADS [WORD]...`` takes the words of the real
-one, behind the sockets of a node, the cores of a socket and the threads of a core. As the real one does, it has Slurm
-start one process of its own on each node (``ranks.sh``), which starts the ranks there, with the variables that the real
-one sets. Slurm's own numbers stay those of these processes, as they do with the real one. It starts with every launch,
-so that it imports little.
+``python -m railyard.provision.rehearsal.launcher STACK SOCKETS CORES THREADS [WORD]...`` takes the sockets of a node,
+the cores of a socket and the threads of a core, then the words of the real launcher. Like the real one, it has Slurm
+start one process of its own on each node (``ranks.sh``). That process starts the ranks there, with the variables that
+the real one sets. As with the real one, Slurm's own numbers stay those of these processes. It starts with every launch,
+so it imports little.
 """
 
 import os
@@ -30,11 +30,11 @@ SCRIPT = "ranks.sh"
 
 
 def main(words: Sequence[str]) -> int:
-    """Become Slurm's srun, which starts the ranks; return the exit code of a launcher that cannot."""
+    """Become Slurm's srun, which starts the ranks; return an exit code only if that fails."""
     stack, sockets, cores, threads, *rest = words
     try:
         if REHEARSAL_VARIABLE not in os.environ:
-            raise SetupError(f"found no {REHEARSAL_VARIABLE}: a stand-in runs in a rehearsal alone (railyard rehearse)")
+            raise SetupError(f"found no {REHEARSAL_VARIABLE}: a stand-in runs only in a rehearsal (railyard rehearse)")
         told = read(stack, rest, os.environ)
         lines = plan(stack, told, Machine(int(sockets), int(cores), int(threads), 0), os.environ)
         folder = _write(lines)
@@ -48,7 +48,7 @@ def main(words: Sequence[str]) -> int:
     os.execvpe("srun", [*_srun(list(lines)), "sh", str(folder / SCRIPT), str(folder), *told.command], environment)
 
 
-# What a job says of the tasks of its script would be said of these processes too.
+# Otherwise a job's settings for the tasks of its script would also hold for these processes.
 _OF_THE_JOB = ("SLURM_HINT", "SLURM_CPU_BIND", "SLURM_THREADS_PER_CORE", "SLURM_CPUS_PER_TASK", "SLURM_NTASKS_PER_NODE")
 
 
@@ -61,9 +61,9 @@ def _srun(nodes: Sequence[str]) -> list[str]:
 
 
 def plan(stack: str, told: Told, machine: Machine, environment: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return by node a line a rank: its processors as a list, ``-`` for all, then its variables.
+    """Return one line per rank, by node: its processors as a list, ``-`` for all, then its variables.
 
-    Raises RailyardError where the launcher cannot place the ranks on the job's nodes.
+    Raises RailyardError if the launcher cannot place the ranks on the job's nodes.
     """
     if told.hostfile:
         told = replace(told, hosts=of_hostfile(Path(told.hostfile).read_text(encoding="utf-8")))
@@ -76,7 +76,7 @@ def plan(stack: str, told: Told, machine: Machine, environment: Mapping[str, str
     for rank, (node, local) in enumerate(where):
         variables = variables_of(stack, rank, len(where), local, there[node])
         if told.launcher == OPEN_MPI:
-            # mpirun starts the ranks of its own node itself, and srun those of all others.
+            # mpirun starts the ranks of its own node itself; srun starts those of all others.
             variables["SLURM_PROCID"] = str(max(0, list(there).index(node) - 1))
         bound = processors(told, stack, machine, local, there[node], len(where), environment)
         lines.setdefault(node, []).append(
@@ -88,17 +88,17 @@ def plan(stack: str, told: Told, machine: Machine, environment: Mapping[str, str
 def processors(
     told: Told, stack: str, machine: Machine, local: int, ranks: int, world: int, environment: Mapping[str, str]
 ) -> str:
-    """Return the processors that a rank is bound to, as the kernel lists them; empty where it is not bound.
+    """Return the processors that a rank is bound to, as the kernel lists them; empty if it is not bound.
 
-    Raises RailyardError where Open MPI would bind two ranks to one core.
+    Raises RailyardError if Open MPI would bind two ranks to one core.
     """
     kind, each = told.bind.partition(":")[0], told.cores
     if told.launcher == OPEN_MPI:
-        # Unasked: a core where there are one or two ranks, else a socket (mpirun(1)).
+        # By default: to a core for one or two ranks, else to a socket (mpirun(1)).
         kind = kind or ("core" if world <= 2 or each > 1 else "numa")
     elif stack == "intelmpi" and not kind:
         pinned = {**environment, **told.variables}.get("I_MPI_PIN", "1")
-        # A domain a rank: the cores of a node by its ranks.
+        # One domain per rank: the cores of a node divided by its ranks.
         kind, each = ("none" if pinned in ("0", "no", "off", "disable") else "core"), max(1, machine.cores // ranks)
     elif kind == "depth":
         kind = "core"
@@ -118,7 +118,7 @@ def processors(
 
 
 def _write(lines: Mapping[str, Sequence[str]]) -> Path:
-    """Write what each node is to start, into a folder of this launch alone that all nodes see; return it."""
+    """Write what each node is to start into a folder of this launch only, which all nodes see; return the folder."""
     folder = Path(f"rehearsed/launch-{os.environ.get('SLURM_JOB_ID', '0')}.{os.getpid()}").absolute()
     folder.mkdir(parents=True)
     for node, own in lines.items():

@@ -1,4 +1,4 @@
-"""What a stack's own launcher is told: the words of Open MPI's mpirun, of Hydra's mpiexec and of PALS. Pure."""
+"""The words that a stack's own launcher is given: Open MPI's mpirun, Hydra's mpiexec or PALS. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.hostlist import expanded
 
-#: Which launcher a stack brings; stacks that are not here bring Hydra's.
+#: Which launcher a stack brings. Stacks that are not listed bring Hydra's.
 OPEN_MPI, HYDRA, PALS = "Open MPI's mpirun", "Hydra's mpiexec", "PALS's mpiexec"
 _LAUNCHERS = {"openmpi": OPEN_MPI, "hpcx": OPEN_MPI, "craympich": PALS}
 
-#: Option without its dashes: what it says, and how many words are behind it. An empty meaning: it changes no rank.
+#: Option without its dashes: what it means, and how many words follow it. An empty meaning: it changes no rank.
 _OPEN_MPI = {
     **dict.fromkeys(("np", "n", "c"), ("ranks", 1)),
     **dict.fromkeys(("H", "host"), ("hosts", 1)),
@@ -47,7 +47,7 @@ _PALS = {
     "env": ("variable", 1),
     "cpu-bind": ("bind", 1),
 }
-#: Between the parts of a command of Open MPI's, each with hosts and ranks of its own.
+#: Separates the parts of an Open MPI command, each with its own hosts and ranks.
 _BETWEEN = ":"
 _OPTIONS: Mapping[str, Mapping[str, tuple[str, int]]] = {OPEN_MPI: _OPEN_MPI, HYDRA: _HYDRA, PALS: _PALS}
 _SLOTS = re.compile(r"(?P<count>[0-9]{1,6})(?:\(x(?P<times>[0-9]{1,6})\))?")
@@ -55,10 +55,11 @@ _SLOTS = re.compile(r"(?P<count>[0-9]{1,6})(?:\(x(?P<times>[0-9]{1,6})\))?")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a launcher was told. ``hosts`` has (node, slots), slots None where none were said; ``command`` is the rest.
+    """What a launcher was given.
 
-    ``variables`` are set for every rank. ``bind`` is the word as it was given, ``cores`` are of each rank.
-    ``in_order``: the ranks are in the order of ``hosts``, whatever the job's is.
+    ``hosts`` has (node, slots), slots None if not given; ``command`` is the rest. ``variables`` are set for every rank.
+    ``bind`` is the word as it was given, ``cores`` is the number per rank. ``in_order``: the ranks are in the order of
+    ``hosts``, whatever the job's order is.
     """
 
     launcher: str
@@ -80,9 +81,9 @@ def launcher_of(stack: str) -> str:
 
 
 def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> Told:
-    """Return what a stack's launcher is told by its words; ``-x NAME`` alone takes the value of ``environment``.
+    """Return what a stack's launcher reads in its words; ``-x NAME`` alone takes the value of ``environment``.
 
-    Raises RailyardError for an option that it does not know, and where no program is named.
+    Raises RailyardError for an option that it does not know, and if no program is named.
     """
     launcher = launcher_of(stack)
     if launcher == OPEN_MPI and _BETWEEN in words:
@@ -96,7 +97,7 @@ def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> To
         meaning, count = options[name]
         values, rest = rest[:count], rest[count:]
         if len(values) < count:
-            raise RailyardError(f"{launcher}: the option {word} lacks its value")
+            raise RailyardError(f"{launcher}: the option {word} has no value")
         if meaning == "variable":
             variable, equals, value = values[0].partition("=")
             variables[variable] = value if equals else environment.get(variable, "")
@@ -107,7 +108,7 @@ def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> To
         elif meaning:
             said[meaning] = values[0] if values else "yes"
     if not rest:
-        raise RailyardError(f"{launcher}: found no program to start behind its options")
+        raise RailyardError(f"{launcher}: found no program to start after its options")
     ppr = re.fullmatch(r"ppr:([0-9]+):node(?::.*)?", said.get("map", ""))
     per_node = said.get("per_node") or (ppr[1] if ppr else "")
     cores = re.search(r"(?i)pe=([0-9]+)", said.get("map", "")) or re.fullmatch(r"core:([0-9]+)", said.get("bind", ""))
@@ -120,7 +121,7 @@ def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> To
 
 
 def _together(first: Told, rest: Told) -> Told:
-    """Return what parts of one command say together: ``-H b:1 -np 1 prog : -H a:1 -np 1 prog``."""
+    """Return the parts of one command together: ``-H b:1 -np 1 prog : -H a:1 -np 1 prog``."""
     if first.command != rest.command:
         raise RailyardError(f"{first.launcher}: found several programs in one command, expected one in a rehearsal")
     if not first.hosts or not rest.hosts or first.ranks is None or rest.ranks is None:
@@ -137,7 +138,7 @@ def _together(first: Told, rest: Told) -> Told:
 
 
 def of_hostfile(text: str) -> tuple[tuple[str, int | None], ...]:
-    """Return the nodes of a host file with their slots: ``n1 slots=2``, ``n1:2`` or ``n1``, a node a line."""
+    """Return the nodes of a host file with their slots: ``n1 slots=2``, ``n1:2`` or ``n1``, one node per line."""
     found = []
     for line in text.splitlines():
         words = line.partition("#")[0].split()
@@ -148,7 +149,7 @@ def of_hostfile(text: str) -> tuple[tuple[str, int | None], ...]:
 
 
 def of_slurm(nodes: str, tasks: str) -> tuple[tuple[str, int | None], ...]:
-    """Return the nodes of a job with their slots, by SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE (``2(x3),1``)."""
+    """Return a job's nodes with their slots, from SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE (``2(x3),1``)."""
     slots = [
         int(found["count"])
         for each in tasks.split(",")
@@ -161,8 +162,8 @@ def of_slurm(nodes: str, tasks: str) -> tuple[tuple[str, int | None], ...]:
 def placed(told: Told, hosts: Sequence[tuple[str, int | None]]) -> list[tuple[str, int]]:
     """Return the node of each rank and its number there, in the order of the ranks: node by node, as slots allow.
 
-    ``hosts`` are those of the job, whose order Open MPI keeps (tests/job/test_probe_job.py asks the real one). Raises
-    RailyardError where Open MPI has too few slots; Hydra begins again.
+    ``hosts`` are those of the job. Open MPI keeps their order (tests/job/test_probe_job.py asks the real one). Raises
+    RailyardError if Open MPI has too few slots; Hydra starts again at the first node.
     """
     named = dict(hosts)
     asked = [(name, slots if slots is not None else named.get(name)) for name, slots in told.hosts or hosts]
@@ -171,7 +172,7 @@ def placed(told: Told, hosts: Sequence[tuple[str, int | None]]) -> list[tuple[st
         order = list(named)
         asked.sort(key=lambda each: order.index(each[0]))
     if unknown or not asked:
-        raise RailyardError(f"{told.launcher}: {unknown[0] if unknown else 'no node'} is none of this job's nodes")
+        raise RailyardError(f"{told.launcher}: {unknown[0] if unknown else 'no node'} is not one of this job's nodes")
     room = [(name, told.per_node or slots or 1) for name, slots in asked]
     total = sum(slots for _, slots in room)
     ranks = told.ranks or total
@@ -190,7 +191,7 @@ def placed(told: Told, hosts: Sequence[tuple[str, int | None]]) -> list[tuple[st
 
 
 def variables_of(stack: str, rank: int, ranks: int, local: int, locals_: int) -> dict[str, str]:
-    """Return what a stack's launcher sets for one rank: its number of all, and that of its node."""
+    """Return the variables that a stack's launcher sets for one rank: its number of all, and its number on its node."""
     launcher = launcher_of(stack)
     if launcher == OPEN_MPI:
         own = "OMPI_COMM_WORLD"
@@ -219,5 +220,5 @@ def _number(launcher: str, text: str | None) -> int | None:
     if not text:
         return None
     if not text.isdigit() or int(text) < 1:
-        raise RailyardError(f'{launcher}: found "{text}", expected a whole number from 1')
+        raise RailyardError(f'{launcher}: found "{text}", expected a whole number of at least 1')
     return int(text)

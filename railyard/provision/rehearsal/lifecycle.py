@@ -1,4 +1,4 @@
-"""A rehearsal while it stands: its nodes and Slurm come up, the variables lead there, and all goes down again."""
+"""A rehearsal while it is up: its nodes and Slurm come up, the variables lead there, and all goes down again."""
 
 import contextlib
 import os
@@ -15,17 +15,16 @@ from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, termi
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.site.systems.model import System
 
-#: How a person ends what `--keep` left up.
+#: The command that ends what `--keep` left up.
 DOWN = "railyard rehearse --down"
 
 
 @contextlib.contextmanager
 def turn(home: Path, echo: Callable[[str], None]) -> Iterator[None]:
-    """Have this machine for a rehearsal: it waits for a measurement, which it would disturb, as that does for it.
+    """Take this machine for a rehearsal.
 
-    Rehearsals of other site folders may run beside it.
-
-    SIGTERM and a closed terminal end it as Ctrl-C does, so that all goes down.
+    It waits for a measurement, which it would disturb, and a measurement waits for it. Rehearsals of other site folders
+    may run beside it. SIGTERM and a closed terminal end it as Ctrl-C does, so everything goes down.
     """
     with terminated_as_interrupted(), measurement_lock(echo, home, shared=True):
         yield
@@ -33,10 +32,10 @@ def turn(home: Path, echo: Callable[[str], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[str], None]) -> Iterator[None]:
-    """Hold the nodes of a rehearsal up, with Slurm on them, and lead this process and its children there.
+    """Keep the nodes of a rehearsal up, with Slurm on them, and lead this process and its children there.
 
-    Whatever happens inside, all goes down behind it, unless it is to ``keep`` it. Raises SetupError for what this
-    machine lacks.
+    Whatever happens inside, everything goes down afterwards, unless it is to ``keep`` it. Raises SetupError for what
+    this machine lacks.
     """
     home = Path(rehearsal.home)
     bed.up(rehearsal, system, keep=keep)
@@ -52,7 +51,7 @@ def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[s
 
 
 def take_down(home: Path) -> bool:
-    """Take down what was kept, and return whether anything was up. Raises SetupError where its command still runs."""
+    """Take down what was kept, and return whether anything was up. Raises SetupError if its command still runs."""
     note = bed_folder(home, REHEARSAL) / OWNER_FILE
     if note.exists() and not is_left_over(note):
         raise SetupError("--down: found a rehearsal of this site folder that runs, expected one that was kept: end it")
@@ -61,7 +60,7 @@ def take_down(home: Path) -> bool:
 
 @contextlib.contextmanager
 def _led_by(variables: Mapping[str, str]) -> Iterator[None]:
-    """Have these variables set inside the block; ``$PATH`` in one stands for what it is now."""
+    """Set these variables inside the block; ``$PATH`` in a value means the present one."""
     path = os.environ.get("PATH", os.defpath)
     with with_variables({name: value.replace("$PATH", path) for name, value in variables.items()}):
         yield

@@ -1,21 +1,24 @@
-"""The processors and memory domains that a rehearsed node shows: its part of /sys/devices/system. Pure."""
+"""The processors and memory domains of a rehearsed node: its part of /sys/devices/system. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # a stand-in of mpirun, which starts with every launch, has no need of the model
+if TYPE_CHECKING:  # mpirun's stand-in, which starts with every launch, does not need the model
     from railyard.site.systems.model import System
 
-# What a node has whose file says nothing: enough for every micro-benchmark, and two sockets, as most nodes have.
+# What a node has if its file says nothing: enough for every micro-benchmark, and two sockets, as most nodes have.
 _CORES, _MEMORY = 32, 64 << 30
-# Below so many cores a node is taken to have one socket.
+# A node with fewer cores is assumed to have one socket.
 _CORES_OF_TWO_SOCKETS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What every node computes with. ``memory`` is in bytes, ``ghz`` the clock that its processors show, if any."""
+    """The processors and memory of every node.
+
+    ``memory`` is in bytes, ``ghz`` is the clock that its processors show, if any.
+    """
 
     sockets: int
     cores_per_socket: int
@@ -93,7 +96,7 @@ class Machine:
         return {
             "cpulist": self.near(socket),
             "cpumap": self._mask(self._of(socket)),
-            # A local access costs 10 by definition (ACPI, SLIT); 21 is what two-socket servers say of the other one.
+            # A local access costs 10 by definition (ACPI, SLIT); two-socket servers give 21 for the other socket.
             "distance": " ".join("10" if other == socket else "21" for other in range(self.sockets)),
             "meminfo": f"Node {socket} MemTotal:       {kib} kB\nNode {socket} MemFree:        {kib} kB",
         }
@@ -102,14 +105,14 @@ class Machine:
         return [each for each in range(self.processors) if each % self.cores // self.cores_per_socket == socket]
 
     def _mask(self, processors: Iterable[int]) -> str:
-        """Return processors as the kernel's mask: groups of 32, the last ones first, ``00ffffff,ffffffff``."""
+        """Return processors as the kernel's mask: groups of 32, the highest first, ``00ffffff,ffffffff``."""
         bits = sum(1 << each for each in processors)
         groups = -(-self.processors // 32)
         return ",".join(f"{bits >> 32 * group & 0xFFFFFFFF:08x}" for group in reversed(range(groups)))
 
 
 def machine_of(system: "System") -> Machine:
-    """Return what the nodes of a system compute with, by its file; what that leaves out is assumed (``assumed``)."""
+    """Return the processors and memory of a system's nodes, by its file; the rest is assumed (``assumed``)."""
     hardware = system.nodes.hardware
     cores = hardware.cores if hardware else _CORES
     sockets = 2 if cores % 2 == 0 and cores >= _CORES_OF_TWO_SOCKETS else 1
@@ -124,24 +127,24 @@ def machine_of(system: "System") -> Machine:
 
 
 def assumed(system: "System") -> Iterator[str]:
-    """Give a sentence for each thing that the file does not say of its nodes, and what is taken in its place."""
+    """Yield a sentence for each thing that the file does not say about its nodes, with what is assumed instead."""
     machine = machine_of(system)
     sockets = f"{machine.sockets} socket{'s' if machine.sockets > 1 else ''} of {machine.cores_per_socket} cores"
     if system.nodes.hardware is None:
-        yield f"the file has no nodes.hardware: each node has {sockets}, one thread a core, and {_MEMORY >> 30} GiB"
+        yield f"the file has no nodes.hardware: each node has {sockets}, one thread per core, and {_MEMORY >> 30} GiB"
         return
-    threads = "" if _threads(system) else ", one thread a core"
-    yield f"the file does not say how the cores of a node are spread: each node has {sockets}{threads}"
+    threads = "" if _threads(system) else ", one thread per core"
+    yield f"the file does not say how a node's cores are spread over sockets: each node has {sockets}{threads}"
 
 
 def _threads(system: "System") -> int | None:
-    """Return the threads of a core by the file, None where it does not say them."""
+    """Return the threads of a core by the file, None if it does not say."""
     found: int | None = getattr(system.nodes.hardware, "threads_per_core", None)
     return found
 
 
 def as_range(first: int, count: int) -> str:
-    """Return so many processors as the kernel lists them: ``4-7``, ``4``."""
+    """Return this many processors from the first one on, as the kernel lists them: ``4-7``, ``4``."""
     return str(first) if count == 1 else f"{first}-{first + count - 1}"
 
 

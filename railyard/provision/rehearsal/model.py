@@ -1,7 +1,7 @@
-"""How long a message takes over the rails that a library took, and what a planted fault makes of that.
+"""How long a message takes over the rails that a library took, and how a planted fault changes that.
 
-No measurement: the system's references are met where it has some, else a link gives what its kind is known to give,
-below its physical limit and above the floors of its class.
+Nothing is measured: a healthy system meets its references if it has any. Else a link gives what its kind is known to
+give, below its physical limit and above the floors of its class.
 """
 
 import math
@@ -21,29 +21,30 @@ from railyard.site.site import Site
 from railyard.site.systems.model import Fabric, System
 from railyard.site.test_id import TestId
 
-#: What a stream reaches of its physical limit, one way and both ways: published are 92 to 99 % and 79 to 97 %.
+#: The share of its physical limit that a stream reaches, one way and both ways. Published: 92 to 99 % and 79 to 97 %.
 EFFICIENCY = {1: 0.97, 2: 0.93}
-#: Half a round trip of a small message between two nodes, us, by family of link; RoCE is a little behind InfiniBand.
-#: Source: references/published.tsv (1.0 us EDR, 7 us InfiniBand 4X of 2003, 12.7 us and more over TCP); fi_efa(7).
+#: Half a round trip of a small message between two nodes, us, by family of link; RoCE is a little slower than
+#: InfiniBand. Source: references/published.tsv (1.0 us EDR, 7 us InfiniBand 4X of 2003, 12.7 us and more over TCP);
+#: fi_efa(7).
 _LATENCY_US = {"infiniband": 1.2, "roce": 2.0, "omnipath": 1.2, "slingshot": 2.0, "efa": 16.0, "myrinet": 6.5}
 _LATENCY_US |= {"qsnet": 2.5, "sci": 4.0, "aries": 1.5, "ethernet": 15.0}
-#: Of InfiniBand before PCI Express 3, by data rate in Gbit/s up to which it holds.
+#: The same for InfiniBand before PCI Express 3: each value holds up to a data rate in Gbit/s.
 _OLD_INFINIBAND_US = ((8.0, 6.0), (16.0, 3.0), (40.0, 1.6))
 _OLD_ETHERNET_GBIT_S, _OLD_ETHERNET_US = 1.0, 30.0
-#: Over the management network, where a library steps back to TCP: Gigabit Ethernet.
+#: The management network, which a library uses if it falls back to TCP: Gigabit Ethernet.
 MANAGEMENT_MB_S, MANAGEMENT_US = 112.0, 30.0
 #: A card at the other socket: its transfers cross the link between the sockets.
 FAR_SHARE, FAR_US = 0.85, 0.3
 #: Messages in flight share their start.
 _IN_FLIGHT = 4
-#: What the first repetitions cost more, us: caches, page tables, a clock that rises.
+#: The extra time of the first repetitions, us: caches, page tables, a rising clock.
 _COLD_US = 25.0
-#: The largest factor of noise: six round trips of 0.8 us were seen to give five times the latency.
+#: The largest factor of noise: in one observation, six round trips of 0.8 us gave five times the latency.
 _MOST_NOISE = 4.0
 
 
 def rail_share(faults: Iterable[Fault], node: str, device: str) -> float:
-    """Return which share of its rate a rail of a node gives, with the faults that are planted there."""
+    """Return the share of its rate that a rail of a node gives with the faults planted there."""
     share = 1.0
     for fault in faults:
         if fault.hits(node, device):
@@ -52,7 +53,7 @@ def rail_share(faults: Iterable[Fault], node: str, device: str) -> float:
 
 
 def leaf_share(faults: Iterable[Fault], fabric: Fabric | None, first: str, second: str) -> float:
-    """Return which share is left between two nodes where the way crosses a leaf switch that gives less."""
+    """Return the share that is left between two nodes if the way crosses a leaf switch that gives less."""
     share = 1.0
     leaves = {node: leaf for leaf, nodes in fabric.leaf_switches.items() for node in nodes} if fabric else {}
     for fault in faults:
@@ -64,15 +65,15 @@ def leaf_share(faults: Iterable[Fault], fabric: Fabric | None, first: str, secon
 
 
 def more_us(faults: Iterable[Fault], node: str, device: str) -> float:
-    """Return what a message of this rail waits besides, in us."""
+    """Return how long a message of this rail waits in addition, in us."""
     return sum(FAR_US for fault in faults if fault.kind == "far" and fault.hits(node, device))
 
 
 def left_over(shares: Sequence[float], left: Sequence[float]) -> float:
-    """Return the rate that messages have, of what all rails in use give without a fault.
+    """Return the share of the fault-free rate of all rails in use that messages have.
 
-    ``shares`` are those of a message that each rail has, ``left`` what each rail gives of its rate. The slowest part of
-    a message that is split counts.
+    ``shares`` are the shares of a message that each rail carries, ``left`` the share of its rate that each rail gives.
+    If a message is split, its slowest part counts.
     """
     used = [(share, rest) for share, rest in zip(shares, left, strict=True) if share > 0]
     return 1 / max((share * len(used) / max(rest, 1e-3) for share, rest in used), default=1.0)
@@ -81,7 +82,7 @@ def left_over(shares: Sequence[float], left: Sequence[float]) -> float:
 def times(site: Site, test: TestId, sizes: tuple[int, ...], split_from: int = 0) -> tuple[float, ...]:
     """Return the time of a message of each size in us, on a healthy system: by its references, else by its link.
 
-    ``split_from``: messages below it go over one rail, where no reference says what they take.
+    ``split_from``: messages below it go over one rail, if no reference gives their time.
     """
     found = published.healthy(site, test, sizes)
     if found is not None:
@@ -95,22 +96,22 @@ def times(site: Site, test: TestId, sizes: tuple[int, ...], split_from: int = 0)
 
 
 def slowed(times_us: Sequence[float], shares: Sequence[float], waits_us: float, start_us: float) -> tuple[float, ...]:
-    """Return healthy times as faults make them: of each size the share of the rate that is left, and what all wait.
+    """Return healthy times changed by faults: for each size the share of the rate that is left, and what all wait.
 
-    What of a message's time is its bytes grows; its start, of ``start_us`` at most, stays.
+    The part of a message's time that its bytes take grows; its start, at most ``start_us``, stays.
     """
     start = min(start_us, *times_us)
     return tuple(start + (time - start) / share + waits_us for time, share in zip(times_us, shares, strict=True))
 
 
 def start_us(link: Link, test: TestId) -> float:
-    """Return what of a message's time is none of its bytes, in us."""
+    """Return the part of a message's time that does not depend on its bytes, in us."""
     metric = _bandwidth_of(test)
     return latency_us(link) / (_IN_FLIGHT if metric is not None and metric.shape == "stream" else 1)
 
 
 def over_tcp(times_us: Sequence[float], sizes: Sequence[int], test: TestId) -> tuple[float, ...]:
-    """Return times where a library went over the management network without a word."""
+    """Return the times for a library that silently went over the management network."""
     metric = _bandwidth_of(test)
     stream, ways = metric is not None and metric.shape == "stream", 1 if metric is None else metric.directions
     rate = ways * MANAGEMENT_MB_S / messages_a_time(test.benchmark)
@@ -121,9 +122,10 @@ def over_tcp(times_us: Sequence[float], sizes: Sequence[int], test: TestId) -> t
 def noisy(
     times_us: Sequence[float], repetitions: Sequence[int], messages: int, seed: str, at_most: float = _MOST_NOISE
 ) -> tuple[float, ...]:
-    """Return times with what few repetitions add to them; always the same for a seed.
+    """Return times with the noise of few repetitions; always the same for one seed.
 
-    ``messages``: of one repetition. A measurement of 10 us takes several times as long as it should, of 1 ms 0.1 %.
+    ``messages``: those of one repetition. A measurement of 10 us takes several times as long as it should, one of 1 ms
+    0.1 % longer.
     """
     found = []
     for place, (time, count) in enumerate(zip(times_us, repetitions, strict=True)):
@@ -144,7 +146,7 @@ def latency_us(link: Link) -> float:
 
 
 def rate_mb_s(fabric: Fabric, rails: int, directions: int = 1) -> float:
-    """Return what a healthy stream reaches over the first rails, in MB/s."""
+    """Return the rate of a healthy stream over the first rails, in MB/s."""
     limit = fabric.limit(rails, directions)
     return MANAGEMENT_MB_S if limit is None else EFFICIENCY[directions] * limit.value_mb_s
 
@@ -154,7 +156,7 @@ def _bandwidth_of(test: TestId) -> Metric | None:
 
 
 def _of_link(system: System, test: TestId) -> MessageTime:
-    """Return a message's time over a link without references; a time may be of several messages (both ways)."""
+    """Return a message's time over a link without references; one time may cover several messages (both ways)."""
     metric, fabric = _bandwidth_of(test), system.fabrics[test.fabric]
     directions = 1 if metric is None else metric.directions
     rate = rate_mb_s(fabric, test.rails, directions)
@@ -169,7 +171,7 @@ def _of_link(system: System, test: TestId) -> MessageTime:
 def _collective_us(test: TestId, curve: MessageTime, size: int) -> float:
     """Return a collective's time: a start for each doubling of the nodes, and the bytes that a node must move.
 
-    It is that over four nodes with a rank on each, as the checks have them.
+    It is the time over four nodes with one rank on each, as in the checks.
     """
     nodes, least = 4, micro.find(test.benchmark).least
     moved = 2.0 if least is None else max(least.sent(nodes, 1), least.received(nodes, 1), 1.0)

@@ -10,7 +10,7 @@ from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.told import Port
 from railyard.site.systems.model import Fabric, Rail, System
 
-#: Of the payload, where a link's headers are not known: headers and acknowledgements.
+#: Headers and acknowledgements as a share of the payload, if a link's headers are not known.
 _OVERHEAD = 1.005
 
 
@@ -24,10 +24,10 @@ class Place:
 
 
 def place_of(system: System, port: Port) -> Place | None:
-    """Return the fabric whose rail a port is; None where it is no rail.
+    """Return the fabric whose rail a port is; None if it is not a rail.
 
-    Of several fabrics with a rail of that name it is one over TCP for a network interface, and the one whose link has
-    about the rate that the port shows.
+    If several fabrics have a rail of that name, a network interface gets one over TCP, and any port the fabric whose
+    link has about the rate that the port shows.
     """
     found = [
         Place(name, fabric, rail)
@@ -45,14 +45,14 @@ def _apart(place: Place, port: Port) -> float:
 
 @dataclass(slots=True)
 class Moves:
-    """What is added, by node and file. What a node sends to another one, that one receives."""
+    """What is added, by node and file. What one node sends, the other one receives."""
 
     system: System
     faults: tuple[Fault, ...] = ()
     added: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def send(self, sender: str, port: Port, receiver: str, other: Port, payload_bytes: float) -> None:
-        """Move so many bytes of payload from a port of one node to a port of another."""
+        """Move this many bytes of payload from a port of one node to a port of another."""
         if sender == receiver or payload_bytes <= 0:
             return
         on_the_wire = payload_bytes * self._overhead(port)
@@ -60,16 +60,16 @@ class Moves:
         self.count(receiver, other, "rx", on_the_wire)
 
     def loop(self, node: str, port: Port, payload_bytes: float) -> None:
-        """Move so many bytes of payload out of a port of a node, and as many into it, from another port of its own."""
+        """Move this many bytes of payload out of a node's port, and as many into it from another port of that node."""
         for way in ("tx", "rx"):
             self.count(node, port, way, payload_bytes * self._overhead(port))
 
     def lines(self, node: str) -> list[str]:
-        """Return what a node's first rank is to do: a line a file."""
+        """Return what a node's first rank is to do, one line per file."""
         return [f"add {path} {amount}" for path, amount in self.added.get(node, {}).items()]
 
     def count(self, node: str, port: Port, way: str, amount_bytes: float) -> None:
-        """Add so many bytes, headers included, to a port's counter of one ``way``, tx or rx, in its driver's unit."""
+        """Add this many bytes, headers included, to a port's counter of one ``way``, tx or rx, in its driver's unit."""
         if any(fault.kind == "unreadable" and fault.hits(node, port.name) for fault in self.faults):
             return
         place = place_of(self.system, port)
@@ -81,13 +81,13 @@ class Moves:
         self._add(node, _path(port, driver, counter), -(-int(amount_bytes) // unit))
 
     def count_interface(self, node: str, port: Port, amounts: Mapping[str, int]) -> None:
-        """Add bytes by way, tx and rx, to what an interface counts itself, where its card counts the rail."""
+        """Add bytes by way, tx and rx, to an interface's own counters, if its card counts the rail."""
         card = port.name.partition(":")[0]
         for way, amount in amounts.items():
             self._add(node, f"class/net/{card}/statistics/{way}_bytes", amount)
 
     def grow(self, node: str, port: Port, counter: str, count: int) -> None:
-        """Have a counter of errors or signals grow, where the driver of a port has it."""
+        """Let a counter of errors or signals grow, if the driver of a port has it."""
         driver = _driver(place_of(self.system, port), port)
         if driver is not None and counter in (*driver.errors, *driver.signals):
             self._add(node, _path(port, driver, counter), count)
@@ -106,14 +106,14 @@ class Moves:
 
 
 def _driver(place: Place | None, port: Port) -> Driver | None:
-    """Return the row of a port's counters: as the system's file says, else as its kind of device commonly has."""
+    """Return the row of a port's counters: the one in the system's file, else the usual one for its kind of device."""
     if place is not None:
         return None if place.rail.counters == "none" else DRIVERS[place.rail.counters]
     return DRIVERS[_COMMON[port.kind]]
 
 
 _SLINGSHOT = DRIVERS["cxi"]
-#: Where a port of a kind stands below /sys/class, where that is not its own name.
+#: Where a kind of port is below /sys/class, if it is not its own name.
 _CLASSES: Mapping[str, str] = {"verbs": "net"}
 _COMMON: Mapping[str, str] = {"verbs": "mlx5", "cxi": "cxi", "net": "netdev"}
 
@@ -124,7 +124,7 @@ def _packet_bytes(place: Place | None) -> int:
 
 
 def _path(port: Port, driver: Driver, counter: str) -> str:
-    """Return a counter's file below /sys. Of an interface whose card counts, the card stands beside it."""
+    """Return a counter's file below /sys. If an interface's card counts, the card is beside the interface."""
     card, _, number = port.name.partition(":")
     if driver.name == "netdev":
         return f"class/net/{card}/statistics/{counter}"

@@ -1,18 +1,18 @@
-"""The shell texts of a rehearsed node: its /sys, where its processes are bound, and its death. Pure.
+"""The shell scripts of a rehearsed node: its /sys, where its processes are bound, and its death. Pure.
 
-They lie in the rehearsal's folder beside ``enter``; each node runs them in its own namespaces.
+They are in the rehearsal's folder beside ``enter``; each node runs them in its own namespaces.
 """
 
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.testbed.entry import filled
 
-#: Names in the rehearsal's folder. ARCHIVES: a node's own files; MACHINE: what is the same in all nodes.
+#: Names in the rehearsal's folder. ARCHIVES: each node's own files; MACHINE: what all nodes have in common.
 LAY, BIND, TASKSET, PROLOG, DIE, SPEND = "lay", "bind", "taskset", "prolog", "die", "spend"
 ARCHIVES, MACHINE = "sys", "machine"
 
-# sysfs takes no new folders. An overlay shows the synthetic ones beside the real ones, whose interfaces are still read
-# live; where the kernel has no overlays, a copy of the upper folders is made of single mounts. The real processors and
-# memory domains are hidden: of 224 declared ones two would else have the caches and clocks of this machine.
+# sysfs takes no new folders. An overlay shows the synthetic folders beside the real ones, whose interfaces are still
+# read live. If the kernel has no overlays, single mounts make a copy of the upper folders. The real processors and
+# memory domains are hidden: otherwise two of 224 declared ones would have the caches and clocks of this machine.
 _LAY = """\
 #!/bin/sh
 # lay NODE [mounts]: lays the synthetic devices of this node over its /sys; "mounts": without an overlay
@@ -21,7 +21,7 @@ here=$(cd "${0%/*}" && pwd -P)
 mkdir -p /run/sys/upper /run/sys/work
 tar -C /run/sys/upper -xf "$here/@ARCHIVES@/$1.tar"
 
-# What a folder of /sys holds is mounted beside what the same synthetic folder holds.
+# Mounts what a folder of /sys has beside what the same synthetic folder has.
 beside() {
     for entry in "$1"/*; do
         own=/run/sys/upper${entry#/sys}
@@ -56,8 +56,8 @@ mount --bind "$real" /run/sys/taskset
 mount --bind "$here/@TASKSET@" "$real"
 """
 
-# The kernel binds a process to processors that there are. What a process of the declared machine would be bound to is
-# what /proc/PID/status says: the file is mounted over, and goes with the process.
+# The kernel binds a process only to processors that exist. So a file is mounted over /proc/PID/status. It says what a
+# process of the declared machine would be bound to, and it goes with the process.
 _BIND = """\
 #!/bin/sh
 # bind PID LIST: shows that a process is bound to these processors of the declared node
@@ -73,22 +73,22 @@ status=$(
         esac
     done <"/proc/$1/status"
 )
-# Bound before: what is mounted there is this file.
+# Bound before: this file is already mounted there.
 mounted=''
 [ ! "$own" -ef "/proc/$1/status" ] || mounted=yes
 printf '%s\\n' "$status" >"$own"
 [ -n "$mounted" ] || mount --bind "$own" "/proc/$1/status"
 """
 
-# A stand-in computes nothing. What the real program would have used of the processors is shown to the shell that waits
-# for it: cutime, the 16th value of /proc/PID/stat (proc(5)).
+# A stand-in computes nothing. The shell that waits for it is shown the processor time that the real program would have
+# used: cutime, the 16th value of /proc/PID/stat (proc(5)).
 _SPEND = """\
 #!/bin/sh
-# spend PID HUNDREDTHS: shows that the children of a process used so many hundredths of a second of processors besides
+# spend PID HUNDREDTHS: shows that a process's children used this many more hundredths of a second of processor time
 set -eu
 pid=$1 more=$2
 IFS= read -r line <"/proc/$pid/stat"
-# The name of the program, in brackets, may hold blanks.
+# The name of the program, in brackets, may have blanks.
 head=${line%") "*}
 set -f
 set -- ${line##*") "}
@@ -105,13 +105,13 @@ mount --bind "$own" "/proc/$pid/stat"
 
 _TASKSET = """\
 #!/bin/sh
-# In place of taskset(1) on the nodes of a rehearsal: binds to processors of the declared node, which are not there.
+# Replaces taskset(1) on the nodes of a rehearsal: binds to processors of the declared node, which do not exist here.
 here=@HERE@
 case $# in 0 | 1) exec /run/sys/taskset "$@" ;; esac
 IFS= read -r online </sys/devices/system/cpu/online
 last=${online##*-}
 
-# Whether a list has a processor of the node: the kernel takes no other.
+# Whether a list has a processor of the node: the kernel takes no other list.
 has_one() {
     IFS=,
     for range in $1; do
@@ -125,7 +125,7 @@ case $1 in
     -pc | -cp) options=$1 list=$2 pid=${3-} ;;
     -c | --cpu-list) options=-c list=$2 pid=$$ ;;
 esac
-# Masks and questions: as the real one answers them.
+# Masks and questions: the real one answers them.
 case $options:$pid in :* | -pc: | -cp:) exec /run/sys/taskset "$@" ;; esac
 case $list in '' | *[!0-9,-]*)
     echo "taskset: failed to parse CPU list: $list" >&2
@@ -137,7 +137,7 @@ if ! (has_one "$list"); then
     exit 1
 fi
 "$here/@BIND@" "$pid" "$list" || exit 1
-# For the stand-in that a rank starts: a child has a status of its own.
+# For the stand-in that a rank starts: a child has its own status.
 if [ -n "${RAILYARD_REHEARSAL-}" ]; then
     IFS= read -r node </proc/sys/kernel/hostname
     mkdir -p "$RAILYARD_REHEARSAL/affinity"
@@ -148,12 +148,12 @@ shift 2
 exec "$@"
 """
 
-# What task/affinity would bind a task to that is the first of its node, by the variables that srun sets: the processors
-# of its cores, where it was asked to bind to threads or cores, one socket for sockets and ldoms, else the whole node.
-# Other tasks are not read by anything, and a mount each would cost more than the task.
+# What task/affinity would bind the first task of a node to, by the variables that srun sets: the processors of its
+# cores if it was asked to bind to threads or cores, one socket for sockets and ldoms, else the whole node. Nothing
+# reads the other tasks, and a mount for each would cost more than the task.
 _PROLOG = """\
 #!/bin/sh
-# Called by Slurm before each task of a rehearsal: the first of each node shows where Slurm would have bound it.
+# Slurm calls this before each task of a rehearsal: the first task of each node shows where Slurm would have bound it.
 [ "${SLURM_LOCALID-0}" = 0 ] && [ -n "${SLURM_TASK_PID-}" ] || exit 0
 here=@HERE@
 each=${SLURM_CPUS_PER_TASK:-1} cores=@CORES@ threads=@THREADS@
@@ -161,7 +161,7 @@ case ,${SLURM_CPU_BIND-}, in
     *,none,* | *,no,*) list=@ALL@ ;;
     *socket* | *ldom*) list=@SOCKET@ ;;
     *,threads* | *,cores*)
-        # A process a core is what --hint=nomultithread says: then each processor that is asked for is a core.
+        # --hint=nomultithread asks for one process per core: then each requested processor is a core.
         case ${SLURM_HINT-}${SLURM_THREADS_PER_CORE-} in
             nomultithread* | 1) ;;
             *) each=$(((each + threads - 1) / threads)) ;;
@@ -179,17 +179,17 @@ esac
 "$here/@BIND@" "$SLURM_TASK_PID" "$list" 2>/dev/null || :
 """
 
-# Daemons first, or slurmstepd would report the end of its task as any other.
+# Daemons first, or slurmstepd would report the end of its task like any other end.
 _DIE = """\
 #!/bin/sh
-# die: ends every process of this node but the one that holds it, as a node does that dies; any process of it may call
+# die: ends all processes of this node but the one that holds it, as if the node died; any process of it may call this
 here=$(cd "${0%/*}" && pwd -P)
 IFS= read -r node </proc/sys/kernel/hostname
 holder=''
 while read -r name _ inside _; do
     [ "$name" != "$node" ] || holder=$inside
 done <"$here/nodes"
-[ -n "$holder" ] || { echo "railyard rehearse: $node is no node of this rehearsal" >&2; exit 2; }
+[ -n "$holder" ] || { echo "railyard rehearse: $node is not a node of this rehearsal" >&2; exit 2; }
 for round in daemons all; do
     for path in /proc/[0-9]*; do
         pid=${path#/proc/}

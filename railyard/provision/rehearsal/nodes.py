@@ -1,6 +1,6 @@
-"""Which nodes of a site's system stand in a rehearsal, and what of its file cannot be stood in for. Pure.
+"""Which nodes of a site's system are rehearsed, and what of its file cannot be rehearsed. Pure.
 
-A site has hundreds of nodes; the first ones of a few leaf switches show the same as all of them.
+A site has hundreds of nodes; the first nodes of a few leaf switches show the same as all of them.
 """
 
 import re
@@ -17,30 +17,30 @@ from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.jobs import FAMILIES, is_slurm
 from railyard.site.systems.model import System
 
-#: Nodes that stand where no number is asked for, and at most: with 64 nodes of 112 cores a job has 7,168 processes.
+#: The number of rehearsed nodes by default, and the most: with 64 nodes of 112 cores a job has 7,168 processes.
 USUAL, MOST = 16, 64
-#: A pair is the least that a network can be shown with.
+#: A network needs at least a pair of nodes.
 LEAST = 2
-#: Memory of the controller and all else that is there once, and of each node (slurmd 6, munged 4, its files 2), MiB.
+#: Memory of the controller and all else that exists once, and of each node (slurmd 6, munged 4, its files 2), MiB.
 FLOOR_MIB, NODE_MIB = 300, 12
-# So that a leaf switch has pairs of its own, and a collective more than one node of each.
+# So a leaf switch has pairs of its own, and a collective has more than one node of each leaf.
 _NODES_A_LEAF = 4
 _AVAILABLE = re.compile(r"^MemAvailable:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The nodes that stand, in the order of the file, and a sentence for each thing that is not as the file says."""
+    """The rehearsed nodes, in the order of the file, and a sentence for each thing that is not as the file says."""
 
     nodes: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
 def choose(system: System, available_mib: int, wanted: int | None = None, named: Collection[str] = ()) -> Chosen:
-    """Return the nodes of a system that stand: those that are named (by a fault), and the first of each leaf switch.
+    """Return the nodes of a system to rehearse: those that a fault names, and the first of each leaf switch.
 
-    ``available_mib`` is the memory of this machine that is free, in MiB; ``wanted`` how many nodes are asked for
-    (default 16, at most 64). Raises SetupError for a system that cannot be rehearsed, and where two nodes are too many.
+    ``available_mib`` is the free memory of this machine, in MiB; ``wanted`` is the number of nodes asked for (default
+    16, at most 64). Raises SetupError for a system that cannot be rehearsed, and if even two nodes are too many.
     """
     _refuse(system)
     excluded = names_of(asked(system, "exclude"))
@@ -49,34 +49,34 @@ def choose(system: System, available_mib: int, wanted: int | None = None, named:
     if fit < LEAST:
         raise SetupError(
             f"rehearsal: found {available_mib} MiB of free memory, expected at least "
-            f"{FLOOR_MIB + LEAST * NODE_MIB} MiB for two nodes: end other programs"
+            f"{FLOOR_MIB + LEAST * NODE_MIB} MiB for two nodes; end other programs"
         )
     if wanted is not None and not LEAST <= wanted <= MOST:
-        raise SetupError(f"rehearsal: found {wanted} nodes asked for, expected {LEAST} to {MOST}")
+        raise SetupError(f"rehearsal: found a request for {wanted} nodes, expected {LEAST} to {MOST}")
     if len(there) < LEAST:
-        raise SetupError(f"rehearsal: {system.system} has fewer than two nodes that a job may have")
+        raise SetupError(f"rehearsal: {system.system} has fewer than two nodes that a job may use")
     count = min(len(there), fit, max(wanted or USUAL, len(named)))
     nodes = _first_of_leaves(there, _leaf_of(system), count, named)
     _check_names(system, nodes)
     if count == fit and fit != wanted:
-        why = f"the free memory of this machine has room for {fit}"
+        why = f"this machine has free memory for {fit}"
     elif count == wanted:
-        why = "so many were asked for"
+        why = "you asked for that many"
     elif count == len(there):
-        why = "jobs leave the others out (exclude)"
+        why = "jobs exclude the others (exclude)"
     else:
-        why = f"up to {MOST} can be asked for (--nodes)"
+        why = f"you can ask for up to {MOST} (--nodes)"
     return Chosen(nodes, tuple(_left_out(system, nodes, why)))
 
 
 def site_nodes(system: System) -> tuple[str, ...]:
-    """Return the names of all nodes of a system; n1, n2 ... where its file says only how many there are."""
+    """Return the names of all nodes of a system; n1, n2 ... if its file says only how many there are."""
     stated = dict.fromkeys(node for fabric in system.fabrics.values() for node in _members(fabric.leaf_switches))
     return system.nodes.names or tuple(stated) or tuple(f"n{n}" for n in range(1, system.nodes.number + 1))
 
 
 def leaf_switches(system: System, nodes: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return those of these nodes that stand at each leaf switch, of the first fabric whose switches the file has."""
+    """Return which of these nodes are at each leaf switch of the first fabric whose switches the file has."""
     leaf_of = _leaf_of(system)
     found: dict[str, list[str]] = {}
     for node in nodes:
@@ -86,7 +86,7 @@ def leaf_switches(system: System, nodes: Sequence[str]) -> dict[str, tuple[str, 
 
 
 def memory_available_mib(meminfo: Path = Path("/proc/meminfo")) -> int:
-    """Return the memory of this machine that programs may still take, MiB; 0 where the kernel does not say it."""
+    """Return the memory of this machine that programs may still take, MiB; 0 if the kernel does not say it."""
     found = _AVAILABLE.search(meminfo.read_text(encoding="ascii", errors="replace"))
     return int(found["kib"]) >> 10 if found else 0
 
@@ -94,19 +94,19 @@ def memory_available_mib(meminfo: Path = Path("/proc/meminfo")) -> int:
 def _refuse(system: System) -> None:
     if system.provider != "nodes":
         raise SetupError(
-            f"rehearsal: {system.system} has the provider {system.provider}, expected nodes: only a site's own cluster "
+            f"rehearsal: {system.system} has the provider {system.provider}, expected nodes; only a site's own cluster "
             "can be rehearsed"
         )
     if not is_slurm(system.scheduler):
         known = ", ".join(name for name, family in FAMILIES.items() if family == "slurm")
         raise SetupError(
             f"rehearsal: {system.system} has the scheduler {system.scheduler}, expected one of Slurm's ({known}): "
-            "no other scheduler can be stood in for"
+            "no other scheduler can be rehearsed"
         )
 
 
 def _check_names(system: System, nodes: Sequence[str]) -> None:
-    """Refuse a name that a node of namespaces cannot have, before anything is begun."""
+    """Refuse a name that a node of namespaces cannot have, before anything starts."""
     try:
         rehearsal_spec(nodes)
     except SetupError as error:
@@ -128,7 +128,7 @@ def _members(switches: Mapping[str, Sequence[str]]) -> list[str]:
 def _first_of_leaves(
     names: Sequence[str], leaf_of: Mapping[str, str], count: int, named: Collection[str]
 ) -> tuple[str, ...]:
-    """Return so many names in their order: those that are named, then one of each leaf in turn, of a few leaves."""
+    """Return this many names in their order: those that are named, then one of each leaf in turn, from a few leaves."""
     taken = [name for name in names if name in named]
     leaves: dict[str, list[str]] = {leaf_of.get(label(name), ""): [] for name in (*taken, *names)}
     for name in names:
@@ -143,17 +143,17 @@ def _first_of_leaves(
 
 
 def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
-    """Return the sentences; ``why`` no more nodes stand, where these are not all."""
+    """Return the sentences; ``why`` says why no more nodes are rehearsed, if these are not all."""
     found = []
     number = len(site_nodes(system))
     if len(nodes) < number:
         leaves, all_leaves = leaf_switches(system, nodes), set(_leaf_of(system).values())
         at = f", at {len(leaves)} of {len(all_leaves)} leaf switches" if all_leaves else ""
-        found.append(f"{len(nodes)} of {number} nodes stand{at}; {why}")
+        found.append(f"{len(nodes)} of {number} nodes are rehearsed{at}; {why}")
     if not system.nodes.names and not any(fabric.leaf_switches for fabric in system.fabrics.values()):
-        found.append("the file has no names of nodes: they are called n1, n2 and so on")
+        found.append("the file names no nodes: they are called n1, n2 and so on")
     found += machine.assumed(system)
     found += sysfs.assumed(system)
     if asked(system, "gres") or asked(system, "gpus-per-node"):
-        found.append("generic resources are counted by Slurm, and no program finds a device")
+        found.append("Slurm counts generic resources, but no program finds a device")
     return found

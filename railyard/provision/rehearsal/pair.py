@@ -1,8 +1,8 @@
 """A client or a server of a rehearsal: perftest, iperf3, NPtcp, libfabric's ping-pong and libcxi's writes.
 
 ``python -m railyard.provision.rehearsal.pair STACK TOOL PROGRAM [WORD]...`` takes the words of the real program. The
-server listens at the port that it was told; the client tells it who asks, both move their own node's counters by the
-messages between their ports, and the client prints the output.
+server listens at the port that its words name, and the client tells it who asks. Both move their own node's counters by
+the messages between their ports, and the client prints the output.
 """
 
 import fcntl
@@ -27,11 +27,11 @@ from railyard.provision.rehearsal.traffic import Network
 from railyard.provision.replay.texts import text_of
 from railyard.site.site import Site
 
-#: Of a program's words, which says its TCP port, whose server it is of, and its device.
+#: The options of a program that give its TCP port, its server and its device.
 _PORT = {"perftest": "-p", "iperf3": "-p", "netpipe": "-P", "fabtests": "-P", "cxi": "-p"}
 _SERVER = {"perftest": "", "iperf3": "-c", "netpipe": "-h", "fabtests": "", "cxi": ""}
 
-#: What a tool that is told a device says where its node has none such.
+#: What a tool prints if its node does not have the named device.
 _REFUSALS = {
     "perftest": " Did not detect devices \n If device exists, check if driver is up\n"
     " Unable to find the Infiniband/RoCE device {device}",
@@ -41,13 +41,13 @@ _REFUSALS = {
 
 @dataclass(frozen=True)
 class _End(Crew):
-    """Both ends as a crew of two, whose ports were named by words and not chosen by a library."""
+    """Both ends as a crew of two. Words name their ports; no library chooses them."""
 
     named: tuple[Port, ...] = ()
 
     @property
     def takes(self) -> tuple[Taken, ...]:
-        """The port that each end was told: no library is there that could step back to another."""
+        """The port that each end was given: there is no library that could fall back to another one."""
         return tuple(Taken((port,), tcp=port.kind == "net") for port in self.named)
 
 
@@ -88,13 +88,13 @@ def _serve(site: Site, found: Asked) -> int:
 
 
 def _own_port(found: Asked) -> str:
-    """Return the option with the TCP port: fi_pingpong's server has another one than its client."""
+    """Return the option with the TCP port: fi_pingpong's server has a different one from its client."""
     own = _PORT[found.tool]
     return "-B" if found.tool == "fabtests" and own not in found.words else own
 
 
 def _client(site: Site, rehearsal: Rehearsal, stack: str, found: Asked) -> int:
-    recorded.say_made(rehearsal, Path.cwd(), "it is a client and a server, of which one output has several")
+    recorded.say_made(rehearsal, Path.cwd(), "it is a client and a server, and one output holds several of them")
     server, port = found.words[_SERVER[found.tool]], int(found.words[_own_port(found)])
     with (
         socket.create_connection((server, port), patience(os.environ)) as connection,
@@ -114,13 +114,13 @@ def _client(site: Site, rehearsal: Rehearsal, stack: str, found: Asked) -> int:
         if nodes[0] != nodes[1]:
             _apply(moves.lines(nodes[0]))
         if not stream.readline():
-            raise RailyardError(f"the server on {nodes[1]} did not answer any more")
+            raise RailyardError(f"the server on {nodes[1]} stopped answering")
     print(text_of(made), end="", flush=True)
     return 0
 
 
 def _own(site: Site, found: Asked, address: str) -> tuple[str, str]:
-    """Return this end's device by its words, else by its address, and the note of its node's ports."""
+    """Return this end's device, by its words or else by its address, and the note of its node's ports."""
     note = "\n".join(_note())
     words = found.words
     if found.tool == "perftest" and "-d" in words:
@@ -130,7 +130,7 @@ def _own(site: Site, found: Asked, address: str) -> tuple[str, str]:
 
 
 def _note() -> list[str]:
-    """Return a line a port of this node, as ``standin.sh`` writes them."""
+    """Return one line per port of this node, as ``standin.sh`` writes them."""
     classes = Path(os.environ.get("RAILYARD_SYSFS", "/sys"), "class")
     lines = []
     for folder in sorted(classes.glob("infiniband/*/ports/*")):
@@ -147,7 +147,7 @@ def _note() -> list[str]:
 
 
 def _port(found: Asked, ports: Sequence[Port], device: str) -> Port:
-    """Return the port that an end was told. Raises LibraryError, in the tool's words, where its node has none such."""
+    """Return the port that an end was given. Raises LibraryError, in the tool's words, if its node has no such port."""
     bare = device.partition(":")[0]
     for port in ports:
         if port.active and port.name in (device, bare):
@@ -156,7 +156,7 @@ def _port(found: Asked, ports: Sequence[Port], device: str) -> Port:
 
 
 def _interface_of(address: str) -> str:
-    """Return the network interface that has an address. Raises RailyardError where none has."""
+    """Return the network interface that has an address. Raises RailyardError if none has."""
     done = subprocess.run(["ip", "-o", "-4", "addr", "show"], capture_output=True, text=True, timeout=10, check=False)
     for line in done.stdout.splitlines():
         words = line.split()
@@ -166,7 +166,7 @@ def _interface_of(address: str) -> str:
 
 
 def _apply(lines: Sequence[str]) -> None:
-    """Add to counters of this node; several clients of one node take turns."""
+    """Add to counters of this node. Several clients on one node take turns."""
     root = Path(os.environ.get("RAILYARD_SYSFS", "/sys"))
     with Path("rehearsed.lock").open("a", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

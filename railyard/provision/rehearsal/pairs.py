@@ -1,4 +1,4 @@
-"""What railyard-pairs prints of rounds of pairs of nodes, and what each pair moves."""
+"""What railyard-pairs prints about rounds of pairs of nodes, and what each pair moves."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _MEMORY_MB_S, _MEMORY_US = 12_000.0, 0.4
 def played(network: Network, asked: Asked, folder: Path, sentence: str, moves: Moves) -> str:
     """Return the program's output, and add what it moves.
 
-    Raises RailyardError for a file of rounds that is none, or names a rank that the job lacks.
+    Raises RailyardError for a file that is not a file of rounds, or that names a rank that the job does not have.
     """
     crew, words = network.crew, asked.words
     rounds = _rounds(network, words["rounds"], folder)

@@ -1,8 +1,9 @@
-"""One run of a rehearsal, as its first rank has it decided: what is printed, and what every node's counters move.
+"""One run of a rehearsal, decided for its first rank: what is printed, and what every node's counters move.
 
 ``python -m railyard.provision.rehearsal.play WORK RANKS STACK TOOL PROGRAM [WORD]...`` is started by ``standin.sh`` in
-the job's folder. It waits for all ranks, writes WORK/moves-RANK for the first rank of each node, waits until these have
-moved the counters, and prints the output last. Whatever it cannot do is one sentence and an exit code that is not 0.
+the job's folder. It waits for all ranks and writes WORK/moves-RANK for the first rank of each node. Then it waits until
+these ranks have moved the counters, and prints the output last. If it cannot do something, it prints one sentence and
+ends with an exit code other than 0.
 """
 
 import os
@@ -30,23 +31,26 @@ from railyard.site.site import Site, site_at
 
 PATIENCE_VARIABLE = "RAILYARD_REHEARSAL_PATIENCE"
 PATIENCE_S = 120.0
-#: Applications whose output is a file, and what they print besides.
+#: Applications whose output is a file, and what they print as well.
 _FILES = {"hpcc": ("hpccoutf.txt", ""), "wrf": ("rsl.error.0000", " starting wrf task            0  of            1\n")}
-#: What an application moves where nobody knows how much: enough to tell its rails from others.
+#: What an application moves if nobody knows how much: enough to tell its rails from others.
 _SOME_BYTES = 256_000_000
-_MADE = "made by a rehearsal, no measurement"
+_MADE = "made by a rehearsal, not a measurement"
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a run prints. ``file`` is where it goes in place of standard output, ``beside`` what is printed then."""
+    """What a run prints.
+
+    ``file`` is where it goes instead of standard output, ``beside`` is what is printed in that case.
+    """
 
     text: str
     file: str = ""
     beside: str = ""
     #: Lines that go to standard error: NetPIPE's rows.
     error: str = ""
-    #: Time of all processors together that the real program would use, in seconds, where a check reads it.
+    #: Time of all processors together that the real program would use, in seconds, if a check reads it.
     used_s: float = 0.0
 
 
@@ -60,7 +64,7 @@ def main(words: Sequence[str]) -> int:
         output = played(crew, tool, program_of(program), rest, Path.cwd(), moves)
         _have_moved(Path(work), crew, moves)
         if output.used_s:
-            # standin.sh shows it: hundredths of a second, as the kernel counts them.
+            # standin.sh shows it in hundredths of a second, as the kernel counts them.
             Path(work, "used").write_text(f"{round(100 * output.used_s)}\n", encoding="ascii")
     except LibraryError as error:
         print(error, file=sys.stderr)
@@ -73,16 +77,16 @@ def main(words: Sequence[str]) -> int:
 
 
 def rehearsed(variables: Mapping[str, str]) -> tuple[form.Rehearsal, Site]:
-    """Return the rehearsal that a process belongs to, and its site. Raises RailyardError where it belongs to none."""
+    """Return the rehearsal that a process belongs to, and its site. Raises RailyardError if it belongs to none."""
     folder = variables.get(REHEARSAL_VARIABLE)
     if not folder:
-        raise SetupError(f"found no {REHEARSAL_VARIABLE}: a stand-in runs in a rehearsal alone (railyard rehearse)")
+        raise SetupError(f"found no {REHEARSAL_VARIABLE}: a stand-in runs only in a rehearsal (railyard rehearse)")
     rehearsal = form.read(Path(folder))
     return rehearsal, site_at(Path(rehearsal.home), rehearsal.system)
 
 
 def patience(variables: Mapping[str, str]) -> float:
-    """Return for how many whole seconds one part of a run waits for another."""
+    """Return how many whole seconds one part of a run waits for another."""
     said = variables.get(PATIENCE_VARIABLE, "")
     return float(said) if said.isdigit() else PATIENCE_S
 
@@ -92,13 +96,13 @@ def played(
 ) -> Output:  # fmt: skip
     """Return what a run prints, and add what it moves.
 
-    Raises LibraryError where its library ends it, RailyardError for a benchmark that has no stand-in.
+    Raises LibraryError if its library ends it, RailyardError for a benchmark that has no stand-in.
     """
     if tool in crew.site.system.applications or tool in applications.KNOWN:
-        recorded.say_made(crew.rehearsal, folder, "it is an application, whose figures are of the processors too")
+        recorded.say_made(crew.rehearsal, folder, "it is an application, and its figures depend on the processors too")
         return _application(crew, tool, program, folder, moves)
     if tool == "nvbandwidth":
-        recorded.say_made(crew.rehearsal, folder, "it is of one node, and of no network")
+        recorded.say_made(crew.rehearsal, folder, "it runs on one node and uses no network")
         node, system = crew.nodes[0], crew.site.system
         said = f"{_MADE}: {system.system}, {crew.stack}"
         return Output(gpu_copies.played(system, node, crew.rehearsal.faults, words, said))
@@ -124,7 +128,7 @@ def played(
 
 
 def sentence(network: Network) -> str:
-    """Return the sentence that names an output as made, and from what."""
+    """Return the sentence that says that an output is synthetic, and from what it was made."""
     crew = network.crew
     return f"{_MADE}: {crew.site.system.system}, {crew.stack}, by its references and links"
 
@@ -146,7 +150,7 @@ def _application(crew: Crew, tool: str, program: str, folder: Path, moves: Moves
 
 
 def _used_s(crew: Crew, text: str) -> float:
-    """Return the time of processors of an HPL: each thread of each rank computes for as long as it says."""
+    """Return the processor time of an HPL run: each thread of each rank computes for as long as HPL prints."""
     tables = applications.parse("hpl", text).tables
     measured_s = sum(time for table in tables for time in table.column("time") if isinstance(time, float))
     return measured_s * len(crew.members) * crew.threads
@@ -179,7 +183,7 @@ def _machine(
 
 
 def _bytes(crew: Crew, key: str, text: str, flows: int) -> list[int]:
-    """Return what each node sends to the next: what its algorithm moves at least and a little more, or some."""
+    """Return what each node sends to the next: a little more than its algorithm moves at least, or a fixed amount."""
     nodes, ranks = len(crew.nodes), crew.per_node[crew.nodes[0]]
     tool = key.partition("/")[0]
     tables = [table for table in applications.parse(tool, text).tables if table.tool == tool]
@@ -190,9 +194,9 @@ def _bytes(crew: Crew, key: str, text: str, flows: int) -> list[int]:
 
 
 def _lanes(crew: Crew, flow: traffic.Flow) -> list[tuple[Port, Port, float]]:
-    """Return the ports between two nodes in pairs, each with its share: of all ranks, each of which has its own."""
+    """Return the pairs of ports between two nodes, each with its share, over all ranks: each rank has its own ports."""
     mine = [taken for member, taken in zip(crew.members, crew.takes, strict=True) if member.node == flow.first]
-    if any(taken.tcp != flow.taken.tcp for taken in mine):  # it has stepped back to TCP
+    if any(taken.tcp != flow.taken.tcp for taken in mine):  # it has fallen back to TCP
         return [(a, b, share) for (a, b), share in zip(flow.lanes, flow.shares(1 << 62), strict=True)]
     other = [taken for member, taken in zip(crew.members, crew.takes, strict=True) if member.node == flow.second]
     there = {port.name: port for taken in other for port in taken.ports}
@@ -205,7 +209,7 @@ def _lanes(crew: Crew, flow: traffic.Flow) -> list[tuple[Port, Port, float]]:
 
 
 def _have_moved(work: Path, crew: Crew, moves: Moves) -> None:
-    """Have each node's first rank move its counters, and wait for that."""
+    """Let each node's first rank move its counters, and wait for that."""
     firsts = first_ranks(crew)
     dying = {fault.node for fault in crew.rehearsal.faults if fault.kind == "dies"}
     for node, rank in firsts.items():
@@ -216,7 +220,7 @@ def _have_moved(work: Path, crew: Crew, moves: Moves) -> None:
     while waiting:
         waiting = {node: rank for node, rank in waiting.items() if not (work / f"done-{rank}").exists()}
         if waiting and time.monotonic() > until:
-            raise RailyardError(f"{', '.join(waiting)} did not answer any more: their counters were not moved")
+            raise RailyardError(f"{', '.join(waiting)} stopped answering: their counters were not moved")
         time.sleep(0.02)
 
 

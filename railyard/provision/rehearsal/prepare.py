@@ -1,4 +1,4 @@
-"""From a site's own system to its rehearsal: what cannot be rehearsed is refused, what is left out is said."""
+"""From a site's own system to its rehearsal: refuses what cannot be rehearsed, and says what is left out."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -16,20 +16,20 @@ from railyard.site.site import Site
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import System
 
-#: The launchers that a rehearsal can start processes by: Slurm's own, and stand-ins of a stack's own.
+#: The launchers with which a rehearsal can start processes: Slurm's own, and stand-ins for a stack's own.
 KNOWN = ("srun", "mpirun", "mpiexec")
 
 
 def rehearsal_folder(home: Path) -> Path:
-    """Return the folder of a site's rehearsal: one at a time, made anew by each."""
+    """Return the folder of a site's rehearsal: there is one at a time, and each makes the folder again."""
     return state_folder(home) / "rehearsal"
 
 
 def prepared(site: Site, faults: Sequence[str], wanted: int | None, recording: Path | None = None) -> Rehearsal:
-    """Return the rehearsal of a site's system with its stand-ins written, kept in its folder; nothing runs yet.
+    """Return the rehearsal of a site's system, with its stand-ins, written to its folder; nothing runs yet.
 
-    ``faults`` are words of ``railyard.provision.rehearsal.faults``, ``wanted`` how many nodes are to stand,
-    ``recording`` the folder of recordings to be played. Raises RailyardError for a system that cannot be rehearsed, for
+    ``faults`` are words of ``railyard.provision.rehearsal.faults``, ``wanted`` is how many nodes to rehearse, and
+    ``recording`` is the folder of recordings to play. Raises RailyardError for a system that cannot be rehearsed, for
     faults that it cannot have, and for recordings that cannot be played.
     """
     system, home = site.system, site.home
@@ -51,7 +51,10 @@ def prepared(site: Site, faults: Sequence[str], wanted: int | None, recording: P
 def chosen(
     system: System, faults: Sequence[str], wanted: int | None, recording: Path | None
 ) -> tuple[nodes.Chosen, tuple[Fault, ...]]:
-    """Return which nodes stand and what is planted; nothing is written. Raises RailyardError as ``prepared`` does."""
+    """Return which nodes are rehearsed and what is planted; nothing is written.
+
+    Raises RailyardError as ``prepared`` does.
+    """
     named = set(nodes_named(faults)) & set(nodes.site_nodes(system))
     standing = nodes.choose(system, nodes.memory_available_mib(), wanted, named)
     _refuse_launcher(system)
@@ -64,19 +67,19 @@ def _refuse_launcher(system: System) -> None:
     if system.launcher not in KNOWN:
         raise RailyardError(
             f"systems/{system.system}.yaml: found launcher {system.launcher}, expected one of {', '.join(KNOWN)}: "
-            f"a rehearsal has no stand-in of another"
+            f"a rehearsal has no stand-in for another"
         )
 
 
 def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
-    """Yield a sentence for each thing that the system's file asks for and that stand-ins cannot stand in for."""
+    """Yield a sentence for each thing that the system's file asks for and that a rehearsal does not have."""
     system = site.system
     if system.scheduler != SLURM_WITHOUT_DATABASE:
         yield f"scheduler: {system.scheduler} is rehearsed as {SLURM_WITHOUT_DATABASE}, without an accounting database"
     if system.nodes.exclusive and not asks_for_whole_nodes(system):
         yield (
-            "jobs: none asks for whole nodes (jobs: exclusive), and the file says that it has them: the rehearsal's "
-            "partition gives them; where the site's does not, other jobs share the nodes and their rails"
+            "jobs: no job asks for whole nodes (jobs: exclusive), but the file says that it gets them: the rehearsal's "
+            "partition gives them; if the site's does not, other jobs share the nodes and their rails"
         )
     modules = dict.fromkeys(str(module) for entry in system.stacks.values() for module in entry.modules)
     if modules:
@@ -89,4 +92,4 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
         if lacking:
             yield f"{counted(len(lacking), 'benchmark')} of {name}: there is no stand-in for {listing(lacking)}"
     if not site.references.entries:
-        yield "references: there are none, so that only physical limits and floors judge"
+        yield "references: there are none, so only physical limits and floors judge"

@@ -1,4 +1,4 @@
-"""The stand-in programs of a rehearsal, under the names that the checks ask for, and WRF's inputs."""
+"""A rehearsal's stand-in programs, under the names that the checks use, and WRF's inputs."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,10 +19,10 @@ from railyard.stacks.table import STACKS
 
 #: What checks look for in a program before they use an option of it.
 _OPTIONS = {"osu": "--validation-warmup, and the datatype mpi_float"}
-#: Tools that are one program; all others are a folder of them.
+#: Tools that are one program; all others are a folder of programs.
 _ONE = {"imb": "IMB-MPI1", "hpl": "xhpl", "hpcc": "hpcc", "stream": "stream_c.exe", "wrf": "wrf.exe"}
 _ONE |= {"pairs": "railyard-pairs", "sharing": "railyard-sharing", "iperf3": "iperf3", "nvbandwidth": "nvbandwidth"}
-#: Tools whose stand-ins read no sizes, and are no applications.
+#: Tools whose stand-ins read no sizes, and which are not applications.
 _BESIDE = frozenset({"nvbandwidth"})
 #: The names by which ReFrame and the job of probes call a stack's own launcher.
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
@@ -31,11 +31,11 @@ _NETPIPE = {True: "NPtcp", False: "NPmpi"}
 
 
 def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
-    """Write the stand-ins of the tools that a system's stacks have; return what stands in a stack's ``benchmarks``.
+    """Write the stand-ins of the tools that a system's stacks have; return each stack's ``benchmarks``.
 
-    That is each tool's executable, or the folder of its executables; a tool that has no stand-in is left out.
-    ``folder`` may be there already. Every program is run by the Python of this process. Raises OSError where a file
-    cannot be written.
+    These are each tool's executable, or the folder of its executables; a tool without a stand-in is left out.
+    ``folder`` may exist already. The Python of this process runs every program. Raises OSError if a file cannot be
+    written.
     """
     return {
         stack: {
@@ -48,22 +48,23 @@ def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
 
 
 def write_wrf_cases(folder: Path, system: System) -> dict[str, str]:
-    """Write inputs of each case of WRF that a system has, which the stand-in alone can read; return their folders."""
+    """Write inputs for each WRF case of a system, which only the stand-in can read; return their folders."""
     found = {}
     for case in system.wrf_cases:
         own = folder / "wrf_cases" / case
         own.mkdir(parents=True, exist_ok=True)
         for name in (*NEEDED, EDGES):
-            (own / name).write_text("the inputs of a rehearsal, which have no weather in them\n", encoding="utf-8")
+            (own / name).write_text("inputs of a rehearsal, without any weather in them\n", encoding="utf-8")
         (own / CASE_FILE).write_text(f"{case}\n", encoding="utf-8")
         found[case] = str(own)
     return found
 
 
 def write_launchers(folder: Path, system: System) -> dict[str, str]:
-    """Write a stand-in of mpirun and mpiexec for each stack; return the folder that is to be on each one's PATH.
+    """Write a stand-in for each stack's mpirun and mpiexec.
 
-    A client and a server, which have no launcher, are started by that of the first stack that has one.
+    Return the folder to put on its PATH. A client and a server have no launcher: the launcher of the first stack that
+    has one starts them.
     """
     machine = machine_of(system)
     layout = f"{machine.sockets} {machine.cores_per_socket} {machine.threads_per_core}"
@@ -75,14 +76,14 @@ def write_launchers(folder: Path, system: System) -> dict[str, str]:
         whose = next(iter(with_mpi), "openmpi") if STACKS[stack].pair else system.starter(stack)
         said = {"stack": whose, "python": sys.executable, "library": str(_LIBRARY), "layout": layout}
         for name in LAUNCHERS:
-            head = f"#!/bin/sh\n# A stand-in of {name} in a rehearsal, which has no MPI library.\n"
+            head = f"#!/bin/sh\n# A stand-in for {name} in a rehearsal, which has no MPI library.\n"
             _executable(own / name, f"{head}{_said(said)}{_LAUNCHER}")
         found[stack] = str(own)
     return found
 
 
 def names(tool: str, pair: bool, system: System) -> Iterator[str]:
-    """Yield the names of a tool's programs, as they lie below its folder."""
+    """Yield the names of a tool's programs, as they are below its folder."""
     if tool == "netpipe":
         yield _NETPIPE[pair]
     elif tool == "npb":
@@ -101,7 +102,7 @@ def names(tool: str, pair: bool, system: System) -> Iterator[str]:
 
 
 def is_folder(tool: str, system: System) -> bool:
-    """Return whether a system's file names the folder of a tool's programs, and not the one that it is."""
+    """Return whether a system's file names the folder of a tool's programs, and not a single program."""
     return tool not in _ONE and tool != "netpipe" and tool not in system.applications
 
 
@@ -113,13 +114,13 @@ def _tool(folder: Path, system: System, stack: str, tool: str) -> Path:
         _executable(path, _text(stack, tool, name, is_own=tool in system.applications))
     if tool == "wrf":
         (folder / "run").mkdir(exist_ok=True)
-        (folder / "run" / "README.rehearsal").write_text("WRF's tables have no part in a rehearsal\n", encoding="utf-8")
+        (folder / "run" / "README.rehearsal").write_text("a rehearsal does not use WRF's tables\n", encoding="utf-8")
     return folder if is_folder(tool, system) else path
 
 
 def _text(stack: str, tool: str, name: str, is_own: bool) -> str:
     own = Path(name).name
-    head = f"#!/bin/sh\n# A stand-in of {own} in a rehearsal: it measures nothing.\n"
+    head = f"#!/bin/sh\n# A stand-in for {own} in a rehearsal: it measures nothing.\n"
     if tool in _OPTIONS:
         head += f"# Options: {_OPTIONS[tool]}.\n"
     lines = _said({"stack": stack, "tool": tool, "program": own, "python": sys.executable, "library": str(_LIBRARY)})

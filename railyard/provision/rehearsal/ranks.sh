@@ -1,7 +1,7 @@
 #!/bin/sh
 # One node's part of a rehearsed mpirun or mpiexec: ranks.sh FOLDER COMMAND [WORD]...
-# Starts this node's ranks as the lines of FOLDER/NODE say: number on the node, processors, variables. Where the first
-# rank fails the others are ended, and Slurm then ends those of other nodes, as they are with the real one.
+# Starts this node's ranks as the lines of FOLDER/NODE say: number on the node, processors, variables. If the first
+# rank fails, the others are ended, and Slurm then ends those of other nodes, as with the real launcher.
 
 set -f
 folder=$1
@@ -20,7 +20,7 @@ while IFS= read -r line; do
         here=${line%% *} rest=${line#* }
         processors=${rest%% *}
         case $rest in *' '*) export ${rest#* } ;; esac
-        # What the first rank of a node is bound to is read from the kernel, what others are by their stand-ins alone.
+        # The binding of a node's first rank is read from the kernel, the others' only by their stand-ins.
         if [ "$here" = 0 ]; then
             [ "$processors" != - ] || IFS= read -r processors <"${RAILYARD_SYSFS:-/sys}/devices/system/cpu/online"
             exec taskset -c "$processors" "$@"

@@ -1,7 +1,7 @@
-"""A rehearsal from a genuine run: which recorded output a stand-in prints, and what its nodes' counters move with it.
+"""A rehearsal from a genuine run: which recorded output a stand-in prints, and how far the nodes' counters move.
 
-An output is played whole or not at all. Where a recording does not fit what is asked today, or a fault is planted on
-its nodes, the model makes the output and the reason is said.
+An output is played whole or not at all. If a recording does not fit what is asked today, or a fault is planted on its
+nodes, the model makes the output, and the rehearsal gives the reason.
 """
 
 import tempfile
@@ -23,10 +23,10 @@ from railyard.results.record.form import Record
 from railyard.results.record.kept import Kept
 from railyard.site.test_id import TestId
 
-#: In the job's folder: what its output is, as its record says it.
+#: A file in the job's folder: what its output is, as its record says it.
 NOTE = "rehearsed/output.txt"
 _GENUINE = "a genuine output"
-#: What may differ between what a recording was told and what a check asks for today, in words.
+#: What may differ between what a recorded run was given and what a check asks for today, in words.
 _NAMES = {
     "sizes": "message sizes",
     "told": "repetitions",
@@ -45,23 +45,23 @@ class _NotPlayed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Genuine:
-    """An output of a real run, and what was kept beside it."""
+    """An output of a real run, and what was stored beside it."""
 
     text: str
     kept: Kept
 
 
 def checked(folder: Path, system: str) -> tuple[Recording, ...]:
-    """Return the recordings of a folder that can be played, those with counters; each file is the one that was made.
+    """Return the recordings of a folder that can be played: those with counters.
 
-    Raises RailyardError for a folder without an index, of another system, without any counters, and where a file is
-    missing or was changed.
+    Each file is unchanged since it was made. Raises RailyardError for a folder without an index, of another system or
+    without any counters, and if a file is missing or was changed.
     """
     found = read_index(folder)
     name = name_of(folder)
     if found.system != system:
         raise RailyardError(
-            f"--recording: found recordings of {found.system} in {name}, expected those of {system}, which is rehearsed"
+            f"--recording: found recordings of {found.system} in {name}, expected those of {system}, the one rehearsed"
         )
     genuine = tuple(one for one in found.recordings if one.origin == "recorded" and one.kept is not None)
     for one in genuine:
@@ -82,9 +82,10 @@ def name_of(folder: Path) -> str:
 
 
 def genuine(network: Network, found: Asked, program: str, words: Sequence[str], stage: Path) -> Genuine | None:
-    """Return the recorded output that a run is to print, None where the model is to make one; ``stage`` says which.
+    """Return the recorded output that a run is to print, None if the model is to make one; ``stage`` says which.
 
-    ``found`` is what the run was asked by its ``words``. Raises RailyardError where a recording was changed meanwhile.
+    ``found`` is what the run was asked by its ``words``. Raises RailyardError if a recording was changed in the
+    meantime.
     """
     rehearsal = network.crew.rehearsal
     if not rehearsal.recording:
@@ -99,9 +100,9 @@ def genuine(network: Network, found: Asked, program: str, words: Sequence[str], 
 
 
 def move(network: Network, one: Genuine, moves: Moves) -> None:
-    """Add what the recording's counters moved to those of this run's nodes, node for node in the order of the ranks.
+    """Add what the recording's counters moved to those of this run's nodes, node by node in the order of the ranks.
 
-    What moved over a network that rehearsed nodes lack goes over their management network.
+    What moved over a network that rehearsed nodes do not have goes over their management network.
     """
     crew = network.crew
     for node, there in zip(crew.nodes, one.kept.nodes, strict=True):
@@ -121,13 +122,13 @@ def move(network: Network, one: Genuine, moves: Moves) -> None:
 
 
 def say_made(rehearsal: Rehearsal, stage: Path, reason: str) -> None:
-    """Say in a job's folder that the model made its output, and why; nothing where no recording was given."""
+    """Say in a job's folder that the model made its output, and why; nothing if no recording was given."""
     if rehearsal.recording:
         _say(stage, f"made by the model: {reason}")
 
 
 def said(stage: Path) -> str | None:
-    """Return what a job's output is, in words; None where its folder does not say it."""
+    """Return what a job's output is, in words; None if its folder does not say it."""
     try:
         return (stage / NOTE).read_text(encoding="utf-8").strip()
     except OSError:
@@ -157,7 +158,7 @@ def _say(stage: Path, sentence: str) -> None:
 
 
 def _chosen(network: Network, found: Asked, program: str, words: Sequence[str]) -> tuple[Genuine, str]:
-    """Return the recorded output of a run's very case and the day of its run. Raises _NotPlayed with the reason."""
+    """Return the recorded output of exactly this case, and the day of its run. Raises _NotPlayed with the reason."""
     crew = network.crew
     planted = [
         fault.text
@@ -165,11 +166,11 @@ def _chosen(network: Network, found: Asked, program: str, words: Sequence[str]) 
         if fault.kind in ("leaf", "fallback") or fault.node in (EVERY_NODE, *crew.nodes)
     ]
     if planted:
-        raise _NotPlayed(f"{listing(planted)} is planted on its nodes, and no recording has that")
+        raise _NotPlayed(f"{listing(planted)} is planted on its nodes, and recordings have no planted faults")
     flows = traffic.pairs_of(network) if traffic.is_of_pairs(found.key) else traffic.around(network)
     test = network.test(found.key, flows)
     if test is None:
-        raise _NotPlayed("its messages go over no rail")
+        raise _NotPlayed("its messages do not go over a rail")
     folder = Path(crew.rehearsal.recording)
     alike = [one for one in read_index(folder).recordings if one.origin == "recorded" and _is_of(one, test)]
     if not alike:
@@ -195,7 +196,7 @@ def _is_of(one: Recording, test: TestId) -> bool:
 
 
 def _why_not_of(kept: Kept, network: Network, test: TestId) -> str | None:
-    """Return why a recording is of another kind of run: policy, nodes, ranks or rails."""
+    """Return why a recording is of a different kind of run: policy, nodes, ranks or rails."""
     crew = network.crew
     if kept.policy != test.policy:
         return f"was recorded with the rail policy {kept.policy}, this run has {test.policy}"
@@ -203,7 +204,7 @@ def _why_not_of(kept: Kept, network: Network, test: TestId) -> str | None:
         return f"is of {counted(len(kept.nodes), 'node')}, this run has {len(crew.nodes)}"
     each = sorted(set(crew.per_node.values()))
     if each != [kept.ranks_per_node]:
-        return f"has {counted(kept.ranks_per_node, 'rank')} a node, this run has {listing([str(n) for n in each])}"
+        return f"has {counted(kept.ranks_per_node, 'rank')} per node, this run has {listing([str(n) for n in each])}"
     for node, there in zip(crew.nodes, kept.nodes, strict=True):
         taken = {
             port.name
@@ -218,23 +219,23 @@ def _why_not_of(kept: Kept, network: Network, test: TestId) -> str | None:
 
 
 def _why_told(kept: Kept, found: Asked, program: str, words: Sequence[str]) -> str | None:
-    """Return why a recording was told another thing than a check asks for today, by words and files of sizes."""
+    """Return how a recorded run's words and files of sizes differ from what a check asks for today."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             for name, text in kept.files.items():
                 Path(folder, Path(name).name).write_text(text, encoding="utf-8")
             then = asked(found.tool, program, kept.words, Path(folder))
     except (RailyardError, OSError, ValueError) as error:
-        return f"was told words that cannot be read ({error})"
+        return f"was given words that cannot be read ({error})"
     if then == found:
         return None
     differing = [one.name for one in fields(Asked) if getattr(then, one.name) != getattr(found, one.name)]
     names = list(dict.fromkeys(_NAMES[name] for name in differing if name in _NAMES)) or ["options"]
-    return f"was told other {listing(names)} ({' '.join(kept.words)}) than this check tells today ({' '.join(words)})"
+    return f"was given other {listing(names)} ({' '.join(kept.words)}) than this check gives today ({' '.join(words)})"
 
 
 def _why_unknown(kept: Kept) -> str | None:
-    """Return why nobody knows what the nodes of a recording moved; None where all of it is known."""
+    """Return why nobody knows what the nodes of a recording moved; None if all of it is known."""
     for node in kept.nodes:
         if node.problem is not None:
             return f"does not know what {node.node} moved: {node.problem}"

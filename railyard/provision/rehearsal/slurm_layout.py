@@ -1,4 +1,4 @@
-"""What the Slurm of a rehearsal is told, by the system's file: hardware, features, resources, where jobs run. Pure."""
+"""What a rehearsal's Slurm is given, by the system's file: hardware, features, resources, and where jobs run. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.site.systems.model import System
 
-# Setting of ``jobs`` -> the options of ``access`` that say the same. Source: sbatch(1) of Slurm 22.05.
+# Setting of ``jobs`` -> the options of ``access`` with the same meaning. Source: sbatch(1) of Slurm 22.05.
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "partition": ("--partition=", "-p"),
     "constraint": ("--constraint=", "-C"),
@@ -18,7 +18,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "gres": ("--gres=",),
     "gpus-per-node": ("--gpus-per-node=",),
 }
-# A feature's name: what stands between the marks of a constraint, but for the count of "rack1*4".
+# A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
 _COUNT = re.compile(r"\*[0-9]+")
 _FEATURE = re.compile(r"[^&|\[\]()*,!]+")
 _GRES = re.compile(r"(?:gres[:/])?(?P<name>[A-Za-z]\w*)(?::(?P<type>[A-Za-z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?")
@@ -26,7 +26,7 @@ _GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>[0-9]{1,9})")
 
 
 def asked(system: System, setting: str) -> tuple[str, ...]:
-    """Return what the file asks for under ``jobs``, and by the same option in ``access``; () where it does not."""
+    """Return what the file asks for under ``jobs``, and by the same option in ``access``; () if it asks for nothing."""
     own = getattr(system.jobs, setting, None)
     found = [",".join(own) if isinstance(own, tuple) else str(own)] if own else []
     for option in system.access:
@@ -36,10 +36,7 @@ def asked(system: System, setting: str) -> tuple[str, ...]:
 
 
 def names_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that lists such as ``n[1-3],n7`` stand for, each once.
-
-    Raises SetupError for brackets that hold no ranges.
-    """
+    """Return the names in lists such as ``n[1-3],n7``, each once. Raises SetupError for brackets without ranges."""
     try:
         return tuple(dict.fromkeys(name for text in texts for name in expanded(text) if name))
     except ValueError as error:
@@ -47,9 +44,9 @@ def names_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def layout_of(system: System, nodes: Sequence[str], leaves: Mapping[str, tuple[str, ...]], task_prolog: str) -> Layout:
-    """Return what Slurm is told of these nodes, ``leaves`` those at each leaf switch.
+    """Return what Slurm is given about these nodes; ``leaves`` has the nodes at each leaf switch.
 
-    Raises SetupError for a resource in another form than ``gpu:8`` or ``gpu:a100:4``.
+    Raises SetupError for a resource that is not in the form ``gpu:8`` or ``gpu:a100:4``.
     """
     machine = machine_of(system)
     return Layout(
@@ -61,7 +58,7 @@ def layout_of(system: System, nodes: Sequence[str], leaves: Mapping[str, tuple[s
         gres=tuple(dict.fromkeys([*_gres(asked(system, "gres")), *_gpus(asked(system, "gpus-per-node"))])),
         partitions=names_of(asked(system, "partition")) or (PARTITION,),
         max_time="UNLIMITED",
-        # Where jobs ask for whole nodes, the partition gives none unasked.
+        # If jobs ask for whole nodes, the partition gives none by default.
         exclusive=system.nodes.exclusive and not asks_for_whole_nodes(system),
         leaves=leaves,
         absent=tuple(name for name in names_of(asked(system, "exclude")) if name not in nodes),
@@ -75,7 +72,7 @@ def asks_for_whole_nodes(system: System) -> bool:
 
 
 def _features(constraints: Iterable[str]) -> tuple[str, ...]:
-    """Return all names in constraints such as ``edr&[rack1*4|rack2*4]``: every node has all of them."""
+    """Return all names in constraints such as ``edr&[rack1*4|rack2*4]``. Every node has all of them."""
     return tuple(dict.fromkeys(name for text in constraints for name in _FEATURE.findall(_COUNT.sub("", text))))
 
 

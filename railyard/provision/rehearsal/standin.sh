@@ -1,7 +1,7 @@
-# What every stand-in is, behind lines that set stack, tool, program, python, library and alone.
-# Each rank says what it was told in one line of WORK/ranks, the first of each node also which ports its node has. Rank 0
+# The body of every stand-in. Lines before it set stack, tool, program, python, library and alone.
+# Each rank writes what it was given in one line of WORK/ranks, and each node's first rank also its node's ports. Rank 0
 # starts `play`, which decides the output and what each node's counters are to move; each node's first rank moves them.
-# A rank takes 2 ms so, and the others of a node end at once: there may be thousands of them.
+# So a rank takes 2 ms, and the other ranks of a node end at once: there may be thousands of them.
 
 set -f
 sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}
@@ -18,7 +18,7 @@ rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID-}}}
 ranks=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_STEP_NUM_TASKS:-${SLURM_NTASKS:-1}}}}
 here=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${PALS_LOCAL_RANKID:-${SLURM_LOCALID:-0}}}}
 work=rehearsed/${SLURM_JOB_ID:-0}.${SLURM_STEP_ID:-0}
-# A copy that a node runs by itself was told no rank (each.sh takes them away).
+# A copy that a node runs by itself has no rank (each.sh removes these variables).
 itself=''
 if [ -z "$rank" ] || [ -n "$alone" ]; then
     itself=yes rank=0 ranks=1 here=0 work=rehearsed/$node.$$
@@ -30,7 +30,7 @@ line_of() {
     { IFS= read -r line <"$1"; } 2>/dev/null
 }
 
-# What this node's /sys shows of its ports: "verbs mlx5_0:1 yes 400 0-55", up or not, Gbit/s, the processors near it.
+# The ports in this node's /sys: "verbs mlx5_0:1 yes 400 0-55": whether it is up, Gbit/s, the processors near it.
 ports() {
     set +f
     for entry in "$sys/class/infiniband"/*/ports/*; do
@@ -75,7 +75,7 @@ if [ "$here" = 0 ]; then
 fi
 
 # Where its node's taskset put this rank: the process itself, or the counter reader that started it. Numbers of
-# processes come again, so that what was read goes.
+# processes are used again, so the file is removed after it is read.
 line=''
 for process in $$ $PPID; do
     [ -z "$line" ] || break
@@ -91,21 +91,21 @@ done
 printf '%s\n' "$said" >>"$work/ranks"
 [ "$here" = 0 ] || exit 0
 
-# The node goes down, by the script of the rehearsal's nodes that ends all of its processes, this one too.
+# The node goes down: a script of the rehearsal's nodes ends all of its processes, this one too.
 die() {
     script=${RAILYARD_REHEARSAL%/*}/rehearsal-bed/die
     [ -x "$script" ] || fail "$node cannot go down: there is no $script"
     "$script"
 }
 
-# Shows each.sh, which started this copy, the time of processors that the real program would have used.
+# Shows each.sh, which started this copy, the processor time that the real program would have used.
 spend() {
     line_of "$work/used"
     script=${RAILYARD_REHEARSAL%/*}/rehearsal-bed/spend
     [ -z "$line" ] || [ ! -x "$script" ] || "$script" "$PPID" "$line"
 }
 
-# Adds to a counter; of Slingshot's "value@time" the value. A folder of the path may be a pattern.
+# Adds to a counter; in Slingshot's "value@time" to the value. A folder of the path may be a pattern.
 add() {
     set +f
     for file in "$sys"/$1; do
@@ -126,7 +126,7 @@ if [ "$rank" = 0 ]; then
     child=$!
 fi
 
-# A little longer than the first rank waits for the others, whose sentence says who is missing.
+# A little longer than the first rank waits for the others, since its sentence says which are missing.
 left=$((patience_s * 10 + 50))
 wait_for() {
     until [ -e "$1" ] || [ -e "$work/end" ]; do

@@ -1,9 +1,9 @@
-"""The devices that a rehearsed node shows: a synthetic part of /sys, from the system's file and what is planted. Pure.
+"""The devices of a rehearsed node: a synthetic part of /sys, from the system's file and the planted faults. Pure.
 
-Every rail has the folders and files that the kernel gives its driver, on a PCI card of its own, so that the reader of
-counters, the node's facts, `detect`, `doctor` and `fabric` read them as they read a real node. Beside the rails there
-is the management network, ``eth0``: a card of 1 Gbit/s, over which a library that falls back to TCP sends. Counters
-are plain files, which stand-ins move. Source of names and forms: Linux Documentation/ABI/stable/sysfs-class-infiniband,
+Every rail has the folders and files that the kernel gives its driver, on its own PCI card. So the reader of counters,
+the node's facts, `detect`, `doctor` and `fabric` read them like a real node. There is also the management network,
+``eth0``: a card of 1 Gbit/s, over which a library sends that falls back to TCP. Counters are plain files, which
+stand-ins move. Source of names and forms: Linux Documentation/ABI/stable/sysfs-class-infiniband,
 testing/sysfs-class-net, testing/sysfs-bus-pci.
 """
 
@@ -23,29 +23,29 @@ from railyard.site.systems.model import Fabric, Rail, System
 
 #: Rate of the management network.
 MANAGEMENT_GBIT_S = 1.0
-#: What a counter of traffic begins with: not 0, so that nothing can take a reading for a difference.
+#: The first value of a counter of traffic: not 0, so that nothing can mistake a reading for a difference.
 FIRST = 65536
-#: What Slingshot's counters have behind their value: the time of the reading.
+#: What Slingshot's counters have after their value: the time of the reading.
 STAMP = "@1700000000.000000000"
-#: Firmware, board and card of every device: no real one, so that nobody takes them for one.
+#: Firmware, board and card of every device: none is real, so nobody mistakes them for real ones.
 NO_FIRMWARE, NO_BOARD = "0.0.0", "REHEARSAL"
 _SLINGSHOT = DRIVERS["cxi"]
-# The kernel reads hw_counters again after so many milliseconds (drivers/infiniband/core/sysfs.c).
+# The kernel reads hw_counters again after this many milliseconds (drivers/infiniband/core/sysfs.c).
 _LIFESPAN_MS = 10
-# The PCI driver of the card, where it is not the first module of the counters' row; of Ethernet any will do.
+# The PCI driver of the card, if it is not the first module of the counters' row; for Ethernet any driver will do.
 _PCI_DRIVERS = {"bnxt_re": "bnxt_en", "irdma": "ice", "netdev": "tg3"}
 _INFINIBAND, _ETHERNET = 32, 1  # ARPHRD_INFINIBAND, ARPHRD_ETHER
 _FRAME_MTU = {"roce": 9000, "slingshot": 9000, "tcp": 1500, "ib": 4092, "opa": 10236}
 _PLAIN: Mapping[str, int] = MappingProxyType({"mtu": _FRAME_MTU["tcp"], "type": _ETHERNET, "dev_port": 0})
 _STATISTICS = ("tx_bytes", "rx_bytes", "tx_packets", "rx_packets", "multicast", "collisions")
 _PACKETS = ("port_xmit_packets", "port_rcv_packets")
-# Bus numbers of cards: so many below one host bridge each, and a new domain where they are used up.
+# Bus numbers of cards: this many below each host bridge, and a new domain when they are used up.
 _FIRST_BUS, _BUS_STEP, _CARDS_A_DOMAIN = 0x10, 4, 56
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a rail sits: its card of the node, the function of that card, and the socket that the card is near."""
+    """Where a rail is: its card in the node, the function of that card, and the socket that the card is near."""
 
     card: int
     function: int
@@ -67,7 +67,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Seat:
-    """One rail of a node: what it is, where it sits, and how fast its link runs, in Gbit/s, with lanes and speed."""
+    """One rail of a node: what it is, where it is, and how fast its link runs, in Gbit/s, with lanes and speed."""
 
     fabric: Fabric
     rail: Rail
@@ -79,7 +79,7 @@ class _Seat:
 
     @property
     def driver(self) -> Driver | None:
-        """The row of its counters; None where nothing counts."""
+        """The row of its counters; None if nothing counts."""
         return DRIVERS.get(self.rail.counters)
 
     @property
@@ -92,10 +92,10 @@ class _Seat:
 def node_tree(system: System, machine: Machine, faults: Sequence[Fault], node: str, number: int) -> Tree:
     """Return the files of one node's /sys; ``number`` is its place among the nodes, from 1.
 
-    Raises SetupError for a card that is to sit at another socket where a node has one alone.
+    Raises SetupError for a card that should be at the other socket if a node has only one.
     """
     tree = Tree()
-    # IP over InfiniBand may be a rail too: the card that it belongs to comes first.
+    # IP over InfiniBand may be a rail too: the card that it belongs to must come first.
     seats = sorted(_seats(system, machine, faults, node), key=lambda seat: seat.fabric.kind == "tcp")
     for index, seat in enumerate(seats):
         _card(tree, seat.fabric, seat.rail, seat.place, machine)
@@ -113,17 +113,17 @@ def rail_name(rail: Rail) -> str:
 
 
 def port_rate(link: Link, lanes_up: int = 4) -> tuple[float, str | None, str | None]:
-    """Return rate (Gbit/s), width and speed that the kernel prints of a link: (400, "4X", "NDR").
+    """Return the rate (Gbit/s), width and speed that the kernel prints for a link: (400, "4X", "NDR").
 
-    ``lanes_up`` of four lanes run. A link without lanes of its own (EFA) is shown as four; one whose rate no speed has
-    is shown by its rate alone, and one whose rate is not known as 2.5 Gbit/s, which is what the kernel says then.
+    ``lanes_up`` of four lanes run. A link without its own lanes (EFA) is shown with four. If no speed has the link's
+    rate, only the rate is shown. An unknown rate is shown as 2.5 Gbit/s, as the kernel does.
     """
     data = link.data_rate_gbit_s or LANES["SDR"][0]
     count = link.lanes or 4
     each = link.signalling_gbit_s_per_lane or data / count
     speed = speed_of_lane(each)
     if link.family in ("ethernet", "roce") and speed == "FDR10":
-        speed = "QDR"  # 10GbE and 40GbE have the same lanes; the kernel knows no FDR10 there
+        speed = "QDR"  # 10GbE and 40GbE have the same lanes; the kernel has no FDR10 there
     if speed is None:
         return data * min(1.0, lanes_up / count), None, None
     width = f"{min(count, lanes_up) if lanes_up < 4 else count}X"
@@ -131,7 +131,7 @@ def port_rate(link: Link, lanes_up: int = 4) -> tuple[float, str | None, str | N
 
 
 def assumed(system: System) -> Iterator[str]:
-    """Give a sentence for each thing of the fabrics that a node shows in another way than the file has it."""
+    """Yield a sentence for each thing of the fabrics that a node shows differently from the file."""
     links: dict[str, tuple[str, str]] = {}
     for name, fabric in system.fabrics.items():
         for rail in fabric.rails:
@@ -142,7 +142,7 @@ def assumed(system: System) -> Iterator[str]:
         if fabric.link.data_rate_gbit_s is None:
             yield f"the rate of {name} is not known: its ports show {LANES['SDR'][0]:g} Gbit/s"
         if any(rail.bonded_ports > 1 for rail in fabric.rails):
-            yield f"the bonded ports of {name} are shown as one port each: the bond below them is not stood in for"
+            yield f"the bonded ports of {name} are shown as one port each: the bond below them is not rehearsed"
 
 
 def _seats(system: System, machine: Machine, faults: Sequence[Fault], node: str) -> list[_Seat]:
@@ -153,7 +153,7 @@ def _seats(system: System, machine: Machine, faults: Sequence[Fault], node: str)
     for fabric in system.fabrics.values():
         devices = list(dict.fromkeys(rail.device for rail in fabric.rails))
         sharing = {rail.device: rail.rails_per_card for rail in fabric.rails}
-        # Ports of one device are one card anyhow.
+        # Ports of one device are one card in any case.
         ports = {device: sum(rail.device == device for rail in fabric.rails) for device in devices}
         slots = {device: _slot(devices, index, sharing, ports) for index, device in enumerate(devices)}
         last = max(card for card, _ in slots.values()) + 1
@@ -169,7 +169,7 @@ def _seats(system: System, machine: Machine, faults: Sequence[Fault], node: str)
 
 
 def _slot(devices: Sequence[str], index: int, sharing: Mapping[str, int], ports: Mapping[str, int]) -> tuple[int, int]:
-    """Return card and function of a device: as many devices in a row share a card as its rails say."""
+    """Return the card and function of a device. As many successive devices share a card as its rails say."""
     each = max(1, sharing[devices[index]] // ports[devices[index]])
     return index // each, index % each
 
@@ -178,7 +178,7 @@ def _seat(fabric: Fabric, rail: Rail, place: _Place, planted: Sequence[Fault], m
     lanes_up = min((fault.lanes for fault in planted if fault.kind == "lanes"), default=4)
     if any(fault.kind == "far" for fault in planted):
         if machine.sockets < 2:
-            raise SetupError(f"rehearsal: {rail_name(rail)} cannot sit at the other socket: the nodes have one socket")
+            raise SetupError(f"rehearsal: {rail_name(rail)} cannot be at the other socket: the nodes have one socket")
         place = _Place(place.card, place.function, (place.socket + 1) % machine.sockets)
     readable = not any(fault.kind == "unreadable" for fault in planted)
     return _Seat(fabric, rail, place, *port_rate(fabric.link, lanes_up), readable=readable)
@@ -192,7 +192,7 @@ def _card(tree: Tree, fabric: Fabric, rail: Rail, place: _Place, machine: Machin
 
 
 def _pci(tree: Tree, place: _Place, machine: Machine, module: str, slot: str | None) -> None:
-    """Add a PCI device: its place, its driver and, where the file says it, its slot."""
+    """Add a PCI device: its place, its driver and, if the file says it, its slot."""
     said = {"uevent": "\n".join([*([f"DRIVER={module}"] if module else []), f"PCI_SLOT_NAME={place.address}"])}
     said |= {"numa_node": str(place.socket), "local_cpulist": machine.near(place.socket)}
     known = SLOTS.get(slot or "")
@@ -207,13 +207,13 @@ def _pci(tree: Tree, place: _Place, machine: Machine, module: str, slot: str | N
 
 
 def _rail(tree: Tree, seat: _Seat, index: int, number: int) -> None:
-    """Add a rail as the class of devices that its driver makes."""
+    """Add a rail in the device class of its driver."""
     device, driver = seat.rail.device, seat.driver
     if driver is _SLINGSHOT:
         _slingshot(tree, seat)
     elif seat.fabric.kind == "tcp" or (driver is not None and driver.name == "netdev"):
         _interface(tree, device, seat.place, seat.gbit_s, readable=seat.readable)
-    elif seat.fabric.kind == "slingshot":  # Slingshot 10: an Ethernet card that is named by its interface
+    elif seat.fabric.kind == "slingshot":  # Slingshot 10: an Ethernet card, named after its interface
         _rdma(tree, seat, f"{seat.rail.counters}_{index}", device, number)
     elif seat.fabric.kind == "efa":
         _rdma(tree, seat, device, None, number)
@@ -224,7 +224,7 @@ def _rail(tree: Tree, seat: _Seat, index: int, number: int) -> None:
 
 
 def _slingshot(tree: Tree, seat: _Seat) -> None:
-    """Add a Cassini card: its class of its own, its interface, and its telemetry (``value@time``)."""
+    """Add a Cassini card: its own class, its interface, and its telemetry (``value@time``)."""
     digits = "".join(letter for letter in seat.rail.device if letter.isdigit()) or "0"
     folder = f"{seat.place.folder}/cxi/cxi{digits}"
     tree.put(folder, {"uevent": ""})
@@ -250,7 +250,7 @@ def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int)
     for module in ("ib_uverbs", "ib_umad", "rdma_ucm"):
         tree.put(f"module/{module}", {"initstate": "live"})
     layer = {"efa": "Unspecified", "roce": "Ethernet", "slingshot": "Ethernet"}.get(kind, "InfiniBand")
-    # The subnet manager has LID 1, so that of no node.
+    # The subnet manager has LID 1, so no node has it.
     lid = f"0x{1 + number * 256 + seat.place.card * 4 + seat.place.function * 2 + port_number:x}"
     has_lid = layer == "InfiniBand"
     tree.put(port, {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": seat.rate, "link_layer": layer})
@@ -268,7 +268,7 @@ def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int)
 
 
 def _gids(tree: Tree, port: str, guid: str, netdev: str | None, number: int) -> None:
-    """Add the addresses of a port: of Ethernet those that its IP address makes, of version 1 and 2, as mlx5 orders."""
+    """Add the addresses of a port. On Ethernet its IP address gives them, in version 1 and 2, in the order of mlx5."""
     local, routed = f"fe80:0000:0000:0000:{guid}", f"0000:0000:0000:0000:0000:ffff:0a63:{number:04x}"
     if netdev is None:
         tree.put(f"{port}/gids", {"0": local})
@@ -289,7 +289,7 @@ def _interface(
     own: Mapping[str, int] = _PLAIN,
     readable: bool = True,
 ) -> None:
-    """Add a network interface of a card; one that is there already (IP over InfiniBand as a rail) stays."""
+    """Add a network interface of a card; an existing one (IP over InfiniBand as a rail) is kept."""
     if f"class/net/{name}" in tree.links:
         return
     folder = f"{place.folder}/net/{name}"
@@ -304,7 +304,7 @@ def _interface(
 
 
 def _counted(driver: Driver | None) -> dict[str, int]:
-    """Return the counters that a driver's device has, ``hw/`` before those of hw_counters, with their first values."""
+    """Return the counters of a driver's device with their first values; ``hw/`` marks those of hw_counters."""
     if driver is None:
         return {}
     traffic = [*driver.tx.split("+"), *driver.rx.split("+")]

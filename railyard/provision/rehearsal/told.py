@@ -1,7 +1,7 @@
 """What an MPI library would do with the variables that one rank finds: devices, rails, how it spreads messages.
 
-It is written from the libraries' own documentation and sources, and from nothing in ``railyard.stacks``: so a rehearsal
-tells whether what Railyard sets has the effect that it is set for. What is not set has the library's own default.
+It is written from the libraries' own documentation and sources, and uses nothing of ``railyard.stacks``: so a rehearsal
+shows whether Railyard's settings have the intended effect. What is not set has the library's own default.
 
 Sources: UCX docs/source/faq.md and src/ucp/core/ucp_context.c 1.20; docs.open-mpi.org 5.0; MPICH
 src/mpid/ch4/netmod/ofi/ofi_init.c; Intel MPI Developer Reference 2021; MVAPICH2 2.3.7 user guide; Cray intro_mpi(3);
@@ -15,31 +15,31 @@ from typing import Literal
 
 Variables = Mapping[str, str]
 PortKind = Literal["verbs", "net", "cxi"]
-#: none: all messages on the first device; striping: each large one over all; round-robin: whole ones in turn.
+#: none: all messages go over the first device; striping: each large one over all; round-robin: whole ones in turn.
 Split = Literal["none", "striping", "round-robin"]
 
-#: UCX_MAX_RNDV_RAILS and UCX_MAX_EAGER_RAILS where nothing is set. Source: ucp_context.c, MAX_RNDV_RAILS.
+#: Defaults of UCX_MAX_RNDV_RAILS and UCX_MAX_EAGER_RAILS. Source: ucp_context.c, MAX_RNDV_RAILS.
 UCX_RAILS = 2
 #: "Currently up to 4 are supported." Source: UCX faq.md, Multi-rail.
 UCX_MOST_RAILS = 4
-#: Where UCX changes to rendezvous is estimated from the devices, and lies about here over RDMA.
+#: UCX estimates from the devices at which size it changes to rendezvous; over RDMA it is about here.
 UCX_RENDEZVOUS_BYTES = 16 << 10
-#: UCX_MIN_RNDV_CHUNK_SIZE: no piece of a message is smaller.
+#: UCX_MIN_RNDV_CHUNK_SIZE: the smallest piece of a message.
 UCX_LEAST_PIECE_BYTES = 16 << 10
-#: Over TCP it was seen to split from 532,706 B on (UCX 1.20.1, UCX_PROTO_INFO=y).
+#: Over TCP, UCX was seen to split messages from 532,706 B on (UCX 1.20.1, UCX_PROTO_INFO=y).
 UCX_TCP_SPLIT_BYTES = 532_706
-#: btl_tcp_eager_limit is 64 KiB, and the rest of a message is split where it is longer than that.
+#: btl_tcp_eager_limit is 64 KiB. The rest of a message is split if it is longer than that.
 OB1_SPLIT_BYTES = 128 << 10
 #: MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD.
 CH4_STRIPING_BYTES = 1 << 20
-#: PSM2_MQ_RNDV_HFI_WINDOW: windows of a message take the rails in turn.
+#: PSM2_MQ_RNDV_HFI_WINDOW: a message is cut into windows, which take the rails in turn.
 PSM2_WINDOW_BYTES = 128 << 10
 #: MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD, MVAPICH2's default on current cards.
 MV2_STRIPING_BYTES = 16 << 10
 
 
 class LibraryError(Exception):
-    """The library ends its process at its start, with its own words and exit code."""
+    """The library ends its process at the start, with its own message and exit code."""
 
     def __init__(self, words: str, exit_code: int = 1) -> None:
         super().__init__(words)
@@ -50,8 +50,9 @@ class LibraryError(Exception):
 class Port:
     """A port of a node, as its /sys shows it.
 
-    ``name`` is as launches name it: ``mlx5_0:1``, ``hsn0``, ``cxi0``. ``near`` are the processors of its NUMA node.
-    ``meant`` is False for a network interface that is on no card with RDMA and no rail of a fabric of the system.
+    ``name`` is its name in launches: ``mlx5_0:1``, ``hsn0``, ``cxi0``. ``near`` are the processors of its NUMA node.
+    ``meant`` is False for a network interface that is neither on a card with RDMA nor a rail of one of the system's
+    fabrics.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank within its node: its number there, of how many, and its processors (none: not known, or any)."""
+    """A rank within its node: its number there, how many there are, and its processors (none: not known, or any)."""
 
     local: int = 0
     of: int = 1
@@ -73,9 +74,9 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a rank's messages take: ports in the library's order, and from which size on they are spread over them.
+    """What a rank's messages take: ports in the library's order, and the size from which on they are spread over them.
 
-    ``tcp``: they go through the kernel. ``aware``: it weighs the ports by the rates that they show.
+    ``tcp``: they go through the kernel. ``aware``: the library weighs the ports by the rates that they show.
     """
 
     ports: tuple[Port, ...]
@@ -93,11 +94,11 @@ class Taken:
 
 
 def taken(stack: str, variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
-    """Return what a rank of a stack takes. Raises LibraryError where the library would end instead."""
+    """Return what a rank of a stack takes. Raises LibraryError if the library would end instead."""
     chooses = _STACKS.get(stack)
     if chooses is None:
         known = ", ".join(_STACKS)
-        raise LibraryError(f"the rehearsal knows no library of the stack {stack}: known are {known}")
+        raise LibraryError(f"the rehearsal knows no library of the stack {stack}: it knows those of {known}")
     return chooses(variables, [port for port in ports if port.active], rank)
 
 
@@ -105,7 +106,7 @@ def taken(stack: str, variables: Variables, ports: Sequence[Port], rank: Rank) -
 
 
 def _ucx(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
-    """UCX: the ports of the list whose transport is allowed, the fastest first and the nearest of equal ones."""
+    """UCX: the ports of the list with an allowed transport, the fastest first, and of equally fast ones the nearest."""
     words, devices = variables.get("UCX_TLS", "all"), variables.get("UCX_NET_DEVICES", "all")
     usable = [port for port in ports if _ucx_allows(words, port)]
     if devices != "all":
@@ -146,7 +147,7 @@ def _ucx_allows(words: str, port: Port) -> bool:
 
 
 def _ofi(variables: Variables, ports: Sequence[Port], rank: Rank, provider: str, list_of: str) -> tuple[Port, ...]:
-    """Return the ports that a provider shows: those of its own variable ``list_of``, else all of its kind."""
+    """Return the ports that a provider shows: those in its own variable ``list_of``, else all of its kind."""
     kind: PortKind = {"cxi": "cxi", "tcp": "net", "sockets": "net"}.get(provider, "verbs")  # type: ignore[assignment]
     there = [port for port in ports if port.kind == kind]
     asked = variables.get(list_of, "")
@@ -164,7 +165,7 @@ _LISTS = {"cxi": "FI_CXI_DEVICE_NAME", "tcp": "FI_TCP_IFACE", "efa": "FI_EFA_IFA
 
 
 def _ch4_ofi(variables: Variables, ports: Sequence[Port], rank: Rank, provider: str) -> Taken:
-    """MPICH's ch4:ofi: one NIC a rank unless it is told more, the nearest first, equal ones in turn by local rank."""
+    """MPICH's ch4:ofi: by default one NIC per rank, the nearest first, equally near ones in turn by local rank."""
     if provider == "opx":
         return Taken((_opx(variables, ports),))
     there = _ofi(variables, ports, rank, provider, _LISTS.get(provider, ""))
@@ -186,7 +187,7 @@ def _opx(variables: Variables, ports: Sequence[Port]) -> Port:
 
 
 def _psm3(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
-    """PSM3: one NIC; with PSM3_MULTIRAIL all of a set, whole messages in turn; of several sets each rank has one."""
+    """PSM3: one NIC. With PSM3_MULTIRAIL all of a set, whole messages in turn; with several sets each rank has one."""
     is_tcp = variables.get("PSM3_HAL", "").startswith("sock") or not _has(ports, "verbs")
     there = [port for port in ports if (port.kind == "net") == is_tcp]
     sets = [re.findall(r"([^,:;]+)(?::\d+)?", one) for one in variables.get("PSM3_MULTIRAIL_MAP", "").split(";") if one]
@@ -200,7 +201,7 @@ def _psm3(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
 
 
 def _psm2(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
-    """PSM2: the unit that it is told, the nearest otherwise; with PSM2_MULTIRAIL all of the map."""
+    """PSM2: the unit that is set, otherwise the nearest; with PSM2_MULTIRAIL all of the map."""
     there = [port for port in ports if port.kind == "verbs"]
     if not there:
         raise LibraryError("PSM2 can't open hfi unit: -1 (err=23)")
@@ -242,7 +243,7 @@ def _openmpi(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
 
 
 def _btl_tcp(variables: Variables, ports: Sequence[Port]) -> Taken:
-    """Open MPI's ob1 over btl/tcp: all interfaces of the list, or all that are up; long messages over all of them."""
+    """Open MPI's ob1 over btl/tcp: all interfaces of the list, or all that are up; long messages use all of them."""
     asked = variables.get("OMPI_MCA_btl_tcp_if_include", "")
     there = [port for port in ports if port.kind == "net" and (not asked or port.name in asked.split(","))]
     if "tcp" not in variables.get("OMPI_MCA_btl", "tcp") or not there:
@@ -292,7 +293,7 @@ def _mvapich2(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
     found = [port for port in named if not wanted.isdigit() or wanted == "0" or port.name.endswith(f":{wanted}")]
     if not found or any(name not in map(_bare, there) for name in asked):
         raise LibraryError(f"[rdma_find_network_type] Unable to find the requested HCA {':'.join(asked)}")
-    # Without a list all cards are used that are of the first one's kind.
+    # Without a list, all cards of the first one's kind are used.
     found = found if asked else [port for port in found if port.rate_gbit_s == found[0].rate_gbit_s]
     found = found[: _number(variables, "MV2_NUM_HCAS", len(found))]
     policy = variables.get("MV2_RAIL_SHARING_POLICY", "FIXED_MAPPING").upper()
@@ -303,7 +304,7 @@ def _mvapich2(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
     mine = (*found[own:], *found[:own])
     if policy == "ROUND_ROBIN":
         return Taken(tuple(found), "round-robin")
-    if above >= 1 << 30:  # no message is as long
+    if above >= 1 << 30:  # no message is that long
         return Taken((mine[0],))
     return Taken(mine, "striping", above + 1)
 
@@ -325,7 +326,7 @@ def _craympich(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken
 
 
 def _nccl(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
-    """NCCL and RCCL: the network of that name or none; unasked verbs where there are some, else sockets without a word.
+    """NCCL and RCCL: the named network or none. By default verbs if there are any, else silently sockets.
 
     Source: NCCL's user guide, Environment Variables: NCCL_NET, NCCL_IB_HCA, NCCL_SOCKET_IFNAME.
     """
@@ -346,7 +347,7 @@ def _nccl(variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
 
 
 def _nccl_list(said: str, ports: Sequence[Port]) -> list[Port]:
-    """Return the ports of a list: ^ leaves them out, = takes names as they are, else each begins a name."""
+    """Return the ports of a list: ^ leaves them out, = means whole names, otherwise an entry is the start of a name."""
     if not said:
         return list(ports)
     leaves_out, exact = said.startswith("^"), said.removeprefix("^").startswith("=")
@@ -375,7 +376,7 @@ _STACKS: Mapping[str, _Chooses] = {
     "rccl": _nccl,
 }
 
-#: What may be set for one rank and not for another: each rank says these.
+#: Variables that may differ between ranks: each rank reports these.
 OF_ONE_RANK = ("UCX_NET_DEVICES", "FI_CXI_DEVICE_NAME", "FI_EFA_IFACE", "FI_TCP_IFACE", "MV2_IBA_HCA", "HFI_UNIT")
 
 
@@ -388,12 +389,12 @@ def _bare(port: Port) -> str:
 
 
 def _distance(port: Port, rank: Rank) -> int:
-    """Return 1 where a rank is known to run away from a port, else 0."""
+    """Return 1 if a rank is known to run far from a port, else 0."""
     return int(bool(port.near and rank.processors and not port.near & rank.processors))
 
 
 def _nearest_in_turn(ports: Sequence[Port], rank: Rank) -> Port:
-    """Return the nearest port; ranks with the same distance to several take them in turn."""
+    """Return the nearest port. If several are equally near, ranks take them in turn."""
     least = min(_distance(port, rank) for port in ports)
     nearest = [port for port in ports if _distance(port, rank) == least]
     return nearest[rank.local % len(nearest)]
@@ -405,7 +406,7 @@ def _number(variables: Variables, name: str, default: int) -> int:
 
 
 def _size(said: str, default: int) -> int:
-    """Return a size as UCX takes it, in bytes: 8192, 8k, inf; the default for auto."""
+    """Return a size in UCX's form (8192, 8k, inf), in bytes; the default for auto."""
     found = re.fullmatch(r"(?:intra:\w+,)?(?:inter:)?(\d+)([kKmM]?)[bB]?(?:,intra:\w+)?", said)
     if said == "inf":
         return 1 << 62

@@ -1,4 +1,4 @@
-"""A micro-benchmark's run: who sends to whom over which rails, how long that takes, and the bytes that it moves."""
+"""A micro-benchmark's run: which rank sends to which over which rails, how long that takes, and the bytes moved."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ from railyard.provision.replay.texts import IMB_VERSION, Made
 from railyard.site.test_id import TestId
 from railyard.stacks.model import STRIPING, tuned
 
-#: A start of MPI: each node exchanges addresses with the first over the management network.
+#: When MPI starts, each node exchanges addresses with the first one over the management network.
 _START_UP_BYTES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Messages between two ranks: the ports of both in pairs, and how they are spread over them."""
+    """Messages between two ranks: the pairs of ports of both, and how the messages are spread over them."""
 
     first: str
     second: str
@@ -33,7 +33,7 @@ class Flow:
 
     @property
     def within_node(self) -> bool:
-        """Whether both ranks share a node, and its memory."""
+        """Whether both ranks share a node and its memory."""
         return self.first == self.second
 
     def shares(self, size: int) -> tuple[float, ...]:
@@ -44,25 +44,25 @@ class Flow:
 
 @dataclass(frozen=True)
 class Network:
-    """The network of a run with what is planted on it."""
+    """The network of a run with the faults planted on it."""
 
     crew: Crew
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
-        """What is planted."""
+        """The planted faults."""
         return self.crew.rehearsal.faults
 
     @cached_property
     def place(self) -> Place | None:
-        """The first rank's first rail; None where its messages go over no rail of a fabric."""
+        """The first rank's first rail; None if its messages do not go over a rail of a fabric."""
         return place_of(self.crew.site.system, self.crew.takes[0].ports[0])
 
     def flow(self, first: int, second: int) -> Flow:
         """Return the messages between two ranks, by their numbers."""
         crew, mine, other = self.crew, self.crew.takes[first], self.crew.takes[second]
         nodes = crew.members[first].node, crew.members[second].node
-        if mine.tcp != other.tcp:  # one of them has stepped back to TCP: the other must follow
+        if mine.tcp != other.tcp:  # one of them has fallen back to TCP: the other must follow
             mine, other = (Taken((crew.management(node),), tcp=True) for node in nodes)
         by_name = {port.name: port for port in other.ports}
         if by_name.keys() == {port.name for port in mine.ports}:
@@ -72,7 +72,7 @@ class Network:
         return Flow(*nodes, lanes, mine)
 
     def share(self, flow: Flow, size: int) -> float:
-        """Return the share of its rate that a flow has with the faults that are planted."""
+        """Return the share of its rate that a flow has with the planted faults."""
         fabric = None if self.place is None else self.place.fabric
         crossing = model.leaf_share(self.faults, fabric, flow.first, flow.second)
         left = [
@@ -83,19 +83,19 @@ class Network:
         return model.left_over(flow.shares(size), left)
 
     def waits_us(self, flow: Flow) -> float:
-        """Return what each message of a flow waits besides, in us."""
+        """Return how long each message of a flow waits in addition, in us."""
         a, b = flow.lanes[0]
         return model.more_us(self.faults, flow.first, a.name) + model.more_us(self.faults, flow.second, b.name)
 
     def is_fallback(self, flow: Flow) -> bool:
-        """Return whether a flow goes over another network than the first rank's: the management network."""
+        """Return whether a flow goes over a different network from the first rank's: the management network."""
         place = place_of(self.crew.site.system, flow.lanes[0][0])
         return place is None or self.place is None or place.name != self.place.name
 
     def test(self, benchmark: str, flows: Iterable[Flow]) -> TestId | None:
-        """Return which test a run is by what its library does, and not by what it was meant to be.
+        """Return which test a run is by what its library does, not by what was asked for.
 
-        None where its messages go over no rail.
+        None if its messages do not go over a rail.
         """
         flows, system, stack = list(flows), self.crew.site.system, self.crew.stack
         if self.place is None:
@@ -117,7 +117,7 @@ class Network:
 
 
 def pairs_of(network: Network) -> list[Flow]:
-    """Return the flows of a benchmark of pairs: the first half of the ranks with the second."""
+    """Return the flows of a benchmark of pairs: the first half of the ranks with the second half."""
     half = len(network.crew.members) // 2
     return [network.flow(rank, rank + half) for rank in range(half)]
 
@@ -130,18 +130,18 @@ def around(network: Network) -> list[Flow]:
 
 
 def made(network: Network, asked: Asked, sentence: str) -> Made:
-    """Return what the benchmark prints: times of healthy messages, the faults' part, and few repetitions' noise."""
+    """Return what the benchmark prints: healthy times, the effect of faults, and the noise of few repetitions."""
     crew, benchmark = network.crew, micro.find(asked.key)
     flows = pairs_of(network) if is_of_pairs(asked.key) else around(network)
     crossing = [flow for flow in flows if not flow.within_node]
     times = _times(network, asked, crossing or flows)
     if benchmark.sums_pairs and flows:
-        # What is printed is of all pairs of ranks together, a time is of one pair of nodes.
+        # The output covers all pairs of ranks together; a time covers one pair of nodes.
         node_pairs = len({(flow.first, flow.second) for flow in flows})
         printed = len(flows) if asked.tool == "osu" else 1
         times = tuple(time * printed / node_pairs for time in times)
     traffic = benchmark.traffic
-    # A tool whose entry has no window prints single messages as its repetitions.
+    # If a tool's entry has no window, its repetitions are single messages.
     window = 1 if traffic is None or traffic.window is None else asked.window or 1
     messages = window * (1 if traffic is None else max(1, traffic.backward + 1))
     seed = f"{asked.key} {' '.join(crew.nodes)}"
@@ -156,27 +156,27 @@ def made(network: Network, asked: Asked, sentence: str) -> Made:
 
 
 def is_of_pairs(key: str) -> bool:
-    """Return whether a benchmark's messages go between two halves of its ranks; a collective's do not."""
+    """Return whether a benchmark's messages go between the two halves of its ranks; a collective's do not."""
     return micro.find(key).metrics[0].shape not in ("collective", "figure")
 
 
 def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float, ...]:
-    """Return the time of one message of each size, us: of streams the mean of all pairs, else the slowest."""
+    """Return the time of one message of each size, us: for streams the mean of all pairs, else that of the slowest."""
     crew, sizes = network.crew, asked.sizes
     if asked.key == "osu/osu_init":
         return (1e3 * (100 + len(crew.members)),)
     test = network.test(asked.key, flows)
-    if test is None:  # its library has left out every rail
+    if test is None:  # its library left out every rail
         first = next(iter(crew.site.system.fabrics))
         test = TestId(first, crew.stack, 1, asked.key, policy="single", system=crew.site.system.system)
-    # Of perftest it goes through the card all the same.
+    # With perftest it goes through the card all the same.
     if not flows or (all(flow.within_node for flow in flows) and asked.tool != "perftest"):
         return tuple(0.5 + size / 8000 for size in sizes)
     waits_for_one = test.policy == "round-robin" and micro.find(asked.key).metrics[0].shape == "pingpong"
     split_from = 1 << 62 if waits_for_one else flows[0].taken.from_bytes
     healthy = model.times(crew.site, test, sizes, split_from)
     if test.rails > 1 and flows[0].taken.split == STRIPING:
-        # References of both rails say nothing of messages that one of them carries alone.
+        # References for both rails say nothing about messages that one of them carries alone.
         one = model.times(crew.site, replace(test, rails=1, policy="single"), sizes)
         healthy = tuple(
             max(time, alone) if size < split_from else time
@@ -191,7 +191,7 @@ def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float
             link = crew.site.system.fabrics[test.fabric].link
             found.append(model.slowed(healthy, shares, network.waits_us(flow), model.start_us(link, test)))
     if micro.find(asked.key).sums_pairs:
-        # The mean of their rates, each as often as it is there.
+        # The mean of their rates, each counted as often as it occurs.
         return tuple(
             len(flows) / sum(count / time for time, count in zip(each, alike.values(), strict=True))
             for each in zip(*found, strict=True)
@@ -200,11 +200,11 @@ def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float
 
 
 def move(network: Network, asked: Asked, moves: Moves) -> None:
-    """Add what the benchmark moves to the counters of its nodes, size by size."""
+    """Add the bytes that the benchmark moves to the counters of its nodes, size by size."""
     start_up(network.crew, moves)
     if not micro.find(asked.key).payload:
         return
-    # Most of a thousand pairs are alike: between two nodes, over the same rails.
+    # Most of a thousand pairs are alike: they are between the same two nodes, over the same rails.
     flows = Counter(pairs_of(network)) if is_of_pairs(asked.key) else Counter[Flow]()
     for size, count in zip(asked.sizes, asked.repetitions, strict=True):
         if is_of_pairs(asked.key):
@@ -216,17 +216,17 @@ def move(network: Network, asked: Asked, moves: Moves) -> None:
 
 
 def add(moves: Moves, flow: Flow, size: int, forward: float, backward: float) -> None:
-    """Add bytes of messages of one size between two ranks, both ways, over their rails."""
+    """Add the bytes of messages of one size between two ranks, both ways, over their rails."""
     for (a, b), share in zip(flow.lanes, flow.shares(size), strict=True):
         moves.send(flow.first, a, flow.second, b, forward * share)
         moves.send(flow.second, b, flow.first, a, backward * share)
 
 
 def start_up(crew: Crew, moves: Moves) -> None:
-    """Add what the start of a job moves over the management network, where the nodes have one."""
+    """Add what the start of a job moves over the management network, if the nodes have one."""
     try:
         ports = {node: crew.management(node) for node in crew.nodes}
-    except LibraryError:  # by whatever other way its launcher has
+    except LibraryError:  # its launcher has some other way
         return
     first = crew.nodes[0]
     for node in crew.nodes[1:]:
@@ -235,20 +235,20 @@ def start_up(crew: Crew, moves: Moves) -> None:
 
 
 def _of_a_pair(asked: Asked, size: int, count: int) -> Moved:
-    """Return the payload between one pair of ranks at a size, warm-ups and passes included."""
-    if asked.amount_bytes:  # as it was told, whatever the link
+    """Return the payload between one pair of ranks at a size, including warm-ups and passes."""
+    if asked.amount_bytes:  # as its words say, whatever the link
         return Moved(asked.amount_bytes, 0)
     told: Repetitions | None = asked.told
     measured, warm_up = (count, None) if told is None else (told.measured, told.warm_up)
     moved = moved_at_most(asked.key, size, measured, asked.window, 1, warm_up, IMB_VERSION)
     moved = moved or moved_bytes(asked.key, size, measured, asked.window)
-    if moved is None:  # no closed form: both ways, a window of messages a repetition
+    if moved is None:  # no closed form: both ways, a window of messages per repetition
         moved = Moved(*(size * measured * (asked.window or 1),) * 2)
     return Moved(asked.passes * moved.tx, asked.passes * moved.rx)
 
 
 def _move_collective(network: Network, asked: Asked, size: int, count: int, moves: Moves) -> None:
-    """Move what each node must at least, and so around all nodes; from a root along them, to it back."""
+    """Move the least that each node must: around all nodes, or, with a root, along them from it and back to it."""
     crew, least = network.crew, micro.find(asked.key).least
     nodes, ranks = len(crew.nodes), max(crew.per_node.values())
     if nodes < 2:

@@ -1,4 +1,4 @@
-"""Files and links of a synthetic /sys, gathered by path and handed to a node as one archive. Pure."""
+"""Files and links of a synthetic /sys, collected by path and given to a node as one archive. Pure."""
 
 import io
 import posixpath
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Files by path below /sys, each with its text, and links with the path (below /sys too) that they lead to."""
+    """Files by path below /sys, each with its text, and links with their target path (also below /sys)."""
 
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Tree:
         self.links[path] = target
 
     def archive(self) -> bytes:
-        """Return all of it as a tar archive. Files end with a line's end as the kernel's do, but for empty ones."""
+        """Return all of it as a tar archive. Like the kernel's, files end with a newline, except empty ones."""
         out = io.BytesIO()
         with tarfile.open(fileobj=out, mode="w") as archive:
             for path, text in self.files.items():

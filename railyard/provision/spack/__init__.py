@@ -1,1 +1,1 @@
-"""Benchmarks that Spack builds: one environment a (system, stack), built once, proven to be what it says."""
+"""Benchmarks that Spack builds: one environment per (system, stack), built once, proven to be what it says."""

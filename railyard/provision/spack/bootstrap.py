@@ -19,9 +19,9 @@ from railyard.base.wording import listing
 from railyard.provision import wheels
 from railyard.provision.spack import program
 
-#: Seconds that a source has to answer at all: a firewall may drop what goes to it without a word.
+#: Seconds within which a source must answer: a firewall may silently drop what goes to it.
 ANSWER_S = 60
-#: A fetch that moves less than so many bytes a second for so many seconds is given up.
+#: A fetch is given up if it moves fewer bytes per second than this for this many seconds.
 SLOWEST_B_S, SLOW_S = 1000, 60
 #: The hashed lock of Spack's solver.
 SOLVER_LOCK = "requirements/spack.txt"
@@ -29,10 +29,10 @@ SOLVER_LOCK = "requirements/spack.txt"
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One repository at the commit that Railyard was run with.
+    """One repository at the commit with which Railyard was tried.
 
-    ``fetched_mb`` is what its newest state alone takes to fetch, ``disk_mb`` what it takes on disk, both in MB and as
-    measured with this commit.
+    ``fetched_mb`` is the size of a fetch of its newest state only, ``disk_mb`` its size on disk, both in MB, measured
+    with this commit.
     """
 
     name: str
@@ -51,16 +51,17 @@ PACKAGES = Pin(
     program.PACKAGES, "https://github.com/spack/spack-packages.git", "d4f7c711a6a42f1c4d551c8fd10fce9a11340a81",
     "spack-packages v2026.06.0", 13, 104,
 )  # fmt: skip
-#: Spack's solver clingo with what it needs, as wheels: MB to fetch.
+#: Spack's solver clingo with its dependencies, as wheels: MB to fetch.
 SOLVER_MB = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where all of it comes from. ``spack`` and ``packages`` are sources for git, None for the official ones.
+    """Where everything comes from.
 
-    ``wheels`` is a folder of the solver's wheels, None for the index that pip is configured with. ``sources`` is a
-    mirror of the benchmarks' sources, None where there is none beside.
+    ``spack`` and ``packages`` are sources for git, None for the official ones. ``wheels`` is a folder with the solver's
+    wheels, None for the index that pip is configured with. ``sources`` is a mirror of the benchmarks' sources, None if
+    there is none beside them.
     """
 
     spack: str | None = None
@@ -70,10 +71,10 @@ class Origin:
 
 
 def origin(place: str) -> Origin:
-    """Return what a folder or the URL of a mirror holds.
+    """Return what a folder or the URL of a mirror has.
 
-    A folder has ``spack`` and ``spack-packages``, and perhaps ``wheels`` and ``sources``; a mirror ``spack.git`` and
-    ``spack-packages.git`` below its URL. Raises SetupError for a folder that lacks one of the two.
+    A folder has ``spack`` and ``spack-packages``, and perhaps ``wheels`` and ``sources``. A mirror has ``spack.git``
+    and ``spack-packages.git`` below its URL. Raises SetupError for a folder that lacks one of the first two.
     """
     if "://" in place or _is_host_path(place):
         base = place.rstrip("/")
@@ -96,11 +97,10 @@ def origin(place: str) -> Origin:
 
 
 def bootstrap(folder: Path, say: Callable[[str], None], from_: Origin | None = None) -> Path:
-    """Make Spack, its packages and its solver in ``folder``, and return the program; says first what it gets.
+    """Get Spack, its packages and its solver into ``folder``, and return the program; says first what it gets.
 
-    What is there already is left alone. A repository is fetched beside its place and renamed into it: it is there
-    whole, or not at all. Raises SetupError where git is missing, or where a source cannot be reached or lacks the
-    commit.
+    What is there already is left alone. A repository is fetched beside its place and renamed into it: it is there as a
+    whole, or not at all. Raises SetupError if git is missing, or if a source cannot be reached or lacks the commit.
     """
     given = from_ or Origin()
     pins = (
@@ -109,7 +109,7 @@ def bootstrap(folder: Path, say: Callable[[str], None], from_: Origin | None = N
     )
     if shutil.which("git") is None:
         raise SetupError(
-            "git: found none on PATH, expected it to fetch Spack with; install git, or put a Spack of "
+            "git: found none on PATH, expected git to fetch Spack with; install git, or put a Spack of "
             "your own on PATH (1.1 or newer)"
         )
     with _one_at_a_time(folder, say):
@@ -128,7 +128,7 @@ def bootstrap(folder: Path, say: Callable[[str], None], from_: Origin | None = N
         if given.sources is not None:
             _write(folder / program.SPACK / "etc/spack/mirrors.yaml", _mirror(given.sources))
         repository = folder.resolve() / program.PACKAGES / "repos" / "spack_repo" / "builtin"
-        # Spack's own default clones its packages again, at a branch that moves.
+        # By default Spack clones its packages again, at a branch that moves.
         _write(folder / program.REPOS, {"repos": {"builtin": str(repository)}})
     return folder / program.SPACK / "bin" / "spack"
 
@@ -140,7 +140,7 @@ _CARRY = (
 
 
 def _is_host_path(place: str) -> bool:
-    """Return whether this is git's short form of ssh, ``git@host:path``: no such file is here."""
+    """Return whether this is git's short form of ssh, ``git@host:path``: there is no such file here."""
     return ":" in place.split("/")[0] and not Path(place).exists()
 
 
@@ -151,7 +151,7 @@ def _clone_in(folder: Path, name: str) -> Path | None:
 def _is_there(folder: Path, pin: Pin) -> bool:
     place = folder / pin.name
     if place.exists() and not (place / ".git").is_dir():
-        raise SetupError(f"{place}: found a folder that is no clone, expected none or a clone; remove it")
+        raise SetupError(f"{place}: found a folder that is not a clone, expected a clone or no folder; remove it")
     return place.exists() and _git(place, "rev-parse", "HEAD").stdout.strip() == pin.commit
 
 
@@ -166,11 +166,11 @@ def _announce(folder: Path, missing: list[Pin], solver: bool, given: Origin, say
     if solver:
         say(f"spack:   its solver, clingo, from {given.wheels or 'the package index of pip'}")
     if given.sources is not None:
-        say(f"spack: sources of benchmarks are taken from {given.sources}")
+        say(f"spack: sources of benchmarks come from {given.sources}")
 
 
 def _demand_answer(pin: Pin) -> None:
-    """Raise SetupError where a source does not answer: before anything is fetched from another."""
+    """Raise SetupError if a source does not answer, before anything is fetched from another one."""
     try:
         done = _git(Path(), "ls-remote", "--quiet", pin.source, "HEAD", limit_s=ANSWER_S)
     except subprocess.TimeoutExpired:
@@ -206,13 +206,13 @@ def _unreachable(pin: Pin, reason: str) -> SetupError:
 
 def _lacking(pin: Pin) -> SetupError:
     return SetupError(
-        f"{pin.source}: found no commit {pin.commit}, expected the one of {pin.what} that Railyard was run with; "
+        f"{pin.source}: found no commit {pin.commit}, expected the one of {pin.what} with which Railyard was tried; "
         f"update that mirror; {_CARRY}"
     )
 
 
 def _wants_solver(folder: Path) -> bool:
-    """Return whether the solver is to be got: not where the user names a Python, which is then Spack's."""
+    """Return whether to get the solver: not if the user names a Python, which Spack then uses."""
     if program.PYTHON_VARIABLE in os.environ:
         return False
     python = program.solver_of(folder)
@@ -220,7 +220,7 @@ def _wants_solver(folder: Path) -> bool:
 
 
 def _solver(folder: Path, given: Origin, say: Callable[[str], None]) -> None:
-    """Make a Python with Spack's solver. Where pip has none, that is said: Spack then fetches its own, or says why."""
+    """Make a Python with Spack's solver. If pip has none, say so: Spack then fetches its own, or says why it cannot."""
     lock, place, held = shipped() / SOLVER_LOCK, folder / program.PYTHON, folder / program.WHEELS
     shutil.rmtree(place, ignore_errors=True)
     try:
@@ -279,7 +279,7 @@ def _git(place: Path, *words: str, limit_s: int | None = None) -> "subprocess.Co
 
 
 def _reason(stderr: str) -> str:
-    """Return git's reason without what the sentence says already: ``fatal: unable to access 'URL': reason``."""
+    """Return git's reason, without what the sentence says already: ``fatal: unable to access 'URL': reason``."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     first = next((line for line in lines if line.startswith("fatal: ")), lines[-1] if lines else "git said nothing")
     text = first.removeprefix("fatal: ")

@@ -1,4 +1,4 @@
-"""Builds or finds the environment of (system, stack): once, guarded by a lock, with a proof of what came out."""
+"""Builds or finds the environment of (system, stack): once, guarded by a lock, with a proof of the result."""
 
 import hashlib
 import time
@@ -16,14 +16,15 @@ from railyard.provision.spack.request import Request, ready
 from railyard.provision.spack.sources import Sources
 
 LOG = "spack.log"
-#: Of `spack find`: a line a package; a prefix may hold blanks, a hash none.
+#: The output of `spack find`: one line per package. A prefix may have blanks, a hash has none.
 FIND_FORMAT = "{hash} {prefix}"
 
 
 def ensure(request: Request, say: Callable[[str], None], *, verbose: bool = False, again: bool = False) -> Marker:
-    """Return the marker of the environment, building it where it is not there; of two at once the second waits.
+    """Return the marker of the environment; build it first if it is not there.
 
-    ``again`` builds anew whatever is there. Raises SpackError, SetupError and InputError with one sentence each.
+    Of two at once, the second waits. ``again`` builds it again, whatever is there. Raises SpackError, SetupError and
+    InputError with one sentence each.
     """
     if not again:
         found = ready(request)
@@ -41,7 +42,7 @@ def ensure(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
         except OSError as error:
             raise SetupError(
                 f"{error.filename or request.place}: {(error.strerror or str(error)).lower()} while {request.stack} "
-                f"was built; make room or give the right to write there, then type: {request.command}"
+                f"was built; make room or allow writing there, then type: {request.command}"
             ) from None
 
 
@@ -78,9 +79,9 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
 
 
 def _how(committed: Lock | None, again: bool) -> list[str]:
-    """Return options of ``spack install``: a committed lock is the input, and never concretized anew."""
+    """Return options of ``spack install``: a committed lock is the input, and is never concretized again."""
     words = ["--only-concrete"] if committed is not None else []
-    # What Spack has in its database it takes for installed, whatever became of the files.
+    # Spack treats what is in its database as installed, whatever became of the files.
     return [*words, "--overwrite", "--yes-to-all"] if again else words
 
 

@@ -1,4 +1,4 @@
-"""One build at a time: a lock on an environment's folder, which ends with the last process that builds there."""
+"""One build at a time: a lock on an environment's folder, held until the last process that builds there ends."""
 
 import contextlib
 import errno
@@ -14,10 +14,10 @@ FILE = ".lock"
 
 @contextlib.contextmanager
 def one_at_a_time(folder: Path, say: Callable[[str], None]) -> Iterator[int]:
-    """Hold the folder's lock and give its descriptor; a process that inherits it holds the lock as well.
+    """Hold the folder's lock and yield its descriptor; a process that inherits it holds the lock too.
 
-    So a Spack whose Railyard was killed keeps the next build away until it has ended too. Raises SetupError where the
-    folder cannot be written to, and for a file system without locks.
+    So if Railyard was killed, its Spack keeps the next build away until it ends too. Raises SetupError if the folder
+    cannot be written to, and for a file system without locks.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,6 +41,6 @@ def _hold(descriptor: int, folder: Path, say: Callable[[str], None]) -> None:
         if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
             raise
         raise SetupError(
-            f"{folder}: its file system has no file locks ({error.strerror}), so two builds at once could not "
-            f"be told apart; choose another folder in the system's file (spack: root)"
+            f"{folder}: its file system has no file locks ({error.strerror}), so two builds at once would not "
+            f"notice each other; choose another folder in the system's file (spack: root)"
         ) from None

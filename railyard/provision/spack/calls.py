@@ -1,4 +1,4 @@
-"""Calls of Spack's own commands: found, asked for its version, run with its output streamed through, and counted."""
+"""Finds Spack, asks for its version, runs its commands with their output passed through, and counts the calls."""
 
 import os
 import re
@@ -14,17 +14,18 @@ from railyard.provision.spack import failures, program
 
 #: The first release with package API v2.4 and the `toolchains` section; tried: 1.2.0.dev0.
 OLDEST = (1, 1)
-#: An environment is what the site's files say, whoever builds it: neither the user's own configuration (~/.spack,
-#: SPACK_USER_CONFIG_PATH) nor the host's (/etc/spack) has a part in it, so neither is in its key. What stands inside
-#: Spack's own folder (etc/spack) counts as a part of that Spack, as its version and its packages do.
+#: An environment is what the site's files say, whoever builds it. Neither the user's own configuration (~/.spack,
+#: SPACK_USER_CONFIG_PATH) nor the host's (/etc/spack) is used, so neither is in its key. The configuration in Spack's
+#: own folder (etc/spack) counts as a part of that Spack, like its version and its packages.
 ALONE: Mapping[str, str] = MappingProxyType({"SPACK_DISABLE_LOCAL_CONFIG": "1"})
 _VERSION = re.compile(r"^(?P<version>(?P<major>[0-9]+)\.(?P<minor>[0-9]+)\S*)")
 
 
 class SpackError(RailyardError):
-    """Spack said no: one sentence with what, where and what to do. ``log`` is the file with all that it printed.
+    """Spack failed: one sentence that says what, where and what to do.
 
-    ``everywhere``: no environment can be built here, so another one need not be tried.
+    ``log`` is the file with all that it printed. ``everywhere``: no environment can be built here, so there is no need
+    to try another one.
     """
 
     def __init__(self, sentence: str, log: Path | None = None, *, everywhere: bool = False) -> None:
@@ -35,18 +36,18 @@ class SpackError(RailyardError):
 
 @dataclass
 class Spack:
-    """A Spack to call. ``say`` is given each line that it prints, ``calls`` what was run, in order."""
+    """A Spack to call. ``say`` gets each line that it prints, ``calls`` lists what was run, in order."""
 
     program: str
     say: Callable[[str], None]
     verbose: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: Descriptors that its processes inherit: a lock that is to last as long as they do.
+    #: Descriptors that its processes inherit: a lock that must last as long as they do.
     keeps: tuple[int, ...] = ()
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
     def version(self) -> str:
-        """Return its version, ``1.2.0.dev0 (commit)``. Raises SpackError where it is too old or prints none."""
+        """Return its version, ``1.2.0.dev0 (commit)``. Raises SpackError if it is too old or prints none."""
         text = self.output(["--version"]).strip()
         found = _VERSION.match(text)
         if found is None:
@@ -59,7 +60,7 @@ class Spack:
         return text
 
     def output(self, words: Sequence[str]) -> str:
-        """Return what a short command prints on standard output. Raises SpackError with its reason where it fails."""
+        """Return what a short command prints on standard output. Raises SpackError with the reason if it fails."""
         self._note(words)
         try:
             done = subprocess.run(
@@ -75,9 +76,8 @@ class Spack:
     def run(self, words: Sequence[str], log: Path, say: Callable[[str], None] | None = None) -> str:
         """Run a long command; its output goes line by line to ``say`` and into ``log``; return all of it.
 
-        ``say`` None is that of this Spack.
-
-        Raises SpackError where it fails, with the cause that its output names.
+        If ``say`` is None, this Spack's is used. Raises SpackError if the command fails, with the cause that its output
+        names.
         """
         self._note(words)
         try:
@@ -98,8 +98,8 @@ class Spack:
             stream.write(f"{self._line(words)}\n")
             stream.flush()
             try:
-                # Beside its log: some builds drop files where they are started (HPL's autoconf: configure.…). PATH may
-                # name the program from here.
+                # Start it beside its log: some builds leave files in the folder where they start (HPL's autoconf:
+                # configure.…). PATH may name the program relative to this folder.
                 child = subprocess.Popen(
                     [os.path.abspath(self.program), *words], cwd=log.parent, env=self._env(), pass_fds=self.keeps,
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -117,7 +117,7 @@ class Spack:
 
     def _not_started(self, error: OSError) -> SetupError:
         why = (error.strerror or str(error)).lower()
-        return SetupError(f"{self.program}: {why}, expected the program of a Spack; type: railyard spack bootstrap")
+        return SetupError(f"{self.program}: {why}, expected a Spack program; type: railyard spack bootstrap")
 
     def _note(self, words: Sequence[str]) -> None:
         self.calls.append(tuple(words))
@@ -125,12 +125,12 @@ class Spack:
             self.say(self._line(words))
 
     def _line(self, words: Sequence[str]) -> str:
-        """Return a call as a person can type it again."""
+        """Return a call in a form that a person can type again."""
         told = [f"{name}={shlex.quote(text)}" for name, text in {**ALONE, **self.environment}.items() if text]
         return " ".join(["$", *told, shlex.join([self.program, *words])])
 
     def _env(self) -> dict[str, str]:
-        # An environment that the user's shell has active would win over `-e`.
+        # An environment that is active in the user's shell would win over `-e`.
         kept = {name: text for name, text in os.environ.items() if name not in ("SPACK_ENV", "SPACK_ENV_VIEW")}
         return {**kept, "SPACK_COLOR": "never", **ALONE, **self.environment}
 
@@ -142,7 +142,7 @@ def find(
     environment: Mapping[str, str] | None = None,
     keeps: tuple[int, ...] = (),
 ) -> Spack:
-    """Return the Spack that builds for a site. Raises SetupError where there is none, with how to get one."""
+    """Return the Spack that builds for a site. Raises SetupError if there is none, with how to get one."""
     found = program.demand_program(home)
     return Spack(found, say, verbose, {**program.variables(home), **(environment or {})}, keeps)
 

@@ -1,4 +1,4 @@
-"""What a build needs of this host: the compilers that the site names, or one on PATH, and the stack's own MPI."""
+"""What a build needs on this host: the compilers that the site names, or one on PATH, and the stack's own MPI."""
 
 import os
 import shutil
@@ -20,16 +20,16 @@ C_COMPILERS = ("gcc", "clang", "icx", "nvc", "craycc", "fcc")
 
 
 def demand(request: Request) -> None:
-    """Raise InputError where a compiler, or the MPI that a file names for this stack, is not there.
+    """Raise InputError if a compiler, or the MPI that a file names for this stack, is not there.
 
-    Raises SetupError where no file names a compiler and none is on PATH.
+    Raises SetupError if no file names a compiler and none is on PATH.
     """
     sources = request.sources()
     for found in _missing(request, sources):
         raise found
     if not any(True for _ in _compilers(sources)) and not any(shutil.which(name) for name in C_COMPILERS):
         raise SetupError(
-            f"compiler: found none of {', '.join(C_COMPILERS)} on PATH, expected one to build with; "
+            f"compiler: found none of {', '.join(C_COMPILERS)} on PATH, expected a compiler to build with; "
             f"install gcc, or name a compiler in {_shown(request)} (docs/howto/spack.md, Your own compiler)"
         )
 
@@ -40,7 +40,7 @@ def _missing(request: Request, sources: Sources) -> Iterator[InputError]:
         if not os.access(program, os.X_OK):
             yield document.error(
                 place, f'"{program}", which is not there', "a compiler of this host",
-                "install it (make needs SPACK=1, where this is Debian), or correct the file",
+                "install it (on Debian: make needs SPACK=1), or correct the file",
             )  # fmt: skip
     stack = STACKS.get(request.stack)
     mpi = stack.spack_package if stack is not None else None

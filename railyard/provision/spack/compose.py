@@ -1,4 +1,4 @@
-"""Writes the folder that Spack is given: a copy of an environment's sources with the system's overlay put first."""
+"""Writes the folder that Spack is given: a copy of an environment's sources, with the system's overlay first."""
 
 import shutil
 from pathlib import Path
@@ -10,23 +10,23 @@ from railyard.base.errors import SetupError
 from railyard.provision.spack.sources import REPOSITORY, Sources, environments
 
 OVERLAY = "overlay.yaml"
-#: What spack_envs/common/definitions.yaml asks for: groups to add, and benchmarks to leave out, comma-separated.
+#: What spack_envs/common/definitions.yaml reads: groups to add, and benchmarks to leave out, comma-separated.
 WITH_VARIABLE = "RAILYARD_SPACK_WITH"
 WITHOUT_VARIABLE = "RAILYARD_SPACK_WITHOUT"
 
 
 def write(sources: Sources, folder: Path, install_tree: Path) -> Path:
-    """Write the environment's folder anew and return the folder of its manifest.
+    """Write the environment's folder again and return the folder of its manifest.
 
-    A copy, so that an edit of the clone while Spack builds changes nothing of what is being built. ``install_tree``
-    is used where neither the overlay nor the environment names one. Raises SetupError where it cannot be written.
+    It is a copy: if you edit the clone while Spack builds, the build does not change. ``install_tree`` is used if
+    neither the overlay nor the environment names one. Raises SetupError if the folder cannot be written.
     """
     try:
         return _written(sources, folder, install_tree)
     except OSError as error:
         raise SetupError(
-            f"{error.filename or folder}: {(error.strerror or str(error)).lower()}, expected to write the environment "
-            f"that Spack is given there; make room, or choose another folder in the system's file (spack: root)"
+            f"{error.filename or folder}: {(error.strerror or str(error)).lower()}, expected to write there what "
+            f"Spack is given; make room, or choose another folder in the system's file (spack: root)"
         ) from None
 
 
@@ -51,7 +51,7 @@ def _written(sources: Sources, folder: Path, install_tree: Path) -> Path:
 
 
 def variables(sources: Sources) -> dict[str, str]:
-    """Return the variables that choose among the environment's specs."""
+    """Return the variables that select the environment's specs."""
     return {WITH_VARIABLE: ",".join(sources.with_), WITHOUT_VARIABLE: ",".join(sources.without)}
 
 

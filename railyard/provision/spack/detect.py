@@ -16,20 +16,20 @@ from railyard.provision.spack.seen import Seen, seen
 COMPILERS = ("gcc", "llvm", "intel-oneapi-compilers", "nvhpc", "aocc")
 MPIS = ("openmpi", "mpich", "mvapich", "mvapich2", "intel-oneapi-mpi", "cray-mpich", "hpcx-mpi")
 TRANSPORTS = ("ucx", "libfabric", "rdma-core", "slurm", "pmix", "hwloc")
-#: What every build needs and every host has; built anew they would take longer than all benchmarks.
+#: What every build needs and every host has; to build it would take longer than all benchmarks.
 BUILD_TOOLS = ("gmake", "perl", "autoconf", "automake", "libtool", "m4", "pkgconf", "cmake", "python")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An overlay's packages section, and what of it a person must look at before trusting it."""
+    """An overlay's packages section, and what a person must check in it before using it."""
 
     packages: Mapping[str, Any]
     traps: tuple[str, ...]
 
 
 def detect(spack: Spack) -> Found:
-    """Return what ``spack external find`` sees, and what it passes over. Raises SpackError where Spack fails."""
+    """Return what ``spack external find`` sees, and what it misses. Raises SpackError if Spack fails."""
     with tempfile.TemporaryDirectory(prefix="railyard-detect-") as folder:
         manifest = Path(folder) / "spack.yaml"
         manifest.write_text("spack:\n  specs: []\n  view: false\n", encoding="utf-8")
@@ -40,7 +40,7 @@ def detect(spack: Spack) -> Found:
 
 
 def with_seen(packages: Mapping[str, Any], others: tuple[Seen, ...]) -> dict[str, Any]:
-    """Return the packages with those added that Spack's own detection does not name at the same prefix."""
+    """Return the packages, plus those that Spack's own detection does not name at the same prefix."""
     found = {name: dict(entry) for name, entry in packages.items()}
     for each in others:
         entry = found.setdefault(each.package, {})
@@ -52,7 +52,7 @@ def with_seen(packages: Mapping[str, Any], others: tuple[Seen, ...]) -> dict[str
 
 
 def _trimmed(packages: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the packages in the order of the tables, MPI libraries never to be built in place of the system's."""
+    """Return the packages in the order of the tables. Spack must not build an MPI library in place of the system's."""
     order = [*COMPILERS, *MPIS, *TRANSPORTS, *BUILD_TOOLS]
     found: dict[str, Any] = {}
     for name in sorted(packages, key=lambda name: order.index(name) if name in order else len(order)):
@@ -64,7 +64,7 @@ def _trimmed(packages: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def traps(packages: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a sentence for each trap: MPI libraries that share a prefix, and one whose prefix has no wrapper."""
+    """Return a sentence for each trap: MPI libraries that share a prefix, and one with the prefix /usr."""
     places: dict[str, list[str]] = {}
     for name in MPIS:
         for external in (packages.get(name) or {}).get("externals", ()):
@@ -73,23 +73,23 @@ def traps(packages: Mapping[str, Any]) -> tuple[str, ...]:
     for prefix, specs in places.items():
         if len(specs) > 1:
             found.append(
-                f"{' and '.join(specs)} share the prefix {prefix}, where mpicc is one of them whichever is asked "
-                f"for: a benchmark for the other would be linked to it in silence; give each a prefix of its own (a "
+                f"{' and '.join(specs)} share the prefix {prefix}. Its mpicc belongs to one of them, whichever you "
+                f"ask for: a benchmark for the other would be silently linked to it; give each a prefix of its own (a "
                 f"folder of links to its mpicc, mpicxx, mpif90, mpirun, include and lib), or leave one out"
             )
         elif prefix == "/usr":
             found.append(
                 f"{specs[0]} has the prefix /usr, which any other MPI of the system's packages would share: "
-                f"give it a prefix of its own before a second one is installed"
+                f"give it a prefix of its own before you install a second one"
             )
     return tuple(found)
 
 
 def overlay_text(system: str, found: Found) -> str:
-    """Return the overlay as a file to review: what was found, and above it what to look at."""
+    """Return the overlay as a file to review: what was found, and above it what to check."""
     lines = [
-        f"# What `railyard spack detect` found for {system}. Read it through before it is used: compilers that are not",
-        "# meant, an MPI that the nodes lack, a prefix that compute nodes do not mount.",
+        f"# What `railyard spack detect` found for {system}. Read it before you use it. Look for compilers that",
+        "# are not intended, an MPI that the nodes lack, a prefix that compute nodes do not mount.",
     ]
     lines += [f"# TRAP: {sentence}" for sentence in found.traps]
     body = yaml.safe_dump({"packages": dict(found.packages)}, sort_keys=False, width=110)
@@ -97,11 +97,11 @@ def overlay_text(system: str, found: Found) -> str:
 
 
 def write(path: Path, text: str, *, replace: bool) -> None:
-    """Write an overlay that is not there yet, or with ``replace`` over one. Raises InputError for one that is there."""
+    """Write an overlay that does not exist yet, or replace it with ``replace``. Raises InputError if it exists."""
     if path.exists() and not replace:
         raise InputError(
             str(path), "an overlay already", "none, or --replace",
-            action="--print shows what would be written; change it by hand where that says more",
+            action="--print shows what would be written; edit the file by hand if that shows more",
         )  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

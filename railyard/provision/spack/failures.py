@@ -1,11 +1,11 @@
-"""Why Spack failed, in one sentence: a table of what it prints, tried in order, from the narrow to the wide."""
+"""Why Spack failed, in one sentence: a table of what it prints, tried in order, from narrow to wide."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Lines of a build's log that the sentence of a failed build is followed by.
+#: How many lines of a build's log follow the sentence of a failed build.
 LOG_LINES = 20
 
 
@@ -13,7 +13,7 @@ LOG_LINES = 20
 class Cause:
     """One kind of failure: how its output is recognised, and the sentence made from the match and the whole text.
 
-    ``everywhere``: it is of the host, its network or Spack itself, and meets every environment.
+    ``everywhere``: it comes from the host, its network or Spack itself, and meets every environment.
     """
 
     name: str
@@ -26,17 +26,19 @@ def _conflict(match: re.Match[str], text: str) -> str:
     reasons = [
         _one_line(one).rstrip(".") for one in re.findall(r"^\s*[0-9]+\. (.+)$", text[match.end() :], re.MULTILINE)
     ]
-    # What cannot be had at all leaves every virtual without a provider: 34 reasons follow the one that matters.
+    # If a package cannot be had at all, every virtual lacks a provider: 34 reasons follow the one that matters.
     own = [reason for reason in reasons if not reason.startswith("Cannot find a valid provider")] or reasons
     pairs = [reason for reason in own if "' and '" in reason] or own
     said = "; and ".join(pairs[:2]) or _line_of(match, text)
-    return f"nothing satisfies what is asked for: {said}; change one of them in spack_envs/ or in the system's overlay"
+    return (
+        f"nothing satisfies all that is asked for: {said}; change one of them in spack_envs/ or in the system's overlay"
+    )
 
 
 def _fetch(match: re.Match[str], text: str) -> str:
     return (
         f"the source of {match['what']} cannot be fetched: no mirror has it and its own place cannot be reached; "
-        f"where there is a network type: railyard spack mirror create FOLDER, bring the folder here and name it in "
+        f"on a machine with network, type: railyard spack mirror create FOLDER; bring the folder here and name it in "
         f"the overlay under mirrors"
     )
 
@@ -45,7 +47,7 @@ def _checksum(match: re.Match[str], text: str) -> str:
     found = re.search(r"Expected (?P<wanted>[0-9a-f]{16,}).{0,40}?got (?P<got>[0-9a-f]{16,})", text, re.DOTALL)
     numbers = f": found {found['got'][:16]}…, expected {found['wanted'][:16]}…" if found else ""
     return (
-        f"the checksum of {Path(match['what']).name} is wrong{numbers}; the file is cut or is not the release: "
+        f"the checksum of {Path(match['what']).name} is wrong{numbers}; the file is incomplete or not the release: "
         "remove it from the mirror or the cache and fetch it again"
     )
 
@@ -60,7 +62,7 @@ def _build(match: re.Match[str], text: str) -> str:
     more = f" (and of {others} more)" if others else ""
     where = f" in its phase {phases[-1]}" if phases else ""
     said = "".join(f"\n    {line}" for line in lines[-LOG_LINES:])
-    return f"the build of {package}{more} failed{where}; its log is {log}{', which ends so:' if said else ''}{said}"
+    return f"the build of {package}{more} failed{where}; its log is {log}{', which ends with:' if said else ''}{said}"
 
 
 CAUSES: tuple[Cause, ...] = (
@@ -69,7 +71,7 @@ CAUSES: tuple[Cause, ...] = (
         re.compile(r"No space left on device|Disk quota exceeded"),
         lambda match, text: (
             f"{match[0].lower()}: {_line_of(match, text)}; make room in the install tree, "
-            "Spack's stage (config:build_stage) and cache, and build again: what is finished is kept"
+            "Spack's stage (config:build_stage) and cache, and build again: finished packages are kept"
         ),
         everywhere=True,
     ),
@@ -79,8 +81,8 @@ CAUSES: tuple[Cause, ...] = (
             r"Timed out waiting for a (?P<kind>\w+) lock after (?P<time>[^\n]+?)\.\s*\n[^\n]*on file: (?P<what>\S+)"
         ),
         lambda match, text: (
-            f"another Spack holds {match['what']} for longer than the {match['time']} that this one waits; let it end, "
-            "or end what hangs, and build again"
+            f"another Spack has held {match['what']} for longer than this one waits ({match['time']}); let it end, "
+            "or end the process that hangs, and build again"
         ),
         everywhere=True,
     ),
@@ -89,7 +91,7 @@ CAUSES: tuple[Cause, ...] = (
         re.compile(r"cannot bootstrap the \"(?P<what>[\w-]+)\" Python module"),
         lambda match, text: (
             f"Spack's own {match['what']} is not there and cannot be fetched: type railyard spack bootstrap, which "
-            "gets it by pip (--from FOLDER: from wheels that were carried here), or set SPACK_PYTHON to a Python that "
+            "gets it with pip (--from FOLDER: from wheels that you carried here), or set SPACK_PYTHON to a Python that "
             "has it; docs/howto/spack.md, An air-gapped site"
         ),
         everywhere=True,
@@ -97,11 +99,11 @@ CAUSES: tuple[Cause, ...] = (
     Cause("checksum", re.compile(r"checksum failed for (?P<what>/\S+)"), _checksum),
     Cause(
         "mirror",
-        # spack mirror create: the list ends the output
+        # spack mirror create: the list is the end of the output
         re.compile(r"Failed downloads:\s*\n(?P<what>(?:[ \t]*\S+@\S+\s*)+)"),
         lambda match, text: (
-            f"{', '.join(match['what'].split())} cannot be fetched: the places that they come from cannot be reached; "
-            "what could be fetched is in the folder and is kept: type it again where there is a network"
+            f"{', '.join(match['what'].split())} cannot be fetched: the places where they come from cannot be reached; "
+            "what could be fetched is in the folder and is kept: type it again on a machine with network"
         ),
     ),
     Cause(
@@ -114,15 +116,15 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "permission",
-        # Spack's own error lines only: a build's log may say as much of anything.
+        # Only Spack's own error lines: a build's log may contain such words for any reason.
         re.compile(
             r"^(?:==> Error:|\s*(?:PermissionError|OSError):)[^\n]*"
             r"(?:Permission denied|[Rr]ead-only file|not writable)[^\n]*",
             re.MULTILINE,
         ),
         lambda match, text: (
-            f"{_said(match[0])}; the install tree and its parents must be writable where it is "
-            "built: choose another in the overlay (config:install_tree:root)"
+            f"{_said(match[0])}; the install tree and its parents must be writable where "
+            "you build: choose another in the overlay (config:install_tree:root)"
         ),
         everywhere=True,
     ),
@@ -152,7 +154,7 @@ CAUSES: tuple[Cause, ...] = (
         "api",
         re.compile(r"repository '(?P<what>[^']+)': (?P<why>Package API v[0-9.]+ is not supported[^\n]*)"),
         lambda match, text: (
-            f"the package repository {match['what']} and this Spack do not fit: {_one_line(match['why'])}; "
+            f"the package repository {match['what']} does not fit this Spack: {_one_line(match['why'])}; "
             "type: railyard spack bootstrap, which takes Spack and its packages at commits that fit"
         ),
         everywhere=True,
@@ -177,7 +179,7 @@ CAUSES: tuple[Cause, ...] = (
 
 
 def explain(text: str, command: str) -> str:
-    """Return the cause of a failed call in one sentence, with what to do; what Spack said first where none fits."""
+    """Return the cause of a failed call in one sentence, with what to do; Spack's first error if no cause fits."""
     for cause in CAUSES:
         match = cause.pattern.search(text)
         if match:
@@ -193,11 +195,11 @@ def holds_everywhere(text: str) -> bool:
 def _first_error(text: str) -> str:
     errors = [line for line in text.splitlines() if "Error" in line]
     lines = [line for line in text.splitlines() if line.strip()]
-    return _said(errors[0] if errors else lines[-1] if lines else "it failed and said nothing")
+    return _said(errors[0] if errors else lines[-1] if lines else "it failed and printed nothing")
 
 
 def _said(line: str) -> str:
-    """Return a line without what Spack puts before it."""
+    """Return a line without Spack's prefix."""
     return _one_line(line.replace("==> Error:", ""))
 
 

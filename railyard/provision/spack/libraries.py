@@ -12,9 +12,9 @@ LIMIT_S = 20
 
 
 def libraries(executable: Path, environment: Mapping[str, str] | None = None) -> dict[str, str | None]:
-    """Return the libraries of an executable as the loader would find them; empty for a script or a static one.
+    """Return the libraries of an executable as the loader would find them; empty for a script or a static program.
 
-    Raises SetupError where ``ldd`` cannot be run on it.
+    Raises SetupError if ``ldd`` cannot be run on it.
     """
     try:
         done = subprocess.run(
@@ -22,7 +22,5 @@ def libraries(executable: Path, environment: Mapping[str, str] | None = None) ->
             env={**os.environ, **(environment or {}), "LC_ALL": "C"},
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SetupError(
-            f"{executable}: ldd cannot be run on it ({error}), so what it is linked to is not known"
-        ) from None
+        raise SetupError(f"{executable}: ldd cannot be run on it ({error}), so its libraries are not known") from None
     return linkage.parse(done.stdout)

@@ -1,4 +1,4 @@
-"""Whether a committed lock still fits what is asked for: spack.yaml, its includes and the overlay; else which line."""
+"""Whether a committed lock still fits spack.yaml, its includes and the overlay; if not, which line differs."""
 
 import os
 import re
@@ -14,20 +14,21 @@ from railyard.provision.spack import compose, overlay
 from railyard.provision.spack.locks import Lock, Spec, parse
 from railyard.provision.spack.sources import Sources
 
-#: The one form of condition that spack_envs/common/definitions.yaml uses.
+#: The only form of condition that spack_envs/common/definitions.yaml uses.
 _WHEN = re.compile(r'"(?P<name>[\w-]+)" (?P<not>not )?in env\.get\("(?P<variable>\w+)", ""\)\.split\(","\)')
-# One constraint of a spec: @7.4 | +mpi ~openmp | classes:=S,W | a package's name. After ^ or % it is another package's.
+# One constraint of a spec: @7.4 | +mpi ~openmp | classes:=S,W | a package's name. After ^ or % it belongs to another
+# package.
 _WORD = re.compile(
     r"@(?P<version>[^\s+~%^]+)|(?P<flag>[+~])(?P<switch>[\w-]+)|(?P<key>[\w-]+)(?P<exact>:?=)(?P<value>'[^']*'|\"[^\"]*\"|[^\s]+)"
     r"|(?P<name>[\w.-]+)|(?P<other>[%^])|(?P<else>\S)"
 )
-#: Keys of a spec that a lock does not hold as variants.
+#: Keys of a spec that a lock does not have as variants.
 _NO_VARIANTS = ("arch", "platform", "os", "namespace")
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One text of a file that asks something of the lock."""
+    """One text of a file that the lock must satisfy."""
 
     text: str
     document: Document
@@ -39,7 +40,7 @@ class _Asked:
 
 
 def committed(sources: Sources) -> Lock | None:
-    """Return the committed lock, None where there is none. Raises InputError where it is broken or out of date."""
+    """Return the committed lock, None if there is none. Raises InputError if it is broken or out of date."""
     if sources.lock is None:
         return None
     file = overlay.shown(sources.lock)
@@ -49,10 +50,10 @@ def committed(sources: Sources) -> Lock | None:
 
 
 def refuse_outdated(lock: Lock, file: str, sources: Sources) -> None:
-    """Raise InputError at the first spec of the lock that the environment no longer asks for as it is.
+    """Raise InputError at the first spec of the lock that the environment no longer asks for in this form.
 
-    Compared: the roots, each version, variant and target that ``packages:`` requires without a condition, the target
-    that wins, and the version and prefix of each external. A preference changes nothing of a lock.
+    It compares the roots, each version, variant and target that ``packages:`` requires without a condition, the target
+    that wins, and the version and prefix of each external. A preference does not change a lock.
     """
     _refuse_roots(lock, file, sources)
     targets = [
@@ -82,8 +83,9 @@ def _packages(document: Document) -> Mapping[str, Any]:
 def _refuse_roots(lock: Lock, file: str, sources: Sources) -> None:
     wanted = _roots(sources)
     if wanted is None:
-        return  # a condition that only Spack can decide
-    # Text alone: after `concretize -f` Spack 1.2.0.dev0 wrote roots whose text and hash were not of one package.
+        return  # only Spack can decide this condition
+    # Compare the text only: after `concretize -f` Spack 1.2.0.dev0 wrote roots whose text and hash were of different
+    # packages.
     locked = ["".join(text.split()) for text, _ in lock.roots]
     for asked in wanted:
         if "".join(asked.text.split()) not in locked:
@@ -91,12 +93,12 @@ def _refuse_roots(lock: Lock, file: str, sources: Sources) -> None:
     texts = {"".join(asked.text.split()) for asked in wanted}
     for text in locked:
         if text not in texts:
-            expected = f"none: {sources.section.file}:{sources.section.line(('specs',))} asks for it no more"
+            expected = f"none: {sources.section.file}:{sources.section.line(('specs',))} no longer asks for it"
             raise InputError(file, f"the root {show(text)}", expected, action=_ACTION)
 
 
 def _roots(sources: Sources) -> tuple[_Asked, ...] | None:
-    """Return the specs that the environment asks for, definitions filled in; None where that is Spack's to say."""
+    """Return the specs that the environment asks for, with definitions filled in; None if only Spack can tell."""
     found: list[_Asked] = []
     for index, text in enumerate(sources.section.data.get("specs") or ()):
         if isinstance(text, str) and not text.startswith("$"):
@@ -110,7 +112,7 @@ def _roots(sources: Sources) -> tuple[_Asked, ...] | None:
 
 
 def _defined(name: str, sources: Sources) -> Iterator[_Asked | None]:
-    """Yield the specs of a definition; None for one whose condition is not of the known form."""
+    """Yield the specs of a definition; None if its condition is not of the known form."""
     values = {**os.environ, **compose.variables(sources)}
     for document in sources.documents:
         for index, entry in enumerate(document.data.get("definitions") or ()):
@@ -152,10 +154,10 @@ def _refuse_requirement(lock: Lock, file: str, name: str, asked: _Asked) -> None
 
 
 def _unlike(spec: Spec, text: str, *, only_target: bool) -> str | None:
-    """Return what a locked spec has in place of a constraint of the text, None where it satisfies all of it."""
+    """Return what a locked spec has instead of a constraint of the text, None if it satisfies all of them."""
     for word in _WORD.finditer(text):
         if word["other"] or word["else"]:
-            return None  # what follows is said of another package, or is none of the forms above
+            return None  # what follows is about another package, or has none of the forms above
         if word["key"] == "target":
             if spec.target != word["value"]:
                 return f"target={spec.target}"
@@ -173,7 +175,7 @@ def _unlike(spec: Spec, text: str, *, only_target: bool) -> str | None:
 
 
 def _is_version(version: str, wanted: str) -> bool:
-    """Return whether a version is the wanted one or one below it (7.4 takes 7.4 and 7.4.1); ranges are Spack's."""
+    """Return whether a version is the wanted one or a part of it (7.4 takes 7.4 and 7.4.1). Ranges are Spack's task."""
     return any(mark in wanted for mark in ":,") or version == wanted or version.startswith(f"{wanted}.")
 
 
@@ -211,7 +213,7 @@ def _refuse_externals(
                 raise _outdated(file, spec, f"@{spec.version}", _Asked(f"@{version[1]}", document, asked.path))
 
 
-_ACTION = "the lock is out of date: type railyard spack lock, which shows the difference before it writes"
+_ACTION = "the lock is out of date; type: railyard spack lock, which shows the difference before it writes"
 
 
 def _outdated(file: str, spec: Spec, found: str, asked: _Asked) -> InputError:

@@ -1,4 +1,4 @@
-"""spack.lock as typed specs: what it holds, and how two differ."""
+"""spack.lock as typed specs: what is in it, and how two of them differ."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ VERSIONS = (5, 6)
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One concrete package; ``external`` is its prefix where Spack did not build it, ``provides`` its virtuals."""
+    """One concrete package; ``external`` is its prefix if Spack did not build it, ``provides`` its virtuals."""
 
     name: str
     version: str
@@ -44,12 +44,12 @@ class Lock:
 
     @property
     def mpi(self) -> Spec | None:
-        """The package that is MPI to the others, or None where nothing needs one."""
+        """The package that the others use as MPI, or None if nothing needs MPI."""
         return next((spec for spec in self.specs.values() if "mpi" in spec.provides), None)
 
 
 def parse(text: str, file: str) -> Lock:
-    """Return what a lock holds. Raises InputError for text that is no lock of a version that is known."""
+    """Return what is in a lock. Raises InputError for text that is not a lock of a known version."""
     expected = "a spack.lock"
     try:
         data = json.loads(text)

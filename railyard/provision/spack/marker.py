@@ -1,9 +1,9 @@
-"""The install marker of a built environment: written last, so that a build that was killed never counts as finished."""
+"""The install marker of a built environment. It is written last, so a killed build never counts as finished."""
 
 # History of the format:
 #   1  the first: key, specs, MPI, tools with the executables' size and change time, linked libraries, lock's hash.
-#   2  the libraries' real files and sizes: an external that was updated is seen.
-#   3  hash and times of executables and libraries: one that was replaced by another of its size is seen.
+#   2  the libraries' real files and sizes: shows an external that was updated.
+#   3  hash and times of executables and libraries: shows one that was replaced by another of the same size.
 
 import json
 import os
@@ -21,7 +21,7 @@ FILE = "railyard.json"
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One package of the environment as it was built or found; ``root`` for what the environment asks for by name."""
+    """One package of the environment as it was built or found. ``root``: the environment asks for it by name."""
 
     name: str
     version: str
@@ -34,7 +34,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """One benchmark executable: the file as built, and its libraries of MPI and network."""
+    """One benchmark executable: the file as built, and its MPI and network libraries."""
 
     file: KeptFile
     linked: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Executable:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """One linked library: where the loader finds it, and the file that this is (a version in its name), as it was."""
+    """One linked library: where the loader finds it, and the real file (with a version in its name), as it was."""
 
     path: str
     real: KeptFile
@@ -60,7 +60,9 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What an environment holds. ``tools`` maps a tool to its executable or folder, ``target`` is what it runs on.
+    """What is in an environment.
+
+    ``tools`` maps a tool to its executable or folder, ``target`` is the processor it runs on.
 
     ``mpi`` and ``mpi_prefix`` are empty for a stack without MPI.
     """
@@ -83,15 +85,15 @@ class Marker:
 
     @property
     def contents(self) -> str:
-        """Its benchmarks and the MPI that they are linked to, as a person reads it: ``imb, osu for openmpi@4.1.4``."""
+        """Its benchmarks and the MPI that they are linked to, for a person: ``imb, osu for openmpi@4.1.4``."""
         return ", ".join(sorted(self.tools)) + (f" for {self.mpi}" if self.mpi else "")
 
 
 def read(folder: Path) -> Marker | None:
-    """Return the marker of an environment's folder, None where it has none: it was never built, or not to its end.
+    """Return the marker of an environment's folder, None if it has none: it was never built, or not to the end.
 
-    A marker of an older format is none: the build is proven anew, which costs no compilation. Raises SetupError for
-    one of a newer format, and for a file that is no marker.
+    A marker of an older format counts as none: the build is proven again, without any compilation. Raises SetupError
+    for a newer format, and for a file that is not a marker.
     """
     file = folder / FILE
     try:
@@ -111,8 +113,8 @@ def read(folder: Path) -> Marker | None:
         return None
     if number > FORMAT:
         raise SetupError(
-            f"{file}: found format {number}, expected at most {FORMAT}: a newer Railyard wrote it; use that one, or "
-            f"remove the file and build again"
+            f"{file}: found format {number}, expected at most {FORMAT}: a newer Railyard wrote it; use the newer one, "
+            f"or remove the file and build again"
         )
     try:
         return decode(Marker, data)
@@ -121,7 +123,7 @@ def read(folder: Path) -> Marker | None:
 
 
 def write(folder: Path, marker: Marker) -> None:
-    """Write the marker in one step: it is there whole, or not at all."""
+    """Write the marker in one step: it is there as a whole, or not at all."""
     part = folder / f".{FILE}.part"
     with part.open("w", encoding="utf-8") as stream:
         json.dump({"format": FORMAT} | encode(marker), stream, indent=1)
@@ -131,7 +133,7 @@ def write(folder: Path, marker: Marker) -> None:
 
 
 def library(path: str) -> Library:
-    """Return what a linked library is at this moment. Raises OSError where it is not there."""
+    """Return what a linked library is at this moment. Raises OSError if it is not there."""
     real = Path(path).resolve(strict=True)
     return Library(path, kept(str(real), real))
 
@@ -139,8 +141,8 @@ def library(path: str) -> Library:
 def why_stale(marker: Marker) -> str | None:
     """Return what is not as it was built, or None.
 
-    Each executable is there, may be run and is the one recorded; each external is there, and each library that an
-    executable is linked to is the very file that it was.
+    None means that each executable is there, may be run and is the recorded one, each external is there, and each
+    linked library is exactly the same file.
     """
     for each in marker.executables:
         why = _why_another(each)
@@ -167,6 +169,6 @@ def _why_another(each: Executable) -> str | None:
     except OSError as error:
         return f"{path}: {(error.strerror or str(error)).lower()}; it was there after the build"
     if not os.access(path, os.X_OK):
-        return f"{path}: is not executable any more"
+        return f"{path}: is no longer executable"
     why = each.file.why_changed(path)
-    return None if why is None else f"{path}: is another file than the one that was built ({why})"
+    return None if why is None else f"{path}: is not the file that was built ({why})"

@@ -1,4 +1,4 @@
-"""Sources and binaries in a folder that can be carried: for a site without a network, and for a second machine."""
+"""Sources and binaries in a folder that you can carry: for a site without a network, and for a second machine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from railyard.provision.spack import build, calls, compose
 from railyard.provision.spack.build_lock import one_at_a_time
 from railyard.provision.spack.request import Request, ready
 
-#: What an overlay says to use such a folder.
+#: What to write into an overlay to use such a folder.
 USE_SOURCES = 'mirrors: {{sources: {{url: "file://{folder}", binary: false}}}}'
 USE_BINARIES = 'mirrors: {{binaries: {{url: "file://{folder}", source: false, signed: false}}}}'
 
@@ -30,11 +30,11 @@ def create(request: Request, folder: Path, say: Callable[[str], None], *, verbos
 
 
 def push(request: Request, folder: Path, say: Callable[[str], None], *, verbose: bool = False) -> None:
-    """Put what is built for an environment into ``folder`` as a build cache. Raises SetupError where nothing is."""
+    """Put what is built for an environment into ``folder`` as a build cache. Raises SetupError if nothing is built."""
     found = ready(request)
     if found is None:
         raise SetupError(
-            f"{request.stack} on {request.system}: found no build, expected one to push; type: {request.command}"
+            f"{request.stack} on {request.system}: found no build, expected a build to push; type: {request.command}"
         )
     place = request.place / found.key
     spack = calls.find(request.home, say, verbose, compose.variables(request.sources()))

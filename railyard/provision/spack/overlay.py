@@ -1,4 +1,4 @@
-"""A system's overlay: Spack configuration that is added to every stack's environment, and never replaces any of it."""
+"""A system's overlay: Spack configuration that is added to every stack's environment and never replaces any of it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,13 +9,13 @@ from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document, load
 
-#: Sections of Spack's configuration that a system has reason to add to (spack.readthedocs.io, configuration).
+#: Sections of Spack's configuration that a system may need to add to (spack.readthedocs.io, configuration).
 SECTIONS = ("packages", "mirrors", "config", "concretizer", "compilers", "modules", "repos", "toolchains")
 HOME = "{home}"
 
 
 def overlay_file(home: Path, system: str) -> Path:
-    """Return where a system's overlay stands, whether there is one or not."""
+    """Return the path of a system's overlay, whether it exists or not."""
     return home / "systems" / "spack" / f"{system}.yaml"
 
 
@@ -40,17 +40,17 @@ def read(path: Path) -> Document:
 
 
 def shown(path: Path) -> str:
-    """Return a file as errors name it: from the folder of the site that it stands in."""
+    """Return a file as errors name it: relative to the folder of its site."""
     parts = path.parts
     known = [index for index, part in enumerate(parts) if part in ("systems", "spack_envs")]
     return "/".join(parts[known[-1] :]) if known else str(path)
 
 
 def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
-    """Raise InputError where the overlay gives a value that an environment's file gives differently.
+    """Raise InputError if the overlay gives a value that an environment's file gives differently.
 
-    Lists add up in Spack and mappings merge; a single value of the overlay would replace the environment's in silence.
-    A package's version or target that both require differently cannot be had at once, and is refused here too.
+    Spack joins lists and merges mappings, but a single value of the overlay would silently replace the environment's.
+    If both require a different version or target of a package, that is impossible and is refused here too.
     """
     for place, value in _leaves(overlay.data):
         for other in others:
@@ -59,7 +59,7 @@ def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
                 if place[-1] == "require":
                     _refuse_two_requirements(overlay, other, place, value, there)
             elif there is not None and there != value:
-                found = f"{_said(value)}, where {other.file}:{other.line(place)} says {_said(there)}"
+                found = f"{_said(value)}, but {other.file}:{other.line(place)} says {_said(there)}"
                 raise overlay.error(
                     place, found, "what the environment leaves open", "an overlay only adds; change one of the two"
                 )
@@ -110,7 +110,7 @@ def _refuse_two_requirements(
                 if one and two and one != two:
                     where = f"{other.file}:{other.line((*place, there))}"
                     raise overlay.error(
-                        (*place, index), f"{mark}{one}, where {where} requires {mark}{two}", "one of them",
+                        (*place, index), f"{mark}{one}, but {where} requires {mark}{two}", "one of them",
                         "an overlay only adds; change one of the two",
                     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""All that a run needs of Spack, before its first test: Spack itself, compilers, and each stack's environment built."""
+"""What a run needs from Spack before its first test: Spack itself, compilers, and each stack's built environment."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -14,23 +14,23 @@ from railyard.provision.spack.request import Request, ready
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.site.site import Site
 
-#: Systems whose nodes are on this host: what compiles here disturbs what is measured here.
+#: Systems whose nodes are on this host: a compilation here disturbs a measurement here.
 ON_THIS_HOST = ("testbed", "guests", "host")
 
 
 @dataclass(frozen=True, slots=True)
 class Getting:
-    """Whether Spack may be got where there is none; ``place``: a folder or mirror, None for the official places."""
+    """Whether Railyard may get Spack if there is none. ``place``: a folder or mirror, None for the official places."""
 
     allowed: bool = False
     place: str | None = None
 
 
 def prepare(site: Site, stacks: Sequence[str], say: Callable[[str], None], getting: Getting) -> dict[str, str]:
-    """Build what is not built of these stacks; return the stacks that have no build, each with the sentence why.
+    """Build those of these stacks that are not built; return the stacks without a build, each with the reason.
 
-    Where all of them are built already, Spack is not called and need not be there. ``say`` is given our own lines.
-    Raises RailyardError for what holds for every stack: no Spack, no network, no compiler, no room.
+    If all of them are built already, Spack is not called and does not have to be there. ``say`` gets our own lines.
+    Raises RailyardError for what concerns every stack: no Spack, no network, no compiler, no room.
     """
     why: dict[str, str] = {}
     wanted: list[Request] = []
@@ -45,13 +45,13 @@ def prepare(site: Site, stacks: Sequence[str], say: Callable[[str], None], getti
         _demand_spack(site, say, getting)
         if site.system.spack.build_on != "compute":  # there a job builds
             names = listing([request.stack for request in wanted])
-            say(f"spack: building the benchmarks of {names}, once: later runs call Spack not at all")
+            say(f"spack: building the benchmarks of {names}, once: later runs do not call Spack")
             why |= _build(site, wanted, say)
     return why
 
 
 def _demand_spack(site: Site, say: Callable[[str], None], getting: Getting) -> None:
-    """Get Spack where there is none, or one that is too old. Raises RailyardError where that fails or may not be."""
+    """Get Spack if there is none, or if it is too old. Raises RailyardError if that fails or is not allowed."""
     if program.program(site.home) is None:
         if not getting.allowed:
             program.demand_program(site.home)
@@ -82,7 +82,7 @@ def _build(site: Site, wanted: Sequence[Request], say: Callable[[str], None]) ->
 
 
 def own_lines(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Return what passes on our own lines alone: Spack's are in its log."""
+    """Return a function that passes on only our own lines: Spack's lines are in its log."""
 
     def own(line: str) -> None:
         if line.startswith("spack: "):

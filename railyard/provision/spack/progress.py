@@ -1,4 +1,4 @@
-"""How far a build is: which packages it has to build, how long that takes about, and a line for each that is there."""
+"""How far a build is: which packages it has to build, about how long that takes, and a line for each finished one."""
 
 import re
 import time
@@ -8,32 +8,32 @@ from dataclasses import dataclass, field
 from railyard.base.wording import counted, listing
 from railyard.provision.spack.locks import Lock, Spec
 
-#: Seconds that Spack 1.2 takes on two cores to solve one environment of spack_envs/, and to build a package of it.
-#: Source: our own builds of the environments openmpi and mpich on the virtual cluster, Debian 12, npb with the classes
-#: S and W; every package by itself.
+#: Seconds that Spack 1.2 needs on two cores to solve one environment of spack_envs/, and to build each package. Source:
+#: our own builds of the environments openmpi and mpich on the virtual cluster, Debian 12, npb with the classes S and W;
+#: each package was timed by itself.
 SOLVING_S = 20
 SECONDS = {
     "compiler-wrapper": 1, "gcc-runtime": 1, "hpl": 30, "intel-mpi-benchmarks": 60, "netpipe": 3, "npb": 135,
     "osu-micro-benchmarks": 60, "perftest": 30,
 }  # fmt: skip
-#: "[+]  3kkp3m4      ^gcc-runtime@12.2.0 …", as `spack concretize` lists what is installed already.
+#: "[+]  3kkp3m4      ^gcc-runtime@12.2.0 …", as `spack concretize` lists installed packages.
 _INSTALLED = re.compile(r"^\[[+^]\]\s+(?P<hash>[a-z0-9]{7})\s+\^?\S+@", re.MULTILINE)
-#: "[+] 3cdr46f osu-micro-benchmarks@7.4 /prefix (2m43s)", as `spack install` ends a package.
+#: "[+] 3cdr46f osu-micro-benchmarks@7.4 /prefix (2m43s)", as `spack install` reports a finished package.
 _ENDED = re.compile(r"^\[\+\] (?P<hash>[a-z0-9]{7}) (?P<spec>\S+) ")
 
 
 def to_build(lock: Lock, listed: str) -> tuple[Spec, ...]:
     """Return the packages that Spack has to build: those of the lock that are neither external nor installed.
 
-    ``listed`` is what `spack concretize` printed. It is empty for a committed lock: then all of them, which is the
-    most that there can be.
+    ``listed`` is what `spack concretize` printed. It is empty for a committed lock: then all packages count, which is
+    the most that can be.
     """
     installed = {match["hash"] for match in _INSTALLED.finditer(listed)}
     return tuple(spec for spec in lock.specs.values() if spec.external is None and spec.hash[:7] not in installed)
 
 
 def promise(specs: tuple[Spec, ...]) -> str:
-    """Return the line before a build: how many packages, and about how long that takes on two cores."""
+    """Return the line printed before a build: how many packages, and about how long that takes on two cores."""
     if not specs:
         return "all packages are installed already"
     unknown = sorted({spec.name for spec in specs if spec.name not in SECONDS})
@@ -48,13 +48,13 @@ def promise(specs: tuple[Spec, ...]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return so many seconds as a person says it: ``40 s``, ``5 min``."""
+    """Return a number of seconds for a person: ``40 s``, ``5 min``."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 @dataclass
 class Progress:
-    """Is given each line that Spack prints, and says one for each package that is built."""
+    """Gets each line that Spack prints, and says one for each package that is built."""
 
     specs: tuple[Spec, ...]
     say: Callable[[str], None]
@@ -66,7 +66,7 @@ class Progress:
         self._start = self.clock()
 
     def line(self, text: str) -> None:
-        """Pass a line on; where it ends a package that was to be built, say how far the build is."""
+        """Pass a line on. If it ends a package that was to be built, say how far the build is."""
         self.say(text)
         ended = _ENDED.match(text)
         if ended is None or all(spec.hash[:7] != ended["hash"] for spec in self.specs):

@@ -1,4 +1,4 @@
-"""Proves what a build gave: each benchmark's executables are there, and linked to the MPI that its stack names."""
+"""Proves what a build produced: each benchmark's executables are there, and linked to the MPI that its stack names."""
 
 import os
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ from railyard.stacks import linkage, table
 
 _ADVICE = {
     "MPI": "give each MPI library a prefix of its own in the overlay",
-    "library": "see what its package depends on in spack_envs/ and in the overlay",
+    "library": "check what its package depends on in spack_envs/ and in the overlay",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What is proven. ``mpi`` is its name and version, ``tools`` maps a tool to its executable or folder.
+    """The proven build. ``mpi`` is the name and version of its MPI, ``tools`` maps a tool to its executable or folder.
 
     A stack without MPI has neither: ``mpi`` and ``mpi_prefix`` are empty.
     """
@@ -37,7 +37,7 @@ class Made:
 
 
 def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
-    """Return what the build gave, each executable there and linked to the stack's MPI. Raises SetupError for less."""
+    """Return a build's result if each executable is there and linked to the stack's MPI. Else raises SetupError."""
     prefix = None if table.STACKS[request.stack].pair else _mpi_prefix(request, lock, packages)
     tools: dict[str, str] = {}
     executables: list[Executable] = []
@@ -46,7 +46,7 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
         package = next((each for each in packages if each.name == tool.name), None)
         if package is None:
             raise SetupError(
-                f"systems/{request.system}.yaml stacks.{request.stack}.spack.benchmarks: found {name}, and the "
+                f"systems/{request.system}.yaml stacks.{request.stack}.spack.benchmarks: found {name}, but the "
                 f"environment has no package {tool.name}; add it to spack_envs/{request.environment}/spack.yaml"
             )
         tools[name] = str(Path(package.prefix) / tool.path)
@@ -72,7 +72,7 @@ def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> 
 
 
 def _proven(request: Request, tool: model.Package, package: Package, mpi_prefix: str | None) -> list[Executable]:
-    """Return a tool's executables, each linked to the MPI of that prefix; with None, to the stack's libraries alone."""
+    """Return a tool's executables, each linked to the MPI of that prefix; with None, only to the stack's libraries."""
     sonames = table.STACKS[request.stack].sonames
     proven, is_shown = [], not tool.uses_mpi
     for file in _executables(Path(package.prefix) / tool.path, tool.executables, package, request):
@@ -87,7 +87,7 @@ def _proven(request: Request, tool: model.Package, package: Package, mpi_prefix:
     if not is_shown:
         raise SetupError(
             f"{package.prefix}: found no dynamic program among the executables of {package.name}, expected some that "
-            f"are linked to {' or '.join(sonames)}: which MPI they would measure cannot be shown; build them shared"
+            f"are linked to {' or '.join(sonames)}: so nothing shows which MPI they would measure; build them shared"
         )
     return proven
 
@@ -101,10 +101,10 @@ def _executables(path: Path, patterns: tuple[str, ...], package: Package, reques
         missing = [] if files else [path.name]
     if missing:
         raise SetupError(
-            f"{package.name}@{package.version}: its install succeeded, and {', '.join(missing)} "
+            f"{package.name}@{package.version}: its install succeeded, but {', '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} not in {path if patterns else path.parent}; "
             f"the build left {'it' if len(missing) == 1 else 'them'} out: see its log in {package.prefix}/.spack; "
-            f"Spack takes it for installed: once that is fixed, type {request.command} --again"
+            f"Spack treats it as installed: when you have fixed that, type {request.command} --again"
         )
     return files
 

@@ -1,4 +1,4 @@
-"""Makes the lock of an environment anew, and says what it changes before it is written."""
+"""Makes the lock of an environment again, and says what changes before it is written."""
 
 import tempfile
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from railyard.provision.spack.sources import lock_file
 
 @dataclass(frozen=True, slots=True)
 class Relocked:
-    """A fresh lock: its text, where it belongs, and how it differs from the one that is there (None: there is none)."""
+    """A fresh lock: its text, its place, and how it differs from the present one (None: there is none)."""
 
     path: Path
     text: str
@@ -20,8 +20,8 @@ class Relocked:
 
 
 def relock(request: Request, say: Callable[[str], None], *, verbose: bool = False) -> Relocked:
-    """Return a fresh lock of an environment; nothing is written. Raises SpackError where nothing satisfies it."""
-    # The committed lock is left out: Spack would keep what it says.
+    """Return a fresh lock of an environment; nothing is written. Raises SpackError if nothing satisfies it."""
+    # The committed lock is left out: otherwise Spack would keep its contents.
     sources = replace(request.sources(), lock=None)
     spack = calls.find(request.home, say, verbose, compose.variables(sources))
     spack.version()
@@ -37,6 +37,6 @@ def relock(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
 
 
 def write(found: Relocked) -> None:
-    """Write the lock to its place in the site's folder, to be committed."""
+    """Write the lock to its place in the site's folder, for you to commit."""
     found.path.parent.mkdir(parents=True, exist_ok=True)
     found.path.write_text(found.text, encoding="utf-8")

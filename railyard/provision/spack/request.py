@@ -1,4 +1,4 @@
-"""What Spack is to build for a stack of a system, and whether it is built: no call of Spack is needed to say."""
+"""What Spack is to build for a stack of a system, and whether it is built: this needs no call of Spack."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from railyard.provision.spack.sources import Sources, gather
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is wanted: the environment of a stack of a system, below ``root``, with these tools in it."""
+    """What is requested: the environment of a stack of a system, below ``root``, with these tools in it."""
 
     home: Path
     system: str
@@ -24,29 +24,29 @@ class Request:
 
     @property
     def place(self) -> Path:
-        """The folder of all environments that this (system, stack) ever had."""
+        """The folder of all past and present environments of this (system, stack)."""
         return self.root / self.system / self.stack
 
     @property
     def install_tree(self) -> Path:
-        """Where packages are installed unless the overlay or the environment names another place."""
+        """Where packages are installed, unless the overlay or the environment names another place."""
         return self.root / "opt"
 
     @property
     def command(self) -> str:
-        """What a person types to have it built."""
+        """What a person types to build it."""
         return f"railyard spack install --system {self.system} --stack {self.stack}"
 
     def sources(self) -> Sources:
-        """Return the files that it is made from. Raises InputError for what is wrong in them."""
+        """Return the files that it is made from. Raises InputError if something in them is wrong."""
         return gather(self.home, self.system, self.stack, self.environment, self.with_, self.without)
 
 
 def ready(request: Request) -> Marker | None:
-    """Return the marker of the environment where it is built and as it was built, None where it is to be built.
+    """Return the marker of the environment if it is built and unchanged since, None if it must be built.
 
-    None too where it lacks a tool that the system's file names by now. Raises InputError for broken sources,
-    SetupError where what was built is there no more or is another.
+    Also None if it lacks a tool that the system's file names now. Raises InputError for broken sources, SetupError if
+    what was built is gone or has changed.
     """
     found = marker.read(request.place / request.sources().key())
     if found is None or any(tool not in found.tools for tool in request.tools):

@@ -1,9 +1,9 @@
-"""What a program on PATH says of itself: a second look at what Spack's own detection passes over.
+"""What a program on PATH says about itself: a second look at what Spack's own detection misses.
 
 spack-packages v2026.06 sees no Open MPI at all on Spack 1.2: its recipe stops with an AttributeError, which
 ``spack external find`` swallows ("No new external packages detected").
 
-An MPI library's programs stand in its entry (``railyard/stacks/entries/``); another package's is a line in OTHERS.
+An MPI library's programs are in its entry (``railyard/stacks/entries/``); those of other packages are in OTHERS.
 """
 
 import re
@@ -20,21 +20,21 @@ LIMIT_S = 20
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A package that is there, with the version that its program printed."""
+    """A package that was found, with the version that its program printed."""
 
     package: str
     version: str
     prefix: str
 
 
-#: Packages that are no MPI library, and the program that says their version.
+#: Packages other than MPI libraries, and the program that prints their version.
 OTHERS: tuple[tuple[str, VersionProgram], ...] = (
     ("ucx", VersionProgram(("ucx_info",), r"(?:Library version: |UCT version=)(\d[\w.]*)", ("-v",))),
     ("libfabric", VersionProgram(("fi_info",), r"^libfabric: (\d[\w.]*)", ("--version",))),
     ("slurm", VersionProgram(("sinfo", "srun"), r"^slurm(?:-wlm)? (\d[\w.]*)", ("--version",))),
     ("pmix", VersionProgram(("pmix_info",), r"PMIx:? v?(\d[\w.]*)", ("--version",))),
 )
-#: Package and program. A library that is told apart by its path alone (HPC-X) is left to Spack.
+#: Package and program. A library that only its path can tell apart (HPC-X) is left to Spack.
 PROGRAMS: tuple[tuple[str, VersionProgram], ...] = (
     *((stack.spack_package, each) for stack in STACKS.values() for each in stack.programs if not each.within),
     *OTHERS,
@@ -42,7 +42,7 @@ PROGRAMS: tuple[tuple[str, VersionProgram], ...] = (
 
 
 def seen() -> tuple[Seen, ...]:
-    """Return each package whose program is on PATH and says its version."""
+    """Return each package whose program is on PATH and prints its version."""
     found = [_asked(package, program, name) for package, program in PROGRAMS for name in program.names]
     first: dict[tuple[str, str], Seen] = {}
     for each in found:

@@ -1,4 +1,4 @@
-"""What a (system, stack) environment is made from, and the key that changes when any of it does."""
+"""What a (system, stack) environment is made from, and a key that changes if any of it changes."""
 
 import hashlib
 import json
@@ -18,8 +18,9 @@ REPOSITORY = "repo"
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files of one environment, and what of it the system's file asks for: ``with_`` optional groups added to,
-    ``without`` benchmarks left out of its specs.
+    """The files of one environment, and what the system's file asks for.
+
+    ``with_`` has the optional groups that are added to its specs, ``without`` the benchmarks that are left out.
     """
 
     home: Path
@@ -39,28 +40,28 @@ class Sources:
 
     @property
     def section(self) -> Document:
-        """What stands below ``spack:`` in the manifest, with the manifest's own lines."""
+        """What is below ``spack:`` in the manifest, with the manifest's own lines."""
         return Document(self.manifest.file, self.manifest.data["spack"], _node(self.manifest))
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """All configuration, what wins first: the overlay, the manifest, its includes."""
+        """All configuration, the strongest first: the overlay, the manifest, its includes."""
         first = () if self.overlay is None else (self.overlay,)
         return (*first, self.section, *(document for _, document in self.includes))
 
     @property
     def names_install_tree(self) -> bool:
-        """Whether the site or the environment says where packages are installed: that place is then not ours alone."""
+        """Whether the site or the environment says where packages are installed: then others may use the place too."""
         configs = [document.data.get("config") for document in self.documents]
         return any(isinstance(config, dict) and "install_tree" in config for config in configs)
 
     @property
     def overlay_data(self) -> dict[str, Any]:
-        """The overlay with the site folder filled in; empty where the system has none."""
+        """The overlay with the site folder filled in; empty if the system has none."""
         return {} if self.overlay is None else overlay.filled(self.overlay, self.home)
 
     def key(self) -> str:
-        """Return 16 hexadecimal digits that name the content of all of it: another content is another environment."""
+        """Return 16 hexadecimal digits that name all of its content: different content is a different environment."""
         digest = hashlib.sha256()
         parts: list[tuple[str, bytes]] = [(self.manifest.file, (self.folder / "spack.yaml").read_bytes())]
         parts += [(document.file, path.read_bytes()) for path, document in self.includes]
@@ -77,12 +78,12 @@ class Sources:
 
 
 def environments(home: Path) -> Path:
-    """Return the folder of environments: the site's own, or Railyard's where the site has none."""
+    """Return the folder of environments: the site's own, or Railyard's if the site has none."""
     return part(home, ENVIRONMENTS)
 
 
 def lock_file(home: Path, system: str, stack: str) -> Path:
-    """Return where a site commits the lock of one environment, whether there is one or not."""
+    """Return where a site commits the lock of one environment, whether it exists or not."""
     return home / "systems" / "spack" / system / f"{stack}.lock"
 
 
@@ -100,9 +101,10 @@ def gather(
     with_: tuple[str, ...] = (),
     without: tuple[str, ...] = (),
 ) -> Sources:
-    """Return the sources of one environment, read and held against one another.
+    """Return the sources of one environment, read and compared with each other.
 
-    Raises InputError for a missing or broken file, an include that is not there, and an overlay that contradicts.
+    Raises InputError for a missing or broken file, an include that is not there, and an overlay that contradicts the
+    rest.
     """
     manifest_file = environments(home) / environment / "spack.yaml"
     manifest = load(manifest_file, overlay.shown(manifest_file))
@@ -130,7 +132,7 @@ def gather(
 
 
 def _node(manifest: Document) -> Any:
-    """Return the node below ``spack:``, so that lines of the section are found by paths inside it."""
+    """Return the node below ``spack:``, so that paths inside the section lead to its lines."""
     for key, value in manifest.root.value:
         if key.value == "spack":
             return value

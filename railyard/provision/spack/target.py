@@ -1,4 +1,4 @@
-"""Whether a node can run what was built: found by the job before the run, not by SIGILL or a missing file in it."""
+"""Whether a node can run what was built: the job checks before the run, so no SIGILL or missing file ends it."""
 
 import shlex
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from railyard.base.exit_codes import UNFIT_EXIT
 from railyard.provision.spack.marker import Executable, Marker
 
-#: /proc/cpuinfo of x86 prints these under another name (archspec's feature aliases for them).
+#: /proc/cpuinfo of x86 prints these under another name (archspec has the same feature aliases).
 _PRINTED_AS = {"lzcnt": "abm", "sse3": "pni"}
 
 
@@ -25,7 +25,7 @@ def features(target: str) -> tuple[str, ...]:
 
 
 def why_not(target: str, cpuinfo: str) -> str | None:
-    """Return why a node cannot run code for a target, from its /proc/cpuinfo, or None where it can."""
+    """Return why a node cannot run code for a target, from its /proc/cpuinfo, or None if it can."""
     present = {word for line in cpuinfo.splitlines() if line.startswith("flags") for word in line.split()}
     missing = [name for name in features(target) if name not in present]
     if not missing:
@@ -34,7 +34,7 @@ def why_not(target: str, cpuinfo: str) -> str | None:
 
 
 def job_checks(built: Marker, executable: str) -> list[str]:
-    """Return lines of sh for a job of this build: each ends it with exit code 66 where it finds fault."""
+    """Return lines of sh for a job of this build. Each ends the job with exit code 66 if it finds a fault."""
     recorded = next((each for each in built.executables if each.path == executable), None)
     lines = [] if recorded is None else [file_check(recorded)]
     wanted = features(built.target)
@@ -42,7 +42,7 @@ def job_checks(built: Marker, executable: str) -> list[str]:
 
 
 def file_check(recorded: Executable) -> str:
-    """Return a line of sh that ends a job where the executable is not there, or is not the one that was built."""
+    """Return a line of sh that ends a job if the executable is not there, or is not the one that was built."""
     path = shlex.quote(recorded.path)
     absent = f"railyard: error: {recorded.path} is not there on this node, or may not be run"
     other = f"railyard: error: {recorded.path} is not the file that was built ({recorded.size} bytes)"
@@ -53,7 +53,7 @@ def file_check(recorded: Executable) -> str:
 
 
 def shell_check(wanted: Iterable[str], target: str, cpuinfo: str = "/proc/cpuinfo") -> str:
-    """Return a line of sh that ends a job where the node lacks one of the features."""
+    """Return a line of sh that ends a job if the node lacks one of the features."""
     sentence = f"railyard: error: the benchmarks are built for {target}, and the processor of this node lacks"
     return (
         f'for f in {" ".join(wanted)}; do grep -qw "$f" {shlex.quote(cpuinfo)} || {{ echo "{sentence} $f: '

@@ -1,4 +1,4 @@
-"""What is built, where, how old and how large; and the removal of what no present environment needs."""
+"""What is built, where, how old and how large; and the removal of everything that no present environment needs."""
 
 import os
 import shutil
@@ -14,15 +14,16 @@ from railyard.provision.spack.marker import Marker
 from railyard.provision.spack.request import Request
 
 ENVIRONMENT_KEY = 16
-"""Digits of an environment's folder name: nothing else below a stack's folder is ours to remove."""
+"""Digits of an environment's folder name: Railyard may remove nothing else below a stack's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """One environment's folder. ``marker`` is None for a build that did not end; ``current`` is that of the sources.
+    """One environment's folder.
 
-    ``is_marked``: there is a marker, though it may be of an older format, which counts for none.
-    ``size_bytes`` is the packages' own size in the install tree, without what is external.
+    ``marker`` is None for a build that did not finish; ``current``: it is built from the present sources.
+    ``is_marked``: there is a marker, even one of an older format, which ``marker`` does not count. ``size_bytes`` is
+    the packages' own size in the install tree, without what is external.
     """
 
     stack: str
@@ -35,7 +36,7 @@ class Built:
 
 
 def status(request: Request) -> tuple[Built, ...]:
-    """Return every environment of a (system, stack), the present one first; none where nothing was ever built."""
+    """Return every environment of a (system, stack), the present one first; none if nothing was ever built."""
     key = request.sources().key()
     if not request.place.is_dir():
         return ()
@@ -61,7 +62,7 @@ def _size(folder: Path) -> int:
 
 
 def age(built: str, now: datetime) -> str:
-    """Return how long ago a marker's time was: ``3 days``, ``5 h``, ``12 min``."""
+    """Return how long ago a marker was written: ``3 days``, ``5 h``, ``12 min``."""
     then = datetime.strptime(built, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
     seconds = max(0, int((now - then).total_seconds()))
     for unit, name in ((86400, "days"), (3600, "h"), (60, "min")):
@@ -71,7 +72,7 @@ def age(built: str, now: datetime) -> str:
 
 
 def collect(requests: Sequence[Request], spack: Spack, say: Callable[[str], None], log: Path) -> int:
-    """Remove environments that no source names now, then what Spack has installed for none; return how many went."""
+    """Remove environments that no source names now, then packages that none needs; return how many environments."""
     removed = 0
     for request in requests:
         if request.place.is_dir():
@@ -82,18 +83,18 @@ def collect(requests: Sequence[Request], spack: Spack, say: Callable[[str], None
                         shutil.rmtree(each.folder)
                         removed += 1
     if any(request.sources().names_install_tree for request in requests):
-        # Others may install there: what no environment of ours needs may be theirs.
-        say("the install tree is named by the site and may hold more than ours: nothing in it is removed")
+        # Others may install there: a package that none of our environments needs may be theirs.
+        say("the site names the install tree, which may have packages of others: nothing in it is removed")
         return removed
     kept = _environments(requests[0].root)
     if kept:
         words = [word for place in kept for word in ("--except-environment", str(place))]
-        # Run inside one of them, so that its install tree is the one that is cleaned.
+        # Run inside one of them, so that its install tree is cleaned.
         spack.run(["-e", str(kept[0]), "gc", "--yes-to-all", *words], log)
     return removed
 
 
 def _environments(root: Path) -> list[Path]:
-    """Return every environment below a root, of all systems that build there: they share its install tree."""
+    """Return every environment below a root, of all systems that build there: they share the install tree."""
     folders = (path for path in root.glob("*/*/*") if path.is_dir() and len(path.name) == ENVIRONMENT_KEY)
     return sorted(lock.parent for folder in folders for lock in folder.glob("*/spack.lock"))

@@ -1,4 +1,4 @@
-"""Which environments a system wants built: one request a stack."""
+"""Which environments to build for a system: one request per stack."""
 
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from railyard.site.systems.model import System
 
 
 def requests(home: Path, name: str, stacks: tuple[str, ...] = ()) -> tuple[Request, ...]:
-    """Return a request for each of these stacks of a system, all that Spack can build where none is named.
+    """Return a request for each of these stacks of a system; if none is named, for all that Spack can build.
 
-    Raises RailyardError for an unknown system or stack, and for one that Spack does not build there.
+    Raises RailyardError for an unknown system or stack, and for a stack that Spack does not build there.
     """
     systems = load_systems(home / "systems", asked_for_spack=True)
     if name not in systems:
@@ -37,7 +37,7 @@ def requests(home: Path, name: str, stacks: tuple[str, ...] = ()) -> tuple[Reque
 
 
 def offer(home: Path, system: System) -> str | None:
-    """Return the line that says what Spack could build besides, where a system's file states it and nobody asked."""
+    """Return the line that says what else Spack could build, if a system's file has it and nobody asked for it."""
     offered = load_systems(home / "systems", asked_for_spack=True)[system.system]
     more = [name for name, entry in offered.stacks.items() if entry.spack and not system.stacks[name].spack]
     if not more:

@@ -42,7 +42,7 @@ class OneWay:
     seen_by: str
 
     def explain(self, found: Assessment) -> Assessment:
-        """Return the assessment with who was found slow, or with which direction nobody measured."""
+        """Return the assessment with the node or rail that was found slow, or the direction that was not measured."""
         return _only_one(self.rails.explain(found), self.seen_by)
 
 
@@ -115,8 +115,8 @@ class OtherWay:
         low = next((rail for rail, way in ways.items() if way.is_below(bound * PROBE_SLOW_SHARE.value)), None)
         if low is None:
             return with_remark(found, f"{said}; {why}")
-        reason = f"who of {sender} and {receiver} is slow was not found: {why}"
-        bound_words = f"{self._bound}, taken twice, since no such stream went the other way"
+        reason = f"it is unknown whether {sender} or {receiver} is slow: {why}"
+        bound_words = f"{self._bound}, applied twice, since no such stream went the other way"
         sentence = f"{low} carries {ways[low]} from {receiver} to {sender}, alone ({bound_words}); {reason}"
         return with_slow_way(found, Findings((Suspect("pair", reason, None, low),), sentence))
 
@@ -143,7 +143,7 @@ class OtherWay:
             if own.value_mb_s is None:
                 return with_remark(found, f"{low}; nobody is blamed, since that may be a disturbance")
             if own.is_below(bound):
-                return with_remark(found, f"disturbed: {low}, and more in the run itself; nobody is blamed for that")
+                return with_remark(found, f"disturbed: {low}, but more in the run itself; nobody is blamed for that")
             # A short stream may be near the bound both ways: only a direction that falls behind the other is slow.
             behind = PROBE_SLOW_SHARE.value * own.value_mb_s
             if not way.is_below(behind):
@@ -165,7 +165,7 @@ class OtherWay:
         received = [self._best(rail, (other, sender), bound, held) for other in others]
         to, from_ = _values(sent, others), _values(received, others)
         if any(each.value_mb_s is None for each in (*sent, *received)):
-            reason = f"who of the two is slow was not found: {receiver} to others {to}, others to {sender} {from_}"
+            reason = f"it is unknown which of the two is slow: {receiver} to others {to}, others to {sender} {from_}"
             return Findings((Suspect("pair", reason, None, rail),), f"{low}; {reason}")
         if others and _all_below(sent, bound) and _all_reach(received, bound):
             reason = f"only what {receiver} sends over {rail} is slow: {to} to others, which send {from_} to {sender}"
@@ -173,7 +173,7 @@ class OtherWay:
         if others and _all_below(received, bound) and _all_reach(sent, bound):
             reason = f"only what {sender} receives over {rail} is slow: {from_} from others, which get {to}"
             return Findings((Suspect("rail", reason, sender, rail),), f"{low}; {reason}")
-        reason = f"{rail} is slow from {receiver} to {sender} alone, and no node by itself: the path between them"
+        reason = f"{rail} is slow only from {receiver} to {sender}, and no node by itself: the path between them is"
         return Findings((Suspect("pair", reason, None, rail),), f"{low}; {reason}")
 
     def _best(self, rail: str, nodes: tuple[str, str], bound: float, held: Held) -> _Way:
@@ -190,7 +190,7 @@ class OtherWay:
             if value is not None:
                 best = _Way(max(best.value_mb_s or 0.0, value))
             elif best.value_mb_s is None and text is None:
-                best = _Way(None, "the time of the job for it was over")
+                best = _Way(None, "the job for it had no time left")
             elif best.value_mb_s is None and (line := first_line(text or "")) is not None:
                 best = _Way(None, f'"{line}"')
             if text is None or best.reaches(bound):

@@ -1,4 +1,4 @@
-"""What a run asks of a scheduler before it begins: its estimate, its budget, and one allocation for all its tests.
+"""What a run needs from a scheduler before it starts: its estimate, its budget, and one allocation for all its tests.
 
 ReFrame runs under ``salloc``; its scheduler is then ``local`` and its launcher ``srunalloc``. Checks, their names and
 hashes, and each test's own verdict and record stay the same. Only the waiting of each job is saved.
@@ -18,9 +18,9 @@ from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
-# In the allocation, where SLURM_JOB_NODELIST is set: the tests choose their nodes from this list, with commas.
+# In the allocation SLURM_JOB_NODELIST is set. The tests choose their nodes from this list, with commas.
 _STEPS = 'RAILYARD_ALLOCATION=$(scontrol show hostnames | paste -sd, -) && export RAILYARD_ALLOCATION && exec "$@"'
-#: Words before ReFrame's own if the allocation is there already: a pipeline's job that Slurm runs.
+#: Words before ReFrame's own if the allocation already exists: a pipeline's job that Slurm runs.
 INSIDE = ("sh", "-c", _STEPS, "railyard")
 
 
@@ -43,7 +43,7 @@ class Estimate:
 
 
 def estimate(system: System, checks: Sequence[str], asked: Mapping[str, Need]) -> Estimate:
-    """Return what tests take at most; ``checks`` names the check of each test, ``asked`` what each check asks for.
+    """Return what tests take at most; ``checks`` names the check of each test, ``asked`` has the needs of each check.
 
     A check that is not among them counts as a check on two nodes.
     """
@@ -134,6 +134,6 @@ def _inside(found: Estimate, there: int) -> Asked:
     if there < found.nodes:
         raise RailyardError(
             f"--one-allocation: found an allocation of {counted(there, 'node')} around this run, "
-            f"expected {found.nodes} or more, as its largest test has; ask for more, or start it outside of any job"
+            f"expected {found.nodes} or more for its largest test; request more, or start it outside of any job"
         )
     return Asked(INSIDE)

@@ -1,4 +1,4 @@
-"""One `railyard run --dry-run`: jobs as they would be sent, where their scripts are, and the text of one script."""
+"""One `railyard run --dry-run`: the jobs that would be sent, where their scripts are, and the text of one script."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from railyard.base.wording import counted
 from railyard.rfm.run.reframe import promised_cases
 from railyard.site.test_id import TestId
 
-#: A script is shown up to so many lines, and each line up to so many characters.
+#: At most this many lines of a script are shown, and at most this many characters of each line.
 MOST_LINES, MOST_CHARACTERS = 60, 240
 #: ReFrame's name for the script that a scheduler is given.
 SCRIPT = "rfm_job.sh"
@@ -25,7 +25,7 @@ def dry_run(
     echo: Callable[[str], None],
     before: Callable[[Sequence[TestId]], object] = lambda cases: None,
 ) -> int:
-    """Have ReFrame write the job scripts of what it selects, say where they are, show one, and return its exit code.
+    """Let ReFrame write the job scripts of the selected tests, say where they are, show one, and return its exit code.
 
     ``command`` is a `reframe` without an action (`-r`, `-l`, `--dry-run`). Raises RailyardError if ReFrame refuses it,
     if a `-S` or `-P` names nothing, or if nothing is selected: ReFrame passes an empty dry run.
@@ -46,7 +46,7 @@ def dry_run(
             if found := _STAGE.match(line):
                 stage = Path(found["folder"])
     echo("")
-    # The clock of files is some milliseconds behind that of programs; ReFrame takes seconds to begin.
+    # The clock of files is some milliseconds behind the clock of programs; ReFrame takes seconds to start.
     scripts = [] if stage is None else [path for path in _scripts(stage, cases) if path.stat().st_mtime > begun - 1]
     for line in shown(scripts, len(cases), stage):
         echo(line)
@@ -70,7 +70,7 @@ def _scripts(stage: Path, cases: Sequence[TestId]) -> Iterator[Path]:
 
 
 def shown(scripts: Sequence[Path], cases: int, stage: Path | None) -> list[str]:
-    """Return what a person reads about the scripts of so many tests: how many, in which folder, and the first one."""
+    """Return the lines about the scripts of ``cases`` tests: how many, in which folder, and the first one."""
     below = "" if stage is None else f" below {stage}"
     if not scripts:
         return [f"no job script was written{below} for {counted(cases, 'test')}: ReFrame's lines above say why"]

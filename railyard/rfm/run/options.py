@@ -1,4 +1,4 @@
-"""The options of a run that are ReFrame's: read as ReFrame reads them, and compared with the system."""
+"""ReFrame's options of a run: read as ReFrame reads them, and compared with the system."""
 
 import argparse
 import re
@@ -33,9 +33,9 @@ VALUED = (
 OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
 PLAIN = ("--list-tags", "--describe", "--dry-run", "--failed", *UNJUDGED)
 
-#: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be compared with what there is.
+#: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be compared with the system.
 _RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")
-#: "%policy=round-robin"; a test names only what its stack has besides its own policy.
+#: "%policy=round-robin"; a test's name has only a policy other than its stack's default.
 _POLICY = re.compile(r"%policy=([\w-]+)(?![\w*+?{\[.-])")
 #: "rails=1,2" or "ImbUniband.rails=1".
 _ASSIGNED = re.compile(r"(?:\w+\.)?(?P<name>rails|policy)[=:](?P<values>.*)")
@@ -148,7 +148,8 @@ def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> N
         for count in asked:
             if count not in counts:
                 raise RailyardError(
-                    f"{option}: found {count} rails, expected {' or '.join(counts)}, for which {where} can have tests"
+                    f"{option}: found {count} rails, expected {' or '.join(counts)}: {where} has no tests "
+                    "for other numbers"
                 )
     _refuse_policies(words, system, tuple(fabrics), where)
     _refuse_numbers(words, system)
@@ -159,7 +160,7 @@ _SET = re.compile(r"(?:(?P<cls>\w+)\.)?(?P<name>\w+)=(?P<value>.*)")
 
 
 def _refuse_numbers(words: Words, system: System) -> None:
-    """Refuse a variable that every check sets itself or does not use, and more nodes than there are."""
+    """Refuse a variable that every check sets itself or does not use, and more nodes than the system has."""
     for text in words.setvar:
         found = _SET.fullmatch(text)
         if found is not None and found["name"] in SET_BY_CHECKS:
@@ -184,7 +185,7 @@ def refuse_untaken(words: Words, promised: Iterable[TestId], needs: Sequence[Nee
             taking = sorted(cls for cls, why in asked.items() if why == "")
             raise RailyardError(
                 f"-S {text}: {unlike[0]} does not take it, expected {asked[unlike[0]]}; "
-                f"{listing(taking) or 'no check'} can be given it"
+                f"it works with {listing(taking) or 'no check'}"
             )
 
 
@@ -245,13 +246,13 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
                 continue
             if policy in known:
                 raise RailyardError(
-                    f"{option}: found {policy}, which stacks of {where} use by default, so that no test has it in its "
-                    f"name; choose it by -P policy={policy}"
+                    f"{option}: found {policy}, which stacks of {where} use by default: no test has it in its "
+                    f"name; choose it with -P policy={policy}"
                 )
             number = number_alone(policy)
             if number is not None and any(number <= len(system.fabrics[fabric].rails) for fabric in fabrics):
                 raise RailyardError(
-                    f"{option}: found {policy}, and no fabric of {where} with that rail is measured over each rail "
+                    f"{option}: found {policy}, but no fabric of {where} with that rail is measured over each rail "
                     f"alone, expected one that is; write each_rail: true into the fabric's entry"
                 )
             expected = f"a rail policy that a stack of {where} has; {did_you_mean(policy, allowed or known)}"

@@ -187,7 +187,7 @@ def _ran_case(
 
 
 def _failed_dependency(entry: Mapping[str, Any], by_key: Mapping[tuple[str, ...], Mapping[str, Any]]) -> str | None:
-    """Return what a test that did not run depends on and how that failed: the first in the chain that failed."""
+    """Return which dependency of a test that did not run failed first, and how."""
     for key in entry.get("dependencies_actual") or ():
         found = by_key.get(tuple(key))
         if found is not None and found.get("result") in FAILED:

@@ -1,4 +1,4 @@
-"""Checks once, before the first test, what all tests of a run need: else each would fail with the same sentence."""
+"""Checks once, before the first test, what all tests of a run need. Otherwise each would fail for the same reason."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.wording import counted
-from railyard.cluster.doctor.login import sought, why_no_scheduler
+from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
 from railyard.job.slurm import why_never
 from railyard.provision.installed import installed, mpi_of
@@ -26,7 +26,7 @@ UNFIT_FILE = "unfit-stacks.json"
 
 
 def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], getting: Getting) -> Mapping[str, str]:
-    """Return the stacks that no test can use, each with the reason. Spack's builds are made here.
+    """Return the stacks that no test can use, each with the reason. This also makes Spack's builds.
 
     Raises RailyardError if no test of the run could be measured, or if all of Spack's builds are missing.
     """
@@ -34,17 +34,17 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
     if system.provider == "replay":
         read_index(folder_of(site.home, system.system))
         return {}
-    if rehearsed() is not None:  # its stand-ins are made with it
+    if rehearsed() is not None:  # a rehearsal makes its own stand-ins
         return {}
     if system.provider == "nodes":
-        lacking = why_no_scheduler({name: shutil.which(name) for name in sought(system)}, system)
+        lacking = why_no_scheduler({name: shutil.which(name) for name in needed_programs(system)}, system)
         if lacking is not None:
             raise SetupError(f"systems/{system.system}.yaml: {lacking.what}; {lacking.fix}")
         never = why_never(system)
         if never is not None:
             options = " ".join(system.job_options) or "no options"
             raise SetupError(
-                f"systems/{system.system}.yaml: Slurm takes no job with {options}: {never}; correct access or jobs in "
+                f"systems/{system.system}.yaml: Slurm takes no job with {options}: {never}; fix access or jobs in "
                 "the file"
             )
     stacks = tuple(dict.fromkeys(case.stack for case in promised))
@@ -59,12 +59,12 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
         raise SetupError(_sentences(unfit))
     for stack, why in unfit.items():
         failing = sum(case.stack == stack for case in promised)
-        echo(f"warning: {stack}: {why}; {counted(failing, 'test')} of this run will fail for it")
+        echo(f"warning: {stack}: {why}; {counted(failing, 'test')} of this run will fail because of it")
     return unfit
 
 
 def _starting_benchmarks(site: Site, promised: Sequence[TestId]) -> list[TestId]:
-    """Return the tests without those that start nothing of their stack, such as the check of a fabric's own state."""
+    """Return the tests that start a program of their stack: not, for example, the check of a fabric's own state."""
     from railyard.rfm.checks.catalogue import names, needs  # imports ReFrame and all checks
 
     checks = site.home / "checks"
@@ -73,7 +73,7 @@ def _starting_benchmarks(site: Site, promised: Sequence[TestId]) -> list[TestId]
 
 
 def ask_for_scripts(site: Site, promised: Sequence[TestId]) -> None:
-    """Raise SetupError if no job script can be written, since no stack of these tests is built: for a dry run."""
+    """Raise SetupError if a dry run cannot write any job script, since no stack of these tests is built."""
     unfit: dict[str, str] = {}
     for case in promised:
         try:
@@ -89,13 +89,13 @@ def _sentences(unfit: Mapping[str, str]) -> str:
 
 
 def note(unfit: Mapping[str, str], folder: Path) -> None:
-    """Write the stacks that no test can use into the run's folder, for its tests to read."""
+    """Write the stacks that no test can use into the run's folder; its tests read them there."""
     if unfit:
         (folder / UNFIT_FILE).write_text(json.dumps(dict(unfit), indent=1), encoding="utf-8")
 
 
 def why_unfit(stack: str) -> str | None:
-    """Return why no test of the present run can use a stack, as it was found before the first; else None."""
+    """Return why no test of this run can use a stack, as found before the first test; None if tests can use it."""
     folder = os.environ.get(RUN_FOLDER_VARIABLE)
     file = Path(folder or "", UNFIT_FILE)
     if not folder or not file.is_file():
@@ -105,9 +105,9 @@ def why_unfit(stack: str) -> str | None:
 
 
 def _why_not_installed(site: Site, stack: str) -> str | None:
-    """Return why a stack that the site installed cannot be used from here, None where it can or nobody here can say.
+    """Return why a stack that the site installed cannot be used from here; None if it can, or if this host cannot tell.
 
-    On a cluster the nodes may have what this host has not, and modules may bring what no path names.
+    On a cluster, nodes may have files that this host lacks, and modules may provide files that no path names.
     """
     system, entry = site.system, site.system.stacks[stack]
     starts = system.launcher in (*TESTBEDS, *OWN_LAUNCHERS) and not STACKS[stack].pair
@@ -129,4 +129,4 @@ def _why_not_installed(site: Site, stack: str) -> str | None:
 def _how_to_get(site: Site, stack: str, path: str) -> str:
     if Path(path).is_relative_to(prefix_of(site.home, stack)) and stack in SOURCES:
         return f"type: railyard stacks install {stack}"
-    return f"install it there, or correct stacks.{stack} in systems/{site.system.system}.yaml"
+    return f"install it there, or fix stacks.{stack} in systems/{site.system.system}.yaml"

@@ -1,4 +1,4 @@
-"""The line that a run prints for each test that ended, from the test's record if it left one."""
+"""The line that a run prints when a test ends, from the test's record if there is one."""
 
 import re
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class Progress:
         self._said: set[str] = set()
 
     def ended(self, line: str) -> str | None:
-        """Return what to print for a line of ReFrame's; None if it ends no test, or a build that succeeded."""
+        """Return what to print for a line from ReFrame; None if no test ended there, or only a build that succeeded."""
         found = ENDED.match(warnings.ANSI.sub("", line))
         if found is None or (found["word"] == "OK" and _BUILD in found["case"]):
             return None

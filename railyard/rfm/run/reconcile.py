@@ -1,4 +1,4 @@
-"""Compares what a run promised with what it left: one final record per promised case, and none passes by omission."""
+"""Compares what a run promised with what it left: one final record per promised case. No case passes by omission."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from railyard.results.record.form import FaultClass, Record, State, VerdictRecor
 from railyard.rfm.run.output import RanCase
 from railyard.site.test_id import TestId
 
-#: What ReFrame puts before and after what a command wrote to its standard error.
+#: ReFrame prints this before and after the standard error of a command.
 _STDERR = "--- stderr ---"
 #: ReFrame's stages of a test up to the one that sends its job.
 BEFORE_A_JOB = ("setup", "compile", "compile_wait", "run")

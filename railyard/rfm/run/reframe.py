@@ -37,6 +37,10 @@ OWN_OPTIONS = (
 )
 
 
+#: What ReFrame says if the environment modules of a system's file are not installed.
+_NO_MODULES = re.compile(r"could not find a sane (?P<system>\w+) installation")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What one run left: final records, other problems, whether it was interrupted, and the results of relations."""
@@ -53,8 +57,8 @@ class Outcome:
     def exit_code(self) -> int:
         """Return 0 if all passed, 130 after Ctrl-C, and 1 if a test or relation failed or a test was disturbed.
 
-        A problem of the run is 1 too: something was not checked. If no job of any test could be sent (``none_began``),
-        nothing was measured, and it is 2: a set-up that cannot work.
+        A problem of the run gives 1 too: something was not checked. If no job of any test could be sent
+        (``none_began``), nothing was measured. Then it is 2: the set-up cannot work.
         """
         if self.interrupted:
             return 130
@@ -74,10 +78,18 @@ def reframe_program() -> str:
 
 
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
-    """Return the words of a `reframe` call for a site, with the site's own settings and checks if none are named."""
+    """Return the words of a `reframe` call for a site, with the site's own settings and checks if you name none.
+
+    Raises SetupError if the site's settings, or `reframe` itself, are missing.
+    """
     words = [reframe_program()]
     given = read(options)
     if not given.config_file:
+        if not (home / SETTINGS_FILE).is_file():
+            raise SetupError(
+                f"{home}: found no {SETTINGS_FILE}, expected ReFrame's settings in the folder of a site; "
+                f"type: railyard init {home} --missing"
+            )
         words += ["-C", str(home / SETTINGS_FILE)]
     if not given.checkpath:
         words += ["-c", str(part(home, CHECKS)), "-R"]
@@ -121,6 +133,11 @@ def _system_of(command: Sequence[str]) -> str:
 def _refusal(text: str) -> str:
     for line in warnings.ANSI.sub("", text).splitlines():
         if line.startswith("ERROR: "):
+            if lacking := _NO_MODULES.search(line):
+                return (
+                    f"modules_system: found no {lacking['system']} on this machine, expected it as the system's file "
+                    "says; on another machine than the cluster type: railyard rehearse"
+                )
             return line.removeprefix("ERROR: ").removeprefix("failed to load configuration: ")
     tail = (text.strip().splitlines()[-1:] or ["it printed nothing"])[0]
     if found := UNKNOWN_OPTIONS.search(tail):
@@ -133,10 +150,9 @@ def _refusal(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a run should do: its id and folder, the cases that it promises, and the problems that are known before.
+    """What a run should do: its id and folder, the cases that it promises, and the problems that are known beforehand.
 
-    ``replayed`` and ``rehearsal`` are for records of a replay, or of a rehearsal, if the check itself said nothing
-    about it.
+    ``replayed`` and ``rehearsal`` are for the records of a replay or a rehearsal if the check itself does not say so.
     """
 
     run_id: str

@@ -67,7 +67,7 @@ FALLBACK_SYSTEM = "local"
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What the command line asks for. ``system`` may name a fabric after a colon; with None we choose.
+    """What the command line requests. ``system`` may name a fabric after a colon; if it is None, Railyard chooses.
 
     ``budget`` is the most that all jobs may take, in node-minutes. ``getting`` says how to get Spack if it is missing.
     """
@@ -112,7 +112,7 @@ def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
         raise RailyardError(
             f'--system: found fabric "{fabric}", expected one of {system}; {did_you_mean(fabric, fabrics)}'
         )
-    # First those of the system that was asked for: others may be like it, and share its table.
+    # First those of the requested system: others may be like it, and share its table.
     for each in sorted(systems.values(), key=lambda one: one.system != system):
         # ReFrame's configuration refuses them too, but it shows only the first of several sentences.
         references_of(home / "references", each)
@@ -170,7 +170,7 @@ class Session:
         unfit_stacks = preflight.ask(site, promised, self.echo, self.options.getting)
         try:
             return self._measure(system, name, words, run_id, promised, problems, unfit_stacks)
-        except BrokenPipeError:  # the reader of what is printed went away, which the command line knows how to say
+        except BrokenPipeError:  # the reader of the output went away; the command line reports that
             raise
         except OSError as error:
             raise SetupError(
@@ -255,7 +255,7 @@ class Session:
         return FALLBACK_SYSTEM
 
     def _missing_cells(self, system: System, folder: Path, promised: tuple[TestId, ...]) -> tuple[tuple[str, ...], int]:
-        """Keep the whole product beside the records, for the report.
+        """Store the whole matrix beside the records, for the report.
 
         Returns a sentence for each cell that is missing, and how many extended cells are left out.
 
@@ -280,7 +280,7 @@ class Session:
                 else:
                     by = f" by {test.policy}" if cell.named else ""
                     where = f"{test.check} with {test.stack} over {test.rails} of {test.fabric}{by}"
-                    missing.append(f"{where} should run by the matrix, and ReFrame did not load it")
+                    missing.append(f"{where} should run according to the matrix, but ReFrame did not load it")
             cells.append(cell_json(replace(cell, reason=reason, named=_is_named(cell, chosen))))
         (folder / "matrix.json").write_text(json.dumps(cells, indent=1), encoding="utf-8")
         return tuple(missing), sum(cell["reason"] == LEFT_OUT for cell in cells)
@@ -326,7 +326,7 @@ def _refuse_unloaded(system: System, promised: tuple[TestId, ...]) -> None:
 
 
 def _tests(promised: tuple[TestId, ...]) -> Iterator[TestId]:
-    """Yield where each case runs, with its check, rails and policy; a check with parameters of its own, bare too."""
+    """Yield where each case runs, with its check, rails and policy; one with its own parameters also without them."""
     for case in promised:
         for check in (case.check, case.name.split()[0]):
             yield replace(case.place, check=check, policy=case.policy)
@@ -339,7 +339,7 @@ def _is_chosen(cell: Cell, chosen: set[TestId]) -> bool:
 
 
 def _is_named(cell: Cell, chosen: set[TestId]) -> bool:
-    """Return whether the test of this cell has its policy in its name: only there its record is looked for."""
+    """Return whether the test of this cell has its policy in its name: its record is looked for only there."""
     bare = replace(cell.test.place, check=cell.test.check)
     return cell.named or (replace(bare, policy=cell.test.policy) in chosen and bare not in chosen)
 

@@ -19,7 +19,9 @@ def unknown_names(words: Words, selected: Sequence[TestId], checks: Path) -> lis
     ReFrame runs what the other names select, and does not mention such a name. Check files are imported only if a name
     selected nothing. Raises RailyardError for a file that cannot be imported.
     """
-    idle = [name for name in words.name if not _fits(_class_pattern(name), {case.name.split()[0] for case in selected})]
+    # ReFrame searches a name and its parameters without blanks; a variant (@3) and a hash have the class alone.
+    ran = {case.name.replace(" ", "") for case in selected} | {case.name.split()[0] for case in selected}
+    idle = [name for name in words.name if not (_fits(name, ran) or _fits(_class_pattern(name), ran))]
     if not idle or _are_given(words, checks):
         return []
     from railyard.rfm.checks.catalogue import names  # imports ReFrame and all checks
@@ -54,7 +56,7 @@ def _unknown_tags(words: Words, checks: Path) -> Iterator[str]:
 
 
 def _are_given(words: Words, checks: Path) -> bool:
-    """Return whether checks come from another folder than the site's own, which is the default."""
+    """Return whether checks come from a folder other than the site's own, which is the default."""
     return words.checkpath not in ([], [str(checks)])
 
 

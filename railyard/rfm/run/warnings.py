@@ -1,4 +1,4 @@
-"""What ReFrame 4.10 only warns about, and exits with 0: as sentences that name the lost file and class."""
+"""Sentences that name what was lost, file and class, when ReFrame 4.10 only warns about it and exits with 0."""
 
 import re
 from collections.abc import Iterator
@@ -64,9 +64,10 @@ class Sources:
 
 
 def warnings(text: str) -> tuple[str, ...]:
-    """Return a sentence for each of ReFrame's warnings about something that was asked for and is lost, each once.
+    """Return a sentence for each of ReFrame's warnings about something that was requested and is lost, each once.
 
-    ``text`` is all that one `reframe` printed. The check files that it names are read, to say which class was lost.
+    ``text`` is everything that one `reframe` printed. The check files that it names are read, to say which class was
+    lost.
     """
     plain = ANSI.sub("", text)
     sources = Sources(plain)

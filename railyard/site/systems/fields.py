@@ -3,9 +3,11 @@
 import ipaddress
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import Name, Prose, one_or_many, refuse, show
@@ -20,13 +22,23 @@ from railyard.stacks import table
 _NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 
 
-def _known(names: Collection[str], what: str) -> AfterValidator:
-    def check(name: str) -> str:
-        if name in names:
-            return name
-        raise refuse(show(name), what, did_you_mean(name, names))
+@dataclass(frozen=True, slots=True, eq=False)  # typing hashes it, and a table of names has no hash
+class _Known:
+    """One of these names, in the model and in its JSON schema; ``what`` is expected, for the error message."""
 
-    return AfterValidator(check)
+    names: Collection[str]
+    what: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.names)}
+
+    def _checked(self, name: str) -> str:
+        if name in self.names:
+            return name
+        raise refuse(show(name), self.what, did_you_mean(name, self.names))
 
 
 def _host_pattern(text: str) -> str:
@@ -57,37 +69,13 @@ def sentence_or_false(value: Any) -> Any:
     return value
 
 
-StackName = Annotated[Name, _known(table.STACKS, "a stack of docs/reference/stacks.md")]
-SlotName = Annotated[
-    str,
-    _known(links.SLOTS, "a slot of docs/reference/rates.md"),
-    WithJsonSchema({"type": "string", "enum": list(links.SLOTS)}),
-]
-LinkName = Annotated[
-    str,
-    _known(links.LINKS, "a link of docs/reference/rates.md"),
-    WithJsonSchema({"type": "string", "enum": list(links.LINKS)}),
-]
-ToolName = Annotated[
-    Name, _known(TOOLS, "a tool of docs/howto/spack.md"), WithJsonSchema({"type": "string", "enum": list(TOOLS)})
-]
-
-
-SchedulerName = Annotated[
-    Name,
-    _known(jobs.SCHEDULERS, "a scheduler of docs/howto/clusters.md"),
-    WithJsonSchema({"type": "string", "enum": list(jobs.SCHEDULERS)}),
-]
-LauncherName = Annotated[
-    Name,
-    _known(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard"),
-    WithJsonSchema({"type": "string", "enum": list(jobs.LAUNCHERS)}),
-]
-ModulesSystem = Annotated[
-    Name,
-    _known(jobs.MODULES_SYSTEMS, "a kind of environment modules that ReFrame has"),
-    WithJsonSchema({"type": "string", "enum": list(jobs.MODULES_SYSTEMS)}),
-]
+StackName = Annotated[Name, _Known(table.STACKS, "a stack of docs/reference/stacks.md")]
+SlotName = Annotated[str, _Known(links.SLOTS, "a slot of docs/reference/rates.md")]
+LinkName = Annotated[str, _Known(links.LINKS, "a link of docs/reference/rates.md")]
+ToolName = Annotated[Name, _Known(TOOLS, "a tool of docs/howto/spack.md")]
+SchedulerName = Annotated[Name, _Known(jobs.SCHEDULERS, "a scheduler of docs/howto/clusters.md")]
+LauncherName = Annotated[Name, _Known(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard")]
+ModulesSystem = Annotated[Name, _Known(jobs.MODULES_SYSTEMS, "a kind of environment modules that ReFrame has")]
 
 
 def _subnet(text: str) -> str:

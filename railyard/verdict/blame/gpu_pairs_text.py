@@ -141,21 +141,18 @@ def part(one: Blamed, found: Judged) -> str:
     if one.kind == "pair":
         return f"the pair {one.nodes[0]} and {one.nodes[1]}: what is between them"
     groups = [_gpus(group, one, found) for group in one.gpus]
+    leaves = listing(sorted({found.leaf_of[node] for node in one.nodes if node in found.leaf_of}))
+    connected = f"; connected to {leaves}" if leaves else ""
     if one.kind == "node":
         several = len(one.gpus) > 1
         which = f"several of its GPUs at once ({listing(groups)})" if several else f"at least one of {groups[0]}"
-        return f"{one.nodes[0]}: {which}, or what they share{_leaves(one, found)}"
+        return f"{one.nodes[0]}: {which}, or what they share{connected}"
     single = len(one.gpus) == 1 and len(one.gpus[0]) == 1
     which = listing(groups) if single else f"at least one of {listing(groups)}"
     if one.kind == "gpu":
-        return f"{one.nodes[0]}, {which}, or its path (NIC, slot, cable, port){_leaves(one, found)}"
+        return f"{one.nodes[0]}, {which}, or its path (NIC, slot, cable, port{f' of {leaves}' if leaves else ''})"
     together = f"{len(one.nodes)} nodes together ({', '.join(one.nodes)})"
-    return f"the path of {which} of {together}: what joins them to all other GPUs{_leaves(one, found)}"
-
-
-def _leaves(one: Blamed, found: Judged) -> str:
-    leaves = sorted({found.leaf_of[node] for node in one.nodes if node in found.leaf_of})
-    return f"; the switch: {listing(leaves)}" if leaves else ""
+    return f"the path of {which} of {together}: what joins them to all other GPUs{connected}"
 
 
 def _any_node(one: Blamed, gpu: str, found: Judged) -> str:

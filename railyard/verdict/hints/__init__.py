@@ -1,1 +1,1 @@
-"""Likely causes of a curve that failed, read off its shape."""
+"""Likely causes of a failed curve, seen in its shape."""

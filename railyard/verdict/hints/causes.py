@@ -1,7 +1,7 @@
-"""Likely causes of a curve that failed, read off its shape: one table, each with what is looked for and its source.
+"""Likely causes of a failed curve, seen in its shape: one table; each entry has what is looked for, and its source.
 
-A cause is offered as "looks like" and never decides: the verdict's rules do. Where nothing matches, nothing is said.
-A new cause is one entry in ``CAUSES`` and one function that returns its sentence or None.
+A cause is offered as "looks like". It never decides: the verdict's rules do. If nothing matches, nothing is said. To
+add a cause, add an entry to ``CAUSES`` and a function that returns its sentence or None.
 """
 
 from collections.abc import Callable
@@ -24,12 +24,12 @@ from railyard.verdict.hints.shapes import (
     ratios,
 )
 
-#: Half a round trip of up to 8 B: TCP takes more than this on every published system, RDMA between hosts never does.
+#: Half a round trip of up to 8 B: TCP takes longer than this on every published system, RDMA between hosts never does.
 TCP_LATENCY_US = 12.0
-#: One message of up to 8 B in a window of them: RDMA between hosts takes 0.1 to 1.2 us, TCP 4.5 us and more.
+#: One message of up to 8 B in a window of messages: RDMA between hosts takes 0.1 to 1.2 us, TCP 4.5 us and more.
 TCP_MESSAGE_COST_US = 3.0
 TCP_LATENCY_UP_TO_BYTES = 8
-#: Of the limit; a curve from device memory is slow at small sizes over RDMA too, so there it must be far below.
+#: Share of the limit. From device memory, small sizes are slow over RDMA too, so there the curve must be far below.
 TCP_SHARE = 0.5
 TCP_SHARE_FROM_DEVICE = 0.2
 RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
@@ -48,7 +48,7 @@ CACHE_PEAK_SHARE = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One cause: its name, what is looked for in words, where that is from, and the function that looks."""
+    """One cause: its name, what is looked for (in words), the source of that, and the function that looks."""
 
     name: str
     looked_for: str
@@ -65,10 +65,10 @@ class Likeness:
 
 
 def likely(seen: Seen) -> tuple[Likeness, ...]:
-    """Return the causes that a failed curve looks like, in the table's order; () where nothing matches.
+    """Return the causes that a failed curve looks like, in the table's order; () if nothing matches.
 
-    A rate that fits a narrower link, or a fall, says nothing where the curve looks like TCP or shared memory already,
-    nor from the memory of GPUs: a copy through the host's memory may give any rate.
+    A rate that fits a narrower link, or a fall, says nothing if the curve already looks like TCP or shared memory. The
+    same is true for messages from the memory of GPUs: a copy through the host's memory may give any rate.
     """
     found: list[Likeness] = []
     for cause in CAUSES:
@@ -81,7 +81,7 @@ def likely(seen: Seen) -> tuple[Likeness, ...]:
 
 
 def document() -> str:
-    """Return the table as Markdown, a row a cause: the text that the documentation holds."""
+    """Return the table as Markdown, one row per cause: the text that is in the documentation."""
     rows = ["| looks like | looked for | source |", "| --- | --- | --- |"]
     rows += [f"| `{cause.name}` | {cause.looked_for} | {cause.source} |" for cause in CAUSES]
     return "\n".join(rows) + "\n"
@@ -135,7 +135,7 @@ def _roce_mtu(seen: Seen) -> str | None:
 
 
 def _moved_switch(seen: Seen) -> str | None:
-    """Return a run of sizes that miss the reference where smaller and larger ones hold it."""
+    """Return a run of sizes that miss the reference, while smaller and larger ones reach it."""
     held = ratios(seen)
     if len(held) < SWITCH_LEAST_TARGETS:
         return None
@@ -152,7 +152,7 @@ def _moved_switch(seen: Seen) -> str | None:
         sizes += f" to {message_size(held[last][0])}"
     worst = percent(min(held[index][1] for index in bad))
     return (
-        f"a moved eager or rendezvous threshold: {sizes} at {worst} of the reference, smaller and larger sizes hold it"
+        f"a moved eager or rendezvous threshold: {sizes} at {worst} of the reference, smaller and larger sizes reach it"
     )
 
 
@@ -184,10 +184,10 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "tcp",
         f"InfiniBand, RoCE, Omni-Path, Slingshot: {TCP_LATENCY_US:g} us or more up to 8 B, or {TCP_MESSAGE_COST_US:g} "
-        f"us a message in a window and at most {100 * TCP_SHARE:g} % of the limit ({100 * TCP_SHARE_FROM_DEVICE:g} % "
+        f"us per message in a window and at most {100 * TCP_SHARE:g} % of the limit ({100 * TCP_SHARE_FROM_DEVICE:g} % "
         "from device memory)",
         "published: TCP over 100 Gigabit Ethernet 12.7 us, RDMA 0.6 to 7 us; CSCS Alps with and without its CXI hook: "
-        "0.7 to 1.2 us a message against 4.5 to 7.1 us",
+        "0.7 to 1.2 us per message, compared with 4.5 to 7.1 us",
         _tcp,
     ),
     Cause(
@@ -198,19 +198,19 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "fewer-lanes",
-        "the same, of a link that trained at a half or a quarter of its lanes",
+        "the same for a link that trained at a half or a quarter of its lanes",
         f"{_LIMITS}; link width degradation, IBTA Architecture Specification Volume 2",
         lambda seen: like_one_of(seen, lesser_lanes(seen)),
     ),
     Cause(
         "lower-generation",
-        "the same, of a link of an earlier generation of its family",
-        f"{_LIMITS}; published FDR 6.3 GB/s where EDR gives 12.4",
+        "the same for an earlier generation of the link's family",
+        f"{_LIMITS}; published: FDR gives 6.3 GB/s, EDR 12.4",
         lambda seen: like_one_of(seen, lesser_links(seen)),
     ),
     Cause(
         "narrow-or-slow-slot",
-        "the same, of a slot with half or a quarter of its lanes, or one or two generations down (throttled)",
+        "the same for a slot with a half or a quarter of its lanes, or one or two generations older (throttled)",
         f"{_LIMITS}; PCI-SIG, PCI Express Base Specification (width and speed negotiation)",
         lambda seen: like_one_of(seen, lesser_slots(seen)),
     ),
@@ -222,13 +222,13 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "moved-threshold",
-        "up to four neighbouring sizes below 85 % of a reference curve that all others hold to 95 %",
+        "up to four neighbouring sizes below 85 % of a reference curve, while all others reach 95 % of it",
         "engineering proposal of this project",
         _moved_switch,
     ),
     Cause(
         "cache",
-        "a peak from 64 KiB on, and from there a fall with every size to at most 85 % of it",
+        "a peak at 64 KiB or more, and then a fall with every size to at most 85 % of it",
         "Bode, Hill, Benjegerdes, Cluster Interconnect Overview, 2004 (the card's cache); a published HDR run falls "
         "from 23.3 to 6.9 GB/s",
         _cache,

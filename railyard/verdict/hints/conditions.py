@@ -1,4 +1,4 @@
-"""Which conditions may explain values that are too low: those in which a node is worse than the reference's source.
+"""Which conditions may explain low values: those in which a node is worse than the system that a reference is from.
 
 They are offered as "a possible cause" and decide nothing.
 """
@@ -12,7 +12,7 @@ from railyard.site.conditions import may_cost
 
 
 def possible_causes(found: Iterable[ConditionRecord]) -> tuple[str, ...]:
-    """Return a sentence for each group of nodes whose conditions may cost what a run lacks; () where none may."""
+    """Return a sentence for each group of nodes whose conditions may explain the loss; () if there is none."""
     costly = []
     for each in found:
         worse = {has: nodes for has, nodes in each.unlike.items() if may_cost(each.name, each.stated, has)}

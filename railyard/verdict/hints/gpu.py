@@ -1,7 +1,7 @@
-"""Likely causes of a busbw between GPUs that failed: one table, each with what is looked for and its source.
+"""Likely causes of a failed busbw between GPUs: one table; each entry has what is looked for, and its source.
 
-A cause is offered as "looks like" and never decides. A new one is an entry in ``CAUSES`` and a function that returns
-its sentence or None. What NCCL's log itself says of a slower way is shown before these (``verdict.gpu.log_word``).
+A cause is offered as "looks like" and never decides. To add one, add an entry to ``CAUSES`` and a function that returns
+its sentence or None. If NCCL's log itself names a slower path, that is shown before these (``verdict.gpu.log_word``).
 """
 
 from collections.abc import Callable
@@ -17,14 +17,14 @@ from railyard.hardware.links import LINKS, SLOTS
 from railyard.parsers.nccl_words import GB
 from railyard.verdict.hints.causes import Likeness
 
-#: Of what fewer or slower parts can show: healthy runs reach 79 % and more of their bound (``bounds.GPU_FLOOR_SHARE``).
+#: Share of what fewer or slower parts can reach: healthy runs reach 79 % or more of it (``bounds.GPU_FLOOR_SHARE``).
 _LIKE = (0.79, IMPOSSIBLE_FACTOR.value)
 _RDMA = ("infiniband", "roce", "omnipath", "slingshot", "efa")
 
 
 @dataclass(frozen=True, slots=True)
 class GpuSeen:
-    """What a cause is looked for in: the largest busbw, GB/s, of long messages, of a collective on so many nodes."""
+    """What the causes look at: a collective's largest busbw (GB/s) with long messages, and its nodes and GPUs."""
 
     collective: str
     shape: Shape
@@ -41,7 +41,7 @@ class GpuSeen:
         return own_nics(self.collective, shape) or bounds(self.collective, shape)[0]
 
     def fits(self, bound: Bound) -> bool:
-        """Return whether the peak is what nodes of this bound show."""
+        """Return whether the peak is what nodes with this bound reach."""
         low, high = _LIKE
         return low <= self.share(bound) <= high
 
@@ -51,12 +51,12 @@ class GpuSeen:
 
     @property
     def is_low(self) -> bool:
-        """Whether it is below what healthy nodes show, and not above what is possible."""
+        """Whether it is below what healthy nodes reach."""
         return self.share(self.of(self.node)) < _LIKE[0]
 
     @property
     def is_impossible(self) -> bool:
-        """Whether no algorithm can show it."""
+        """Whether no algorithm can reach it."""
         return all(each.is_broken_by(self.peak_gb_s * GB) for each in bounds(self.collective, self.shape))
 
     @property
@@ -65,16 +65,16 @@ class GpuSeen:
         return self.of(self.node).limited_by in ("NIC", "slot")
 
     def said(self, bound: Bound) -> str:
-        """Return the peak beside a bound in words."""
+        """Return the peak compared with a bound, in words."""
         return (
             f"{number(self.peak_gb_s)} GB/s is {percent(self.share(bound))} of the "
-            f"{number(bound.busbw_mb_s / GB)} GB/s that those can show"
+            f"{number(bound.busbw_mb_s / GB)} GB/s that those can reach"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class GpuCause:
-    """One cause: its name, what is looked for in words, where that is from, and the function that looks."""
+    """One cause: its name, what is looked for (in words), the source of that, and the function that looks."""
 
     name: str
     looked_for: str
@@ -83,7 +83,7 @@ class GpuCause:
 
 
 def likely(seen: GpuSeen) -> tuple[Likeness, ...]:
-    """Return the causes that a busbw looks like, in the table's order; () where nothing matches."""
+    """Return the causes that a busbw looks like, in the table's order; () if nothing matches."""
     if seen.collective not in COLLECTIVES or seen.shape.ranks < 2:
         return ()
     found = ((cause.name, cause.match(seen)) for cause in CAUSES)
@@ -91,7 +91,7 @@ def likely(seen: GpuSeen) -> tuple[Likeness, ...]:
 
 
 def document() -> str:
-    """Return the table as Markdown, a row a cause."""
+    """Return the table as Markdown, one row per cause."""
     rows = ["| looks like | looked for | source |", "| --- | --- | --- |"]
     rows += [f"| `{cause.name}` | {cause.looked_for} | {cause.source} |" for cause in CAUSES]
     return "\n".join(rows) + "\n"
@@ -108,8 +108,8 @@ def _one_domain(seen: GpuSeen) -> str | None:
     if all(each.is_broken_by(seen.peak_gb_s * GB) for each in inside):
         return None
     return (
-        "traffic that never crossed the NICs: one NVLink domain over several nodes (domain= of --nodes-have, MNNVL in "
-        f"the log of NCCL), or separate jobs of one node each; {seen.said(inside[0])}"
+        "traffic that never used the NICs: one NVLink domain over several nodes (domain= of --nodes-have, MNNVL in "
+        f"NCCL's log), or separate jobs of one node each; {seen.said(inside[0])}"
     )
 
 
@@ -120,7 +120,7 @@ def _more_nics(seen: GpuSeen) -> str | None:
         shape = replace(seen.shape, node=_with_nics(seen.node, seen.node.nics * times))
         allowed = [each for each in bounds(seen.collective, shape) if not each.is_broken_by(seen.peak_gb_s * GB)]
         if allowed:
-            return f"nodes with {times} times the NICs, or NICs of {times} times the rate: {seen.said(allowed[0])}"
+            return f"nodes with {times} times as many NICs, or NICs {times} times as fast: {seen.said(allowed[0])}"
     return None
 
 
@@ -144,8 +144,8 @@ def _across_sockets(seen: GpuSeen) -> str | None:
     if not _LIKE[0] <= share <= _LIKE[1]:
         return None
     return (
-        f"a way across sockets, or through switches of PCIe that are shared: {number(seen.peak_gb_s)} GB/s is "
-        f"{percent(share / 2)} of the bound; nvidia-smi topo -m says which NIC is near which GPU"
+        f"a path across sockets, or through shared PCIe switches: {number(seen.peak_gb_s)} GB/s is "
+        f"{percent(share / 2)} of the bound; nvidia-smi topo -m shows which NIC is near which GPU"
     )
 
 
@@ -180,8 +180,8 @@ def _sockets(seen: GpuSeen) -> str | None:
         share = seen.share(bound)
         if 0.5 <= share <= IMPOSSIBLE_FACTOR.value:
             return (
-                f"sockets (TCP) over one interface of {name}, in place of {link.name}: {seen.said(bound)}; the log of "
-                'NCCL (NCCL_DEBUG=INFO) then has "Using network Socket"'
+                f"sockets (TCP) over one interface of {name}, in place of {link.name}: {seen.said(bound)}; then NCCL's "
+                'log (NCCL_DEBUG=INFO) has "Using network Socket"'
             )
     return None
 
@@ -198,7 +198,7 @@ def _over_pcie(seen: GpuSeen) -> str | None:
         if 0.4 <= share <= IMPOSSIBLE_FACTOR.value:
             return (
                 f"PCIe in place of {link.word} between the GPUs of a node ({name}): {seen.said(bound)}; nvidia-smi "
-                "nvlink --status, NCCL_P2P_DISABLE and the fabric manager say more"
+                "nvlink --status, NCCL_P2P_DISABLE and the fabric manager tell more"
             )
     return None
 
@@ -212,7 +212,7 @@ def _through_hosts(seen: GpuSeen) -> str | None:
         return None
     return (
         "bytes that go through the memory of the hosts, without GPUDirect RDMA (nvidia_peermem or DMA-BUF missing, ACS "
-        f'on): {percent(share)} of the bound; the log of NCCL has "/GDRDMA" behind each connection that has it'
+        f'on): {percent(share)} of the bound; the log of NCCL has "/GDRDMA" behind each connection that uses it'
     )
 
 
@@ -226,26 +226,26 @@ def _with_nics(node: GpuNode, nics: int) -> GpuNode:
 CAUSES: tuple[GpuCause, ...] = (
     GpuCause(
         "one-domain",
-        "a busbw that no NIC can carry, and that NVLink over all GPUs can",
+        "a busbw that no NIC can carry, but NVLink over all GPUs can",
         "NVIDIA, cluster-readiness-engine: 837.76 GB/s where four NICs carry 200 (references/classes, gb200-4xroce400)",
         _one_domain,
     ),
     GpuCause("more-nics", "an impossible busbw that twice or four times the NICs' rate allows", "computed", _more_nics),
     GpuCause(
         "fewer-nics",
-        "a peak of 79 to 102 % of what half of the NICs, a quarter … or one can show",
+        "a peak of 79 to 102 % of what half of the NICs, a quarter … or one can reach",
         "computed (railyard.benchmarks.gpu.possible)",
         _fewer_nics,
     ),
     GpuCause(
         "across-sockets",
-        "a peak of 79 to 102 % of half of the bound that NICs set",
+        "a peak of 79 to 102 % of half of the NICs' bound",
         "linux-rdma/perftest, issue 241: half of the speed across sockets",
         _across_sockets,
     ),
     GpuCause(
         "narrow-slot",
-        "a peak of 79 to 102 % of what the NICs can show behind a slot of half the width or an older generation",
+        "a peak of 79 to 102 % of what the NICs can reach behind a slot of half the width or an older generation",
         "computed (railyard.hardware.limits)",
         _narrow_slot,
     ),
@@ -257,13 +257,13 @@ CAUSES: tuple[GpuCause, ...] = (
     ),
     GpuCause(
         "over-pcie",
-        "NVLink or xGMI sets the bound, and the peak is 40 to 102 % of what PCIe can show",
-        "computed; NVIDIA/nccl-tests, issue 250: without NVLink NCCL takes PCIe or shared memory",
+        "NVLink or xGMI sets the bound, and the peak is 40 to 102 % of what PCIe can reach",
+        "computed; NVIDIA/nccl-tests, issue 250: without NVLink, NCCL uses PCIe or shared memory",
         _over_pcie,
     ),
     GpuCause(
         "no-gpu-direct",
-        "a peak of 10 to 60 % of the bound that NICs set",
+        "a peak of 10 to 60 % of the NICs' bound",
         "NVIDIA/nccl, issues 465, 489, 700 (ACS: 40 %), 949 (ACS: 54 %) and 1412 (34 %); nccl-tests, issue 152 (30 %)",
         _through_hosts,
     ),

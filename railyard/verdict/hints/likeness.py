@@ -16,9 +16,9 @@ from railyard.verdict.rules.model import MetricInput, points
 def likenesses(
     table: Table, benchmark: Benchmark, judged: Sequence[MetricInput], target: Target
 ) -> tuple[Likeness, ...]:
-    """Return each cause that a metric of this table looks like, each once; () where nothing matches.
+    """Return each cause that a metric of this table looks like, each once; () if nothing matches.
 
-    What GPUs move within a node looks like no cause of a link's.
+    Traffic of GPUs within a node never looks like a cause of a link.
     """
     if benchmark.within:
         return ()

@@ -1,4 +1,4 @@
-"""What a curve's shape is compared with: its flat top, the limits of lesser hardware, its ratios to a reference."""
+"""The shape of a curve and what it is compared with: flat top, limits of lesser hardware, ratios to a reference."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,12 +10,12 @@ from railyard.hardware import limits
 from railyard.hardware.limits import Limit
 from railyard.hardware.links import LINKS, SLOTS, Link, Slot
 
-#: A run that reaches less than this of its limit is not merely slow: something in its place gives less.
+#: A run below this share of its limit is not merely slow: it may run on lesser hardware.
 LESSER_BELOW = 0.8
-#: Of its own limit a healthy system reaches 92 % one way and 79 % both ways at least (the published FDR system).
+#: A healthy system reaches at least 92 % of its own limit one way and 79 % both ways (the published FDR system).
 FITS_FROM = {1: 0.90, 2: 0.78}
 FITS_UP_TO = 1.01
-#: From 1 MiB on a flat top stays within this of its peak.
+#: From 1 MiB on, a flat top stays above this share of its peak.
 FLAT = 0.93
 
 
@@ -23,9 +23,9 @@ FLAT = 0.93
 class Seen:
     """One failed curve with the hardware that it should have run on.
 
-    ``points`` are (size in bytes, value) in the metric's unit, rising in size; ``pairs`` of ranks are summed in them.
-    ``limit_mb_s`` is the run's; ``slot`` None where it is not known. ``targets`` holds the reference's own value at
-    each of its sizes. ``from_device``: the buffers lay in a GPU's memory.
+    ``points`` are (size in bytes, value) in the metric's unit, rising in size, and each is a sum over ``pairs`` of
+    ranks. ``limit_mb_s`` is the run's limit. ``slot`` is None if unknown. ``targets`` has the reference's own value at
+    each of its sizes. ``from_device``: the buffers were in a GPU's memory.
     """
 
     metric: Metric
@@ -59,7 +59,7 @@ def flat_top(seen: Seen) -> float | None:
 
 
 def message_cost_us(seen: Seen, up_to_bytes: int) -> float | None:
-    """Return us a message of a pair at the smallest size of a windowed stream (bytes / MB/s); None for any other."""
+    """Return us per message of a pair at the smallest size of a windowed stream (bytes / MB/s); None for any other."""
     if seen.metric.name != "bandwidth" or seen.metric.shape != "stream" or not seen.points:
         return None
     size, value = seen.points[0]
@@ -69,7 +69,7 @@ def message_cost_us(seen: Seen, up_to_bytes: int) -> float | None:
 
 
 def ratios(seen: Seen) -> list[tuple[int, float]]:
-    """Return (size, measured over reference, less than 1 where it is worse) at each size that both have."""
+    """Return (size, measured over reference, less than 1 if worse) at each size that both have."""
     higher = seen.metric.better == "higher"
     return [
         (size, value / seen.targets[size] if higher else seen.targets[size] / value)
@@ -79,7 +79,7 @@ def ratios(seen: Seen) -> list[tuple[int, float]]:
 
 
 def like_one_of(seen: Seen, lesser: Iterator[tuple[str, Limit | None]]) -> str | None:
-    """Return the lesser hardware whose limit a flat top fits, with the shares; None where it fits none."""
+    """Return the lesser hardware whose limit a flat top fits, with the shares; None if it fits none."""
     top = flat_top(seen)
     if top is None or seen.limit_mb_s is None or top >= LESSER_BELOW * seen.limit_mb_s:
         return None
@@ -92,13 +92,13 @@ def like_one_of(seen: Seen, lesser: Iterator[tuple[str, Limit | None]]) -> str |
 
 
 def lesser_rails(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
-    """Yield the limits of fewer rails than the run was to use."""
+    """Yield the limits of fewer rails than the run should use."""
     for rails in range(1, seen.rails):
         yield f"{counted(rails, 'rail')} of {seen.rails}", _limit(seen, rails=rails)
 
 
 def lesser_lanes(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
-    """Yield the limits of the link at a half and at a quarter of its lanes."""
+    """Yield the limits of the link with a half and with a quarter of its lanes."""
     lanes, rate = seen.link.lanes, seen.link.data_rate_gbit_s
     for part in (2, 4):
         if lanes is not None and rate is not None and lanes % part == 0:
@@ -107,7 +107,7 @@ def lesser_lanes(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
 
 
 def lesser_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
-    """Yield the limits of the family's slower links of the same width (any width where a width says nothing)."""
+    """Yield the limits of the family's slower links of the same width (any width, except for InfiniBand)."""
     rate = seen.link.data_rate_gbit_s
     for link in sorted(LINKS.values(), key=lambda each: -(each.data_rate_gbit_s or 0)):
         same = link.family == seen.link.family and (link.family != "infiniband" or link.lanes == seen.link.lanes)
@@ -116,7 +116,7 @@ def lesser_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
 
 
 def lesser_slots(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
-    """Yield the limits of a slot with a half or a quarter of its lanes, and of one or two generations down."""
+    """Yield the limits of a slot with a half or a quarter of its lanes, and of a slot one or two generations older."""
     if seen.slot is None or not seen.slot.name.startswith("pcie"):
         return
     generation, lanes = int(seen.slot.name[4]), seen.slot.lanes

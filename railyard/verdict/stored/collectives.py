@@ -1,8 +1,8 @@
-"""The verdict of a stored output of nccl-tests or rccl-tests: by the curve, against what its nodes can show.
+"""The verdict of a stored output of nccl-tests or rccl-tests: its curve, compared with what its nodes can reach.
 
 The rules and the form of the result are those of any stored output (``verdict.stored.judge``). Rule 3 is the physics of
-collectives between GPUs, rule 4 is what the log of NCCL says (no proof), and rule 5 the references of a system, the
-published numbers of a transport class, or the floor that healthy nodes have.
+collectives between GPUs. Rule 4 is what NCCL's log says (this is not a proof). Rule 5 uses the references of a system,
+the published numbers of a transport class, or the floor of healthy nodes.
 """
 
 import math
@@ -56,8 +56,8 @@ def judge_collectives(
 ) -> tuple[Judgement, ...]:
     """Return a judgement for each table, in the order of the output; each repetition is judged by itself.
 
-    ``benchmark`` narrows it to one key, and names what a table does not say. ``sizes``: the message sizes that were
-    asked for, in bytes. Raises RailyardError where there is nothing to judge, and where the nodes cannot be the run's.
+    ``benchmark`` selects one key, and names the benchmark if a table does not. ``sizes``: the message sizes that were
+    requested, in bytes. Raises RailyardError if there is nothing to judge, or if the nodes cannot be those of the run.
     """
     failures = failures_of(parsed, ANY_STACK, text)
     log = None if parsed.nccl is None else parsed.nccl.log
@@ -78,9 +78,10 @@ def judge_collectives(
 
 
 def _own(failures: tuple[OutputLine, ...], table: Table, spoken: Spoken | None) -> tuple[OutputLine, ...]:
-    """Return the failures of the job that made a table: those of its lines, and those above all jobs.
+    """Return the failures of the job that printed a table: those in its lines, and those above all jobs.
 
-    All of them where the jobs cannot be told apart. What is of no table's job is a judgement of its own.
+    If the jobs cannot be told apart, return all failures. A failure that belongs to no table's job gets a judgement of
+    its own.
     """
     jobs = [] if spoken is None else sorted(spoken.jobs, key=lambda job: job.line)
     place = next((place for place, job in enumerate(jobs) if table.line in job.tables), None)
@@ -94,7 +95,7 @@ def _own(failures: tuple[OutputLine, ...], table: Table, spoken: Spoken | None) 
 
 
 def _of_log(log: Log | None, target: GpuTarget, failures: tuple[OutputLine, ...]) -> Judgement:
-    """Return what a log without a table shows: a failure, where it says itself that another way was taken."""
+    """Return what a log without a table shows: a failure if the log itself says that another path was taken."""
     if failures:
         return without_table(failures)
     said = word(log, target, None)
@@ -114,13 +115,15 @@ def _judged(
 ) -> Judgement:
     lines = (table.line,)
     if not micro.tool(table.tool).between_gpus:
-        why = f"the nodes' GPUs say nothing of {table.tool}: judge it with --link or --system, in a file of its own"
+        why = f"the nodes' GPUs say nothing about {table.tool}: judge it with --link or --system, in a file of its own"
         return Judgement(key, lines, "not-judged", f"not judged: {why}")
     if key is None:
         one_of = table.context.get("one_of")
-        said = unknown(table) if one_of is None else f"not judged: it can be of {one_of}; say which with --benchmark"
+        said = (
+            unknown(table) if one_of is None else f"not judged: it may be any of {one_of}; say which with --benchmark"
+        )
         if failures:
-            return replace(without_table(failures, "no table of a benchmark that is named"), lines=lines)
+            return replace(without_table(failures, "no table that names its benchmark"), lines=lines)
         return Judgement(None, lines, "not-judged", said)
     of_run = run_of(table, key, parsed.nccl, target)
     busbw = {half: values for half in HALVES if (values := curve(table, half))}
@@ -129,7 +132,7 @@ def _judged(
     inputs = _inputs(key, table, target, of_run, failures, sizes)
     path = word(log, target, of_run.shape, () if of_run.job is None else of_run.job.ranks, of_run.collective)
     last, standing = rules.reference(of_run, busbw, target.of, log)
-    if last.fault != "disturbed":  # a dip stays one, whatever the references say of other sizes
+    if last.fault != "disturbed":  # a dip stays a dip, whatever the references say about other sizes
         last = _referenced(key, table, target, inputs) or last
     found = (complete(inputs), run.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
     state: State = "pass"
@@ -150,13 +153,13 @@ def _judged(
 
 
 def _is_low_or_high(found: Sequence[RuleResult]) -> bool:
-    """Return whether the first rule that fails is of what was measured, or of its way; a dip has its cause already."""
+    """Return whether the first failed rule is about the measured values or their path; a dip already has its cause."""
     first = next((rule for rule in found if rule.state == "fail"), None)
     return first is not None and first.rule >= 3 and first.fault != "disturbed"
 
 
 def _sentence(found: Sequence[RuleResult], state: State) -> str:
-    """Return the first failure, else what rule 5 says, with each rule before it that could not be judged."""
+    """Return the first failure; if there is none, what rule 5 says and each earlier rule that could not be judged."""
     broken = next((rule for rule in found if rule.state == "fail"), None)
     if broken is not None:
         look = f"; look at {broken.look_at}" if broken.look_at else ""
@@ -181,7 +184,7 @@ def _inputs(
 ) -> Inputs:
     checked = validation_of([table])
     job = Job(
-        exit_code=0,  # not known: rule 1 says that it was not judged
+        exit_code=0,  # unknown: rule 1 says that it was not judged
         nodes_expected=NODES,
         nodes_seen=NODES,
         tables=1,
@@ -207,9 +210,10 @@ def _inputs(
 
 
 def _metrics(table: Table) -> Iterator[MetricInput]:
-    """Yield each half's busbw as it was read: nothing is left out, so that rule 2 sees what is no number.
+    """Yield each half's busbw as it was read, with values that are not numbers: rule 2 must see them.
 
-    A row of 0 B moves nothing, and of two rows of one size, which were rounded to it, the later is not repeated.
+    A row of 0 B moves nothing, so it is left out. Sizes are rounded: if two rows have the same size, the second is left
+    out.
     """
     for half in HALVES:
         if half not in table.columns:
@@ -226,7 +230,7 @@ def _metrics(table: Table) -> Iterator[MetricInput]:
 
 
 def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> RuleResult | None:
-    """Return rule 5 by the references of the system, where it has one of this benchmark; None elsewhere."""
+    """Return rule 5 by the system's references; None if it has none for this benchmark."""
     if target.referenced is None:
         return None
     judged = metric_inputs(Run(micro.find(key), target.referenced, from_device=True), read_of([table], key, 1))
@@ -236,7 +240,7 @@ def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> Ru
 
 
 def _shown(key: str, table: Table, of_run: GpuRun) -> Iterator[CurveJudgement]:
-    """Yield the curve that is printed, beside its bound where all algorithms have one and the same."""
+    """Yield the curve that is printed, with its bound if that is the same for all algorithms."""
     try:
         made: tuple[Curve, ...] = metric_curves(table, key)
     except ValueError:  # rule 2 says why
@@ -245,7 +249,7 @@ def _shown(key: str, table: Table, of_run: GpuRun) -> Iterator[CurveJudgement]:
     if of_run.shape is not None:
         own = own_nics(of_run.collective, of_run.shape)
         known = bounds(of_run.collective, of_run.shape) if own is None else (own,)
-        # Where they differ, rules 3 and 5 say which share of which bound it is.
+        # If they differ, rules 3 and 5 say which share of which bound it is.
         if known and known[-1].limited_by and known[0].busbw_mb_s == known[-1].busbw_mb_s:
             limit = Limit(known[-1].busbw_mb_s, f"{known[-1].algorithm}: {known[-1].terms}", known[-1].source)
     for each in made:
@@ -266,7 +270,7 @@ def _unchecked(of_run: GpuRun) -> Iterator[str]:
 
 
 def _remarks(standing: Standing, last: RuleResult) -> Iterator[str]:
-    """Yield where the published numbers are from, what was left out and why, and what vendors demand."""
+    """Yield the sources of the published numbers, what was left out and why, and what vendors demand."""
     if standing.sentence != last.sentence and standing.state not in ("not-known",) and standing.sentence:
         yield standing.sentence
     yield from (f"source {source}" for source in standing.sources)

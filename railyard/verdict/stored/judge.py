@@ -1,7 +1,7 @@
-"""The verdict of one stored output as a run would have had it: a judgement for each of its tables.
+"""The verdict of one stored output, as a run would have got it: one judgement per table.
 
-What needs the live run is listed as not judged and never counted as passed: the path proof, and of rule 1 exit code,
-time limit and nodes.
+What only a live run shows is listed as not judged and never counts as passed: the path proof, and exit code, time limit
+and nodes of rule 1.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,14 +43,14 @@ from railyard.verdict.stored.target import ANY_STACK
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
-#: Of a stored output nobody knows them.
+#: A stored output does not say which nodes these were.
 NODES = ("the run's nodes",)
 NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
 
 @dataclass(frozen=True, slots=True)
 class CurveJudgement:
-    """How one metric stands, in per cent: its worst ratio to the references (and the size), its peak to the limit."""
+    """One metric in per cent: its worst ratio to the references (with the size), and its peak's ratio to the limit."""
 
     curve: Curve
     directions: int
@@ -63,7 +63,7 @@ class CurveJudgement:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict of one table (or of several passes): ``lines`` are their headings'. ``benchmark`` None: not known."""
+    """The verdict of a table or of several passes; ``lines`` are their headings'. ``benchmark`` is None if unknown."""
 
     benchmark: str | None
     lines: tuple[int, ...]
@@ -76,7 +76,7 @@ class Judgement:
 
     @property
     def passed(self) -> bool:
-        """Whether it is a pass, or holds all that a system without references can be held to."""
+        """Whether it passes, or meets everything that can be checked on a system without references."""
         return self.state in ("pass", "report-only")
 
 
@@ -92,11 +92,12 @@ def judge(
 ) -> tuple[Judgement, ...]:
     """Return a judgement for each table, in the order of the output.
 
-    ``benchmark`` narrows it to one key, and names what a table does not say. ``node_pairs``: over how many pairs of
-    nodes a multi-pair benchmark's sums went. ``passes``: tables alike are passes of one run, so their median counts.
-    ``sizes``: the message sizes that were asked for, in bytes; none where that is not known. ``text`` is the output:
-    where it reports failures, the first cause of them is looked for in it.
-    Raises RailyardError where there is no table and no failure, and where no table is of the benchmark.
+    ``benchmark`` selects one key, and names the benchmark if a table does not. ``node_pairs``: the number of pairs of
+    nodes that a multi-pair benchmark sums over. ``passes``: equal tables are passes of one run, so their median counts.
+    ``sizes``: the message sizes that were requested, in bytes; empty if unknown. ``text`` is the output: if it reports
+    failures, their first cause is looked for in it.
+
+    Raises RailyardError if there is neither a table nor a failure, or if no table is of the benchmark.
     """
     failures = failures_of(parsed, target.stack, text)
     if not parsed.tables:
@@ -110,7 +111,9 @@ def judge(
         said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
     made = said_of_itself(text)
-    remarks = () if made is None else (f"{made[1]} (line {made[0]}): what lies between published values is nobody's",)
+    remarks = (
+        () if made is None else (f"{made[1]} (line {made[0]}): values between the published ones were never measured",)
+    )
     judged = (
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
@@ -122,7 +125,7 @@ def judge(
 
 
 def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]:
-    """Return what the output reports as wrong, its first cause before what came of it."""
+    """Return what the output reports as wrong: the first cause, then what followed from it."""
     found = tuple(OutputLine(failure.line, failure.text) for failure in parsed.failures)
     if not found:
         return ()
@@ -134,7 +137,7 @@ def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]
 
 
 def without_table(failures: tuple[OutputLine, ...], has: str = "no table") -> Judgement:
-    """Return the failure of what says itself why it has no table. Raises RailyardError where it says nothing."""
+    """Return the failure of an output that itself says why it has no table. Raises RailyardError if it does not say."""
     if not failures:
         raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
     first = failures[0]
@@ -146,10 +149,10 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "no table") -> Ju
 
 
 def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:
-    """Return that tables which name no benchmark are not judged beside one that does: they may be of another run."""
+    """Return that tables which name no benchmark are not judged beside one that does: their run may be another."""
     sentence = (
-        f"not judged: this table names no benchmark, and another of the output is of {key}: the lines above its "
-        "heading are lost, or it is of another run; give it a file of its own"
+        f"not judged: this table names no benchmark, but another table of the output is of {key}. Either the lines "
+        "above its heading are lost, or it is from another run; put it into a file of its own"
     )
     return Judgement(None, tuple(table.line for table in tables), "not-judged", sentence)
 
@@ -170,7 +173,7 @@ def _judged(
     judged = metric_inputs(Run(benchmark, target, from_device=is_from_device(tables[0])), read)
     inputs = _inputs(failures, key, tables, target, judged, sizes)
     has_end = sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
-    no_end = f"; {benchmark.tool} prints no end: rows that are missing there are seen with --sizes alone"
+    no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
     unseen = "" if has_end else no_end
     rules = _rules(inputs, _nothing_holds(judged, target), unseen)
     failure = next((rule for rule in rules if rule.state == "fail"), None)
@@ -197,7 +200,7 @@ def _inputs(
 ) -> Inputs:
     own_check = validation_of(tables)
     job = Job(
-        exit_code=0,  # not known: _rules says that it was not judged
+        exit_code=0,  # unknown: _rules says that it was not judged
         nodes_expected=NODES,
         nodes_seen=NODES,
         tables=len(tables),
@@ -231,7 +234,7 @@ def _inputs(
 
 
 def unlike_asked(key: str, tables: Sequence[Table], sizes: Sequence[int]) -> str | None:
-    """Return how message sizes differ from those that were asked for, or where a row of regular ones is missing."""
+    """Return how message sizes differ from the requested ones, or where a regular series of them lacks a row."""
     if micro.find(key).rows != "sizes":
         return None
     return next(
@@ -240,7 +243,7 @@ def unlike_asked(key: str, tables: Sequence[Table], sizes: Sequence[int]) -> str
 
 
 def _nothing_holds(judged: Sequence[MetricInput], target: Target) -> str | None:
-    """Return why a link alone holds an output to nothing; None where something does, or a system's file decides."""
+    """Return why a link alone gives nothing to judge by; None if it does, or if a system's file decides."""
     if target.system or any(metric.bands for metric in judged):
         return None
     return "; ".join(dict.fromkeys(metric.floor_remark for metric in judged if metric.floor_remark))
@@ -249,11 +252,11 @@ def _nothing_holds(judged: Sequence[MetricInput], target: Target) -> str | None:
 def unknown(table: Table) -> str:
     if table.benchmark is None:
         return f"not judged: the table of {table.tool} names no benchmark; say which with --benchmark"
-    return f"not judged: {table.tool}/{table.benchmark} measures nothing that is held against a reference or a limit"
+    return f"not judged: {table.tool}/{table.benchmark} measures nothing that is compared with a reference or a limit"
 
 
 def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str) -> tuple[RuleResult, ...]:
-    """Return all five rules; ``unseen`` is what of the output's completeness cannot be known, and begins with "; "."""
+    """Return all five rules; ``unseen`` says what is unknown about the output's completeness, and begins with "; "."""
     first = complete(inputs, unseen)
     last = reference(inputs) if nothing_holds is None else _no_floor(nothing_holds)
     path = not_judged(4, "there was no live run, whose counters would show the path")
@@ -261,7 +264,7 @@ def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str) -> tuple[Rule
 
 
 def complete(inputs: Inputs, unseen: str = "") -> RuleResult:
-    """Return rule 1 of a stored output; ``unseen`` is what cannot be known of it, and begins with "; "."""
+    """Return rule 1 of a stored output; ``unseen`` says what is unknown about it, and begins with "; "."""
     first = run.complete(inputs)
     if first.state != "pass":
         return first
@@ -271,7 +274,7 @@ def complete(inputs: Inputs, unseen: str = "") -> RuleResult:
 
 
 def _no_floor(sentence: str) -> RuleResult:
-    """Return rule 5 where nothing holds: ``sentence`` begins with "not judged: " already."""
+    """Return rule 5 if there is nothing to judge by: ``sentence`` already begins with "not judged: "."""
     return RuleResult(5, RULE_NAMES[5], "not-judged", sentence)
 
 
@@ -302,7 +305,7 @@ def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark)
 
 
 def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, node_pairs: int) -> Iterable[str]:
-    """Yield what a reader should know besides: sizes that no reference names, and sums over pairs."""
+    """Yield what a reader should know besides: sizes without a reference, and sums over pairs."""
     held = any(metric.bands for metric in judged)
     for metric in judged:
         if held and metric.floor_remark:
@@ -312,19 +315,19 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
             continue
         where = message_size(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} sizes from {message_size(sizes[0])} to "
         where += "" if len(sizes) == 1 else message_size(sizes[-1])
-        against = "held against the limit alone" if metric.limit is not None else "shown, not judged"
+        against = "compared with the limit only" if metric.limit is not None else "shown, not judged"
         yield f"{metric.declared.name} at {where} is in no reference: {against}"
     pairs = moved_bytes.pairs_of(table, benchmark.key)
     if node_pairs > 1 and benchmark.sums_pairs:
         yield f"its sums are divided by {node_pairs} pairs of nodes"
     elif pairs > 1:
-        yield f"its sums are of {pairs} pairs of ranks, taken to be on one pair of nodes (--node-pairs says otherwise)"
+        yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
 
 
 def key_of(table: Table, benchmark: str | None) -> str | None:
-    """Return the key of a table's benchmark; the one asked for where the table says less (nodes, and WRF's case)."""
+    """Return the key of a table's benchmark; the requested one if the table says less (nodes, and WRF's case)."""
     known = metrics.key_of(table)
-    if benchmark is not None and installed_name(benchmark) is not None:  # what a site has installed is in no list
+    if benchmark is not None and installed_name(benchmark) is not None:  # no list has what a site installed
         return benchmark if f"{table.tool}/{table.benchmark}" == micro.find(benchmark).printed_key else None
     if known is not None and benchmark is not None and known == micro.find(benchmark).printed_key:
         return benchmark
@@ -334,7 +337,7 @@ def key_of(table: Table, benchmark: str | None) -> str | None:
 
 
 def _groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tuple[str | None, list[Table]]]:
-    """Return tables by what is judged together: each alone, or those that are alike in all but their values."""
+    """Return the tables that are judged together: each alone, or those that differ only in their values."""
     groups: list[tuple[str | None, list[Table]]] = []
     for key, table in keyed:
         same = (tables for other, tables in groups if passes and other == key and _alike(tables[0], table))

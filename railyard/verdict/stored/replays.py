@@ -1,6 +1,6 @@
-"""A published system's recordings judged as its replay judges them, without ReFrame: a record for each.
+"""The recordings of a published system, judged as its replay judges them, but without ReFrame: one record each.
 
-Where a test has recordings for the runs of ``--repeat`` these are taken, as in such a run, and its single one is not.
+If a test has recordings for the runs of ``--repeat``, these are used instead of its single one, as in such a run.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from railyard.verdict.stored.target import of_system
 
 
 def replayed(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
-    """Return a record for each of a system's recordings, in their order; ``needs`` are the checks that they are of.
+    """Return a record for each of a system's recordings, in their order; ``needs`` are their checks.
 
-    Nothing is written, and no job runs, so that the path is not judged. Raises InputError where there is no index,
-    RailyardError for a recording that is not the one that the index lists.
+    Nothing is written and no job runs, so the path is not judged. Raises InputError if there is no index, and
+    RailyardError if a recording is not the one that the index lists.
     """
     asked = {need.check: need for need in asked_for(site.system, tuple(needs))}
     listed = read_index(folder_of(site.home, site.system.system)).recordings
@@ -37,7 +37,7 @@ def replayed(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
 
 
 def _first(one: Recording) -> TestId:
-    """Return the test of which a recording is a repeat."""
+    """Return the test that a recording repeats."""
     return TestId(one.fabric, one.stack, one.rails, one.benchmark, without_repeat(one.check))
 
 
@@ -51,7 +51,7 @@ def _record(site: Site, one: Recording, need: Need) -> Record:
 
 
 def _hops(site: Site, fabric: str) -> int | None:
-    """Return the first number of switches that a reference of this fabric holds for, None where none asks for it."""
+    """Return the first number of switches that a reference of this fabric is for; None if none depends on it."""
     return next((each for entry in site.references.entries if entry.fabric == fabric for each in entry.hops), None)
 
 

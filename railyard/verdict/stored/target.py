@@ -1,4 +1,4 @@
-"""The target of a stored output, as a person names it: a system and what is chosen of it, or a link."""
+"""The target of a stored output, as a person names it: a system and a choice of its parts, or a link."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,9 +24,9 @@ _KINDS: Mapping[str, str] = {
 
 
 def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None = None) -> Target:
-    """Return a link alone, each rail with a card and slot of its own.
+    """Return a link alone, with a card and a slot for each rail.
 
-    Raises RailyardError for a name that is not in the tables, and for an MTU that the link does not have.
+    Raises RailyardError if a name is not in the tables, or if the link does not have the MTU.
     """
     if link not in LINKS:
         hint = did_you_mean(link, LINKS)
@@ -37,7 +37,11 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
     _check_rails(rails, None, link)
     known = LINKS[link]
     if mtu is not None and mtu not in known.mtus and not (known.headers == "tcp" and 576 <= mtu <= 65535):
-        expected = f"one of {', '.join(map(str, known.mtus))}" if known.mtus else f"none: {link} has no headers here"
+        expected = (
+            f"one of {', '.join(map(str, known.mtus))}"
+            if known.mtus
+            else f"none: Railyard does not know the headers of {link}"
+        )
         raise RailyardError(f"--mtu: found {mtu}, expected {expected}")
     fabric = Fabric.model_validate(
         {
@@ -60,12 +64,12 @@ def of_system(
     policy: str | None = None,
     hops: int | None = None,
 ) -> Target:
-    """Return a fabric of a system; what is left out is taken where the system leaves no choice.
+    """Return a fabric of a system. What you leave out is filled in if the system leaves no choice.
 
-    ``hops``: the switches between the two nodes, for references by hops.
+    ``hops``: the number of switches between the two nodes, for references by hops.
 
-    Raises RailyardError for a name that the system lacks, for a choice that must be made, and for what the stack
-    cannot do on the fabric.
+    Raises RailyardError if the system lacks a name, if a choice is missing, or if the stack cannot do this on the
+    fabric.
     """
     system = site.system
     name = _chosen("--fabric", fabric, tuple(system.fabrics), "fabric", system.system)
@@ -74,7 +78,7 @@ def of_system(
         there = counted(len(system.fabrics[name].rails), "rail")
         raise RailyardError(f'--policy: found "{policy}", expected a rail of {name} of {system.system}: it has {there}')
     kind, gpus = system.fabrics[name].kind, system.gpus
-    # The MPI library if there is only one: clients and servers have references without a stack, or name it.
+    # The MPI library, if there is only one. Clients and servers have references without a stack, or name it.
     choice = [each for each in system.stacks if table.STACKS[each].is_mpi] or list(system.stacks)
     named = stack if stack is not None or len(choice) != 1 else choice[0]
     if named is None:
@@ -100,7 +104,7 @@ def _reported(site: Site, target: Target) -> Target:
 
 
 def _without_stack(site: Site, target: Target) -> Target:
-    """Return the target where no entry of its fabric asks for a stack. Raises RailyardError where one does."""
+    """Return the target if no entry of its fabric depends on a stack. Raises RailyardError if one does."""
     asking = [
         entry for entry in site.references.entries if entry.fabric == target.fabric_name and "any" not in entry.stack
     ]
@@ -108,13 +112,13 @@ def _without_stack(site: Site, target: Target) -> Target:
         known, alone = ", ".join(site.system.stacks), " and ".join(asking[0].stack)
         raise RailyardError(
             f"--stack: found nothing, expected a stack of {target.system} ({known}): the reference {asking[0].id} "
-            f"holds for {alone} alone"
+            f"applies only to {alone}"
         )
     return target
 
 
 def _of_hops(site: Site, target: Target) -> Target:
-    """Return the target where its hops are given or no entry asks for them. Raises RailyardError where one does."""
+    """Return the target if its hops are given, or if no entry depends on them. Raises RailyardError otherwise."""
     asking = [
         entry
         for entry in site.references.entries
@@ -123,8 +127,8 @@ def _of_hops(site: Site, target: Target) -> Target:
     if asking and target.hops is None:
         bound = ", ".join(map(str, asking[0].hops))
         raise RailyardError(
-            f"--hops: found nothing, expected how many switches lie between the two nodes: the reference "
-            f"{asking[0].id} holds for {bound} alone"
+            f"--hops: found nothing, expected the number of switches between the two nodes: the reference "
+            f"{asking[0].id} applies only to {bound}"
         )
     return target
 
@@ -146,7 +150,7 @@ def _check_rails(rails: int, most: int | None, where: str) -> None:
 
 
 def _policy(stack: str | None, rails: int, policy: str | None, kind: str = "") -> str:
-    """Return the policy of a run: the named one, single on one rail, else the first that the stack's table lists."""
+    """Return the policy of a run: the named one, else single on one rail, else the first of the stack's table."""
     if policy is not None:
         if (near := model.unknown(policy)) is not None:
             raise RailyardError(f'--policy: found "{policy}", expected a rail policy; {near}')

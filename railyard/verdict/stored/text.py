@@ -1,4 +1,4 @@
-"""Judgements as text for a terminal and as JSON values: all that is printed is in both."""
+"""Judgements as text for a terminal and as JSON values: both have everything that is printed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +9,12 @@ from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement
 
 FORMAT = 1
-#: States that are written otherwise for a person.
+#: States that are written differently for people.
 _WORDS = {"not-judged": "not judged"}
 
 
 def text(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> str:
-    """Return the judgements as lines: a block each, the verdict of the whole output last."""
+    """Return the judgements as lines: one block each, then the verdict of the whole output."""
     lines = [f"{name} against {target.described}"]
     for judgement in judgements:
         lines += [
@@ -29,7 +29,7 @@ def text(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement])
 
 
 def _last(judgements: Sequence[Judgement]) -> str:
-    """Return ``fail: 1 benchmark``, or ``fail: 3 benchmarks: 1 fail, 2 pass`` where they differ."""
+    """Return ``fail: 1 benchmark``, or ``fail: 3 benchmarks: 1 fail, 2 pass`` if they differ."""
     counts = [f"{count} {_WORDS.get(state, state)}" for state, count in _counts(judgements).items()]
     parts = f": {', '.join(counts)}" if len(counts) > 1 else ""
     state = _state(judgements)
@@ -37,7 +37,7 @@ def _last(judgements: Sequence[Judgement]) -> str:
 
 
 def as_json(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> dict[str, Any]:
-    """Return the judgements as JSON values, ``format`` first; per cents and values are not rounded."""
+    """Return the judgements as JSON values, ``format`` first; percentages and values are not rounded."""
     return {
         "format": FORMAT,
         "file": name,
@@ -123,6 +123,6 @@ def _counts(judgements: Sequence[Judgement]) -> dict[str, int]:
 
 
 def _state(judgements: Sequence[Judgement]) -> str:
-    """Return the state of the whole output: the worst of its judgements; what was not judged is no pass."""
+    """Return the state of the whole output: the worst of its judgements; what was not judged is not a pass."""
     states = {judgement.state for judgement in judgements}
     return next((state for state in ("fail", "not-judged", "report-only") if state in states), "pass")

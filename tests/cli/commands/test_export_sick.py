@@ -114,7 +114,7 @@ def test_a_healthy_store_has_no_sick_part(home: Path, say: Say) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--json", "--as", "drain"), "--json prints the list: found it with --as (see: railyard export sick --help)"),
+        (("--json", "--as", "drain"), "--json prints the list: leave out --as (see: railyard export sick --help)"),
         (
             (RUN, "--system", "hdr"),
             "--system: found it with a run, expected one of the two (see: railyard export sick --help)",

@@ -80,7 +80,7 @@ osu/osu_bw (line 1)
 (no reference bounds 1 B to 512 KiB)
   bandwidth: 3.330 MB/s at 1 B, 12289 MB/s at 4 MiB; 102.1 % of the reference at worst, at 1 MiB; \
 98.9 % of the limit of 12421 MB/s at best
-  bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: held against the limit alone
+  bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: compared with the limit only
 
 not judged here: exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)
 pass: 1 benchmark
@@ -132,7 +132,7 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
         (5, "fail"),
     ]
     assert judged["rules"][0]["sentence"] == (
-        "1 complete table; osu prints no end: rows that are missing there are seen with --sizes alone; not judged "
+        "1 complete table; osu does not mark its end: missing rows there are seen only with --sizes; not judged "
         "here: exit code, time limit and nodes of the job"
     )
     (curve,) = judged["curves"]
@@ -147,19 +147,19 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (
             [],
-            "--system, --link, --nodes-have, --class: found none, expected one of them: what is the output judged by?",
+            "--system, --link, --nodes-have, --class: found none, expected one of them: what should judge the output?",
         ),
         (
             ["--system", "dell-c6320", "--link", "ib-edr"],
-            "--system and --link: found both, expected one of them: what is the output judged by?",
+            "--system and --link: found both, expected one of them: what should judge the output?",
         ),
         (
             ["--link", "ib-edr", "--fabric", "edr"],
-            "--fabric: found it beside --link, expected it beside another alone; leave it out",
+            "--fabric: found it with --link, expected it only with another option; leave it out",
         ),
         (
             ["--system", "dell-c6320", "--slot", "pcie3-x8"],
-            "--slot: found it beside --system, expected it beside another alone; leave it out",
+            "--slot: found it with --system, expected it only with another option; leave it out",
         ),
         (["--system", "dell"], 'systems/: found no system "dell", expected a system of that name; '),
         (["--system", "dell-c6320"], "--fabric: found nothing, expected a fabric of dell-c6320: edr, fdr"),
@@ -178,7 +178,7 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
         (
             ["--system", "virtual", "--fabric", "hsn"],
             "--stack: found nothing, expected a stack of virtual (openmpi, mpich, intelmpi, tcp, libfabric): the "
-            "reference both-ways-one-rail holds for intelmpi alone",
+            "reference both-ways-one-rail applies only to intelmpi",
         ),
         (
             ["--system", "virtual", "--fabric", "hsn", "--stack", "mpich", "--policy", "stripes"],
@@ -283,8 +283,8 @@ def test_the_benchmarks_own_validation_counts(marks: tuple[bool, bool], state: s
     assert (
         found.rules[0].sentence
         == {
-            "pass": "1 complete table, validated by the benchmark itself; osu prints no end: rows that are missing "
-            "there are seen with --sizes alone; not judged here: exit code, time limit and nodes of the job",
+            "pass": "1 complete table, validated by the benchmark itself; osu does not mark its end: missing rows "
+            "there are seen only with --sizes; not judged here: exit code, time limit and nodes of the job",
             "fail": "the benchmark's own validation found wrong data: what arrived is not what was sent",
         }[state]
     )
@@ -356,7 +356,7 @@ def test_sums_over_several_pairs_of_nodes_are_divided() -> None:
     multi = Parsed((table("osu", "osu_mbw_mr", columns, *rows, pairs=4, window=64),))
     assert only(multi, LINK).sentence.startswith("rule 3 (possible): impossible: ")
     assert only(multi, LINK).remarks[-1] == (
-        "its sums are of 4 pairs of ranks, taken to be on one pair of nodes (--node-pairs says otherwise)"
+        "its sums are over 4 pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
     )
     shared = only(multi, LINK, node_pairs=4)
     assert shared.state == "pass"
@@ -400,7 +400,7 @@ def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
         ("not-judged", "not judged: the table of imb names no benchmark; say which with --benchmark"),
         (
             "not-judged",
-            "not judged: osu/osu_partitioned_latency measures nothing that is held against a reference or a limit",
+            "not judged: osu/osu_partitioned_latency measures nothing that is compared with a reference or a limit",
         ),
     ]
     named = judge(Parsed((nameless, other)), LINK, benchmark="imb/Allreduce")
@@ -412,7 +412,9 @@ def test_a_table_without_a_name_beside_one_that_has_it_is_not_judged_as_the_same
     named, nameless = stream(rates(12300), line=3), replace(stream(rates(12290), line=40), benchmark=None)
     found = judge(Parsed((named, nameless)), LINK, benchmark="osu/osu_bw")
     assert [(each.state, each.lines) for each in found] == [("pass", (3,)), ("not-judged", (40,))]
-    assert f"another of the output is of osu/osu_bw: {said}, or it is of another run" in found[1].sentence
+    assert (
+        f"another table of the output is of osu/osu_bw. Either {said}, or it is from another run" in found[1].sentence
+    )
     (alone,) = judge(Parsed((nameless,)), LINK, benchmark="osu/osu_bw")
     assert alone.state == "pass"
 

@@ -172,28 +172,28 @@ WRONG_INPUT = [
     (
         HEALTHY,
         [*NDR, "--node-pairs", "2"],
-        "--node-pairs: found 2, expected nothing: busbw between GPUs is no sum over pairs",
+        "--node-pairs: found 2, expected nothing: busbw between GPUs is not a sum over pairs",
     ),
     (HEALTHY, [*NDR, "--nodes", "0"], "--nodes: found 0, expected at least 1"),
     (
         HEALTHY,
         [*NDR, "--link", "ib-ndr"],
-        "--link and --nodes-have: found both, expected one of them: what is the output judged by?",
+        "--link and --nodes-have: found both, expected one of them: what should judge the output?",
     ),
     (
         HEALTHY,
         ["--link", "ib-ndr", "--class", "h100-8xndr400"],
-        "--link and --class: found both, expected one of them: what is the output judged by?",
+        "--link and --class: found both, expected one of them: what should judge the output?",
     ),
     (
         HEALTHY,
         [*NDR, "--slot", "pcie5-x16"],
-        "--slot: found it beside --nodes-have, expected it beside another alone; leave it out",
+        "--slot: found it with --nodes-have, expected it only with another option; leave it out",
     ),
     (
         HEALTHY,
         ["--class", "h100-8xndr400", "--rails", "4"],
-        "--rails: found it beside --class, expected it beside another alone; leave it out",
+        "--rails: found it with --class, expected it only with another option; leave it out",
     ),
     (
         "<!DOCTYPE html>\n<html><body>Log in</body></html>\n",
@@ -283,7 +283,7 @@ def test_an_output_without_ranks_is_judged_on_so_many_nodes_as_one_says(
 def test_an_output_of_another_tool_is_not_judged_by_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     osu = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n4194304      48000.00\n"
     assert judge(tmp_path, osu, *NDR) == 1
-    assert "the nodes' GPUs say nothing of osu: judge it with --link or --system" in capsys.readouterr().out
+    assert "the nodes' GPUs say nothing about osu: judge it with --link or --system" in capsys.readouterr().out
 
 
 def test_a_size_that_was_asked_for_and_is_missing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

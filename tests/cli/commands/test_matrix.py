@@ -121,7 +121,7 @@ def test_a_site_without_checks_is_one_sentence_and_2(
     assert main(["matrix"]) == 2
     assert capsys.readouterr().err == (
         f"railyard: {tmp_path}/checks: found no check, expected files with classes derived from InterconnectCheck; "
-        "put some there, or remove the folder: Railyard's own are taken then\n"
+        "put some there, or remove the folder: then Railyard's own checks are used\n"
     )
 
 

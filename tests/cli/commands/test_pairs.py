@@ -173,15 +173,15 @@ def test_plot_writes_a_picture(sick: Path, tmp_path: Path, ending: str, capsys: 
 
 WRONG = [
     (["--plot", "pairs.gif"], "pairs.gif: found the ending '.gif', expected one of .png, .svg, .pdf"),
-    (["--name-pattern", "("], "--name-pattern: found '(', which is no regular expression"),
+    (["--name-pattern", "("], "--name-pattern: found '(', which is not a regular expression"),
     (["--name-pattern", "n1"], "--name-pattern: found 'n1', expected the groups a and b"),
     (
         ["--expected", "5"],
-        "--expected: found --tool nccl, expected --tool railyard-pairs, of which alone it is an option",
+        "--expected: found --tool nccl, expected --tool railyard-pairs, since only that has this option",
     ),
     (
         ["--repeats", "5"],
-        "--repeats: found --tool nccl, expected --tool railyard-pairs, of which alone it is an option",
+        "--repeats: found --tool nccl, expected --tool railyard-pairs, since only that has this option",
     ),
 ]
 

@@ -149,7 +149,7 @@ def test_recordings_that_are_there_stay_unless_told(site: Path, capsys: pytest.C
     assert main(["record", RUN]) == 2
     assert capsys.readouterr().err == (
         "railyard: recordings/dell-c6320/edr/hpcx/1/OsuBandwidth.out: found a recording, expected none (1 of 1 are "
-        "there); --replace writes over them\n"
+        "there); --replace overwrites them\n"
     )
     assert main(["record", RUN, "--replace"]) == 0
 

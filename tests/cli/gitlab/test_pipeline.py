@@ -71,7 +71,7 @@ def test_nothing_that_runs_is_a_sentence() -> None:
     with pytest.raises(RailyardError) as caught:
         pipeline("mine", CELLS[4:], SETTINGS)
     assert str(caught.value) == (
-        "mine: found no cell that runs, expected one at least, since GitLab refuses an empty pipeline; "
+        "mine: found no cell that runs, expected at least one, since GitLab refuses an empty pipeline; "
         "railyard matrix --system mine --why says why each does not"
     )
 
@@ -171,7 +171,7 @@ def test_a_job_that_slurm_runs_asks_for_what_its_tests_need(
     assert " --one-allocation " in next(line for line in job["script"] if " run " in line)
     assert main([*asked, "virtual"]) == 2
     assert capsys.readouterr().err.endswith(
-        "--executor slurm: found the scheduler local of virtual, expected Slurm; take the executor of a login node: "
+        "--executor slurm: found the scheduler local of virtual, expected Slurm; choose an executor for a login node: "
         "shell or jacamar\n"
     )
 

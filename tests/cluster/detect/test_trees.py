@@ -54,7 +54,7 @@ def test_each_recording_says_what_it_is_and_gives_files_that_load(name: str) -> 
     assert remark.startswith(("# made, not recorded: ", "# recorded: ", "# recorded, its name replaced: "))
     loaded = system(found(name))
     assert loaded.report_only == (
-        "nothing has been measured here yet: runs are judged by the limit and the day-one floor of their links alone"
+        "nothing has been measured here yet: runs are judged only by the limit and the day-one floor of their links"
     )
 
 

@@ -93,7 +93,7 @@ def test_a_system_that_is_not_there_is_a_mistake(home: Path, capsys: pytest.Capt
         ),
         (
             ["--from", "systems/eth.yaml"],
-            "railyard: doctor: found no line of doctor.sh, expected one block a node; keep all that it printed on "
+            "railyard: doctor: found no line of doctor.sh, expected one block per node; keep all that it printed on "
             "standard output\n",
         ),
     ],
@@ -117,7 +117,7 @@ def test_a_scheduler_that_no_step_is_started_under_gets_the_command_to_type(
     script = home / ".railyard" / "doctor.sh"
     assert script.is_file()
     assert capsys.readouterr().err == (
-        "railyard: doctor: with the scheduler local no step is started here; inside your own job, run on every node, "
+        "railyard: doctor: Railyard starts no step with the scheduler local; inside your own job, run on every node, "
         f"one process each, `sh {script} eth1,eth2`, keep what all print in one file, and then: railyard doctor "
         "--system eth --from FILE\n"
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from railyard.cluster.doctor.ask_login import ask
-from railyard.cluster.doctor.login import Login, findings, sought
+from railyard.cluster.doctor.login import Login, findings, needed_programs
 from railyard.site.systems.model import System
 from tests.made.systems import ETH_ANYWHERE
 
@@ -28,10 +28,10 @@ def test_a_host_that_is_well_has_nothing(systems: dict[str, System]) -> None:
     assert said(WELL, systems["hdr"]) == []
 
 
-def test_what_is_sought_goes_by_scheduler_and_launcher(systems: dict[str, System]) -> None:
-    assert sought(systems["hdr"]) == ("sbatch", "scancel", "sacct", "srun")
-    assert sought(systems["roce"]) == ("qsub", "qstat", "qdel")
-    assert sought(systems["eth"]) == ()
+def test_what_is_needed_goes_by_scheduler_and_launcher(systems: dict[str, System]) -> None:
+    assert needed_programs(systems["hdr"]) == ("sbatch", "scancel", "sacct", "srun")
+    assert needed_programs(systems["roce"]) == ("qsub", "qstat", "qdel")
+    assert needed_programs(systems["eth"]) == ()
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_cards_that_are_alike_are_none(roce: Expected) -> None:
         ),
         (
             {"gids": (Gid(0, LOCAL, "v1"), Gid(1, LOCAL, "v2"))},
-            "vn4 mlx5_0: found GIDs of RoCE v1, RoCE v2 alone, expected a GID of RoCE v2 with an IP address; give the "
+            "vn4 mlx5_0: found only GIDs of RoCE v1, RoCE v2, expected a GID of RoCE v2 with an IP address; give the "
             "card's interface an IP address, and check its RoCE mode (cma_roce_mode)",
         ),
     ],

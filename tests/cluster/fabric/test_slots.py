@@ -221,7 +221,7 @@ def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(tmp_path: Pat
     assert found.slot is not None
     assert (found.slot.max_payload, found.slot.acs, found.slot.speed) == (None, None, None)
     assert found.unread == (
-        "fw_ver", "device/current_link_speed or _width", "device/config (root alone reads it whole)",
+        "fw_ver", "device/current_link_speed or _width", "device/config (only root can read all of it)",
     )  # fmt: skip
     (port,) = ports_of(sys, "vn1")
     assert (port.rate, port.width, port.speed) == (None, None, None)

@@ -351,6 +351,6 @@ def test_a_scheduler_that_starts_no_step_here_is_a_sentence(site: Site) -> None:
     found = site.gate("--nodes", "n1", system="eth")
     assert (found.code, found.out) == (2, "")
     assert found.err == (
-        "railyard: gate: with the scheduler local no step is started here; inside your own job, run on every node: "
+        "railyard: gate: Railyard starts no step with the scheduler local; inside your own job, run on every node: "
         "railyard gate --system eth\n"
     )

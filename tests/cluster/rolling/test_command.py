@@ -170,15 +170,16 @@ def test_nothing_is_submitted_in_a_dry_run(
         ),
         (
             [*RUN, "--all"],
-            "--all is of one allocation: nodes of two groups never meet (see: railyard pairs run --help)",
+            "--all needs one allocation: leave out --rolling, since nodes of two groups never meet "
+            "(see: railyard pairs run --help)",
         ),
         (
             ["pairs", "run", "--system", "made", "--nodes", "n[01-04]"],
-            "--nodes is of --rolling (see: railyard pairs run --help)",
+            "--nodes goes with --rolling (see: railyard pairs run --help)",
         ),
         (
             ["pairs", "collect", "a", "b", "--cancel"],
-            "--confirm, --cancel and --wait are of one run; several are only judged "
+            "--confirm, --cancel and --wait work on one run; several runs can only be judged "
             "(see: railyard pairs collect --help)",
         ),
     ],

@@ -10,7 +10,7 @@ from railyard.cluster.soak.judge import Reading
 from railyard.cluster.soak.log import Log
 
 ROOT = Path(__file__).resolve().parents[3]
-NEEDED = "railyard: one of --hours, --minutes and --from is needed (see: railyard soak --help)\n"
+NEEDED = "railyard: give one of --hours, --minutes and --from (see: railyard soak --help)\n"
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ NEEDED = "railyard: one of --hours, --minutes and --from is needed (see: railyar
         (
             ["--system", "alps-2024", "--minutes", "1"],
             "railyard: soak: found alps-2024 (replay under the scheduler local), expected the virtual cluster, or "
-            "nodes under Slurm, PBS, LSF or Flux; elsewhere run railyard run --system alps-2024 again and again, and "
+            "nodes under Slurm, PBS, LSF or Flux; else repeat railyard run --system alps-2024, and "
             "compare its records (railyard compare)\n",
         ),
     ],
@@ -59,4 +59,4 @@ def test_too_few_readings_are_no_soak(tmp_path: Path, capsys: pytest.CaptureFixt
     log = Log(tmp_path / "a.jsonl", "virtual", ())
     log.keep(Reading(0.0, {("vn1", "hsn0"): {"tx_bytes": 1}}))
     assert main(["soak", "--from", str(log.path)]) == 2
-    assert capsys.readouterr().err == (f"railyard: soak: {log.path} has 1 reading, expected two of a rail at least\n")
+    assert capsys.readouterr().err == (f"railyard: soak: {log.path} has 1 reading, expected at least two of a rail\n")

@@ -583,7 +583,8 @@ def test_a_dry_run_prints_the_job_and_submits_nothing(
         ),
         (
             ["--system", "made"],
-            "railyard: soak: found no names of nodes, neither from Slurm nor in systems/made.yaml; name --nodes\n",
+            "railyard: soak: found no names of nodes, neither from Slurm nor in systems/made.yaml; "
+            "name them with --nodes\n",
         ),
     ],
 )

@@ -21,7 +21,7 @@ from railyard.provision.rehearsal.told import LibraryError
 from railyard.site.site import Site
 from tests.provision.rehearsal.conftest import NODES
 
-SENTENCE = "made by a rehearsal, no measurement"
+SENTENCE = "made by a rehearsal, not a measurement"
 
 
 @pytest.fixture
@@ -110,11 +110,11 @@ def test_an_installed_application_prints_what_its_patterns_read(machine: Machine
 def test_inputs_of_wrf_are_the_rehearsals_own(roomy: Site, tmp_path: Path) -> None:
     folder = Path(write_wrf_cases(tmp_path / "made", roomy.system)["conus12km-v4"])
     assert applications.key_of("wrf", "wrf.exe", folder) == "wrf/wrf/conus12km-v4"
-    with pytest.raises(RailyardError, match="found no rehearsed-case among its inputs"):
+    with pytest.raises(RailyardError, match="found no rehearsed-case in its inputs"):
         applications.key_of("wrf", "wrf.exe", tmp_path)
 
 
 def test_what_has_no_stand_in_is_named(machine: Machine, tmp_path: Path) -> None:
-    with pytest.raises(RailyardError, match=r"the rehearsal knows no stand-in for linpack \(lp\): known are npb"):
+    with pytest.raises(RailyardError, match=r"the rehearsal has no stand-in for linpack \(lp\): it has them for npb"):
         applications.key_of("linpack", "lp", tmp_path)
     assert milc.TOOL in applications.KNOWN

@@ -111,5 +111,5 @@ def test_a_rail_of_every_node_needs_no_node() -> None:
 def test_a_healthy_rehearsal_says_so_and_a_failing_one_that_files_do_not_fit() -> None:
     assert lines(passed(), faults=()) == ["nothing was planted: no test failed"]
     assert lines(failed("too slow"), faults=())[0] == (
-        "nothing was planted: 1 test failed, so that the system's file or its references do not fit each other"
+        "nothing was planted: 1 test failed, so the system's file and its references do not fit each other"
     )

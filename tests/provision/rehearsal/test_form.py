@@ -52,8 +52,8 @@ def test_a_folder_without_a_rehearsal_is_a_sentence(tmp_path: Path, monkeypatch:
 
 def test_its_remark_names_what_was_planted_and_the_one_exemption(rehearsal: Rehearsal) -> None:
     assert rehearsal.remark == (
-        "a rehearsal with stand-ins in place of benchmarks, no measurement; planted: rail=n9:mlx5_1,share=0.5; "
-        "linkage: a stand-in's, not judged"
+        "a rehearsal with stand-ins in place of benchmarks, not a measurement; planted: rail=n9:mlx5_1,share=0.5; "
+        "linkage: not judged, since the programs are stand-ins"
     )
 
 

@@ -66,8 +66,8 @@ def test_a_gpu_that_is_missing_has_no_copy(system: System) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-t", "all_to_host_memcpy_sm"], "the rehearsal knows no stand-in for nvbandwidth -t all_to_host_memcpy_sm"),
-        ([], "the rehearsal knows no stand-in for nvbandwidth -t (none)"),
+        (["-t", "all_to_host_memcpy_sm"], "the rehearsal has no stand-in for nvbandwidth -t all_to_host_memcpy_sm"),
+        ([], "the rehearsal has no stand-in for nvbandwidth -t (none)"),
     ],
 )
 def test_another_test_has_no_stand_in(system: System, words: list[str], sentence: str) -> None:

@@ -105,13 +105,13 @@ def test_variables_reach_every_rank() -> None:
     [
         ("openmpi", "-np 6 prog", "There are not enough slots available in the system to satisfy the 6\nslots"),
         ("openmpi", "-np 2 --map-by slot:PE=5 prog", "binding more\nprocesses than cpus on a resource"),
-        ("openmpi", "-H n7 -np 1 prog", "n7 is none of this job's nodes"),
+        ("openmpi", "-H n7 -np 1 prog", "n7 is not one of this job's nodes"),
         ("openmpi", "-H n1 -np 1 prog : -H n2 -np 1 other", "found several programs in one command"),
         ("openmpi", "-H n1 -np 1 prog : -np 1 prog", "found a part without -H and -np"),
         ("openmpi", "-ppn 1 prog", 'Open MPI\'s mpirun: unknown option "-ppn"'),
         ("mpich", "-x A=1 prog", 'Hydra\'s mpiexec: unknown option "-x"'),
-        ("mpich", "-n two prog", 'Hydra\'s mpiexec: found "two", expected a whole number from 1'),
-        ("mpich", "-n 2", "found no program to start behind its options"),
+        ("mpich", "-n two prog", 'Hydra\'s mpiexec: found "two", expected a whole number of at least 1'),
+        ("mpich", "-n 2", "found no program to start after its options"),
     ],
 )
 def test_what_a_launcher_cannot_do_it_refuses(stack: str, words: str, sentence: str) -> None:

@@ -60,9 +60,9 @@ def test_sockets_are_assumed_where_cores_can_be_halved(tmp_path: Path, cores: st
 def test_what_is_assumed_is_said(tmp_path: Path) -> None:
     bare = site(tmp_path, ("  hardware: {cores: 112, memory: 500G, base_ghz: 2.0, turbo_ghz: 3.8}\n", ""))
     assert list(assumed(bare)) == [
-        "the file has no nodes.hardware: each node has 2 sockets of 16 cores, one thread a core, and 64 GiB"
+        "the file has no nodes.hardware: each node has 2 sockets of 16 cores, one thread per core, and 64 GiB"
     ]
     assert list(assumed(site(tmp_path))) == [
-        "the file does not say how the cores of a node are spread: each node has 2 sockets of 56 cores, one thread a "
-        "core"
+        "the file does not say how a node's cores are spread over sockets: each node has 2 sockets of 56 cores, "
+        "one thread per core"
     ]

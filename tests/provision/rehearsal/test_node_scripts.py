@@ -59,4 +59,4 @@ def test_only_a_node_of_the_rehearsal_can_die(tmp_path: Path) -> None:
     (tmp_path / DIE).write_text(scripts(str(tmp_path), Machine(1, 1, 1, 1 << 30))[DIE])
     done = subprocess.run(["sh", str(tmp_path / DIE)], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.endswith("is no node of this rehearsal\n")
+    assert done.stderr.endswith("is not a node of this rehearsal\n")

@@ -26,7 +26,10 @@ def test_sixteen_nodes_of_a_few_leaves_stand_by_default(tmp_path: Path) -> None:
     assert {leaf: len(nodes) for leaf, nodes in leaf_switches(system, chosen.nodes).items()} == {
         f"leaf{n}": 4 for n in (1, 2, 3, 4)
     }
-    assert chosen.left_out[0] == "16 of 128 nodes stand, at 4 of 8 leaf switches; up to 64 can be asked for (--nodes)"
+    assert (
+        chosen.left_out[0]
+        == "16 of 128 nodes are rehearsed, at 4 of 8 leaf switches; you can ask for up to 64 (--nodes)"
+    )
 
 
 def test_nodes_that_a_fault_names_stand(tmp_path: Path) -> None:
@@ -38,24 +41,27 @@ def test_nodes_that_a_fault_names_stand(tmp_path: Path) -> None:
 
 def test_as_many_as_are_asked_for(tmp_path: Path) -> None:
     assert len(choose(large(tmp_path), PLENTY, wanted=64).nodes) == 64
-    with pytest.raises(SetupError, match="found 65 nodes asked for, expected 2 to 64"):
+    with pytest.raises(SetupError, match="found a request for 65 nodes, expected 2 to 64"):
         choose(large(tmp_path), PLENTY, wanted=65)
 
 
 def test_it_is_said_why_not_all_nodes_stand(tmp_path: Path) -> None:
     asked = choose(large(tmp_path), PLENTY, wanted=4)
-    assert asked.left_out[0] == "4 of 128 nodes stand, at 2 of 8 leaf switches; so many were asked for"
+    assert asked.left_out[0] == "4 of 128 nodes are rehearsed, at 2 of 8 leaf switches; you asked for that many"
     asked = choose(large(tmp_path), 300 + 4 * 12, wanted=4)
-    assert asked.left_out[0] == "4 of 128 nodes stand, at 2 of 8 leaf switches; so many were asked for"
+    assert asked.left_out[0] == "4 of 128 nodes are rehearsed, at 2 of 8 leaf switches; you asked for that many"
     system = site(tmp_path, ("partition: compute", "partition: compute, exclude: [n1, n9]"))
     without = choose(system, PLENTY)
-    assert without.left_out[0] == "14 of 16 nodes stand, at 2 of 2 leaf switches; jobs leave the others out (exclude)"
+    assert (
+        without.left_out[0]
+        == "14 of 16 nodes are rehearsed, at 2 of 2 leaf switches; jobs exclude the others (exclude)"
+    )
 
 
 def test_no_more_than_memory_allows(tmp_path: Path) -> None:
     chosen = choose(large(tmp_path), 300 + 5 * 12)
     assert len(chosen.nodes) == 5
-    assert chosen.left_out[0].endswith("; the free memory of this machine has room for 5")
+    assert chosen.left_out[0].endswith("; this machine has free memory for 5")
     with pytest.raises(SetupError, match="found 310 MiB of free memory, expected at least 324 MiB for two nodes"):
         choose(large(tmp_path), 310)
 
@@ -64,7 +70,7 @@ def test_without_leaf_switches_the_first_nodes_stand(tmp_path: Path) -> None:
     system = site(tmp_path, (f"names: [{NODES}]", "count: 40"), (LEAVES, ""))
     chosen = choose(system, PLENTY)
     assert chosen.nodes == tuple(f"n{n}" for n in range(1, 17))
-    assert "the file has no names of nodes: they are called n1, n2 and so on" in chosen.left_out
+    assert "the file names no nodes: they are called n1, n2 and so on" in chosen.left_out
 
 
 def test_names_of_leaf_switches_serve_where_there_is_a_number_alone(tmp_path: Path) -> None:
@@ -93,7 +99,7 @@ def test_another_scheduler_is_refused(tmp_path: Path) -> None:
         choose(site(tmp_path, ("scheduler: slurm", "scheduler: local"), ("jobs: ", "#")), PLENTY)
     assert str(refused.value) == (
         "rehearsal: ndr has the scheduler local, expected one of Slurm's (slurm, squeue, slurm-nodb): no other "
-        "scheduler can be stood in for"
+        "scheduler can be rehearsed"
     )
 
 

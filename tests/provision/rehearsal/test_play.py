@@ -148,7 +148,7 @@ def test_a_rank_that_never_comes_ends_the_run_with_a_sentence(bed: Bed) -> None:
     bed.patience_s = 1
     ran = bed.run("openmpi", "osu", "osu_bw", ["-m", "1:8"], variables={"SLURM_NTASKS": "3"})
     assert ran.exit_code == 1
-    assert "waited 1 s: 2 of 3 ranks have begun, expected all of them" in ran.stderr
+    assert "waited 1 s: 2 of 3 ranks have started, expected all" in ran.stderr
 
 
 def test_ranks_of_one_node_use_no_rail(bed: Bed) -> None:

@@ -84,7 +84,7 @@ def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
         "1 benchmark of intelmpi: there is no stand-in for imb",
     ]
     unreferenced = replace(site, references=replace(site.references, entries=()))
-    assert left(unreferenced)[3:] == ["references: there are none, so that only physical limits and floors judge"]
+    assert left(unreferenced)[3:] == ["references: there are none, so only physical limits and floors judge"]
     assert left(changed(site, scheduler="slurm-nodb"))[0].startswith("modules")
     assert left(site, {})[2] == (
         "8 benchmarks of openmpi: there is no stand-in for osu, pairs, netpipe, hpl, npb, stream, hpcc and milc"
@@ -94,7 +94,7 @@ def test_each_thing_that_is_left_out_is_a_sentence(site: Site) -> None:
 def test_it_is_said_where_no_job_asks_for_whole_nodes(site: Site) -> None:
     shared = changed(site, jobs=site.system.jobs.model_copy(update={"exclusive": False}))
     (said,) = set(left(shared)) - set(left(site))
-    assert said.startswith("jobs: none asks for whole nodes (jobs: exclusive)")
+    assert said.startswith("jobs: no job asks for whole nodes (jobs: exclusive)")
     assert left(replace(shared, system=shared.system.model_copy(update={"access": ("--exclusive",)}))) == left(site)
 
 

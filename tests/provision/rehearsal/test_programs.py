@@ -57,4 +57,4 @@ def test_without_a_rehearsal_a_stand_in_refuses(bed: Bed, tmp_path: Path) -> Non
         [program], cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 1 and ran.stdout == ""
-    assert "found no RAILYARD_REHEARSAL: a stand-in runs in a rehearsal alone" in ran.stderr
+    assert "found no RAILYARD_REHEARSAL: a stand-in runs only in a rehearsal" in ran.stderr

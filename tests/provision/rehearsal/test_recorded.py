@@ -83,7 +83,7 @@ def record(bed: Bed) -> Callable[..., Recorded]:
         evidence = ran.evidence()
         kept = kept_of(found.case, evidence, WORDS, {}, (), "2026-11-20T08:00:00Z")
         # Another size and other bytes than a stand-in would make.
-        text = ran.stdout.replace("made by a rehearsal, no measurement", "OSU MPI Bandwidth Test of a real run")
+        text = ran.stdout.replace("made by a rehearsal, not a measurement", "OSU MPI Bandwidth Test of a real run")
         one = Recorded(bed, found, text, kept)
         one.write(kept)
         one.play()
@@ -183,20 +183,20 @@ def test_a_recording_that_does_not_fit_is_not_played_and_the_reason_is_said(
             replace(kept, policy="nic-per-rank"),
             "was recorded with the rail policy nic-per-rank, this run has striping",
         ),
-        (replace(kept, ranks_per_node=4), "has 4 ranks a node, this run has 1"),
+        (replace(kept, ranks_per_node=4), "has 4 ranks per node, this run has 1"),
         (of_another_rail(kept), "was to use mlx5_0:1 and mlx5_2:1, this run takes mlx5_0:1 and mlx5_1:1"),
         (
             replace(kept, words=tuple(OTHER_WORDS)),
-            f"was told other repetitions ({' '.join(OTHER_WORDS)}) than this check tells today ({' '.join(WORDS)})",
+            f"was given other repetitions ({' '.join(OTHER_WORDS)}) than this check gives today ({' '.join(WORDS)})",
         ),
-        (replace(kept, words=("-m", "1:8388608", *WORDS[2:])), "was told other message sizes"),
-        (replace(kept, words=(*WORDS, "-T", "mpi_float")), "was told other options"),
-        (replace(kept, words=("-i", "many")), "was told words that cannot be read"),
+        (replace(kept, words=("-m", "1:8388608", *WORDS[2:])), "was given other message sizes"),
+        (replace(kept, words=(*WORDS, "-T", "mpi_float")), "was given other options"),
+        (replace(kept, words=("-i", "many")), "was given words that cannot be read"),
         (None, "has no counters, since an older Railyard recorded it"),
     ):
         one.write(changed)
         ran = run(bed)
-        assert "made by a rehearsal, no measurement" in ran.stdout
+        assert "made by a rehearsal, not a measurement" in ran.stdout
         start = "made by the model: ndr/openmpi/2/OsuBandwidth.out "
         assert said(bed).startswith(start + reason), said(bed)
 
@@ -222,7 +222,7 @@ def test_a_planted_fault_on_its_nodes_keeps_a_recording_from_being_played(
 ) -> None:
     record().play(fault)
     run(bed)
-    made = f"made by the model: {fault.text} is planted on its nodes, and no recording has that"
+    made = f"made by the model: {fault.text} is planted on its nodes, and recordings have no planted faults"
     assert said(bed) == (GENUINE if plays else made)
 
 
@@ -234,7 +234,7 @@ def test_sizes_from_a_file_are_compared_with_those_that_were_recorded(bed: Bed) 
     one = Recorded(bed, found, ran.stdout, kept)
     one.write(one.kept)
     one.play()
-    for sizes, expected in (("4\n1024\n", GENUINE), ("4\n2048\n", "was told other message sizes")):
+    for sizes, expected in (("4\n1024\n", GENUINE), ("4\n2048\n", "was given other message sizes")):
         (bed.root / "stage" / recorded.NOTE).unlink(missing_ok=True)
         bed.run("openmpi", "imb", "IMB-MPI1", words, files={"sizes.txt": sizes})
         assert expected in said(bed)

@@ -231,7 +231,7 @@ def test_a_far_card_is_at_the_other_socket(tmp_path: Path) -> None:
     sys = laid(tmp_path, site(tmp_path), Fault("far", "", "n3", "mlx5_0:1"))
     assert [ports(sys)[f"mlx5_{n}:1"].pci.numa for n in (0, 1)] == [1, 1]
     assert (sys / "class/infiniband/mlx5_0/device/local_cpulist").read_text() == "56-111\n"
-    with pytest.raises(SetupError, match="mlx5_0:1 cannot sit at the other socket: the nodes have one socket"):
+    with pytest.raises(SetupError, match="mlx5_0:1 cannot be at the other socket: the nodes have one socket"):
         laid(tmp_path, site(tmp_path, ("cores: 112", "cores: 1")), Fault("far", "", "n3", "mlx5_0:1"))
 
 

@@ -106,7 +106,7 @@ def test_what_nobody_set_has_the_librarys_own_default(
         ("intelmpi", {"I_MPI_OFI_PROVIDER": "psm2"}, NET, "PSM2 can't open hfi unit"),
         ("mvapich2", {"MV2_IBA_HCA": "mlx5_0:mlx5_9"}, IB, "Unable to find the requested HCA mlx5_0:mlx5_9"),
         ("craympich", {"FI_CXI_DEVICE_NAME": "cxi7"}, CXI, "no NIC found of cxi7"),
-        ("mpi", {}, IB, "known are openmpi, hpcx"),
+        ("mpi", {}, IB, "it knows those of openmpi, hpcx"),
     ],
 )
 def test_a_library_ends_with_its_own_words(

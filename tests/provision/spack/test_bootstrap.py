@@ -70,7 +70,7 @@ def test_what_was_got_serves_as_a_folder_to_get_it_from(tmp_path: Path, sources:
 def test_sources_of_benchmarks_beside_them_are_used(tmp_path: Path, sources: MadeSources) -> None:
     (sources.folder / "sources").mkdir()
     said = get(tmp_path / "to", origin(str(sources.folder)))
-    assert said[3] == f"spack: sources of benchmarks are taken from {sources.folder}/sources"
+    assert said[3] == f"spack: sources of benchmarks come from {sources.folder}/sources"
     mirrors = yaml.safe_load((tmp_path / "to/spack/etc/spack/mirrors.yaml").read_text(encoding="utf-8"))
     assert mirrors == {"mirrors": {"sources": {"url": f"file://{sources.folder}/sources", "binary": False}}}
 
@@ -162,8 +162,8 @@ def test_a_source_without_the_commit(tmp_path: Path, sources: MadeSources, monke
     commit = "0123456789" * 4
     spack_sources.pin(monkeypatch, MadeSources(sources.folder, commit, sources.packages_commit), "nowhere")
     assert refused(tmp_path / "to", origin(str(sources.folder))) == (
-        f"{sources.spack}: found no commit {commit}, expected the one of Spack 1.2.0.dev0 that Railyard was run with; "
-        f"update that mirror; {AIR_GAPPED}"
+        f"{sources.spack}: found no commit {commit}, expected the one of Spack 1.2.0.dev0 with which Railyard was "
+        f"tried; update that mirror; {AIR_GAPPED}"
     )
     assert list((tmp_path / "to").iterdir()) == []
 
@@ -177,7 +177,7 @@ def test_what_a_killed_fetch_left_stands_in_no_way(tmp_path: Path, sources: Made
 def test_a_folder_that_is_no_clone(tmp_path: Path, sources: MadeSources) -> None:
     (tmp_path / "to/spack").mkdir(parents=True)
     assert refused(tmp_path / "to", origin(str(sources.folder))) == (
-        f"{tmp_path}/to/spack: found a folder that is no clone, expected none or a clone; remove it"
+        f"{tmp_path}/to/spack: found a folder that is not a clone, expected a clone or no folder; remove it"
     )
 
 
@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, sources: MadeSources) -> N
 def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refused(tmp_path / "to") == (
-        "git: found none on PATH, expected it to fetch Spack with; install git, or put a Spack of your own on PATH "
+        "git: found none on PATH, expected git to fetch Spack with; install git, or put a Spack of your own on PATH "
         "(1.1 or newer)"
     )
 

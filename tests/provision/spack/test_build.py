@@ -156,7 +156,7 @@ def test_a_spack_that_cannot_be_started(site: MadeSite) -> None:
     with pytest.raises(SetupError) as error:
         built(site.request())
     assert str(error.value) == (
-        f"{site.bin}/spack: no such file or directory, expected the program of a Spack; type: railyard spack bootstrap"
+        f"{site.bin}/spack: no such file or directory, expected a Spack program; type: railyard spack bootstrap"
     )
 
 
@@ -167,8 +167,8 @@ def test_a_build_that_fails_leaves_nothing_to_use(site: MadeSite) -> None:
     place = site.request().place / site.request().sources().key()
     assert str(error.value) == (
         f"spack -e {place}/openmpi install --fail-fast: no space left on device: OSError: [Errno 28] No space left on "
-        "device; make room in the install tree, Spack's stage (config:build_stage) and cache, and build again: what is "
-        f"finished is kept (all of it: {place}/spack.log)"
+        "device; make room in the install tree, Spack's stage (config:build_stage) and cache, and build again: "
+        f"finished packages are kept (all of it: {place}/spack.log)"
     )
     assert ready(site.request()) is None
     site.behave()

@@ -26,7 +26,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(SetupError) as error, one_at_a_time(tmp_path, print):
         pytest.fail("it was taken for locked")
     assert str(error.value) == (
-        f"{tmp_path}: its file system has no file locks ({words}), so two builds at once could not be told apart; "
+        f"{tmp_path}: its file system has no file locks ({words}), so two builds at once would not notice each other; "
         "choose another folder in the system's file (spack: root)"
     )
 

@@ -129,7 +129,7 @@ def test_gc_leaves_an_install_tree_of_the_sites_alone(site: MadeSite, say: Say) 
     assert say("gc", "--system", "made") == (
         0,
         [
-            "the install tree is named by the site and may hold more than ours: nothing in it is removed",
+            "the site names the install tree, which may have packages of others: nothing in it is removed",
             "0 environments removed",
         ],
         "",
@@ -182,7 +182,7 @@ def test_cache_push(site: MadeSite, say: Say, tmp_path: Path) -> None:
     assert say("cache", "push", str(tmp_path / "c"), "--system", "made", "--stack", "mpich") == (
         2,
         [],
-        "railyard: mpich on made: found no build, expected one to push; type: railyard spack install --system made "
+        "railyard: mpich on made: found no build, expected a build to push; type: railyard spack install --system made "
         "--stack mpich\n",
     )
     say("install", "--system", "made", "--stack", "mpich")
@@ -198,7 +198,7 @@ def test_detect(site: MadeSite, say: Say, monkeypatch: pytest.MonkeyPatch) -> No
     path = site.home / "systems/spack/made.yaml"
     assert say("detect", "--system", "made")[2] == (
         f"railyard: {path}: found an overlay already, expected none, or --replace; --print shows what would be "
-        "written; change it by hand where that says more\n"
+        "written; edit the file by hand if that shows more\n"
     )
     code, lines, _ = say("detect", "--system", "made", "--replace")
     assert (code, lines[0]) == (0, f"1 packages written to {path}: review it")
@@ -237,7 +237,7 @@ def test_a_failed_install_is_one_sentence_and_2(site: MadeSite, say: Say) -> Non
     place = folder(site, "mpich")
     assert (code, err) == (
         2,
-        f"railyard: spack -e {place}/mpich concretize: nothing satisfies what is asked for: No version exists that "
+        f"railyard: spack -e {place}/mpich concretize: nothing satisfies all that is asked for: No version exists that "
         "satisfies these input specs: netpipe@5; change one of them in spack_envs/ or in the system's overlay (all of "
         f"it: {place}/spack.log)\n",
     )

@@ -26,8 +26,8 @@ def test_a_compiler_on_path_is_enough(site: MadeSite, monkeypatch: pytest.Monkey
     with pytest.raises(SetupError) as error:
         compilers.demand(site.request())
     assert str(error.value) == (
-        "compiler: found none of gcc, clang, icx, nvc, craycc, fcc on PATH, expected one to build with; install gcc, "
-        "or name a compiler in systems/spack/made.yaml (docs/howto/spack.md, Your own compiler)"
+        "compiler: found none of gcc, clang, icx, nvc, craycc, fcc on PATH, expected a compiler to build with; install "
+        "gcc, or name a compiler in systems/spack/made.yaml (docs/howto/spack.md, Your own compiler)"
     )
     spack_site.program(site.bin / "clang", "exit 0")
     compilers.demand(site.request())
@@ -43,8 +43,8 @@ def test_each_compiler_that_the_overlay_names_is_there(
         compilers.demand(site.request())
     assert str(error.value) == (
         f"systems/spack/made.yaml:17: packages.gcc.externals[0].extra_attributes.compilers.fortran: found "
-        f'"{tmp_path}/fc", which is not there, expected a compiler of this host; install it (make needs SPACK=1, where '
-        "this is Debian), or correct the file"
+        f'"{tmp_path}/fc", which is not there, expected a compiler of this host; install it (on Debian: make '
+        "needs SPACK=1), or correct the file"
     )
     spack_site.program(tmp_path / "fc", "exit 0")
     compilers.demand(site.request())

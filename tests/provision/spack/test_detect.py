@@ -14,8 +14,8 @@ from tests.made.spack_site import MadeSite
 OPENMPI = {"externals": [{"spec": "openmpi@4.1.4 +fortran", "prefix": "/usr"}]}
 MPICH = {"externals": [{"spec": "mpich@4.0.2", "prefix": "/usr"}]}
 SHARED = (
-    "openmpi@4.1.4 and mpich@4.0.2 share the prefix /usr, where mpicc is one of them whichever is asked for: a "
-    "benchmark for the other would be linked to it in silence; give each a prefix of its own (a folder of links to its "
+    "openmpi@4.1.4 and mpich@4.0.2 share the prefix /usr. Its mpicc belongs to one of them, whichever you ask for: a "
+    "benchmark for the other would be silently linked to it; give each a prefix of its own (a folder of links to its "
     "mpicc, mpicxx, mpif90, mpirun, include and lib), or leave one out"
 )
 TRAPS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
@@ -24,7 +24,7 @@ TRAPS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
         {"openmpi": OPENMPI},
         (
             "openmpi@4.1.4 has the prefix /usr, which any other MPI of the system's packages would share: give it a "
-            "prefix of its own before a second one is installed",
+            "prefix of its own before you install a second one",
         ),
     ),
     ({"openmpi": {"externals": [{"spec": "openmpi@5", "prefix": "/opt/openmpi"}]}}, ()),
@@ -68,8 +68,8 @@ def test_an_overlay_that_is_there_is_kept(site: MadeSite) -> None:
     with pytest.raises(InputError) as error:
         detect.write(path, text, replace=False)
     assert str(error.value) == (
-        f"{path}: found an overlay already, expected none, or --replace; --print shows what would be written; change "
-        "it by hand where that says more"
+        f"{path}: found an overlay already, expected none, or --replace; --print shows what would be written; "
+        "edit the file by hand if that shows more"
     )
     detect.write(path, text, replace=True)
     assert path.read_text(encoding="utf-8") == text

@@ -14,82 +14,82 @@ SENTENCES = [
         ("disk-full.out",),
         "disk full",
         "no space left on device: OSError: [Errno 28] No space left on device; make room in the install tree, Spack's "
-        "stage (config:build_stage) and cache, and build again: what is finished is kept",
+        "stage (config:build_stage) and cache, and build again: finished packages are kept",
     ),
     (
         ("lock-timeout.out",),
         "lock timeout",
-        "another Spack holds /opt/software/.spack-db/lock for longer than the 2.005s that this one waits; let it end, "
-        "or end what hangs, and build again",
+        "another Spack has held /opt/software/.spack-db/lock for longer than this one waits (2.005s); let it end, "
+        "or end the process that hangs, and build again",
     ),
     (
         ("checksum-mismatch.out", "checksum-mismatch.err"),
         "checksum",
         "the checksum of NetPIPE-3.7.2.tar.gz is wrong: found 099e5ec52f103926…, expected 13dac884ff529516…; the file "
-        "is cut or is not the release: remove it from the mirror or the cache and fetch it again",
+        "is incomplete or not the release: remove it from the mirror or the cache and fetch it again",
     ),
     (
         ("fetch-failed.out", "fetch-failed.err"),
         "fetch",
         "the source of compiler-wrapper-1.1.0 cannot be fetched: no mirror has it and its own place cannot be reached; "
-        "where there is a network type: railyard spack mirror create FOLDER, bring the folder here and name it in the "
-        "overlay under mirrors",
+        "on a machine with network, type: railyard spack mirror create FOLDER; bring the folder here and name it in "
+        "the overlay under mirrors",
     ),
     (
         ("no-clingo.out",),
         "solver",
-        "Spack's own clingo is not there and cannot be fetched: type railyard spack bootstrap, which gets it by pip "
-        "(--from FOLDER: from wheels that were carried here), or set SPACK_PYTHON to a Python that has it; "
+        "Spack's own clingo is not there and cannot be fetched: type railyard spack bootstrap, which gets it with pip "
+        "(--from FOLDER: from wheels that you carried here), or set SPACK_PYTHON to a Python that has it; "
         "docs/howto/spack.md, An air-gapped site",
     ),
     (
         ("mirror-failed.out",),
         "mirror",
-        "compiler-wrapper@1.1.0, netpipe@3.7.2 cannot be fetched: the places that they come from cannot be reached; "
-        "what could be fetched is in the folder and is kept: type it again where there is a network",
+        "compiler-wrapper@1.1.0, netpipe@3.7.2 cannot be fetched: the places where they come from cannot be reached; "
+        "what could be fetched is in the folder and is kept: type it again on a machine with network",
     ),
     (
         ("tree-readonly.out",),
         "permission",
         "cannot create lock '/opt/software/.spack-db/lock': file does not exist and location is not writable; the "
-        "install tree and its parents must be writable where it is built: choose another in the overlay "
+        "install tree and its parents must be writable where you build: choose another in the overlay "
         "(config:install_tree:root)",
     ),
     (
         ("two-versions.out",),
         "conflict",
-        "nothing satisfies what is asked for: Cannot satisfy 'hpl@2.3' and 'hpl@2.2'; change one of them in "
+        "nothing satisfies all that is asked for: Cannot satisfy 'hpl@2.3' and 'hpl@2.2'; change one of them in "
         "spack_envs/ or in the system's overlay",
     ),
     (
         ("conflict.err",),
         "conflict",
-        "nothing satisfies what is asked for: cannot satisfy a requirement for package 'osu-micro-benchmarks'; change "
-        "one of them in spack_envs/ or in the system's overlay",
+        "nothing satisfies all that is asked for: cannot satisfy a requirement for package 'osu-micro-benchmarks'; "
+        "change one of them in spack_envs/ or in the system's overlay",
     ),
     (
         ("no-version.out",),
         "conflict",
-        "nothing satisfies what is asked for: No version exists that satisfies these input specs: netpipe@5; "
+        "nothing satisfies all that is asked for: No version exists that satisfies these input specs: netpipe@5; "
         "change one of them in spack_envs/ or in the system's overlay",
     ),
     (
         ("external-missing.err",),
         "conflict",
-        "nothing satisfies what is asked for: HPC-X is not built by Spack; name its prefix in "
+        "nothing satisfies all that is asked for: HPC-X is not built by Spack; name its prefix in "
         "packages:hpcx-mpi:externals of the site's overlay; change one of them in spack_envs/ or in the system's "
         "overlay",
     ),
     (
         ("deprecated-refused.err",),
         "conflict",
-        "nothing satisfies what is asked for: Spack refuses MVAPICH2, whose versions are all deprecated, where "
+        "nothing satisfies all that is asked for: Spack refuses MVAPICH2, whose versions are all deprecated, where "
         "config:deprecated is not true; change one of them in spack_envs/ or in the system's overlay",
     ),
     (
         ("package-api.out",),
         "api",
-        "the package repository /opt/railyard/envs/repo/spack_repo/railyard and this Spack do not fit: Package API "
+        "the package repository /opt/railyard/envs/repo/spack_repo/railyard does not fit this Spack: Package API "
         "v9.9 is not supported by this version of Spack (must be between v1.0 and v2.5); "
         f"{BOOTSTRAP}, which takes Spack and its packages at commits that fit",
     ),
@@ -129,7 +129,7 @@ def test_a_failed_build_ends_with_twenty_lines_of_its_log(tmp_path: Path) -> Non
     assert stage in text
     tail = "".join(f"\n    line {n}" for n in range(11, 31))
     assert explain(text.replace(stage, str(log)), "install") == (
-        f"spack install: the build of netpipe@3.7.2 failed in its phase build; its log is {log}, which ends so:{tail}"
+        f"spack install: the build of netpipe@3.7.2 failed in its phase build; its log is {log}, which ends with:{tail}"
     )
 
 
@@ -138,7 +138,7 @@ def test_the_real_log_is_quoted_as_it_is(tmp_path: Path) -> None:
     text = f"==> Error: The following packages failed to install:\nnetpipe@3.7.2/{'a' * 32}: {log}\n"
     found = explain(text, "install").splitlines()
     assert found[0] == (
-        f"spack install: the build of netpipe@3.7.2 failed in its phase build; its log is {log}, which ends so:"
+        f"spack install: the build of netpipe@3.7.2 failed in its phase build; its log is {log}, which ends with:"
     )
     assert found[-1] == "        /usr/bin/make MPICC=/opt/railyard/.stacks/openmpi/bin/mpicc mpi tcp"
 
@@ -162,8 +162,8 @@ def test_what_a_compiler_says_is_not_spacks_own_reason(word: str) -> None:
 MADE = [
     (
         "==> Error: [Errno 13] Permission denied: '/opt/software/bin'\n",
-        "[Errno 13] Permission denied: '/opt/software/bin'; the install tree and its parents must be writable where it "
-        "is built: choose another in the overlay (config:install_tree:root)",
+        "[Errno 13] Permission denied: '/opt/software/bin'; the install tree and its parents must be writable where "
+        "you build: choose another in the overlay (config:install_tree:root)",
     ),
     (
         "==> Error: [Errno 37] No locks available\n",
@@ -172,7 +172,7 @@ MADE = [
     ),
     ("==> Error: something new\nmore\n", "something new"),
     ("first\n\nlast words\n", "last words"),
-    ("", "it failed and said nothing"),
+    ("", "it failed and printed nothing"),
 ]
 
 

@@ -15,7 +15,7 @@ from tests.made.spack_site import MadeSite
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "spack" / "openmpi.lock"
 LOCK = "systems/spack/made/openmpi.lock"
-AGAIN = "the lock is out of date: type railyard spack lock, which shows the difference before it writes"
+AGAIN = "the lock is out of date; type: railyard spack lock, which shows the difference before it writes"
 
 
 def test_a_real_lock() -> None:
@@ -181,8 +181,8 @@ def test_a_root_too_many(site: MadeSite, lock: Any) -> None:
     with pytest.raises(InputError) as error:
         ensure(site.request(), lambda line: None)
     assert str(error.value) == (
-        f'{LOCK}: found the root "intel-mpi-benchmarks", expected none: spack_envs/openmpi/spack.yaml:4 asks for it no '
-        f"more; {AGAIN}"
+        f'{LOCK}: found the root "intel-mpi-benchmarks", expected none: spack_envs/openmpi/spack.yaml:4 no longer asks '
+        f"for it; {AGAIN}"
     )
 
 

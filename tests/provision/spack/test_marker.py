@@ -30,14 +30,14 @@ def test_what_is_written_is_read(site: MadeSite, built: Marker) -> None:
 
 CHANGES: list[tuple[str, Callable[[MadeSite, Path], object], str]] = [
     ("gone", lambda site, imb: imb.unlink(), "{imb}: no such file or directory; it was there after the build"),
-    ("not executable", lambda site, imb: imb.chmod(0o644), "{imb}: is not executable any more"),
+    ("not executable", lambda site, imb: imb.chmod(0o644), "{imb}: is no longer executable"),
     (
         "another size", lambda site, imb: imb.write_text("#!/bin/sh\necho another\n"),
-        "{imb}: is another file than the one that was built (20 bytes then, 23 now)",
+        "{imb}: is not the file that was built (20 bytes then, 23 now)",
     ),
     (
         "another content of the same size", lambda site, imb: imb.write_bytes(imb.read_bytes()[::-1]),
-        "{imb}: is another file than the one that was built (different content of the same 20 bytes)",
+        "{imb}: is not the file that was built (different content of the same 20 bytes)",
     ),
     (
         "external's library of the same size", lambda site, imb: same_size(site.home / "mpi/openmpi/lib"),
@@ -96,8 +96,8 @@ BROKEN = [
     ("[]", "found no format number, expected an install marker of format 3; remove it", ""),
     (
         '{"format": 4}',
-        "found format 4, expected at most 3: a newer Railyard wrote it; use that one, or remove the file and build "
-        "again",
+        "found format 4, expected at most 3: a newer Railyard wrote it; use the newer one, or remove the file and "
+        "build again",
         "",
     ),
     ('{"format": 3}', "key: found nothing, expected this key; remove it and build again", ""),

@@ -9,13 +9,13 @@ from tests.made.spack_site import MadeSite
 REFUSED = [
     (
         "packages:\n  intel-mpi-benchmarks:\n    require: ['@2021.6']\n",
-        "systems/spack/made.yaml:3: packages.intel-mpi-benchmarks.require[0]: found @2021.6, where "
+        "systems/spack/made.yaml:3: packages.intel-mpi-benchmarks.require[0]: found @2021.6, but "
         "spack_envs/common/packages.yaml:8 requires @2021.7, expected one of them; an overlay only adds; change one of "
         "the two",
     ),
     (
         "packages:\n  mpi:\n    require: mpich\n",
-        'systems/spack/made.yaml:3: packages.mpi.require: found "mpich", where spack_envs/openmpi/spack.yaml:7 says '
+        'systems/spack/made.yaml:3: packages.mpi.require: found "mpich", but spack_envs/openmpi/spack.yaml:7 says '
         "[openmpi], expected what the environment leaves open; an overlay only adds; change one of the two",
     ),
     (

@@ -44,7 +44,7 @@ def refused(made: MadeSite, getting: Getting = ALLOWED) -> str:
 def test_every_stack_is_built_and_only_our_own_lines_are_said(site: MadeSite) -> None:
     why, said = prepared(site, Getting())
     assert why == {}
-    assert said[0] == "spack: building the benchmarks of openmpi and mpich, once: later runs call Spack not at all"
+    assert said[0] == "spack: building the benchmarks of openmpi and mpich, once: later runs do not call Spack"
     assert [line for line in said if " built in " in line] == [
         "spack: openmpi for made built in 0 s",
         "spack: mpich for made built in 0 s",
@@ -133,7 +133,7 @@ def test_a_build_that_fails_leaves_the_other_stack_its_own(site: MadeSite) -> No
     site.behave(fail_for={"openmpi": {"concretize": conflict}})
     why, said = prepared(site)
     assert list(why) == ["openmpi"]
-    assert "nothing satisfies what is asked for: No version exists" in why["openmpi"]
+    assert "nothing satisfies all that is asked for: No version exists" in why["openmpi"]
     assert said[-1] == "spack: mpich for made built in 0 s"
 
 

@@ -11,7 +11,7 @@ from railyard.provision.spack.request import ready
 from tests.made.spack_site import MadeSite
 
 COMMAND = "railyard spack install --system made --stack openmpi"
-AGAIN = f"Spack takes it for installed: once that is fixed, type {COMMAND} --again"
+AGAIN = f"Spack treats it as installed: when you have fixed that, type {COMMAND} --again"
 
 
 def refused(site: MadeSite, stack: str = "openmpi", tools: tuple[str, ...] = ("osu", "imb")) -> str:
@@ -54,7 +54,7 @@ def test_npb_without_some_of_its_benchmarks(site: MadeSite) -> None:
     site.behave(packages=["npb"], leave_out=["cg", "ep", "ft", "mg"])
     place = prefix_after(site, "npb")
     assert refused(site, tools=("npb",)) == (
-        f"npb@3.4.3: its install succeeded, and cg.*, ep.*, ft.*, mg.* are not in {place}/bin; the build left them "
+        f"npb@3.4.3: its install succeeded, but cg.*, ep.*, ft.*, mg.* are not in {place}/bin; the build left them "
         f"out: see its log in {place}/.spack; {AGAIN}"
     )
 
@@ -63,7 +63,7 @@ def test_an_executable_is_missing(site: MadeSite) -> None:
     site.behave(leave_out=["IMB-MPI1"])
     place = prefix_after(site, "intel-mpi-benchmarks")
     assert refused(site) == (
-        f"intel-mpi-benchmarks@2021.7: its install succeeded, and IMB-MPI1 is not in {place}/bin; the build left it "
+        f"intel-mpi-benchmarks@2021.7: its install succeeded, but IMB-MPI1 is not in {place}/bin; the build left it "
         f"out: see its log in {place}/.spack; {AGAIN}"
     )
 
@@ -78,7 +78,7 @@ def prefix_after(site: MadeSite, package: str) -> Path:
 
 def test_a_tool_that_the_environment_does_not_build(site: MadeSite) -> None:
     assert refused(site, tools=("osu", "wrf")) == (
-        "systems/made.yaml stacks.openmpi.spack.benchmarks: found wrf, and the environment has no package wrf; add it "
+        "systems/made.yaml stacks.openmpi.spack.benchmarks: found wrf, but the environment has no package wrf; add it "
         "to spack_envs/openmpi/spack.yaml"
     )
 
@@ -87,8 +87,8 @@ def test_executables_that_show_no_library_prove_nothing(site: MadeSite) -> None:
     site.behave(static=True, packages=["intel-mpi-benchmarks"])
     assert refused(site, tools=("imb",)) == (
         f"{prefix(site, 'intel-mpi-benchmarks')}: found no dynamic program among the executables of "
-        "intel-mpi-benchmarks, expected some that are linked to libmpi.so.40: which MPI they would measure cannot be "
-        "shown; build them shared"
+        "intel-mpi-benchmarks, expected some that are linked to libmpi.so.40: so nothing shows which MPI they would "
+        "measure; build them shared"
     )
 
 
@@ -116,7 +116,7 @@ def test_a_stack_without_mpi_that_is_linked_to_one(verbs: MadeSite) -> None:
     (verbs.home / "rdma/lib/libmpi.so.40").write_text("a library", encoding="utf-8")
     assert refused(verbs, "verbs", ("perftest",)) == (
         f"wrong library linked: {prefix(verbs, 'perftest')}/bin/ib_read_bw is linked to libmpi.so.40 "
-        f"({verbs.home}/rdma/lib/libmpi.so.40), expected no MPI library; see what its package depends on in "
+        f"({verbs.home}/rdma/lib/libmpi.so.40), expected no MPI library; check what its package depends on in "
         "spack_envs/ and in the overlay"
     )
 

@@ -117,6 +117,6 @@ def test_a_folder_that_cannot_be_written(site: MadeSite, tmp_path: Path) -> None
     with pytest.raises(SetupError) as error:
         compose.write(site.request().sources(), tmp_path / "file" / "environment", tmp_path / "opt")
     assert str(error.value) == (
-        f"{tmp_path}/file/environment/openmpi: not a directory, expected to write the environment that Spack is given "
-        "there; make room, or choose another folder in the system's file (spack: root)"
+        f"{tmp_path}/file/environment/openmpi: not a directory, expected to write there what Spack is given; "
+        "make room, or choose another folder in the system's file (spack: root)"
     )

@@ -174,4 +174,4 @@ def test_where_streams_with_others_give_nothing_neither_node_is_named(
     script = "case $NODES in vn2-vn1) echo 20;; vn1-vn2) echo 47.8;; *) echo broken;; esac"
     verdict = asked(script).explain(assessed()).verdict
     assert (verdict.state, [one.kind for one in verdict.suspects]) == ("fail", ["pair"])
-    assert 'who of the two is slow was not found: vn2 to others not measured ("broken") (vn3)' in verdict.sentence
+    assert 'it is unknown which of the two is slow: vn2 to others not measured ("broken") (vn3)' in verdict.sentence

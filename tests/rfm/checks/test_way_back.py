@@ -91,7 +91,7 @@ def test_a_rail_that_is_slow_back_alone_is_named_after_a_job_that_asks_others(
 
 
 @pytest.mark.fault(
-    "rail", "a slow way back, and no free nodes to ask who it is", "who of vn1 and vn2 is slow was not found"
+    "rail", "a slow way back, and no free nodes to ask who it is", "it is unknown whether vn1 or vn2 is slow"
 )
 def test_a_rail_that_is_slow_back_fails_also_where_nobody_can_be_asked(
     job: Callable[..., Job], assessed: Callable[..., Assessment], said: str

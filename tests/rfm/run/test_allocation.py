@@ -105,6 +105,6 @@ def test_a_run_in_a_job_takes_the_jobs_own_allocation(system: System, monkeypatc
     with pytest.raises(RailyardError) as caught:
         ask(ROOT, system, promised, needs=lambda: tuple(ASKED.values()), one_allocation=True, budget=None, echo=print)
     assert str(caught.value) == (
-        "--one-allocation: found an allocation of 1 node around this run, expected 2 or more, as its largest test has; "
-        "ask for more, or start it outside of any job"
+        "--one-allocation: found an allocation of 1 node around this run, expected 2 or more for its largest test; "
+        "request more, or start it outside of any job"
     )

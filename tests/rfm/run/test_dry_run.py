@@ -58,6 +58,12 @@ def test_a_dry_run_that_selects_nothing_fails_as_a_run_does(tmp_path: Path) -> N
     assert not (tmp_path / "stage").exists()
 
 
+def test_a_pattern_may_go_beyond_the_class_of_a_check(tmp_path: Path) -> None:
+    assert run(tmp_path, "^OsuBand.*rails=1$")[0] == 0
+    with pytest.raises(RailyardError, match="found no check"):
+        run(tmp_path, "^OsuBand.*rails=2$")
+
+
 def test_the_script_of_an_earlier_dry_run_is_not_shown(tmp_path: Path) -> None:
     run(tmp_path, "OsuBandwidth")
     (script,) = tmp_path.glob("stage/**/rfm_job.sh")

@@ -93,14 +93,14 @@ def promised(*checks: str) -> list[TestId]:
         (
             ("-S", "num_nodes=16"),
             ("OsuLatency", "Hpl"),
-            "-S num_nodes=16: OsuLatency does not take it, expected 2, which it always has; Hpl and OsuAllreduce "
-            "can be given it",
+            "-S num_nodes=16: OsuLatency does not take it, expected 2, which it always has; it works with Hpl "
+            "and OsuAllreduce",
         ),
         (
             ("-S", "OsuLatency.ranks_per_node=2"),
             ("OsuLatency",),
             "-S OsuLatency.ranks_per_node=2: OsuLatency does not take it, expected none: its number of ranks per "
-            "node is fixed; no check can be given it",
+            "node is fixed; it works with no check",
         ),
         (("-S", "num_nodes=16"), ("Hpl", "OsuAllreduce"), None),
         (("-S", "Hpl.num_nodes=16", "-S", "full=1"), ("OsuLatency", "Hpl"), None),
@@ -213,15 +213,23 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
         (
             ("-n", "Uniband.*%policy=striping"),
             None,
-            "-n Uniband.*%policy=striping: found striping, which stacks of virtual use by default, so that no test has "
-            "it in its name; choose it by -P policy=striping",
+            "-n Uniband.*%policy=striping: found striping, which stacks of virtual use by default: no test has "
+            "it in its name; choose it with -P policy=striping",
         ),
-        (("-n", "%rails=3"), None, "-n %rails=3: found 3 rails, expected 1 or 2, for which virtual can have tests"),
-        (("--name=x%rails=8",), None, "-n x%rails=8: found 8 rails, expected 1 or 2, for which virtual can have tests"),
+        (
+            ("-n", "%rails=3"),
+            None,
+            "-n %rails=3: found 3 rails, expected 1 or 2: virtual has no tests for other numbers",
+        ),
+        (
+            ("--name=x%rails=8",),
+            None,
+            "-n x%rails=8: found 8 rails, expected 1 or 2: virtual has no tests for other numbers",
+        ),
         (
             ("-P", "policy=rail-2"),
             None,
-            "-P policy=rail-2: found rail-2, and no fabric of virtual with that rail is measured over each rail alone, "
+            "-P policy=rail-2: found rail-2, but no fabric of virtual with that rail is measured over each rail alone, "
             "expected one that is; write each_rail: true into the fabric's entry",
         ),
         (
@@ -240,11 +248,11 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
             None,
             "-S num_tasks=8: found a variable that no check takes, expected num_nodes and ranks_per_node",
         ),
-        (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1, for which virtual:eth can have tests"),
+        (("-n%rails=2",), "eth", "-n %rails=2: found 2 rails, expected 1: virtual:eth has no tests for other numbers"),
         (
             ("-P", "ImbUniband.rails=1,0"),
             None,
-            "-P ImbUniband.rails=1,0: found 0 rails, expected 1 or 2, for which virtual can have tests",
+            "-P ImbUniband.rails=1,0: found 0 rails, expected 1 or 2: virtual has no tests for other numbers",
         ),
     ],
 )

@@ -79,15 +79,15 @@ def test_a_stack_whose_build_fails_is_one_warning_where_another_has_its_own(site
     unfit, said = asked(site_of(site.home), "openmpi", "mpich")
     assert list(unfit) == ["mpich"]
     assert unfit["mpich"].startswith(f"spack -e {site.home}/.railyard/spack/made/mpich/")
-    assert said[-1] == f"warning: mpich: {unfit['mpich']}; 2 tests of this run will fail for it"
+    assert said[-1] == f"warning: mpich: {unfit['mpich']}; 2 tests of this run will fail because of it"
 
 
 def test_where_no_stack_has_its_build_nothing_is_started(site: MadeSite, tmp_path: Path) -> None:
     site.behave(fail=CONFLICT)
     lines = refused(site_of(site.home), "openmpi", "mpich").splitlines()
     assert [line.partition("concretize: ")[2] for line in lines] == [
-        "nothing satisfies what is asked for: No version exists that satisfies these input specs: netpipe@5; change "
-        f"one of them in spack_envs/ or in the system's overlay (all of it: {path}/spack.log)"
+        "nothing satisfies all that is asked for: No version exists that satisfies these input specs: netpipe@5; "
+        f"change one of them in spack_envs/ or in the system's overlay (all of it: {path}/spack.log)"
         for path in (next(site.request(stack).place.glob("?" * 16)) for stack in ("openmpi", "mpich"))
     ]
     # Nor where stacks besides could run: who asked for Spack's benchmarks would get none of them.
@@ -111,7 +111,7 @@ def test_a_sentence_of_all_stacks_is_said_once(site: MadeSite, monkeypatch: pyte
 def test_a_stack_none_of_whose_benchmarks_is_there(site: MadeSite, tmp_path: Path) -> None:
     there = with_tcp(site, str(tmp_path / "tcp"))
     assert refused(there, "tcp") == (
-        f"{tmp_path}/tcp/bin/iperf3: found nothing there, expected it for tcp; install it there, or correct "
+        f"{tmp_path}/tcp/bin/iperf3: found nothing there, expected it for tcp; install it there, or fix "
         "stacks.tcp in systems/made.yaml"
     )
     spack_site.program(tmp_path / "tcp/bin/iperf3", "exit 0")
@@ -206,7 +206,7 @@ def test_options_that_slurm_takes_from_nobody(
         return
     reason = said.removeprefix("allocation failure: ")
     assert refused(there, "openmpi") == (
-        f"systems/hdr.yaml: Slurm takes no job with --partition=batch: {reason}; correct access or jobs in the file"
+        f"systems/hdr.yaml: Slurm takes no job with --partition=batch: {reason}; fix access or jobs in the file"
     )
     assert (tmp_path / "asked").read_text(encoding="utf-8") == "--test-only --partition=batch --wrap=true\n"
 

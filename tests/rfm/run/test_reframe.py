@@ -33,7 +33,8 @@ SHIPPED = Path(__file__).parents[3] / "checks"
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 RUN = "20261121T060000Z-ab12"
 CASE = of_name("ImbUniband %rails=1", "0a1b2c3d", "virtual", "hsn", "mpich")
-DEFAULTS = f"-C /site/reframe_settings.py -c {SHIPPED} -R"
+SETTINGS = "-C HOME/reframe_settings.py"
+DEFAULTS = f"{SETTINGS} -c {SHIPPED} -R"
 
 
 @pytest.mark.parametrize(
@@ -45,16 +46,30 @@ DEFAULTS = f"-C /site/reframe_settings.py -c {SHIPPED} -R"
         ("-Cmine.py", f"-c {SHIPPED} -R"),
         ("--config-file=mine.py", f"-c {SHIPPED} -R"),
         ("--config-file mine.py", f"-c {SHIPPED} -R"),
-        ("-c mine/", "-C /site/reframe_settings.py"),
-        ("-c./mine", "-C /site/reframe_settings.py"),
-        ("--checkpath=mine/ -R", "-C /site/reframe_settings.py"),
+        ("-c mine/", SETTINGS),
+        ("-c./mine", SETTINGS),
+        ("--checkpath=mine/ -R", SETTINGS),
         ("-C mine.py -c mine/", ""),
         ("--ci-generate=x.yml", DEFAULTS),
     ],
 )
-def test_a_sites_own_settings_and_checks_are_given_where_none_are_named(options: str, words: str) -> None:
+def test_a_sites_own_settings_and_checks_are_given_where_none_are_named(
+    options: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "reframe_settings.py").touch()
     given = options.split()
-    assert reframe_command(HOME, "virtual:hsn", given) == [REFRAME, *words.split(), "--system", "virtual:hsn", *given]
+    expected = [REFRAME, *words.replace("HOME", str(tmp_path)).split(), "--system", "virtual:hsn", *given]
+    assert reframe_command(tmp_path, "virtual:hsn", given) == expected
+
+
+def test_a_site_without_settings_is_a_sentence_unless_others_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SetupError) as caught:
+        reframe_command(tmp_path, "virtual", ["-l"])
+    assert str(caught.value) == (
+        f"{tmp_path}: found no reframe_settings.py, expected ReFrame's settings in the folder of a site; "
+        f"type: railyard init {tmp_path} --missing"
+    )
+    assert "mine.py" in reframe_command(tmp_path, "virtual", ["-C", "mine.py"])
 
 
 def test_a_python_without_reframe_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +155,13 @@ REFUSALS = [
         1,
         "systems/virtual.yaml:3: found x, expected y",
     ),
+    (
+        "ERROR: failed to initialize runtime: could not find a sane Lmod installation: environment variable LMOD_CMD "
+        "is not defined\n",
+        1,
+        "modules_system: found no Lmod on this machine, expected it as the system's file says; on another machine "
+        "than the cluster type: railyard rehearse",
+    ),
     ("ERROR: could not find a configuration entry\nLog file(s)\n", 1, "could not find a configuration entry"),
     ("usage: reframe\nreframe: error: unrecognized arguments: --zzz", 2,
      'no such option "--zzz": neither railyard run nor reframe has it (see: railyard run --help, reframe --help)'),
@@ -171,6 +193,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that runs one promised case with this shell script as ReFrame."""
     folder = tmp_path / "run"
     folder.mkdir()
+    (tmp_path / "reframe_settings.py").touch()
 
     def started(body: str, problems: tuple[str, ...] = (), **more: str) -> tuple[Outcome, list[str]]:
         script = tmp_path / "reframe"

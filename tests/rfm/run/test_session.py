@@ -80,7 +80,7 @@ def test_a_check_that_reframe_passed_over_is_a_problem_a_cell(virtual: Site, tmp
     problems, cells = missing(virtual.system, cases, tmp_path)
     assert len(problems) == 9
     assert problems[0] == (
-        "NetpipePingPong with openmpi over 1 of hsn should run by the matrix, and ReFrame did not load it"
+        "NetpipePingPong with openmpi over 1 of hsn should run according to the matrix, but ReFrame did not load it"
     )
     # The report must miss them too: a reason would excuse them.
     assert sum(cell["reason"] is None and cell["check"].startswith("Netpipe") for cell in cells) == 9
@@ -90,7 +90,7 @@ def test_one_rail_count_that_is_missing_is_a_problem(virtual: Site, tmp_path: Pa
     lost = of_name("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
     cases = tuple(case for case in promised(virtual.system) if case != lost)
     assert missing(virtual.system, cases, tmp_path)[0] == (
-        "ImbUniband with mpich over 2 of hsn should run by the matrix, and ReFrame did not load it",
+        "ImbUniband with mpich over 2 of hsn should run according to the matrix, but ReFrame did not load it",
     )
 
 
@@ -100,7 +100,7 @@ def test_a_rail_policy_that_is_missing_is_a_problem(tmp_path: Path) -> None:
     unnamed = promised(qdr)
     problems = missing(qdr, unnamed, tmp_path)[0]
     assert {problem.partition(" of qdr")[2] for problem in problems} == {
-        f" by {policy} should run by the matrix, and ReFrame did not load it"
+        f" by {policy} should run according to the matrix, but ReFrame did not load it"
         for policy in ("round-robin", "striping-8K")
     }
     assert missing(qdr, (*unnamed, *promised(qdr, named=True)), tmp_path)[0] == ()

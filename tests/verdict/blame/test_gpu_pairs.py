@@ -250,7 +250,7 @@ def test_leaf_switches_set_what_is_healthy_within_and_across() -> None:
     found = gpu_pairs.judge(made, leaf_of)
     assert named(found) == {("node", ("n03",), (ALL,))}
     said = gpu_pairs_text.text(found)
-    assert "n03: at least one of the GPUs 0, 1, 2, 3, 4, 5, 6, 7, or what they share; the switch: leaf1\n" in said
+    assert "n03: at least one of the GPUs 0, 1, 2, 3, 4, 5, 6, 7, or what they share; connected to leaf1\n" in said
     assert "alltoall_perf with 8 GPUs per node across leaves: healthy is 11.8" in said
 
 

@@ -112,7 +112,7 @@ EXAMPLES = [
         ),
         [
             "looks like a moved eager or rendezvous threshold: 512 B to 4 KiB at 62.5 % of the reference, "
-            "smaller and larger sizes hold it"
+            "smaller and larger sizes reach it"
         ],
     ),
     (

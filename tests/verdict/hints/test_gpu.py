@@ -18,7 +18,7 @@ EXAMPLES = [
     # computed: 4 of 8 NICs of 49.68 GB/s are 198.7 GB/s; healthy nodes show 94 % of this
     ("fewer-nics", seen(NDR, 4, "all_reduce", 186.0), "4 of 8 NICs of a node: 186.0 GB/s is 96.6 % of the 192.5 GB/s"),
     ("fewer-nics", seen(NDR, 2, "alltoall", 12.0), None),
-    ("across-sockets", seen(NDR, 4, "all_reduce", 186.0), "a way across sockets"),
+    ("across-sockets", seen(NDR, 4, "all_reduce", 186.0), "a path across sockets"),
     # computed: NDR cards in slots of PCIe 4 carry 31 GB/s each
     ("narrow-slot", seen(NDR, 4, "all_gather", 225.0), "NICs in slots of pcie4-x16"),
     # areal-project/AReaL issue 639: 5 GB/s over sockets on an Ethernet bond; 25 were expected over RoCE
@@ -42,7 +42,7 @@ EXAMPLES = [
     # references/classes, gb200-4xroce400: 837.76 GB/s although four cards carry 200
     ("one-domain", seen("gpus=4,nvlink=5,nics=4,link=roce-400", 2, "all_reduce", 837.76), "one NVLink domain over"),
     # computed: 16 cards of 200 Gbit/s although 8 were stated
-    ("more-nics", seen("gpus=8,nvlink=4,nics=8,link=roce-200", 4, "all_gather", 370.0), "with 2 times the NICs"),
+    ("more-nics", seen("gpus=8,nvlink=4,nics=8,link=roce-200", 4, "all_gather", 370.0), "with 2 times as many NICs"),
 ]
 
 

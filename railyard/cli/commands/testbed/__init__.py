@@ -52,7 +52,7 @@ def up(slurm: bool) -> None:
 
 @command.command()
 def down() -> None:
-    """End the virtual cluster, also one whose run was killed.
+    """End the virtual cluster, even if its run was killed.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def down() -> None:
     """
     from railyard.provision.testbed.cluster import Testbed
 
-    # No system file is read: whatever it says now, what is up must come down.
+    # Do not read the system's file: whatever it says now, what is up must come down.
     click.echo("down" if Testbed(find_home()).down() else "it was not up")
 
 
@@ -75,7 +75,7 @@ def status(as_json: bool) -> None:
       railyard testbed status
       railyard testbed status --json
 
-    Where Slurm runs there, you also see how it calls the nodes.
+    If Slurm runs there, you also see the state of each node in Slurm.
     """
     bed = _found()
     rails, nodes = bed.status(), _slurm_nodes(bed)
@@ -148,7 +148,7 @@ def restore(node: str | None, rail: str | None) -> None:
 
 
 def _bed() -> "Testbed":
-    """Return the testbed of the site folder, as its systems/virtual.yaml says where there is one."""
+    """Return the testbed of the site folder, as in its systems/virtual.yaml if there is one."""
     from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.spec import DEFAULT_SPEC, spec_of
     from railyard.site.systems.load import find_system
@@ -160,7 +160,7 @@ def _bed() -> "Testbed":
 
 
 def _found() -> "Testbed":
-    """Return the testbed that is up. Raises SetupError where none is."""
+    """Return the testbed that is up. Raises SetupError if none is up."""
     from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.entry import NOT_UP
 
@@ -180,7 +180,7 @@ def _start_slurm(bed: "Testbed") -> None:
 
 
 def _slurm_nodes(bed: "Testbed") -> "tuple[NodeState, ...] | None":
-    """Return the nodes as Slurm sees them; None where it does not run. Raises SetupError where it gives no answer."""
+    """Return the nodes as Slurm sees them; None if it does not run. Raises SetupError if it does not answer."""
     from railyard.provision.testbed import slurm
 
     return slurm.node_states(bed) if slurm.has_controller(bed) else None

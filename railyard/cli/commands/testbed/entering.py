@@ -1,4 +1,4 @@
-"""What ``exec`` of both kinds of testbeds ends with: this process becomes a command in a node."""
+"""The end of ``exec`` for both kinds of testbeds: this process becomes a command in a node."""
 
 import os
 from pathlib import Path
@@ -10,8 +10,8 @@ import click
 def become(enter: Path, node: str, words: tuple[str, ...]) -> NoReturn:
     """Become this command in a node, so that signals and the terminal are its own.
 
-    ``enter`` is the testbed's script, ``words`` the command, which may have ``--`` in front. Raises click.UsageError
-    where no command is left.
+    ``enter`` is the testbed's script, ``words`` the command, which may begin with ``--``. Raises click.UsageError if no
+    command is left.
     """
     command = words[1:] if words[:1] == ("--",) else words
     if not command:

@@ -41,7 +41,7 @@ def up() -> None:
 
 @command.command()
 def down() -> None:
-    """End both guests, also ones whose run was killed.
+    """End both guests, even if their run was killed.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def down() -> None:
     from railyard.provision.testbed.guests.bed import Guests
     from railyard.provision.testbed.spec import DEFAULT_SPEC
 
-    # No system file is read: whatever it says now, what is up must come down.
+    # Do not read the system's file: whatever it says now, what is up must come down.
     click.echo("down" if Guests(find_home(), DEFAULT_SPEC).down() else "they were not up")
 
 
@@ -101,7 +101,7 @@ def exec(node: str, words: tuple[str, ...]) -> None:
 
 
 def _guests() -> "Guests":
-    """Return the guests of the site folder, as its systems/virtual-verbs.yaml says. Raises SetupError without one."""
+    """Return the guests of the site folder, as in its systems/virtual-verbs.yaml. Raises SetupError without one."""
     from railyard.provision.testbed.guests.bed import Guests
     from railyard.provision.testbed.spec import spec_of
     from railyard.site.systems.load import find_system
