@@ -73,7 +73,9 @@ def _fabric(fabric: str, cells: Sequence[Cell], width: int) -> list[str]:
         for depth in range(len(heads[0])):
             begin = fabric if depth == 0 else ""
             lines.append(_line(begin, first, [(heads[place][depth], widths[place]) for place in block]))
-        lines += [_line(label, first, [(marks[place], widths[place]) for place in block]) for label, marks in rows]
+        # A check that runs in none of these columns has its line in another block.
+        here = [(label, [(marks[place], widths[place]) for place in block]) for label, marks in rows]
+        lines += [_line(label, first, fields) for label, fields in here if any(mark != _NOWHERE for mark, _ in fields)]
     return [*lines, *_below(cells, columns, width)]
 
 

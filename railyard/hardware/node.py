@@ -1,8 +1,8 @@
 """The model of a node's cores and memory: ``nodes.hardware`` in systems/*.yaml."""
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from railyard.base.fields import Count, Model, Positive, Size
+from railyard.base.fields import Count, Model, Positive, Size, refuse, show
 
 
 class NodeHardware(Model):
@@ -15,6 +15,11 @@ class NodeHardware(Model):
         description="Hardware threads per core (2 with SMT, 1 without). With more than one, every job asks Slurm for "
         "one process or thread per core. If it is left out, only jobs with several of them per node do",
     )
+    sockets: Count | None = Field(
+        default=None,
+        description="Sockets of a node, each with as many of its cores. A rehearsal uses them; if left out: two, or "
+        "one with few or an odd number of cores",
+    )
     base_ghz: Positive | None = Field(default=None, description="Clock that defines the peak: the base clock")
     turbo_ghz: Positive | None = Field(default=None, description="Highest clock of any core: nothing computes faster")
     flop_per_cycle: Count | None = Field(
@@ -23,6 +28,14 @@ class NodeHardware(Model):
     accelerator_gflop_s: Positive | None = Field(
         default=None, description="Peak of all accelerators of a node together, if any"
     )
+
+    @field_validator("sockets")
+    @classmethod
+    def _alike(cls, sockets: int | None, info: ValidationInfo) -> int | None:
+        cores = info.data.get("cores")
+        if sockets is not None and cores is not None and cores % sockets:
+            raise refuse(show(sockets), f"a number of sockets that have as many each of the {cores} cores")
+        return sockets
 
     def peak_gflop_s(self, ghz: float | None) -> float | None:
         """Return the peak of one node at a clock in GHz, Gflop/s in double precision; None if it is unknown."""

@@ -1,14 +1,17 @@
 """Asks Slurm about jobs and nodes with its own clients: an answer within a minute, or none."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from railyard.base.wording import listing
 from railyard.parsers.slurm import jobs as slurm_jobs
 from railyard.parsers.slurm import nodes as slurm_nodes
 from railyard.parsers.slurm.jobs import JobState
-from railyard.parsers.slurm.nodes import NodeState
+from railyard.parsers.slurm.nodes import NodeState, record_fields
+from railyard.provision.rehearsal.slurm_layout import asked, asks_for_whole_nodes
 from railyard.provision.testbed.entry import enter_script
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.provision.testbed.spec import spec_of
@@ -18,6 +21,8 @@ from railyard.site.systems.model import System
 #: File in a run's folder: each node of the scheduler, and whether a job could run there when the run began.
 NODES_FILE = "nodes.json"
 _ASK_WITHIN_S = 60
+#: In ``scontrol show config``: Slurm gives out whole nodes alone.
+_WHOLE = re.compile(r"^SelectType\s*=\s*select/linear\s*$", re.MULTILINE)
 
 
 def answer(words: Sequence[str]) -> tuple[str, str]:
@@ -85,6 +90,29 @@ def why_never(system: System) -> str | None:
         return None
     _, said = answer(["sbatch", "--test-only", *system.job_options, "--wrap=true"])
     return next((never for never in _NEVER if never in said), None)
+
+
+def why_shared(system: System) -> str | None:
+    """Return how Slurm's own settings let other jobs share the nodes of a job, against the system's file; else None.
+
+    The file says that a run has its nodes for itself (``nodes.exclusive``), but its jobs do not ask for whole nodes. So
+    their partition must give them: by ``OverSubscribe=EXCLUSIVE``, or because Slurm gives out no part of a node
+    (select/linear). None too for another scheduler, and where Slurm does not answer. Source: slurm.conf(5).
+    """
+    if not is_slurm(system.scheduler) or not system.nodes.exclusive or asks_for_whole_nodes(system):
+        return None
+    records = [record_fields(line) for line in answer(["scontrol", "-o", "show", "partition"])[0].splitlines()]
+    by_name = {fields["PartitionName"]: fields for fields in records if "PartitionName" in fields}
+    default = (name for name, fields in by_name.items() if fields.get("Default") == "YES")
+    names = [name for text in asked(system, "partition") for name in text.split(",")] or list(default)
+    found = ((name, by_name.get(name, {}).get("OverSubscribe", "EXCLUSIVE")) for name in names)
+    shared = [f"{name} (OverSubscribe={how})" for name, how in found if how != "EXCLUSIVE"]
+    if not shared or _WHOLE.search(answer(["scontrol", "show", "config"])[0]):
+        return None
+    return (
+        f"nodes.exclusive is true, but jobs do not ask for whole nodes, and partition {listing(shared)} gives parts "
+        f"of nodes: other jobs can share the rails and their counters"
+    )
 
 
 def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:

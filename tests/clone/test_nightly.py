@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e import test_rehearsals
+
 CLONE = Path(__file__).parents[2]
 
 #: A stand-in for Python: logs its arguments, and ends each part with a set result.
@@ -46,4 +48,10 @@ def test_a_night_is_a_pass_where_both_parts_are_and_a_rehearsal_ran(
     assert (done.returncode, done.stderr) == (expected, "")
     first, second = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert "--hypothesis-profile=thorough" in first and "not e2e" in first
-    assert second.endswith("-m full tests/e2e/test_rehearsals.py --durations=0 -k ndr")
+    assert second.endswith("-m e2e tests/e2e/test_rehearsals.py --durations=0 -k ndr")
+
+
+def test_the_everyday_tests_have_one_rehearsal_with_a_fault() -> None:
+    everyday = [case.id for case in test_rehearsals.PLANTED if not case.marks]
+    assert everyday == ["ndr --nodes 2 --fault fallback=tcp -n OsuBandwidth -p openmpi -P rails=1"]
+    assert all(case.marks for case in test_rehearsals.HEALTHY)

@@ -8,6 +8,8 @@ from railyard.provision.rehearsal.faults import GRAMMAR, planted
 from railyard.site.systems.load import load_system
 from tests.e2e import rehearsals
 
+HOW_TO = rehearsals.CLONE / "docs/howto/rehearsal.md"
+
 
 def test_the_tables_of_the_page_are_those_of_the_files() -> None:
     page = rehearsals.PAGE.read_text(encoding="utf-8")
@@ -24,6 +26,13 @@ def test_each_rehearsed_system_is_a_file_and_each_fault_can_be_planted_in_it() -
 def test_each_form_of_a_fault_has_its_plain_words() -> None:
     for form in GRAMMAR:
         assert rehearsals.Rehearsed("any", fault=form, says="x", nobody="y").kind
+
+
+def test_the_how_to_has_a_row_of_each_form_of_a_fault() -> None:
+    rows = [line for line in HOW_TO.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    for form in GRAMMAR:
+        subject, what = form.partition("=")[0], form.partition(",")[2] or "fallback=tcp"
+        assert any(line.startswith(f"| `{subject}=") and f"{what}` |" in line for line in rows), form
 
 
 def test_a_rehearsal_that_could_not_fail_is_refused() -> None:

@@ -1,24 +1,35 @@
 """Every rehearsal of tests/sites/rehearsed/planted: no healthy system fails, and each planted fault is named.
 
 Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted. Whole
-matrices with the extended tests only run at night (`sh ci/nightly.sh`).
+matrices with the extended tests only run at night (`sh ci/nightly.sh`). One rehearsal with a fault is part of
+`make test`.
 """
 
 import os
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.e2e.conftest import VirtualSite, rehearse, suspects
 from tests.e2e.rehearsals import Rehearsed, all_rehearsals
 
 # It does not measure, but waits for a measurement.
-pytestmark = [pytest.mark.e2e, pytest.mark.measures, pytest.mark.full]
+pytestmark = [pytest.mark.e2e, pytest.mark.measures]
 
-HEALTHY = [one for one in all_rehearsals() if not one.fault]
-PLANTED = [one for one in all_rehearsals() if one.fault]
+#: What `make test` has of them, beside the healthy rehearsal of test_rehearse.py: one test on two nodes, soon over.
+EVERYDAY = ("ndr", "fallback=tcp")
 
 
-@pytest.mark.parametrize("one", HEALTHY, ids=lambda one: " ".join(one.options[1:]))
+def _case(one: Rehearsed) -> ParameterSet:
+    marks = () if (one.system, one.fault) == EVERYDAY else pytest.mark.full
+    return pytest.param(one, marks=marks, id=" ".join(one.options[1:]))
+
+
+HEALTHY = [_case(one) for one in all_rehearsals() if not one.fault]
+PLANTED = [_case(one) for one in all_rehearsals() if one.fault]
+
+
+@pytest.mark.parametrize("one", HEALTHY)
 def test_a_healthy_system_has_no_false_failure(rehearsed_site: VirtualSite, one: Rehearsed) -> None:
     if one.is_whole and not os.environ.get("RAILYARD_NIGHTLY"):
         pytest.skip("a whole extended matrix runs at night: sh ci/nightly.sh")
@@ -29,7 +40,7 @@ def test_a_healthy_system_has_no_false_failure(rehearsed_site: VirtualSite, one:
     assert len(records) == one.tests
 
 
-@pytest.mark.parametrize("one", PLANTED, ids=lambda one: " ".join(one.options[1:]))
+@pytest.mark.parametrize("one", PLANTED)
 def test_a_planted_fault_is_named_and_nobody_else(rehearsed_site: VirtualSite, one: Rehearsed) -> None:
     ran, records = rehearse(rehearsed_site, *one.options)
     assert ran.code == 1

@@ -93,9 +93,20 @@ def _refuse(given: _Options, system: "System") -> None:
         )  # fmt: skip
 
 
+def _refuse_stranger(node: str, system: "System", expected: str, action: str) -> None:
+    """Raise InputError if the system's file names its nodes, and not this one."""
+    from railyard.base.hostlist import label
+
+    names = system.nodes.names
+    if system.provider != "host" and names and node not in map(label, names):
+        more = f"{action}; {did_you_mean(node, names)}"
+        raise InputError(
+            f"systems/{system.system}.yaml", f"no {show(node)}", expected, field="nodes.names", action=more
+        )
+
+
 def _of_this(given: _Options, home: Path, system: "System") -> int:
     """Run the gate of this node, print its line, and return its exit code."""
-    from railyard.base.hostlist import label
     from railyard.base.paths import state_folder
     from railyard.cluster.gate.ending import Stopped, bounded
     from railyard.cluster.gate.kept import Busy
@@ -104,11 +115,7 @@ def _of_this(given: _Options, home: Path, system: "System") -> int:
 
     state = given.state or state_folder(home) / "gate"
     node = _node(given)
-    if system.provider != "host" and system.nodes.names and node not in map(label, system.nodes.names):
-        raise InputError(
-            f"systems/{system.system}.yaml", f"no {show(node)}", "the node that the gate runs on", field="nodes.names",
-            action=f"name it by --node, or add it; {did_you_mean(node, system.nodes.names)}",
-        )  # fmt: skip
+    _refuse_stranger(node, system, "the node that the gate runs on", "name it by --node, or add it")
     asked = Asked(home, system, node, state, given.traffic, given.neighbour, given.forget)
     try:
         with bounded(system.gate.limit_s) as deadline:
@@ -156,6 +163,7 @@ def _of_nodes(given: _Options, home: Path, system: "System") -> int:
         raise click.UsageError(f"--nodes {given.nodes}: {error}") from None
     for node in nodes:
         _check_name(node, "--nodes")
+        _refuse_stranger(node, system, "each node of --nodes", "correct --nodes, or add it")
     handed = [f"--state={given.state.absolute()}"] if given.state is not None else []
     handed += [word for word, is_set in (("--traffic", given.traffic), ("--forget", given.forget)) if is_set]
     options = [*handed, "--drain" if given.drain else "--no-drain"]

@@ -76,9 +76,8 @@ def command(
     from railyard.provision.rehearsal.prepare import chosen as chosen_nodes_and_faults
     from railyard.provision.rehearsal.prepare import prepared
     from railyard.rfm.run.options import read
-    from railyard.rfm.run.session import Session, SessionOptions
+    from railyard.rfm.run.session import Session, SessionOptions, known_system
     from railyard.site.site import site_at
-    from railyard.site.systems.load import find_system
 
     home = find_home()
     if down:
@@ -96,7 +95,7 @@ def command(
         )
     if given.failed:
         raise RailyardError("--failed: found it in a rehearsal, expected tests by name; leave it out")
-    system = find_system(home / "systems", name.partition(":")[0])
+    system = known_system(home, name, reframe_options)
     asked = SessionOptions(name, full=False, failed=False, reframe=reframe_options, extended=extended)
     chosen_nodes_and_faults(system, faults, chosen["nodes"], chosen["recording"])  # refused before it waits
     with turn(home, click.echo):

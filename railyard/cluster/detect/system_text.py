@@ -164,6 +164,8 @@ def _nodes(found: Found, where: str) -> Iterator[str]:
     if scheduler.name != "local" and not where.startswith(IN_JOB):
         yield from comment(f"{GUESSED}: cores and memory are those of this host; a job may have fewer.", "  ")
     threads = f"threads_per_core: {processors.threads_a_core}"
+    if processors.sockets is not None:
+        threads += f", sockets: {processors.sockets}"
     yield f"  hardware: {{cores: {processors.cores}, memory: {processors.memory}, {threads}}}  # {processors.words}"
 
 

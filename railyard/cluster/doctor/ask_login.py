@@ -10,6 +10,7 @@ from pathlib import Path
 
 from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, needed_programs
+from railyard.job.slurm import why_shared
 from railyard.provision.spack import program
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system
@@ -31,6 +32,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
         paths={path: Path(path).exists() for path in _paths(system, home)},
         state=state,
         file_clock_s=clock,
+        shared=why_shared(system) if system.provider == "nodes" else None,
     ), system
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from railyard.base.finding import Finding, problem, remark
+from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.model import System
 from railyard.site.systems.module_system import FIX, unloaded
 
@@ -34,7 +35,7 @@ class Login:
     ``reframe`` is its version, None if it cannot be imported. ``programs`` maps each needed program to its path, None
     if it is missing. ``paths`` maps absolute paths to whether they exist. ``state`` is None, or why the state folder
     cannot be written. ``file_clock_s`` is how much later than this host's clock a file written now is dated; None if no
-    file was written.
+    file was written. ``shared`` is how Slurm lets other jobs share the nodes of a run, against the file; else None.
     """
 
     python: tuple[int, int]
@@ -43,6 +44,7 @@ class Login:
     paths: Mapping[str, bool] = field(default_factory=dict)
     state: str | None = None
     file_clock_s: float | None = None
+    shared: str | None = None
 
 
 def needed_programs(system: System) -> tuple[str, ...]:
@@ -68,6 +70,8 @@ def findings(login: Login, system: System) -> Iterator[Finding]:
     if system.provider != "replay":
         yield from _programs(login, system)
         yield from _stacks(login, system)
+        if login.shared is not None:
+            yield problem(system.system, login.shared, ASK_FOR_WHOLE_NODES)
         for _, why in unloaded(system):
             yield problem(system.system, why, FIX)
 

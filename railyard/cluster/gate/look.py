@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.base.errors import SetupError
 from railyard.base.paths import packaged_text, state_folder
 from railyard.cluster.doctor.ask_nodes import rails_of
 from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse
@@ -90,7 +91,11 @@ def _measured(
     if why is not None:
         yield from (Look(one.part, gaps=(Gap(one.part, why),)) for one in traffic.not_asked())
         return
-    with _shared(asked) as shared:
+    with _alone(asked) as other, _shared(asked) as shared:
+        if other is not None:
+            doubt = f"disturbed: another gate measures with {other}"
+            yield from (Look(one.part, doubt=doubt) for one in traffic.not_asked())
+            return
         ground = traffic.Ground(asked.home, asked.system, asked.node, facts, folder, shared, deadline, asked.neighbour)
         yield _within("loopback", lambda: traffic.loopback(ground))
         yield _within("memory", lambda: traffic.memory(ground))
@@ -102,6 +107,26 @@ def _within(part: Part, measure: Callable[[], Look]) -> Look:
         return measure()
     except Stopped as stop:
         raise Stopped(f"{stop}, in {part}") from None
+
+
+@contextlib.contextmanager
+def _alone(asked: Asked) -> Iterator[str | None]:
+    """Hold the node and its neighbour against other gates that measure; give the one that such a gate has, else None.
+
+    Two gates with one neighbour would each have half of its rate, and both nodes would be drained. The locks are in the
+    site's state, which all nodes see; where it cannot be written or has no locks, nothing is held.
+    """
+    folder = state_folder(asked.home) / "gate"
+    taken: str | None = None
+    with contextlib.ExitStack() as held:
+        for node in sorted({asked.node, asked.neighbour or asked.node}):
+            try:
+                held.enter_context(kept.locked(folder, f"measures-{node}"))
+            except kept.Busy:
+                taken = node
+            except SetupError:
+                break
+        yield taken
 
 
 @contextlib.contextmanager

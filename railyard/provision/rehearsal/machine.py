@@ -115,7 +115,8 @@ def machine_of(system: "System") -> Machine:
     """Return the processors and memory of a system's nodes, by its file; the rest is assumed (``assumed``)."""
     hardware = system.nodes.hardware
     cores = hardware.cores if hardware else _CORES
-    sockets = 2 if cores % 2 == 0 and cores >= _CORES_OF_TWO_SOCKETS else 1
+    assumed_sockets = 2 if cores % 2 == 0 and cores >= _CORES_OF_TWO_SOCKETS else 1
+    sockets = (hardware.sockets if hardware else None) or assumed_sockets
     return Machine(
         sockets=sockets,
         cores_per_socket=cores // sockets,
@@ -133,8 +134,11 @@ def assumed(system: "System") -> Iterator[str]:
     if system.nodes.hardware is None:
         yield f"the file has no nodes.hardware: each node has {sockets}, one thread per core, and {_MEMORY >> 30} GiB"
         return
-    threads = "" if _threads(system) else ", one thread per core"
-    yield f"the file does not say how a node's cores are spread over sockets: each node has {sockets}{threads}"
+    if system.nodes.hardware.sockets is None:
+        threads = "" if _threads(system) else ", one thread per core"
+        yield f"the file does not say how a node's cores are spread over sockets: each node has {sockets}{threads}"
+    elif _threads(system) is None:
+        yield "the file does not say how many threads a core has: each core has one"
 
 
 def _threads(system: "System") -> int | None:

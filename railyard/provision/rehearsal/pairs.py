@@ -54,7 +54,7 @@ def _rounds(network: Network, name: str, folder: Path) -> list[list[tuple[int, i
         return [
             [(int(one), int(other)) for one, _, other in (word.partition("-") for word in line.split())]
             for line in lines
-            if line.strip()
+            if line.strip() and not line.startswith("#")
         ]
     except (OSError, ValueError):
         raise RailyardError(f"railyard-pairs: found no readable file of rounds: {name}") from None

@@ -10,13 +10,14 @@ from railyard.base.errors import SetupError
 from railyard.base.wording import counted
 from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
-from railyard.job.slurm import why_never
+from railyard.job.slurm import why_never, why_shared
 from railyard.provision.installed import installed, mpi_of
 from railyard.provision.mpi_prefixes import SOURCES, prefix_of
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.site.site import Site
+from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.rehearsed import rehearsed
 from railyard.site.test_id import TestId
 from railyard.stacks.table import STACKS
@@ -47,6 +48,9 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
                 f"systems/{system.system}.yaml: Slurm takes no job with {options}: {never}; fix access or jobs in "
                 "the file"
             )
+        shared = why_shared(system)
+        if shared is not None:
+            echo(f"warning: systems/{system.system}.yaml: {shared}; {ASK_FOR_WHOLE_NODES}")
     stacks = tuple(dict.fromkeys(case.stack for case in promised))
     by_spack = [stack for stack in stacks if system.stacks[stack].spack is not None]
     unbuilt = prepare(site, by_spack, echo, getting) if by_spack else {}

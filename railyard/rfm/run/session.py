@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -88,7 +88,7 @@ def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None
     ``echo`` is given each line of a dry run. Raises RailyardError if that selects nothing.
     """
     system = options.system or DEFAULT_SYSTEM
-    known = _known_system(home, system, options.reframe)
+    known = known_system(home, system, options.reframe)
     words = _all_options(options, home, known)
     env = {**os.environ, HOME_VARIABLE: str(home)}
     if not colour():
@@ -96,13 +96,22 @@ def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None
     if read(options.reframe).dry_run:
         site = Site(home, known, references_of(home / "references", known))
         command = reframe_command(home, system, without_actions(words))
-        code = dry_run(command, env, echo, lambda cases: preflight.ask_for_scripts(site, cases))
+
+        def refuse(cases: Sequence[TestId]) -> None:
+            _refuse_numbers(home, options, known, cases)
+            preflight.ask_for_scripts(site, cases)
+
+        code = dry_run(command, env, echo, refuse)
     else:
         code = subprocess.run(reframe_command(home, system, words), env=env, check=False).returncode
     return 0 if code == 0 else 2
 
 
-def _known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
+def known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
+    """Return the system that a name stands for, NAME or NAME:FABRIC.
+
+    Raises RailyardError if there is no such system or fabric, and for options that name what the system does not have.
+    """
     systems = load_systems(home / "systems")
     system, colon, fabric = name.partition(":")
     if system not in systems:
@@ -150,7 +159,7 @@ class Session:
         """Return the outcome of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
         refuse_unjudged(read(self.options.reframe))
         name = self._choose()
-        system = _known_system(self.home, name, self.options.reframe)
+        system = known_system(self.home, name, self.options.reframe)
         if system.provider == "host" and replays_all():
             raise RailyardError(
                 f"--replay: found {system.system}, a single host, expected a system with nodes and rails; name another"
@@ -160,7 +169,7 @@ class Session:
         folder = runs_folder(self.home) / run_id
         env = environment(self.home, run_id, folder)
         promised, problems = promised_cases(reframe_command(self.home, name, words), env)
-        self._refuse_numbers(system, promised)
+        _refuse_numbers(self.home, self.options, system, promised)
         _refuse_unloaded(system, promised)
         self._asked = ask(
             self.home, system, promised, needs=lambda: asked_for(system, self._needs()),
@@ -183,19 +192,6 @@ class Session:
         from railyard.rfm.checks.catalogue import needs
 
         return as_told(read(self.options.reframe), needs(part(self.home, CHECKS)))
-
-    def _refuse_numbers(self, system: System, promised: tuple[TestId, ...]) -> None:
-        """Raise RailyardError for numbers of nodes or ranks, from `-S` or the system's file, that no check takes."""
-        from railyard.rfm.checks.catalogue import needs
-
-        words = read(self.options.reframe)
-        stated = any(each.nodes or each.ranks_per_node for each in system.measure.benchmarks.values())
-        if not words.setvar and not stated:  # importing all checks takes a moment
-            return
-        known = needs(part(self.home, CHECKS))
-        refuse_untaken(words, promised, known)
-        for sentence in untaken(system, known):
-            raise RailyardError(f"systems/{system.system}.yaml: {sentence}")
 
     def _measure(
         self,
@@ -314,6 +310,23 @@ class Session:
         self.echo(f"report: {folder / 'report.html'}")
         if outcome.none_began:
             self._tell("no test could begin: the failures above say what is wrong with the set-up")
+
+
+def _refuse_numbers(home: Path, options: SessionOptions, system: System, promised: Sequence[TestId]) -> None:
+    """Raise RailyardError for what `-S` gives a check that does not take it, or that it has no effect on.
+
+    So too for numbers of nodes or ranks in the system's file that no check takes.
+    """
+    from railyard.rfm.checks.catalogue import needs
+
+    words = read(options.reframe)
+    stated = any(each.nodes or each.ranks_per_node for each in system.measure.benchmarks.values())
+    if not words.setvar and not stated:  # importing all checks takes a moment
+        return
+    known = needs(part(home, CHECKS))
+    refuse_untaken(words, promised, known)
+    for sentence in untaken(system, known):
+        raise RailyardError(f"systems/{system.system}.yaml: {sentence}")
 
 
 def _refuse_unloaded(system: System, promised: tuple[TestId, ...]) -> None:

@@ -11,8 +11,9 @@ from railyard.hardware.counters import DRIVERS
 from railyard.site.systems.fields import NodeNames
 from railyard.site.systems.jobs import seconds
 
-#: A longer prolog would delay every job. The site sets Slurm's own limit for a prolog (PrologTimeout).
-LONGEST_S = 60
+#: With the start of Python, and the end of what it started, a gate ends within a minute: Slurm kills its
+#: HealthCheckProgram after 60 s. The site sets the limit of a prolog (PrologEpilogTimeout).
+LONGEST_S = 55
 SHORTEST_S = 5
 NODE, REASON = "{node}", "{reason}"
 
@@ -23,7 +24,9 @@ _COUNTERS = frozenset(name for driver in DRIVERS.values() for name in (*driver.e
 def _limit(text: str) -> str:
     if SHORTEST_S <= seconds(text) <= LONGEST_S:
         return text
-    raise refuse(show(text), f"a time from {SHORTEST_S}s to {LONGEST_S}s", "a prolog may delay a job for no longer")
+    raise refuse(
+        show(text), f"a time from {SHORTEST_S}s to {LONGEST_S}s", "a gate may take a minute with start and end"
+    )
 
 
 def _command(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -59,7 +62,7 @@ class Gate(Model):
     """What `railyard gate` demands of a node besides its links, slots and counters. All of it may be left out."""
 
     limit: Limit = Field(
-        "50s", description="How long a gate may take, at most 60s. The prolog's own limit must be longer"
+        "50s", description="How long a gate may take, at most 55s. The prolog's own limit must be longer"
     )
     most_bytes: Size = Field(
         4 << 30, description="With --traffic: the most bytes that one gate sends in all its measurements together"

@@ -44,6 +44,9 @@ MODULES_SYSTEMS = ("nomod", "lmod", "envmod", "tmod4", "spack")
 #: Schedulers with which ReFrame 4.10 does not learn a job's exit code. There the job's script writes it down.
 WITHOUT_EXIT_CODE = ("squeue", "lsf", "sge")
 
+#: What to write into a file whose jobs do not ask for whole nodes, although it says that runs have them.
+ASK_FOR_WHOLE_NODES = "write jobs: {exclusive: true}, or nodes: {exclusive: false} if they are to be shared"
+
 
 def is_slurm(scheduler: str) -> bool:
     """Return whether scontrol answers about the jobs and nodes of a scheduler."""

@@ -53,6 +53,12 @@ class FirstCause:
 MESSAGES: tuple[Message, ...] = (
     Message(
         (),
+        "rehearsal: …",
+        r"^rehearsal: [^\n]{1,300}$",
+        "the stand-in of a rehearsal does not know this: no fault of the site",
+    ),
+    Message(
+        (),
         "error while loading shared libraries",
         r"^[^\n]{0,200}error while loading shared libraries: (?P<name>\S{1,200}): [^\n]{1,200}$",
         "the loader does not find {name}: LD_LIBRARY_PATH, modules and RPATH on that node",

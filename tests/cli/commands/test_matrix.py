@@ -99,6 +99,27 @@ def test_no_line_is_wider_than_the_terminal(
     assert (len(heads) > 1) == (columns < 80)
 
 
+def test_a_table_below_has_no_line_for_a_check_that_runs_in_none_of_its_columns() -> None:
+    cells = (
+        Cell(TestId("hsn", "openmpi", 1, "osu/osu_bw", "OsuBandwidth"), None),
+        Cell(TestId("hsn", "verbs", 1, "osu/osu_bw", "OsuBandwidth"), "no MPI"),
+        Cell(TestId("hsn", "openmpi", 1, "perftest/ib_write_bw", "WriteBandwidth"), "no MPI needed"),
+        Cell(TestId("hsn", "verbs", 1, "perftest/ib_write_bw", "WriteBandwidth"), None),
+    )
+    assert text(cells).splitlines()[:3] == [
+        "hsn             openmpi  verbs",
+        "OsuBandwidth    1        -",
+        "WriteBandwidth  -        1",
+    ]
+    assert text(cells, width=25).splitlines()[:5] == [
+        "hsn             openmpi",
+        "OsuBandwidth    1",
+        "",
+        "hsn             verbs",
+        "WriteBandwidth  1",
+    ]
+
+
 def test_one_reason_is_said_once_whatever_tool_and_stack_it_names() -> None:
     cells = tuple(
         Cell(TestId("hsn", stack, 1, f"{tool}/x", tool), f"big states no {tool} for {stack}")

@@ -77,7 +77,10 @@ def test_a_healthy_rehearsal_exits_0(
     ("words", "sentence"),
     [
         ([], "--system: found none, expected the system to rehearse; type: railyard rehearse --system NAME"),
-        (["--system", "nrd"], 'systems/: found no system "nrd", expected a system of that name; did you mean "ndr"?'),
+        (["--system", "nrd"], '--system: found "nrd", expected a file in systems/; did you mean "ndr"?'),
+        (["--system", "ndr:hdr"], '--system: found fabric "hdr", expected one of ndr; did you mean "ndr"?'),
+        (["--system", "ndr", "-p", "opnmpi"], '-p: found "opnmpi", expected a stack of ndr; did you mean "openmpi"?'),
+        (["--system", "ndr", "-P", "rails=7"], "-P rails=7: found 7 rails, expected 1 or 2"),
         (["--system", "ndr", "--fault", "node=n99,dies"], '--fault node=n99,dies: found no node "n99"'),
         (["--system", "ndr", "-l"], "found an option that runs nothing (-l), expected options that choose tests"),
         (["--system", "ndr", "--failed"], "--failed: found it in a rehearsal, expected tests by name"),

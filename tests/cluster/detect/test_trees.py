@@ -368,20 +368,27 @@ def test_a_guest_with_soft_roce_has_two_rails_whose_rate_is_not_what_the_kernel_
 
 
 @pytest.mark.parametrize(
-    ("name", "cores", "memory", "threads"),
-    [("ndr-8-nics", 112, 2015, 2), ("dual-rail-hdr", 128, 503, 1), ("roce", 56, 251, 1), ("slingshot", 64, 502, 2)],
+    ("name", "cores", "memory", "threads", "sockets"),
+    [
+        ("ndr-8-nics", 112, 2015, 2, 2),
+        ("dual-rail-hdr", 128, 503, 1, 2),
+        ("roce", 56, 251, 1, 2),
+        ("slingshot", 64, 502, 2, 1),
+    ],
 )
 def test_a_file_has_cores_and_memory_of_a_node_and_asks_for_whole_ones(
-    name: str, cores: int, memory: int, threads: int
+    name: str, cores: int, memory: int, threads: int, sockets: int
 ) -> None:
     loaded = system(found(name))
-    assert loaded.nodes.hardware == NodeHardware(cores=cores, memory=memory << 30, threads_per_core=threads)
+    stated = NodeHardware(cores=cores, memory=memory << 30, threads_per_core=threads, sockets=sockets)
+    assert loaded.nodes.hardware == stated
     assert loaded.jobs.exclusive and loaded.nodes.exclusive
 
 
 def test_the_hardware_is_a_guess_outside_a_job_alone() -> None:
     of = found("ndr-8-nics")
-    line = "  hardware: {cores: 112, memory: 2015G, threads_per_core: 2}  # 2 sockets of 56 cores, 2 threads a core"
+    line = "  hardware: {cores: 112, memory: 2015G, threads_per_core: 2, sockets: 2}  # 2 sockets of 56 cores, "
+    line += "2 threads a core"
     doubt = "  # GUESSED: cores and memory are those of this host; a job may have fewer."
     outside, inside = text(of).split("\n"), system_text(of, of.name, "inside a job of Slurm", ENVIRONMENTS).split("\n")
     assert outside[outside.index(line) - 1] == doubt

@@ -68,6 +68,12 @@ def test_what_is_needed_goes_by_scheduler_and_launcher(systems: dict[str, System
             "remark",
             "login: /opt/osu/mpi is not there; correct the system's file, unless only the nodes mount it",
         ),
+        (
+            {"shared": "the partition batch (OverSubscribe=NO) gives parts of nodes"},
+            "problem",
+            "hdr: the partition batch (OverSubscribe=NO) gives parts of nodes; write jobs: {exclusive: true}, or "
+            "nodes: {exclusive: false} if they are to be shared",
+        ),
     ],
 )
 def test_one_fault_is_one_sentence(

@@ -416,6 +416,10 @@ def test_a_folder_that_cannot_be_written_is_a_mistake_of_the_set_up(site: Site) 
             ("--node", "n7"),
             'systems/hdr.yaml: nodes.names: found no "n7", expected the node that the gate runs on; name it by --node',
         ),
+        (
+            ("--nodes", "n[1-4]"),
+            'systems/hdr.yaml: nodes.names: found no "n4", expected each node of --nodes; correct --nodes, or add it',
+        ),
         (("--nodes", "n[2-1]"), "--nodes n[2-1]: '2-1' does not rise"),
         (
             ("--traffic", "--neighbour", "n9"),

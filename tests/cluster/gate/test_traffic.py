@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from railyard.cluster.gate import kept
 from tests.cluster.gate.conftest import Site
 from tests.made.sysfs import write
 from tests.made.systems import HDR_BY_NAME
@@ -77,7 +78,7 @@ class Bench:
         programs = self.site.programs
         tools = f"{{perftest: {programs}, stream: {programs}/stream_c.exe}}"
         stacks = f"  verbs: {{prefix: /usr, benchmarks: {tools}{stack}}}\n"
-        text = f"{HDR_BY_NAME}{stacks}gate: {json.dumps({'limit': '60s', **gate})}\n"
+        text = f"{HDR_BY_NAME}{stacks}gate: {json.dumps({'limit': '55s', **gate})}\n"
         (self.site.home / "systems/hdr.yaml").write_text(text, encoding="utf-8")
 
     def calls(self, name: str = "calls") -> list[str]:
@@ -253,6 +254,27 @@ def test_a_rail_that_only_receives_slowly_is_unfit_too(
     slow = bench.site.gate("--traffic", "--neighbour", "n2")
     assert (slow.code, slow.out.startswith(f"n1: {said}9437 MB/s and 9437 MB/s, expected at least ")) == (1, True)
     assert "more)" not in slow.out
+
+
+@pytest.mark.parametrize("taken", ["n1", "n2"])
+def test_two_gates_do_not_measure_with_one_node_at_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, taken: str
+) -> None:
+    bench.says(neighbours=["n2"])
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    bench.gives("9000")
+    with kept.locked(bench.site.home / ".railyard/gate", f"measures-{taken}"):
+        found = bench.site.gate("--traffic", "--neighbour", "n2")
+    assert (found.code, found.out) == (3, f"n1: undecided: disturbed: another gate measures with {taken} (+2 more)\n")
+    assert bench.calls() == []
+    assert bench.site.gate("--traffic", "--neighbour", "n2").code == 1
+
+
+def test_where_no_such_lock_can_be_held_a_gate_measures_all_the_same(bench: Bench) -> None:
+    (bench.site.home / ".railyard/gate/measures-n1.lock").mkdir()
+    bench.says(loopback_mb_s=20000)
+    assert bench.site.gate("--traffic").code == 0
+    assert len(bench.calls()) == 2
 
 
 #: Runs a gate for each node of the list, except those that it must leave out.

@@ -57,6 +57,16 @@ def test_sockets_are_assumed_where_cores_can_be_halved(tmp_path: Path, cores: st
     assert machine_of(site(tmp_path, ("cores: 112", f"cores: {cores}"))).sockets == sockets
 
 
+@pytest.mark.parametrize(("sockets", "near"), [(1, "0-111"), (4, "28-55")])
+def test_stated_sockets_are_the_nodes(tmp_path: Path, sockets: int, near: str) -> None:
+    stated = site(tmp_path, ("cores: 112", f"cores: 112, sockets: {sockets}"))
+    machine = machine_of(stated)
+    assert (machine.sockets, machine.cores, machine.near(min(1, sockets - 1))) == (sockets, 112, near)
+    assert list(assumed(stated)) == ["the file does not say how many threads a core has: each core has one"]
+    whole = site(tmp_path, ("cores: 112", f"cores: 112, sockets: {sockets}, threads_per_core: 2"))
+    assert list(assumed(whole)) == []
+
+
 def test_what_is_assumed_is_said(tmp_path: Path) -> None:
     bare = site(tmp_path, ("  hardware: {cores: 112, memory: 500G, base_ghz: 2.0, turbo_ghz: 3.8}\n", ""))
     assert list(assumed(bare)) == [

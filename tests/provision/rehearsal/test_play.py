@@ -220,7 +220,7 @@ def test_init_and_one_sided(bed: Bed) -> None:
 
 def test_all_pairs(bed: Bed) -> None:
     words = ["pairs", "rounds.txt", str(4 * M), "8", "20", "1", "20"]
-    rounds = "0-1 2-3\n0-2 1-3\n0-3 1-2\n"
+    rounds = "# name pairs\n0-1 2-3\n\n0-2 1-3\n0-3 1-2\n"  # a sample has its name above them
     bed.plant(Fault("slow", "slow", "n10", "mlx5_0:1", share=0.5))
     ran = bed.run("openmpi", "pairs", "railyard-pairs", words, nodes=NODES, rails=2, files={"rounds.txt": rounds})
     found = ran.assessed("pairs/pairs", pairs.parse, window=8)

@@ -46,6 +46,12 @@ def test_the_configuration_of_a_site(tmp_path: Path) -> None:
     assert "for each in 0 1 2 3; do for file in /run/gres/0.$each; do mknod $file c 1 3; done; done" in texts["start"]
 
 
+def test_slurm_is_told_the_stated_sockets(tmp_path: Path) -> None:
+    texts = written(site(tmp_path, ("cores: 112", "cores: 112, sockets: 1, threads_per_core: 2")))
+    (line,) = (line for line in texts["slurm.conf"] if line.startswith("NodeName=n9 "))
+    assert " CPUs=224 Boards=1 SocketsPerBoard=1 CoresPerSocket=112 ThreadsPerCore=2 " in line
+
+
 def test_a_file_that_asks_for_nothing(tmp_path: Path) -> None:
     system = site(tmp_path, (JOBS, ""), ("leaf_switches: {leaf1: 'n[1-8]', leaf2: 'n[9-16]'}", ""))
     texts = written(system)

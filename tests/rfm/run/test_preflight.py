@@ -211,6 +211,20 @@ def test_options_that_slurm_takes_from_nobody(
     assert (tmp_path / "asked").read_text(encoding="utf-8") == "--test-only --partition=batch --wrap=true\n"
 
 
+def test_nodes_that_other_jobs_can_share_are_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    for folder in ("systems", "references"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "systems/hdr.yaml").write_text(HDR, encoding="utf-8")
+    for name in ("scancel", "sacct", "srun", "sbatch"):
+        spack_site.program(tmp_path / "bin" / name, "exit 0")
+    spack_site.program(tmp_path / "bin/scontrol", 'echo "PartitionName=batch Default=YES OverSubscribe=NO State=UP"')
+    there = site_of(tmp_path, "hdr")
+    unfit, (said,) = asked(there, "openmpi")
+    assert unfit == {}
+    assert said.startswith("warning: systems/hdr.yaml: nodes.exclusive is true, but jobs do not ask for whole nodes")
+
+
 # --- what measures nothing
 
 

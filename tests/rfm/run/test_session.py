@@ -173,6 +173,28 @@ def test_a_listing_of_an_unknown_system_is_refused() -> None:
         pass_through(ROOT, replace(OPTIONS, system="lokal", reframe=("-l",)), lambda text: None)
 
 
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_a_variable_without_effect_is_refused_in_a_run_and_in_a_dry_run(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    cases = (of_name("Hpl %rails=1", "0a1b2c3d", "virtual", "veth", "openmpi"),)
+
+    def listed(command: object, env: object) -> Any:
+        return cases, ()
+
+    def with_cases(command: object, env: object, echo: object, before: Any) -> Any:
+        before(cases)
+
+    monkeypatch.setattr(sessions, "promised_cases", listed)
+    monkeypatch.setattr(sessions, "dry_run", with_cases)
+    options = replace(OPTIONS, system="virtual", reframe=(*words, "-n", "^Hpl%", "-S", "window=64"))
+    with pytest.raises(RailyardError, match=r"^-S window=64: found a variable that does not change Hpl, expected one"):
+        if words:
+            pass_through(ROOT, options, lambda text: None)
+        else:
+            Session(ROOT, options, echo=lambda text: None).run()
+
+
 def test_failed_without_an_earlier_run_is_refused(tmp_path: Path) -> None:
     for folder in ("systems", "references"):
         shutil.copytree(ROOT / folder, tmp_path / folder)

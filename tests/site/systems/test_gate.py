@@ -29,8 +29,14 @@ def test_neighbours_may_be_ranges(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("gate", "sentence"),
     [
-        ("{limit: 61s}", 'limit: found "61s", expected a time from 5s to 60s; a prolog may delay a job for no longer'),
-        ("{limit: 4s}", 'limit: found "4s", expected a time from 5s to 60s; a prolog may delay a job for no longer'),
+        (
+            "{limit: 56s}",
+            'limit: found "56s", expected a time from 5s to 55s; a gate may take a minute with start and end',
+        ),
+        (
+            "{limit: 4s}",
+            'limit: found "4s", expected a time from 5s to 55s; a gate may take a minute with start and end',
+        ),
         (
             "{drain: [scontrol, update, State=DRAIN]}",
             "drain: found a command that names no node, expected {node} in one of its words; otherwise it would "

@@ -408,6 +408,12 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         ),
         (
             "{count: 16}",
+            "{count: 16, hardware: {cores: 64, memory: 480G, sockets: 3}}",
+            "systems/site.yaml:6: nodes.hardware.sockets: found 3, expected a number of sockets that have as many each "
+            "of the 64 cores",
+        ),
+        (
+            "{count: 16}",
             "{names: [a, b, a]}",
             'systems/site.yaml:6: nodes.names: found "a" twice, expected each node once',
         ),

@@ -79,6 +79,10 @@ EXAMPLES = {
         "mpirun.openmpi noticed that process rank 1 with PID 0 on node vn1 exited on signal 9 (Killed).",
         "rank 1 on vn1 was ended by signal 9",
     ),
+    "rehearsal-no-rounds.err": (
+        "tcp", 2, "rehearsal: railyard-pairs: found no readable file of rounds: rounds.txt",
+        "the stand-in of a rehearsal does not know this: no fault of the site; it failed on gpu6",
+    ),
     "cp9.1-no-space.err": (
         "tcp", 1, "cp: error writing '/dev/full': No space left on device",
         "a file system is full, or a quota is used up",

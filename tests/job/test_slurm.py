@@ -1,0 +1,79 @@
+"""Whether Slurm's own settings let other jobs share the nodes that a system's file calls exclusive."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from railyard.job.slurm import why_shared
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
+from tests.made.spack_site import program
+from tests.made.systems import HDR
+
+#: As `scontrol -o show partition` of Slurm 22.05 has its fields, shortened.
+PARTITIONS = """\
+PartitionName=batch AllowAccounts=ALL Default=NO ExclusiveUser=NO Nodes=n[1-8] OverSubscribe={batch} State=UP
+PartitionName=debug AllowAccounts=ALL Default=YES ExclusiveUser=NO Nodes=n1 OverSubscribe=FORCE:4 State=UP
+"""
+CONS, LINEAR = "SelectType              = select/cons_tres", "SelectType              = select/linear"
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "bin"
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    answering(folder)
+    return folder
+
+
+def answering(folder: Path, batch: str = "NO", select: str = CONS) -> None:
+    """Have scontrol answer so: ``batch`` is how the partition of that name shares its nodes."""
+    partitions = PARTITIONS.format(batch=batch).rstrip("\n")
+    answers = f"'-o show partition') cat <<'X'\n{partitions}\nX\n;;\n'show config') echo '{select}' ;;"
+    program(folder / "scontrol", f'case "$*" in\n{answers}\n*) exit 3 ;;\nesac')
+
+
+def system(tmp_path: Path, *changes: tuple[str, str]) -> System:
+    text = HDR
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "hdr.yaml").write_text(text, encoding="utf-8")
+    return load_system(tmp_path / "hdr.yaml")
+
+
+def test_a_partition_that_gives_parts_of_nodes_is_named(tmp_path: Path, slurm: Path) -> None:
+    assert why_shared(system(tmp_path)) == (
+        "nodes.exclusive is true, but jobs do not ask for whole nodes, and partition batch (OverSubscribe=NO) gives "
+        "parts of nodes: other jobs can share the rails and their counters"
+    )
+    without = system(tmp_path, ('access: ["--partition=batch"]\n', ""))
+    assert "partition debug (OverSubscribe=FORCE:4) gives" in (why_shared(without) or "")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("nodes: {count: 8}", "jobs: {exclusive: true}\nnodes: {count: 8}"),
+        ('["--partition=batch"]', '["--partition=batch", "--exclusive"]'),
+        ("nodes: {count: 8}", "nodes: {count: 8, exclusive: false}"),
+        ("scheduler: slurm", "scheduler: pbs"),
+        ('["--partition=batch"]', '["--partition=hidden"]'),
+    ],
+)
+def test_a_file_that_asks_for_whole_nodes_or_claims_none_is_well(
+    tmp_path: Path, slurm: Path, change: tuple[str, str]
+) -> None:
+    assert why_shared(system(tmp_path, change)) is None
+
+
+@pytest.mark.parametrize("how", [{"batch": "EXCLUSIVE"}, {"select": LINEAR}])
+def test_a_slurm_that_gives_whole_nodes_is_well(tmp_path: Path, slurm: Path, how: dict[str, str]) -> None:
+    answering(slurm, **how)
+    assert why_shared(system(tmp_path)) is None
+
+
+def test_a_slurm_that_does_not_answer_says_nothing(tmp_path: Path, slurm: Path) -> None:
+    program(slurm / "scontrol", "exit 1")
+    assert why_shared(system(tmp_path)) is None
