@@ -94,11 +94,17 @@ FAILURES: tuple[Failure, ...] = (
     ),
     Failure(
         "NCCL",
-        r"NCCL WARN .{0,60}(?:Got completion|[Ff]ail|[Ee]rror)|Test NCCL failure",
+        r"NCCL WARN .{0,60}(?:Got completion|[Ff]ail|[Ee]rror|fatal event)|Test NCCL failure",
         (
+            "node1:2304:2340 [1] transport/net_ib.cc:220 NCCL WARN NET/IB : mlx5_3:1 async fatal event on QP: fatal",
             "node1:2304:2340 [1] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer with error 4",
             "node1: Test NCCL failure common.cu:958 'remote process exited or there was a network error'",
         ),
+    ),
+    Failure(
+        "GPU driver",
+        r"NVRM: Xid",
+        ("[ 1234.5] NVRM: Xid (PCI:0000:1b:00): 74, pid=4000, NVLink: fatal error detected on link 6",),
     ),
     Failure(
         "client and server",
@@ -133,6 +139,6 @@ PATTERN = re.compile("|".join(failure.pattern for failure in FAILURES))
 ROOT = re.compile(
     r"r(?:ror|terun)|E(?:RR|XIT)|i(?:lled|gnal)|kill|bort|ABORT|KILLED|T(?:ERMINATION|IME LIMIT)|m(?:pirun|piexec)"
     r"|R(?:TE |ETRY)|a(?:ult|iled)|d(?:umped|ouble free)|FATAL|f(?:ailed|lux-job)|n(?:ot found|valid benchmark)"
-    r"|could not|CANCELLED|e(?:mory|xceeded|xception)|N(?:O SUCCESSFUL|CCL (?:WARN|failure))|unreachable|Illegal"
-    r"|t(?:ask\(s\)|erminate called)|smashing|o(?:mpletion|nnection)"
+    r"|could not|CANCELLED|e(?:mory|xceeded|xception)|N(?:VRM: Xid|O SUCCESSFUL|CCL (?:WARN|failure))|unreachable"
+    r"|Illegal|t(?:ask\(s\)|erminate called)|smashing|o(?:mpletion|nnection)"
 )

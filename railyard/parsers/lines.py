@@ -253,13 +253,19 @@ It searches the first 2,000 characters: a launcher's message is at a line's begi
 """
 
 
+_WEB_PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
+
+
 def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:
     """Return the text, ``cleaned``, if it has one of the tool's signs; even then it may be another tool's.
 
     Signs are in lower case; the text's case does not matter. A newline at a sign's beginning means a line's beginning.
     Raises ParseError, which says what was expected, for a text without any sign: none of its lines can be the tool's.
+    It also does for a web page: even if it shows an output, lines may be left out or changed there.
     """
     plain = cleaned(text)
+    if _WEB_PAGE.match(plain):
+        raise foreign(plain, expected)
     in_beginning = len(plain) > _BEGINNING and _holds(f"\n{plain[:_BEGINNING].lower()}", signs)
     if not (in_beginning or _holds(plain.folded, signs)):
         raise foreign(plain, expected)

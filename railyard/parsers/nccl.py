@@ -272,7 +272,7 @@ class _Stream:
                 host=found["host"],
                 device=int(found["device"]),
                 bus_id=found["bus"],
-                name=found["name"].strip(),
+                name=(found["name"] or "").strip(),  # ROCm without amdgpu.ids names none
             )
         )
         return True

@@ -201,7 +201,7 @@ USING = re.compile(r"#? ?Using devices\s{0,4}")
 RANK = re.compile(
     r"#?\s{1,8}Rank\s{1,8}(?P<rank>[0-9]{1,9})(?:\s{1,8}Group\s{1,8}(?P<group>[0-9]{1,9}))?"
     r"(?:\s{1,8}Pid\s{1,12}(?P<pid>[0-9]{1,12}))?\s{1,4}on\s{1,12}(?P<host>\S{1,255})\s{1,4}device\s{1,8}"
-    r"(?P<device>[0-9]{1,9})\s{1,4}\[(?P<bus>[^\[\]\s]{1,40})\]\s{1,4}(?P<name>\S.{0,199})"
+    r"(?P<device>[0-9]{1,9})\s{1,4}\[(?P<bus>[^\[\]\s]{1,40})\](?:\s{1,4}(?P<name>\S.{0,199})|\s{0,4})"
 )
 REDUCING = re.compile(r"#? ?Reducing maxBytes to (?P<bytes>[0-9]{1,20}) due to memory limitation\s{0,4}")
 OUT_OF_BOUNDS = re.compile(r"#? {0,2}Out of bounds values\s{1,8}: (?P<count>-?[0-9]{1,18}) (?P<word>OK|FAILED)\s{0,4}")

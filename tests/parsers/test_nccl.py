@@ -70,6 +70,15 @@ def test_each_generation_is_read(
     assert table.units[table.columns.index("busbw")] == "MB/s"
 
 
+def test_a_rank_whose_gpu_has_no_name_is_a_rank() -> None:
+    """ROCm without its file of names (amdgpu.ids) prints none."""
+    text = made("rccl-2022")
+    name = table_of("rccl-2022").context["gpu"]
+    assert isinstance(name, str) and name and name in text
+    (table,) = nccl.parse(text.replace(f" {name}", "")).tables
+    assert (table.context["ranks"], table.context["nodes"], table.context["gpu"]) == (4, 1, "")
+
+
 def test_every_cell_of_a_row_is_read() -> None:
     table = table_of("2.13-all_reduce")
     assert table.columns == (

@@ -147,7 +147,8 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
 
     A value is impossible only if it is impossible with every algorithm that the shape can use. If it needs a certain
     algorithm, it is possible, and the sentence names those that it rules out. It is not judged if several nodes have
-    NICs of unknown rate: a bound from their GPUs alone is far above what a network carries.
+    NICs of unknown rate: a bound from their GPUs alone is far above what a network carries. Nor is it if messages would
+    have to use more NICs than those nearest to their GPUs: that is possible, but NCCL does not do it.
     """
     of = found_collective(collective)
     known = bounds(of.name, shape) if algorithm is None else (bound(of.name, algorithm, shape),)
@@ -184,7 +185,14 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
         f"bound, {least.shown}: {least.terms}"
     )
     own = own_nics(of.name, shape)
-    if own is not None and own.busbw_mb_s < least.busbw_mb_s and not own.is_broken_by(row.busbw_mb_s, ahead):
+    if own is not None and own.is_broken_by(row.busbw_mb_s, ahead):
+        share = percent(row.busbw_mb_s / own.busbw_mb_s)
+        why = (
+            f"it is {share} of what the NICs nearest to each GPU allow ({own.terms}), and NCCL does not spread a "
+            "message over more of them: a node has more NICs, or faster ones, or the messages did not cross the network"
+        )
+        return Judged("not-judged", f"not judged: {shown}: {why}", with_)
+    if own is not None and own.busbw_mb_s < least.busbw_mb_s:
         share = percent(row.busbw_mb_s / own.busbw_mb_s)
         sentence = f"{sentence}; it is {share} of what the NICs nearest to each GPU allow, as NCCL sends: {own.terms}"
     return Judged("possible", sentence, with_, without)

@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from railyard.base.bounds import GPU_DIP_SHARE
 from railyard.parsers.nccl import parse
 from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.parsed import Parsed, ParseError, Table
@@ -134,7 +135,7 @@ def recorded(
         found, not_used = _tests(log, parsed, pair, seen)
         tests += found
         left_out += not_used
-    return _named(tests, left_out, logs)
+    return _named(_with_dips(tests), left_out, logs)
 
 
 def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Judged:
@@ -284,13 +285,34 @@ def _of_job(log: str, job: Job, nodes: Sequence[str], parsed: Parsed, ended: int
         large = [value for at, value in curve if at * at >= curve[0][0] * curve[-1][0]]
         why = "failed: it moved wrong data" if wrong else ""
         value = statistics.median(large)
-        made.append(Test(log, layer, both, pair_gpus, value, why, wrong, curve[0][1], curve[-1][1]))
+        made.append(Test(log, layer, both, pair_gpus, value, why, wrong, curve[0][1], curve[-1][1], min(large)))
     if made:
         return made
     said = [each for each in parsed.failures if each.line >= job.line and (ended is None or each.line < ended)]
     message = next((each.text for each in said if "failure" in each.text.lower() or "error" in each.text.lower()), None)
     why = f"failed: {message}" if message else "cut: it ends without a row and without an error"
     return [Test(log, Layer(str(job.benchmark), len(gpus[0]), size), both, pair_gpus, None, why)]
+
+
+def _with_dips(tests: Sequence[tuple[Test, tuple[Rank, ...]]]) -> list[tuple[Test, tuple[Rank, ...]]]:
+    """Return the tests; one that is healthy by its median has its lowest value if that is far below the median.
+
+    The median of long messages does not show that the longest ones, or one in the middle, are slow.
+    """
+    values: dict[Layer, list[float]] = {}
+    for test, _ in tests:
+        if test.value is not None and not test.wrong:
+            values.setdefault(test.layer, []).append(test.value)
+    least = {layer: (1 - Settings().side_slow) * healthy(own)[0] for layer, own in values.items()}
+    return [
+        (replace(test, value=test.lowest) if _dips(test, least.get(test.layer, 0.0)) else test, ranks)
+        for test, ranks in tests
+    ]
+
+
+def _dips(test: Test, least: float) -> bool:
+    value, lowest = test.value, test.lowest
+    return value is not None and lowest is not None and value >= least and lowest < GPU_DIP_SHARE.value * value
 
 
 def _largest(table: Table) -> int:

@@ -21,6 +21,7 @@ _MOST = 20
 #: Odds below this power of ten are not written out.
 _LEAST_ODDS = -9.0
 _FALLS = 0.5
+_NOBODY = "nobody is named: no test is slow, and all gave a result"
 
 
 def text(found: Judged, few: Sufficient | None = None) -> str:
@@ -41,7 +42,7 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
                 lines += _paragraph(sentences(one, found))
             lines += [f"  and {len(some) - _MOST} more: --json has all"] if len(some) > _MOST else []
     if not found.blamed:
-        lines += ["", "nobody is named: no test is slow, and all gave a result" if tests else "nothing was judged"]
+        lines += ["", _NOBODY if found.shares else "nothing was judged"]
     lines += _section("lower than others, but within the allowed range, so not named", found.lower)
     lines += _section("not covered", not_covered(found))
     lines += _section("not used, so neither good nor bad", [_not_used(one) for one in found.recorded.not_used])
@@ -343,7 +344,8 @@ def not_covered(found: Judged) -> list[str]:
     by_node: dict[str, list[str]] = {}
     for node, gpu in found.unseen:
         by_node.setdefault(node, []).append(found.recorded.names[node, gpu])
-    why = "only in slow tests, which other parts explain"
+    judged = any(state in ("slow", "none") for state in found.states.values())
+    why = "only in slow tests, which other parts explain" if judged else "only in tests that are not judged"
     said += [f"{node}: {listing(names)} {why}" for node, names in by_node.items()]
     return said
 

@@ -20,12 +20,14 @@ from railyard.parsers.parsed import Table
 from railyard.site.gpu_shape import shape_of_part
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import meant_way, rails
+from railyard.verdict.gpu.rules import unlike_healthy
+from railyard.verdict.gpu.run import HALVES, GpuRun, curve
 from railyard.verdict.path import counted, proof, traffic, within_node
 from railyard.verdict.rules.model import OtherWay, OutputLine
 from railyard.verdict.sizes import Sizes
 
 #: nccl-tests measures each size out of place and in place, even if it does not print both.
-HALVES = 2
+HALVES_MEASURED = 2
 
 
 def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
@@ -53,16 +55,30 @@ class GpuCollectives(Sizes):
 
     has_shape = False
 
-    def __init__(self, again: Sequence[str] = ()) -> None:
+    def __init__(self, again: Sequence[str] = (), *, rehearsed: bool = False) -> None:
         self.again = tuple(again)
+        self.rehearsed = rehearsed
 
     def of(self, evidence: Evidence) -> "GpuCollectives":
         """Return the answers for a run, with what was measured after it: each rail, if it is in groups."""
-        return GpuCollectives(evidence.again)
+        return GpuCollectives(evidence.again, rehearsed=evidence.rehearsed)
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
-        """Return which rail is slow in a run in groups whose rails were measured one after the other."""
-        return rails.findings(case, rails.of_each(self.again)) if part_of(case.benchmark).split else None
+        """Return which rail is slow in a run in groups whose rails were measured one after the other.
+
+        For any other run of a system without references: why healthy nodes do not show its curve.
+        """
+        if part_of(case.benchmark).split:
+            return rails.findings(case, rails.of_each(self.again))
+        shape, collective = shape_of_run(case, tables), collective_of(case.benchmark)
+        if case.site.system.report_only is None or self.rehearsed or shape is None or collective is None:
+            return None
+        if shape.ranks < 2:
+            return None
+        run = GpuRun(collective, shape)
+        each = ({half: own for half in HALVES if (own := curve(table, half))} for table in tables)
+        wrong = next((why for curves in each if (why := unlike_healthy(run, curves)) is not None), None)
+        return None if wrong is None else Findings((), wrong.sentence, fault=wrong.fault, look_at=wrong.look_at)
 
     def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
         """Return the highest busbw that any algorithm can reach over these NICs, links and slots of GPUs."""
@@ -235,7 +251,7 @@ def moved_by(tables: Sequence[Table]) -> int | None:
         times = _times(table)
         if times is None:
             return None
-        total += HALVES * times * sum(size for size in table.column("size") if isinstance(size, int))
+        total += HALVES_MEASURED * times * sum(size for size in table.column("size") if isinstance(size, int))
     return total
 
 

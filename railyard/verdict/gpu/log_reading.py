@@ -6,9 +6,11 @@ makes its own verdict of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from railyard.base.wording import counted
+from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Link, Log, Nic, Said, Speaker
 
 #: NCCL's own networks. A plugin has its own name, which depends on the release.
@@ -16,6 +18,7 @@ SOCKET, VERBS = "socket", "ib"
 _NETWORK = "NET/"
 #: Why NCCL did not use verbs, in its own words.
 _NO_VERBS = ("No device found", "libibverbs", "No IP interface found", "NET plugin")
+_PLUGINS = ("NET/OFI ", "Loaded net plugin", "Initialized NET", "Assigned NET")
 
 
 class Network(NamedTuple):
@@ -80,6 +83,20 @@ def without_gpu_direct(log: Log) -> str | None:
     )
 
 
+def hosts_with_network(log: Log) -> frozenset[str]:
+    """Return the hosts that name a network or its plugin, list a NIC that is not for sockets, or connect over one."""
+    by = [said.by for said in log.networks]
+    by += [said.by for said in log.facts if said.text.startswith(_PLUGINS)]
+    by += [link.by for link in log.links if is_over_network(link)]
+    by += [nic.by for nic in log.nics if nic.kind != "Socket"]
+    return frozenset(speaker.host for speaker in by if speaker is not None)
+
+
+def all_connect(log: Log, host: str, gpus: int) -> bool:
+    """Return whether the log has a connection of each of the GPUs of a host that take part."""
+    return len({(link.by.pid, link.by.gpu) for link in log.links if link.by.host == host}) >= gpus
+
+
 def nic_of(link: Link, log: Log) -> Nic | None:
     """Return the NIC of a connection as the process that wrote it lists it; None if the log does not list it.
 
@@ -131,3 +148,17 @@ def _numbered(log: Log) -> frozenset[str]:
 def said_with(said: Sequence[Said], *words: str) -> Said | None:
     """Return the first sentence that has all of these words."""
     return next((each for each in said if all(word in each.text for word in words)), None)
+
+
+def without_nvls(log: Log | None, shape: Shape) -> tuple[Shape, str]:
+    """Return the shape as the log has it, and the end of a sentence: without NVLink SHARP if the log says it is off."""
+    link = shape.node.gpu_link
+    if log is None or link is None or not link.multicasts:
+        return shape, ""
+    off = said_with(log.settings, "NCCL_NVLS_ENABLE", "to 0") or said_with(
+        log.fallbacks, "NVLS multicast support is not"
+    )
+    if off is None:
+        return shape, ""
+    node = replace(shape.node, gpu_link=replace(link, multicasts=False))
+    return replace(shape, node=node), f' (NVLink SHARP was off, line {off.line}: "{off.text}")'

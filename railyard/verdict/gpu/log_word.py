@@ -51,6 +51,7 @@ class _Seen:
     used: Mapping[str, Set[int]]
     heard: Mapping[str, Set[Speaker]]
     listed: Mapping[str, Set[int | None]]
+    collective: str = ""
 
     @property
     def over_network(self) -> bool:
@@ -74,7 +75,7 @@ class _Seen:
         return sorted(self.nics)
 
 
-def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank]) -> _Seen:
+def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank], collective: str) -> _Seen:
     nics: dict[str, dict[tuple[str, int | None], Nic]] = {}
     heard: dict[str, set[Speaker]] = {}
     for nic in log.nics:
@@ -87,26 +88,20 @@ def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank
     listed: dict[str, set[int | None]] = {}
     for rank in ranks:
         listed.setdefault(rank.host, set()).add(rank.pid)
-    return _Seen(
-        log,
-        target,
-        shape,
-        log_reading.over_nics(log),
-        {host: tuple(found.values()) for host, found in nics.items()},
-        used,
-        heard,
-        listed,
-    )
+    each = {host: tuple(found.values()) for host, found in nics.items()}
+    return _Seen(log, target, shape, log_reading.over_nics(log), each, used, heard, listed, collective)
 
 
-def word(log: Log | None, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank] = ()) -> LogWord:
+def word(
+    log: Log | None, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank] = (), collective: str = ""
+) -> LogWord:
     """Return what the log says about the way: a failure if it names another one, else not judged.
 
     ``ranks``: the ranks that the output lists, with their processes.
     """
     if log is None:
         return LogWord(not_judged(4, "no counter was read, and the output has no log of NCCL (NCCL_DEBUG=INFO)"))
-    seen = _seen(log, target, shape, ranks)
+    seen = _seen(log, target, shape, ranks, collective)
     remarks = tuple(f"{_WORD}, {said}" for tell in _REMARKS for said in tell(seen))
     for why in _CONTRADICTIONS:
         found = why(seen)
@@ -145,7 +140,7 @@ def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -
 def _what_is_named(seen: _Seen) -> str:
     if not seen.over_network:
         return "all GPUs reach each other without a NIC"
-    named = [said for said in seen.log.networks]
+    named = seen.log.networks
     if not named and not seen.net_links and not seen.hosts:
         return "NCCL's log does not name a network or a NIC (with NCCL_DEBUG=INFO it does)"
     networks = listing(list(dict.fromkeys(said.text for said in named))) or "a network"
@@ -159,8 +154,10 @@ def _sockets(seen: _Seen) -> tuple[str, str] | None:
     if not (seen.over_network and seen.is_rdma):
         return None
     used = next((each for each in log_reading.networks(seen.log) if each.name == log_reading.SOCKET), None)
-    if used is None or seen.target.node.link is None:
+    if seen.target.node.link is None:
         return None
+    if used is None:
+        return _nothing_but_sockets(seen, seen.target.node.link.name)
     host = used.by.host if used.by is not None else "a node"
     sentence = (
         f"{host} used sockets (TCP) instead of {seen.target.node.link.name} (line {used.line})"
@@ -171,6 +168,28 @@ def _sockets(seen: _Seen) -> tuple[str, str] | None:
         "how much memory may be locked (ulimit -l)"
     )
     return sentence, look
+
+
+def _nothing_but_sockets(seen: _Seen, link: str) -> tuple[str, str] | None:
+    """Return that a host found no InfiniBand or RoCE and names no network: its log was cut or filtered before that."""
+    if seen.target.node.link is None or seen.target.node.link.family not in _FAMILIES.values():
+        return None
+    has_network = log_reading.hosts_with_network(seen.log)
+    for said in seen.log.fallbacks:
+        if said.by is not None and said.by.host not in has_network and "No device found" in said.text:
+            sentence = (
+                f'{said.by.host} found no card for {link} (line {said.line}: "{said.text}") and names no other '
+                "network, so it can only have used sockets (TCP)"
+            )
+            return (
+                sentence,
+                f"the cards and drivers of {said.by.host} (ibv_devinfo), and /dev/infiniband in its container",
+            )
+    only = next((nic for nic in seen.log.nics if nic.kind == "Socket" and nic.by.host not in has_network), None)
+    if only is None:
+        return None
+    sentence = f"{only.by.host} lists {only.name} for sockets (line {only.line}) and no card for {link}"
+    return sentence, f"the cards and drivers of {only.by.host} (ibv_devinfo), NCCL_IB_HCA and NCCL_NET"
 
 
 def _tcp_provider(seen: _Seen) -> tuple[str, str] | None:
@@ -260,6 +279,18 @@ def _more_nics(seen: _Seen) -> tuple[str, str] | None:
     return None
 
 
+def _idle_in_ring(seen: _Seen) -> tuple[str, str] | None:
+    """Return that no GPU of a node uses a NIC, in a collective that spreads over all: a rail that is idle."""
+    shape, of = seen.shape, COLLECTIVES.get(seen.collective)
+    if shape is None or of is None or of.rooted or of.point_to_point or shape.gpus < shape.node.gpus:
+        return None
+    for host, names in _idle(seen) if seen.over_network else ():
+        if log_reading.all_connect(seen.log, host, shape.gpus):
+            said = f"no connection of {host} uses {names}, and those of all its GPUs are in the log"
+            return said, f"the links of these cards of {host} (ibstat), NCCL_IB_HCA, and the system's topology"
+    return None
+
+
 def _no_domain(seen: _Seen) -> tuple[str, str] | None:
     domain = seen.target.node.domain
     off = log_reading.said_with(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled")
@@ -276,6 +307,7 @@ _CONTRADICTIONS: tuple[Callable[[_Seen], tuple[str, str] | None], ...] = (
     _other_names,
     _fewer_nics,
     _more_nics,
+    _idle_in_ring,
     _no_domain,
 )
 
@@ -331,12 +363,16 @@ def _nic(seen: _Seen, link: Link) -> str:
 
 def _idle_nics(seen: _Seen) -> Iterator[str]:
     """Yield that a node has NICs which no connection names: a sendrecv does not need them, a ring over all does."""
+    for host, names in list(_idle(seen))[:1]:
+        yield f"no connection of {host} uses {names}"
+
+
+def _idle(seen: _Seen) -> Iterator[tuple[str, str]]:
     for host in seen.hosts:
         used = seen.used.get(host, frozenset())
-        idle = [nic for nic in seen.nics[host] if nic.number not in used]
+        idle = [log_reading.name(nic) for nic in seen.nics[host] if nic.number not in used]
         if used and idle and len(used) < seen.target.node.nics:
-            yield f"no connection of {host} uses {listing([log_reading.name(nic) for nic in idle])}"
-            return
+            yield host, listing(idle)
 
 
 def _far_nics(seen: _Seen) -> Iterator[str]:

@@ -5,10 +5,12 @@ on the start with sizes whose time depends on the links.
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.bounds import (
+    GPU_ALL_NICS_SHARE,
     GPU_DIP_FROM,
     GPU_DIP_SHARE,
     GPU_FLOOR_FROM,
@@ -23,6 +25,7 @@ from railyard.parsers.nccl_said import Log
 from railyard.parsers.nccl_words import GB
 from railyard.site.references.transport_class import TransportClass
 from railyard.verdict.class_standing import Standing, standing
+from railyard.verdict.gpu.log_reading import without_nvls
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
@@ -31,6 +34,8 @@ from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
 Curves = Mapping[str, Mapping[int, float]]
 #: The same with every row: two may have one size, if sizes were rounded to a multiple of the ranks.
 Rows = Mapping[str, Sequence[tuple[int, float]]]
+#: Cards for a slot, whose names differ from those on a board with NVLink: H100 PCIe, H200 NVL, A100-PCIE-40GB.
+_CARD = re.compile(r"(?<![A-Za-z0-9])(?:PCIe|NVL)(?![A-Za-z0-9])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,9 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
 
     If the output does not name the algorithm, the sentence names those that are possible and those that are ruled out.
     """
-    shape = run.shape
-    if shape is None:
+    if run.shape is None:
         return not_judged(3, run.unknown)
+    shape, off = without_nvls(log, run.shape)
     rows = [_row(run, shape, half, *each, log) for half, found in printed.items() for each in found]
     if not rows:
         return not_judged(3, "no busbw was read")
@@ -59,7 +64,7 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     if impossible:
         wrong = max(impossible, key=lambda row: row.value)
         look = "whether GPUs, NICs and link are right for the nodes (--nodes-have), and whether it used the network"
-        return failed(3, f"{_at(wrong)}{wrong.judged.sentence}{wrong.said}", "set-up", look)
+        return failed(3, f"{_at(wrong)}{wrong.judged.sentence}{wrong.said}{off}", "set-up", look)
     unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
     if unknown is not None:
         return not_judged(3, f"{_at(unknown)}{unknown.judged.sentence.removeprefix('not judged: ')}{unknown.said}")
@@ -71,13 +76,14 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
 def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> tuple[RuleResult, Standing]:
     """Return rule 5, and how the curve compares with the published numbers of its class.
 
-    It fails for a dip, for a peak below the floor of healthy nodes, and for values below the published numbers. What a
-    vendor demands does not count. It is not judged if nothing is known of such nodes.
+    It fails for a dip, for a curve that falls, for halves that differ, for a peak below the floor of healthy nodes, and
+    for values below the published numbers. What a vendor demands does not count. It is not judged if nothing is known
+    of such nodes.
     """
     standing = _standing(run, curves, of, log)
-    for wrong in (_dip(curves), _below_floor(run, curves)):
-        if wrong is not None:
-            return wrong, standing
+    wrong = unlike_healthy(run, curves)
+    if wrong is not None:
+        return wrong, standing
     if of is not None:
         return _among(run, of, standing), standing
     why = _why_no_floor(run, curves)
@@ -87,12 +93,21 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     assert run.shape is not None
     size, value = _peak(curves)
     least = _floor_bound(run.collective, run.shape)
+    idle = None if COLLECTIVES[run.collective].point_to_point else _idle(run.shape.node, least, value)
+    if idle is not None:
+        return not_judged(5, idle), standing
     sentence = (
         f"busbw {number(value)} GB/s at {message_size(size)} is above the floor of healthy nodes, "
         f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} (railyard/base/bounds.py: "
         f"{GPU_FLOOR_SHARE.name})"
     )
     return passed(5, sentence), standing
+
+
+def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
+    """Return why a curve is not one of healthy nodes, whatever is published of them; None if it may be one."""
+    found = (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves))
+    return next((wrong for wrong in found if wrong is not None), None)
 
 
 def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log | None) -> _Judged:
@@ -133,8 +148,11 @@ def _name(found: tuple[str, str] | None) -> str | None:
 def _why_not_of_class(run: GpuRun, of: TransportClass) -> str | None:
     """Return why a run is not on nodes of this class: another GPU, or only some of the GPUs."""
     gpu = of.name.partition("-")[0]
-    if run.gpu and gpu.casefold() not in run.gpu.casefold():
+    of_class = re.compile(rf"(?<![a-z0-9]){re.escape(gpu)}(?![a-z0-9])")
+    if run.gpu and not all(of_class.search(each) for each in run.gpu.casefold().split(", ")):
         return f"the output is from {run.gpu}, but {of.name} is for {gpu.upper()}"
+    if _CARD.search(run.gpu) and of.has.gpu_link is not None and not of.has.gpu_link.is_slot:
+        return f"the output is from {run.gpu}, a card that no {of.has.gpu_link.word} switch connects as in {of.name}"
     shape = run.shape
     if shape is None:
         return run.unknown
@@ -177,6 +195,55 @@ def _dip(curves: Curves) -> RuleResult | None:
     )
     look = "who else used the network; run it again: if the dip stays, the library's choice of algorithm causes it"
     return failed(5, sentence, "disturbed", look)
+
+
+def _fall(curves: Curves) -> RuleResult | None:
+    """Return the failure if long messages are slower than shorter ones, and no longer one is fast again."""
+    worst: tuple[float, int, str, int] | None = None
+    for half, curve in curves.items():
+        sizes = [size for size in sorted(curve) if size >= GPU_DIP_FROM.value]
+        for place, size in enumerate(sizes):
+            if place and size >= GPU_FLOOR_FROM.value:
+                best = max(sizes[:place], key=lambda each: curve[each])
+                rest = max(curve[each] for each in sizes[place:])
+                if 0 < curve[best] and rest < GPU_DIP_SHARE.value * curve[best]:
+                    found = (curve[size] / curve[best], size, half, best)
+                    worst = found if worst is None else min(worst, found)
+    if worst is None:
+        return None
+    share, size, half, best = worst
+    in_place = " in place" if half != HALVES[0] else ""
+    sentence = (
+        f"the curve falls: busbw {number(curves[half][size])} GB/s at {message_size(size)}{in_place} is "
+        f"{percent(share)} of the {number(curves[half][best])} GB/s that shorter messages reach "
+        f"({message_size(best)}), and no longer message is fast again"
+    )
+    look = (
+        "who else used the network, and what slows down over time (heat, pause frames, retransmissions); run it again"
+    )
+    return failed(5, sentence, "disturbed", look)
+
+
+def _unlike_halves(curves: Curves) -> RuleResult | None:
+    """Return the failure if a long message is much slower in one half of its row than in the other."""
+    one, other = (curves.get(half, {}) for half in HALVES)
+    both = [size for size in one if size in other and size >= GPU_FLOOR_FROM.value and max(one[size], other[size]) > 0]
+    worst = min(((_less(one[size], other[size]), size) for size in both), default=None)
+    if worst is None or worst[0] >= GPU_DIP_SHARE.value:
+        return None
+    share, size = worst
+    slow, fast = ("out of place", "in place") if one[size] < other[size] else ("in place", "out of place")
+    low, high = sorted((one[size], other[size]))
+    sentence = (
+        f"both halves of a row differ: busbw {number(low)} GB/s {slow} at {message_size(size)} is {percent(share)} of "
+        f"the {number(high)} GB/s {fast}"
+    )
+    look = "who else used the network; run it again: both halves move the same bytes, one after the other"
+    return failed(5, sentence, "disturbed", look)
+
+
+def _less(one: float, other: float) -> float:
+    return min(one, other) / max(one, other)
 
 
 def _between(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
@@ -234,6 +301,19 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
     if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
         return f"no size of {message_size(int(GPU_FLOOR_FROM.value))} or more was measured: the floor is for these"
     return None
+
+
+def _idle(node: GpuNode, least: Bound, value: float) -> str | None:
+    """Return that some of a node's NICs may be idle: the value is above the floor, and they alone can show it."""
+    share = value * GB / least.busbw_mb_s
+    used = math.ceil(share * node.nics)
+    if least.limited_by not in ("NIC", "slot") or share >= GPU_ALL_NICS_SHARE.value or used >= node.nics:
+        return None
+    return (
+        f"busbw of long messages is at most {number(value)} GB/s, {percent(share)} of the lowest bound, {least.shown}: "
+        f"above the floor of healthy nodes, but {used} of {counted(node.nics, 'NIC')} of a node can show it too "
+        f"(railyard/base/bounds.py: {GPU_ALL_NICS_SHARE.name}); each pair of nodes and each NIC alone would tell"
+    )
 
 
 def _has_published_kin(node: GpuNode) -> bool:

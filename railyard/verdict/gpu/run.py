@@ -8,7 +8,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.wording import counted, listing, number
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, collective, ranks_of
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Job, Spoken
+from railyard.parsers.nccl_said import Job, Rank, Spoken
 from railyard.parsers.nccl_words import GB, IN_PLACE
 from railyard.parsers.parsed import Table
 from railyard.verdict.gpu.target import GpuTarget
@@ -94,6 +94,9 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
     if isinstance(groups, int) and groups > 1:
         why = f"its {ranks} ranks are one of {groups} communicators that ran at once (NCCL_TESTS_SPLIT)"
         return GpuRun(name, None, why, job=job, gpu=gpu)
+    twice = _listed_twice(job)
+    if twice is not None:
+        return GpuRun(name, None, twice, job=job, gpu=gpu)
     uneven = len({hosts.count(host) for host in set(hosts)}) > 1
     if uneven or ranks % nodes:
         return GpuRun(name, None, f"its {ranks} ranks are not spread evenly over {nodes} nodes", job=job, gpu=gpu)
@@ -111,6 +114,23 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
         return GpuRun(name, None, str(error), job=job, gpu=gpu)
     in_order = len([host for host, _ in groupby(hosts)]) == len(set(hosts))
     return GpuRun(name, shape, in_order=in_order, job=job, gpu=gpu)
+
+
+def _listed_twice(job: Job | None) -> str | None:
+    """Return that a host lists one GPU twice: then several nodes have one name, or ranks share a GPU; else None.
+
+    Before 2.16 a bus address has no domain, so GPUs of one host may have the same one ([0x00]).
+    """
+    seen: dict[tuple[str, str, int | None], Rank] = {}
+    for rank in () if job is None else job.ranks:
+        key = (rank.host, rank.bus_id, None if ":" in rank.bus_id else rank.device)
+        first = seen.setdefault(key, rank)
+        if first is not rank and rank.bus_id:
+            return (
+                f"ranks {first.rank} and {rank.rank} (line {rank.line}) have the same GPU [{rank.bus_id}] of "
+                f"{rank.host}: several nodes have this name, or ranks share a GPU, so the number of nodes is not known"
+            )
+    return None
 
 
 def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:

@@ -130,7 +130,7 @@ def _judged(
     printed = {half: rows(table, half) for half in busbw}
     log = None if parsed.nccl is None else parsed.nccl.log
     inputs = _inputs(key, table, target, of_run, failures, sizes)
-    path = word(log, target, of_run.shape, () if of_run.job is None else of_run.job.ranks)
+    path = word(log, target, of_run.shape, () if of_run.job is None else of_run.job.ranks, of_run.collective)
     last, standing = rules.reference(of_run, busbw, target.of, log)
     if last.fault != "disturbed":  # a dip stays a dip, whatever the references say about other sizes
         last = _referenced(key, table, target, inputs) or last

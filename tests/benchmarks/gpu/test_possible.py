@@ -355,7 +355,10 @@ def test_a_message_uses_the_nics_of_its_gpu() -> None:
     )
     # More is possible: the node has four.
     assert judged("sendrecv", of, 26.0).state == "possible"
-    assert "nearest" not in judged("sendrecv", of, 30.0).sentence
+    beyond = judged("sendrecv", of, 30.0)
+    assert beyond.state == "not-judged"
+    assert "it is 120.0 % of what the NICs nearest to each GPU allow" in beyond.sentence
+    assert "NCCL does not spread a message over more of them" in beyond.sentence
     assert own_nics("all_reduce", of) is None
     gather = own_nics("gather", shape(H100, 2))  # the root's NIC receives half of S, and busbw is 15/16 S/t
     assert gather is not None and gather.busbw_mb_s / 1000 == pytest.approx(1.875 * NIC)

@@ -200,6 +200,11 @@ WRONG_INPUT = [
         NDR,
         "line 1: found '<!DOCTYPE html>', expected the output",
     ),
+    (  # a saved page, even around an output: what it left out is not seen
+        f"<!DOCTYPE html>\n<html><body><pre>\n{HEALTHY}</pre></body></html>\n",
+        NDR,
+        "line 1: found '<!DOCTYPE html>', expected the output",
+    ),
     ("", NDR, "found an empty file, expected the text output of a benchmark"),
     (HEALTHY, [*NDR, "--benchmark", "nccl/alltoall_perf"], "--benchmark: found no table of nccl/alltoall_perf, the"),
 ]

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import gpu_pairs as gpu_pairs_draws
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import Judged
+from tests.made.nccl_output import GIB, curve, output
 from tests.made.nccl_pair_logs import End, Made, Rate, healthy, logs, names, node, slow, text
 
 GENUINE = Path(__file__).parents[4] / "shared" / "gpu" / "h100-17-nodes-pairs"
@@ -207,7 +208,24 @@ def test_too_few_pairs_are_not_judged() -> None:
     found = judged(list(logs(NODES, healthy, (8,)))[:2])
     assert set(found.states.values()) == {"unjudged"}
     assert not found.is_good
-    assert "2 pairs with a result, too few to compare: not judged" in gpu_pairs_text.text(found)
+    said = gpu_pairs_text.text(found)
+    assert "2 pairs with a result, too few to compare: not judged" in said
+    assert "nothing was judged" in said and "no test is slow" not in said
+    assert "GPU 7 (df) only in tests that are not judged" in said.replace("0000:", "").replace(":00", "")
+
+
+@pytest.mark.parametrize("slow_at", [(16 * GIB,), (2 * GIB, 4 * GIB)])
+def test_a_node_whose_tests_are_slow_at_some_long_sizes_alone_is_named(slow_at: Sequence[int]) -> None:
+    """The median of the long messages is as good as that of the others."""
+    made = []
+    for at, pair in enumerate(itertools.combinations(names(6), 2)):
+        rates = curve(85)
+        if "n03" in pair:
+            rates |= dict.fromkeys(slow_at, 20.0)
+        made.append(Made(f"{'_'.join(pair)}.log", output("alltoall", rates, pair, pid=1000 + 100 * at)))
+    found = judged(made)
+    assert named(found) == {("node", ("n03",), (ALL,))}
+    assert "20.00 of 84." in gpu_pairs_text.text(found)
 
 
 def test_a_log_that_ends_before_its_second_test_is_not_good() -> None:

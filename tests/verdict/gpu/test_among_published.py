@@ -73,6 +73,22 @@ UNKNOWN = [
         "the output is from NVIDIA A100-SXM4-80GB, but h100-8xndr400 is for H100",
     ),
     (
+        output("all_reduce", PUBLISHED, nodes(12), gpu="NVIDIA GH100"),  # "h100" is a part of it
+        "the output is from NVIDIA GH100, but h100-8xndr400 is for H100",
+    ),
+    (
+        output("all_reduce", PUBLISHED, nodes(12)).replace("NVIDIA H100 80GB HBM3", "NVIDIA H200", 8),
+        "the output is from NVIDIA H100 80GB HBM3, NVIDIA H200, but h100-8xndr400 is for H100",
+    ),
+    (
+        output("all_reduce", PUBLISHED, nodes(12), gpu="NVIDIA H100 PCIe"),
+        "the output is from NVIDIA H100 PCIe, a card that no NVLink switch connects as in h100-8xndr400",
+    ),
+    (
+        output("all_reduce", PUBLISHED, nodes(12), gpu="NVIDIA H100 NVL"),
+        "the output is from NVIDIA H100 NVL, a card that no NVLink switch connects as in h100-8xndr400",
+    ),
+    (
         output("all_reduce", PUBLISHED, nodes(12), gpus=4),
         "the output is from 4 of 8 GPUs per node, but the published numbers are from all",
     ),

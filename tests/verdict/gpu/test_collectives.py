@@ -68,6 +68,31 @@ def test_a_healthy_run_is_proven_by_the_bytes_of_each_nic(tmp_path: Path) -> Non
     assert "bandwidth 180000 MB/s at 256 MiB is 72.5 % of the limit" in found.verdict.rules[2].sentence
 
 
+@pytest.mark.parametrize(
+    ("rates", "state", "sentence"),
+    [
+        (
+            (40e3, 40e3, 40e3),
+            "fail",
+            "busbw of long messages is at most 40.00 GB/s (at 1 GiB), 21.5 % of the lowest bound",
+        ),
+        ((180e3, 180e3, 120e3), "disturbed", "the curve falls: busbw 120.0 GB/s at 1 GiB is 66.7 % of the 180.0 GB/s"),
+        ((180e3, 80e3, 180e3), "disturbed", "a dip in the curve: busbw 80.00 GB/s at 512 MiB is 44.4 % of the 180.0"),
+    ],
+)
+def test_a_curve_that_healthy_nodes_do_not_show_fails_without_any_reference(
+    rates: tuple[float, ...], state: str, sentence: str, tmp_path: Path
+) -> None:
+    found = run(tmp_path, "nccl/all_reduce_perf", dict(zip(SIZES, rates, strict=True)), mb=OF_A_RING)
+    assert (found.verdict.state, found.verdict.rule) == (state, 5), found.verdict.line
+    assert sentence in found.verdict.sentence
+    # A stand-in of a rehearsal computes nothing.
+    rehearsed = run(
+        tmp_path, "nccl/all_reduce_perf", dict(zip(SIZES, rates, strict=True)), mb=OF_A_RING, rehearsed=True
+    )
+    assert rehearsed.verdict.state == "report-only", rehearsed.verdict.line
+
+
 REFERENCE = """\
 system: gpus
 sources: {made: {document: made up for tests, date: 2026-11-23}}

@@ -66,6 +66,17 @@ CONTRADICTIONS = [
         "gpus=8,nvlink=4,nics=2,link=roce-400",
         "node1 used sockets (TCP) instead of roce-400 (line 1): a silent fallback",
     ),
+    (  # a log that was filtered, or cut, before it names the network
+        lines("NET/IB : No device found."),
+        "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+        'node1 found no card for ib-ndr (line 1: "NET/IB : No device found.") and names no other network, so it can '
+        "only have used sockets (TCP)",
+    ),
+    (
+        lines(BOTH, host="node2") + lines("NET/Socket : Using [0]eth0:192.0.2.2<0>"),
+        "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+        "node1 lists eth0 for sockets (line 2) and no card for ib-ndr",
+    ),
     (
         of_all(lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")),
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
@@ -115,6 +126,11 @@ def test_sockets_are_no_fallback_where_the_link_is_ethernet_or_one_node_ran() ->
     text = lines("NET/IB : No device found.", "Using network Socket") + output("all_reduce", curve(370), ["node1"])
     (found,) = judge_collectives(nccl.parse(text), TWO, text=text)
     assert found.state == "pass"
+
+
+@pytest.mark.parametrize("said", ["Using network AWS Libfabric", "NET/OFI Selected provider is verbs", BOTH])
+def test_a_host_that_names_a_network_besides_has_not_fallen_back(said: str) -> None:
+    assert read(lines("NET/IB : No device found.", said)).rule.state == "not-judged"
 
 
 def test_a_fallback_fails_a_run_however_good_its_figures_are() -> None:
@@ -184,3 +200,30 @@ def test_nics_of_a_systems_file_are_looked_for_by_name(gpu_site: Site) -> None:
     far = read(other.replace("[0] NCCL", "[2] NCCL"), target)
     assert any("GPU 2 of node1 uses mlx5_5 (line 2)" in said for said in far.remarks)
     assert not any("GPU 0" in said for said in read(other, target).remarks)
+
+
+def test_a_rail_that_no_gpu_uses_in_a_ring_fails_if_all_of_them_are_in_the_log() -> None:
+    """Seven of eight cards still show 85 % of the bound, far above the floor."""
+    using = " ".join(f"[{nic}]mlx5_{nic}:1/IB" for nic in range(8))
+
+    def log(*, last_nic: int, gpus: int) -> str:
+        said = ""
+        for rank in range(16):
+            if rank % 8 < gpus:
+                nic = min(rank % 8, last_nic)
+                by = f"node{1 + rank // 8}:{4000 + rank}:1 [{rank % 8}] NCCL INFO"
+                said += f"{by} NET/IB : Using {using} [RO]; OOB eth0:192.0.2.1<0>\n"
+                said += f"{by} Channel 00/0 : {rank}[0] -> {(rank + 8) % 16}[0] [send] via NET/IB/{nic}/GDRDMA\n"
+        return said
+
+    def state(log: str, name: str = "all_reduce", rate: float = 340.0) -> tuple[str, str]:
+        text = log + output(name, curve(rate))
+        (found,) = judge_collectives(nccl.parse(text), of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr"), text=text)
+        return found.rules[3].state, found.rules[3].sentence
+
+    idle = state(log(last_nic=6, gpus=8))
+    assert idle[0] == "fail"
+    assert idle[1].endswith("no connection of node1 uses mlx5_7:1, and those of all its GPUs are in the log")
+    assert state(log(last_nic=7, gpus=8))[0] == "not-judged"
+    assert state(log(last_nic=6, gpus=7))[0] == "not-judged"  # a process is not in the log
+    assert state(log(last_nic=6, gpus=8), "sendrecv", 48.0)[0] == "not-judged"  # it does not need all NICs
