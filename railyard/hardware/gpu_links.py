@@ -82,6 +82,10 @@ _XGMI: tuple[tuple[str, str, int, float, int, str], ...] = (
         *("mi300x", "MI300X", 7, 64.0, 1),
         "AMD, CDNA 3 white paper and Instinct MI300X data sheet: 7 links of 128 GB/s both ways (32 GT/s, 16 lanes)",
     ),
+    (
+        *("mi355x", "MI355X", 7, 76.8, 1),
+        "AMD, CDNA 4 white paper and Instinct MI355X data sheet: 7 links of 153.6 GB/s both ways (38.4 GT/s, 16 lanes)",
+    ),
 )
 
 

@@ -22,7 +22,7 @@ class Gpus(Model):
     nvlinks: Count | None = Field(
         None, description="NVLinks per GPU, if they are fewer than its generation's (8 for an H800)"
     )
-    xgmi: Literal["mi250x", "mi300x"] | None = Field(
+    xgmi: Literal["mi250x", "mi300x", "mi355x"] | None = Field(
         None, description="AMD's GPU whose Infinity Fabric connects the GPUs of a node"
     )
     slot: SlotName | None = Field(
