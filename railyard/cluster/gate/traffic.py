@@ -73,16 +73,30 @@ class Ground:
     @property
     def busy(self) -> str | None:
         """Why a low figure may be disturbed: what ran on the node before anything was measured; None if it was idle."""
-        word = (self.facts.facts.get("load", "").split(" ") + [""] * 4)[3].partition("/")[0]
-        processors = self.facts.number("processors") or 1
-        running = int(word) - 1 if word.isdigit() else 0  # one of them is this process
-        if running > max(1, GATE_BUSY_SHARE.value * processors):
-            return f"{running} processes were running on {processors:g} processors"
-        return None
+        return _busy("on the node", self.facts.facts.get("load", ""), self.facts.number("processors") or 1)
 
-    def held(self, part: Part, what: str, least: tuple[float, str], measure: Callable[[], float | str]) -> Look:
-        """Return what a measurement says. ``least``: MB/s (10^6 B/s), and the source of that."""
-        return figures.look(figures.Wanted(part, what, *least, self.busy), measure)
+    def held(
+        self,
+        part: Part,
+        what: str,
+        least: tuple[float, str],
+        measure: Callable[[], float | str],
+        busy: str | None = None,
+    ) -> Look:
+        """Return what a measurement says. ``least``: MB/s (10^6 B/s), and its source; ``busy``: the neighbour's work."""
+        return figures.look(figures.Wanted(part, what, *least, self.busy or busy), measure)
+
+
+def _busy(where: str, load: str, processors: float) -> str | None:
+    """Return what runs there, if it is too much for a low figure to count; ``load`` is a line of /proc/loadavg.
+
+    Source: proc_loadavg(5): the fourth word has the processes that run now. One of them has read the line.
+    """
+    word = (load.split(" ") + [""] * 4)[3].partition("/")[0]
+    running = int(word) - 1 if word.isdigit() else 0
+    if running > max(1, GATE_BUSY_SHARE.value * processors):
+        return f"{running} processes were running {where} with {processors:g} processors"
+    return None
 
 
 def not_asked() -> tuple[Look, ...]:
@@ -150,7 +164,7 @@ def pair(ground: Ground) -> Look:
         return Look("pair", gaps=(Gap("pair", "no --neighbour"),))
     if "SLURM_JOB_ID" not in os.environ:
         return Look("pair", gaps=(Gap("pair", "not in a Slurm job with both nodes"),))
-    looks = []
+    looks, busy = [], _busy_there(ground, neighbour)
     for fabric, rail in ground.rails:
         what, floor = f"pair over {device_name(rail)}", _floor(ground, fabric, rail)
         if fabric.kind not in ("tcp", *VERBS):
@@ -159,10 +173,21 @@ def pair(ground: Ground) -> Look:
         if why is None and not isinstance(floor, str):
             for way, nodes in (("to", (ground.node, neighbour)), ("from", (neighbour, ground.node))):
                 measure = partial(_stream, ground, fabric, rail, nodes)
-                looks.append(ground.held("pair", f"{what} {way} {neighbour}", floor, measure))
+                looks.append(ground.held("pair", f"{what} {way} {neighbour}", floor, measure, busy))
         else:
             looks.append(Look("pair", gaps=(Gap(f"{what} with {neighbour}", why or ""),)))
     return _together("pair", looks)
+
+
+def _busy_there(ground: Ground, neighbour: str) -> str | None:
+    """Return what runs on the neighbour before the first pair: a user's job there would look like a slow pair."""
+    step = ["srun", "--overlap", "--nodes=1", "--ntasks=1", f"--nodelist={neighbour}"]
+    try:
+        lines = ending.run([*step, "cat", "/proc/loadavg", "/proc/cpuinfo"], ground.deadline).out.splitlines()
+    except OSError:  # without srun the pair has no figure, and says why
+        return None
+    processors = sum(line.startswith("processor") for line in lines)
+    return _busy(f"on {neighbour}", lines[0], processors) if processors else None
 
 
 def _stream(ground: Ground, fabric: Fabric, rail: Rail, nodes: tuple[str, str]) -> float | str:

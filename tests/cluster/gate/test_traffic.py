@@ -42,9 +42,10 @@ echo 'Function    Best Rate MB/s  Avg time     Min time     Max time'
 echo "Triad:           $(cat {folder}/memory)     0.012345     0.012345     0.012345"
 echo 'Solution Validates: avg error less than 1.000000e-13 on all three arrays'
 """
-#: Starts the words after its options twice, like the two processes of a step.
+#: Starts the words after its options twice, like the two processes of a step; a step of one node reads its load.
 SRUN = """\
 #!/bin/sh
+[ "$2" != --nodes=1 ] || exec cat {folder}/load
 echo "$@" >>'{folder}/srun'
 while :; do case $1 in -*) shift ;; *) break ;; esac; done
 SLURM_PROCID=1 "$@" &
@@ -67,6 +68,12 @@ class Bench:
         for name, text in texts.items():
             site.program(name, text.format(python=sys.executable, folder=str(self.folder)))
         self.gives("23000")
+        self.neighbour_runs(1)
+
+    def neighbour_runs(self, processes: int) -> None:
+        """Set how many processes run on the neighbour, which has eight processors."""
+        cores = "".join(f"processor\t: {core}\nmodel name\t: any\n" for core in range(8))
+        (self.folder / "load").write_text(f"9.10 9.20 9.30 {processes}/500 4711\n{cores}")
 
     def gives(self, *mib_s: str, memory: str = "200000.0") -> None:
         """Set what ib_write_bw prints, run by run (the last one from then on), and what STREAM does."""
@@ -163,7 +170,21 @@ def test_what_is_slow_on_a_busy_node_is_disturbed(bench: Bench) -> None:
     (bench.site.tree.root / "proc/loadavg").write_text("0.10 0.20 0.30 12/500 4711\n")
     found = bench.site.gate("--traffic")
     assert found.code == 3
-    assert found.out.endswith(" (gate.loopback_mb_s), and 11 processes were running on 64 processors\n")
+    assert found.out.endswith(" (gate.loopback_mb_s), and 11 processes were running on the node with 64 processors\n")
+
+
+def test_a_pair_that_is_slow_with_a_busy_neighbour_is_disturbed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.says(neighbours=["n2"])
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    bench.gives("9000")
+    bench.neighbour_runs(9)
+    found = bench.site.gate("--traffic", "--neighbour", "n2")
+    assert found.code == 3 and found.out.startswith(
+        "n1: undecided: disturbed: pair over mlx5_0:1 to n2: 9437 MB/s and "
+    )
+    assert ", and 8 processes were running on n2 with 8 processors" in found.out
+    bench.neighbour_runs(2)
+    assert bench.site.gate("--traffic", "--neighbour", "n2").code == 1
 
 
 def test_memory_that_is_slow_is_the_reason(bench: Bench) -> None:
