@@ -47,8 +47,10 @@ class Installed:
 
         It is searched for below that folder: OSU has moved its programs between releases. ``other`` is its name in
         another release. A site may also name the program itself, if it needs no other program of the tool. Raises
-        SetupError if the program is missing or is there twice.
+        SetupError if the program is missing or is there twice, or if a tool of one program is a folder.
         """
+        if not program and Path(self.tools[tool]).is_dir():
+            raise SetupError(f"{self.tools[tool]}: found a folder, expected the executable of {tool}: name that")
         if not program or (Path(self.tools[tool]).name == program and Path(self.tools[tool]).is_file()):
             return self.tools[tool]
         for name in (program, other) if other else (program,):

@@ -49,6 +49,13 @@ def test_one_program_of_a_tool_may_be_named_itself(tmp_path: Path) -> None:
     assert str(error.value) == f"{program}: found no su3_rhmc below it, expected one executable of milc"
 
 
+def test_a_folder_is_no_tool_of_one_program(tmp_path: Path) -> None:
+    there = Installed("mpirun", None, {}, {"imb": str(tmp_path)})
+    with pytest.raises(SetupError) as error:
+        there.executable("imb")
+    assert str(error.value) == f"{tmp_path}: found a folder, expected the executable of imb: name that"
+
+
 def test_what_spack_is_to_build_and_has_not(made: MadeSite) -> None:
     with pytest.raises(SetupError) as error:
         installed(site_of(made), "openmpi")
