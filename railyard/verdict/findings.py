@@ -27,9 +27,17 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
         remarks=(findings.sentence, *judged.remarks),
         # A run that hung counts as a set-up fault only until a rail is found that passes nothing when measured alone.
         fault=findings.fault or ("fabric" if findings.suspects else judged.fault),
-        look_at=findings.look_at or judged.look_at,
+        look_at=findings.look_at or _next(findings) or judged.look_at,
     )
     return replace(assessment, inputs=inputs, path=path, verdict=said)
+
+
+def _next(findings: Findings) -> str | None:
+    """Return what to look at if probes have found the slow rails already; None if there is more to measure."""
+    found = findings.suspects
+    if not found or findings.fault or not all(one.kind == "rail" and one.node and one.rail for one in found):
+        return None
+    return look_at(places([f"{one.rail} of {one.node}" for one in found]))
 
 
 def probe_size(assessment: Assessment, small: int, large: int) -> int:

@@ -90,7 +90,7 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, mbit_s: float, site: Virtu
     assert ", over hsn0 and hsn1 of vn1 and vn2; " in said
     assert re.search(f"; hsn1 of vn2{SLOW}", said)
     assert record.verdict.next == (
-        "each rail alone (hsn0 and hsn1) between vn1 and vn2 and good partners, then link state and error counters"
+        "cable, port and switch port of hsn1 of vn2: link state, and error counters of both ends"
     )
     # It still split its messages over both rails: the bytes are right.
     assert rule(record, 4)[0] == "pass"

@@ -519,7 +519,7 @@ def test_a_single_host_fails_where_the_run_is_not_sound(assessed: Assess) -> Non
 # Suspects
 
 
-def test_suspects_are_added_and_nothing_else_changes(assessed: Assess) -> None:
+def test_suspects_are_added_and_only_what_to_look_at_changes(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
     suspect = Suspect("rail", "hsn0 of vn2 alone is slow with every partner", "vn2", "hsn0")
     found = with_suspects(slow, Findings((suspect,), suspect.reason))
@@ -528,7 +528,13 @@ def test_suspects_are_added_and_nothing_else_changes(assessed: Assess) -> None:
     assert found == replace(
         slow,
         inputs=replace(slow.inputs, suspects=(suspect,)),
-        verdict=replace(slow.verdict, suspects=(suspect,), remarks=(suspect.reason,)),
+        verdict=replace(
+            slow.verdict,
+            suspects=(suspect,),
+            remarks=(suspect.reason,),
+            # The rail is found, so its parts are next.
+            look_at="cable, port and switch port of hsn0 of vn2: link state, and error counters of both ends",
+        ),
     )
 
 
