@@ -49,10 +49,10 @@ class Need:
     ``pair_a_rail``: there are at least as many pairs of ranks as rails. ``pair``: a client and a server per rail, no
     MPI. ``within_node``: the ranks of a pair share a node. ``feature``: the problem that a system must request
     (``npb-W``). ``all_nodes``: it uses every node, at least ``nodes``. ``check_class`` says which of the system's time
-    limits it has. ``gpus``: its nodes have GPUs, which take part. ``starts_itself``: an application that starts its own
-    processes on a stack without MPI. ``every_core``: it has a rank on each core of its nodes (``ranks`` is then the
-    minimum). ``kinds``: the kinds of fabric over which it is measured; empty: all. ``takes``: the numbers of nodes and
-    ranks that users can set.
+    limits it has. ``gpus``: its nodes have GPUs, which take part. ``rails``: its numbers of rails; empty: all.
+    ``starts_itself``: an application that starts its own processes on a stack without MPI. ``every_core``: it has a
+    rank on each core of its nodes (``ranks`` is then the minimum). ``kinds``: the kinds of fabric over which it is
+    measured; empty: all. ``takes``: the numbers of nodes and ranks that users can set.
     """
 
     check: str
@@ -74,6 +74,7 @@ class Need:
     every_core: bool = False
     kinds: tuple[str, ...] = ()
     gpus: bool = False
+    rails: tuple[int, ...] = ()
     takes: Takes = field(default_factory=Takes)
 
     def asked(self, nodes: int | None, ranks: int | None) -> "Need":
@@ -207,6 +208,7 @@ def why_not(system: System, fabric: str, stack: str, rails: int, need: Need, pol
         or fabric_reason(fabric, system.fabrics[fabric], rails)
         or _kind_reason(system.fabrics[fabric].kind, need)
         or _once_reason(system, fabric, rails, need, policy)
+        or _rails_reason(rails, need)
         or node_reason(system, need.nodes)
         or (cores_reason(system) if need.every_core else None)
         or programs.why_not_tool(stack, need.tool, need.pair, need.starts_itself)
@@ -225,6 +227,13 @@ def _kind_reason(kind: str, need: Need) -> str | None:
     if not need.kinds or kind in need.kinds:
         return None
     return f"{need.benchmark} is measured only over fabrics of kind {' and '.join(need.kinds)}, not {kind}"
+
+
+def _rails_reason(rails: int, need: Need) -> str | None:
+    """Return why a check for some numbers of rails does not run over another number."""
+    if not need.rails or rails in need.rails:
+        return None
+    return f"{need.benchmark} is measured only over {listing([counted(each, 'rail') for each in need.rails])}"
 
 
 def _once_reason(system: System, fabric: str, rails: int, need: Need, policy: str) -> str | None:

@@ -245,6 +245,7 @@ def taken(partition: list[str], environment: list[str], rails: int, need: Need) 
     place |= {"cores"} if need.every_core else set()
     place |= {"has-gpus"} if need.gpus else set()
     there = place <= set(partition) and not (need.within_node and rails > 1)
+    there = there and (not need.rails or rails in need.rails)  # no variant is made for another number
     there = there and (not need.kinds or not set(partition).isdisjoint(need.kinds))
     return there and any(_fits(term, set(environment)) for term in terms)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railyard.base.errors import RailyardError
 from railyard.rfm.run.options import EXTENDED
-from railyard.site.matrix import Need
+from railyard.site.matrix import RAIL_COUNTS, Need
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.base import InterconnectCheck
@@ -64,6 +64,8 @@ def _tests(checks: Path) -> Iterator[type]:
 
 def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
     """Yield what a check asks for: once for each value of its own parameters, under the test's name."""
+    made = {int(cls.get_variant_info(variant)["params"]["rails"]) for variant in range(cls.num_variants)}
+    rails = () if made.issuperset(RAIL_COUNTS) else tuple(sorted(made))
     for own in _own_parameters(cls):
         nodes = cls.nodes_of(own)
         yield Need(
@@ -81,6 +83,7 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             every_core=bool(cls.every_core),
             kinds=tuple(cls.kinds),
             gpus=bool(cls.gpus),
+            rails=rails,
             within_node=cls.is_within_node(own),
             feature=cls.feature_of(own),
             all_nodes=bool(cls.all_nodes),
