@@ -1,5 +1,6 @@
 """The ReFrame base of the check that measures a sample of all pairs of nodes within a budget, in one allocation."""
 
+import math
 import shlex
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -74,21 +75,15 @@ class SampledPairsCheck(PairsCheck):
 
     @property
     def round_s(self) -> float:
-        """How long a round lasts, in seconds: an estimate."""
+        """How long a round lasts, in seconds, rounded up to milliseconds: an estimate."""
         words = self.words(self.message_sizes[-1], self.window, self.exchanges)
-        return node_pair_steps.round_seconds(words, self.rate_mb_s, self.num_nodes)
+        return math.ceil(1000 * node_pair_steps.round_seconds(words, self.rate_mb_s, self.num_nodes)) / 1000
 
     @property
     def measuring_s(self) -> float:
-        """How much of the budget is left for rounds, in seconds: launches take their part.
-
-        With few nodes it is less: half of it is for the sample, and all pairs need one round less than there are nodes.
-        """
-        from railyard.verdict.blame.screening.plan import LEAST
-
+        """How much of the budget is left for rounds, in seconds: launches take their part."""
         left = self.budget_s - _LAUNCHES * node_pair_steps.launch_seconds(self.num_nodes)
-        rounds = max(LEAST, 3 * (int(self.num_nodes) - 1))
-        return min(left, rounds * self.round_s)
+        return max(1.0, min(left, enough_s(int(self.num_nodes), self.round_s)))
 
     @property
     def prober(self) -> "Prober":
@@ -97,7 +92,7 @@ class SampledPairsCheck(PairsCheck):
         from railyard.verdict.blame.screening.model import Budget
         from railyard.verdict.screened_pairs import Sampled
 
-        made = Sampled("nightly" if self.nightly else "budget", Budget(max(1.0, self.measuring_s), self.round_s),
+        made = Sampled("nightly" if self.nightly else "budget", Budget(self.measuring_s, self.round_s),
                        planned_here=not self.nightly, began=f"{self._clock.started:%Y-%m-%dT%H:%M:%SZ}",
                        ended=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
         return SampleProber(self.rail_prober, made, self.leaves(), self._up_links)
@@ -113,7 +108,7 @@ class SampledPairsCheck(PairsCheck):
     def _asked(self) -> list[str]:
         """Return the options of ``railyard pairs next`` for a sample."""
         meant, least = self._plan.launch.meant, self.least()
-        options = ["--budget", f"{max(1.0, self.measuring_s):.1f}s", "--round", f"{self.round_s:.3f}"]
+        options = ["--budget", f"{self.measuring_s:.3f}s", "--round", f"{self.round_s:.3f}"]
         options += [] if least is None else ["--expected", repr(least)]
         options += ["--switches", node_pair_steps.SWITCHES] if self.leaves() else []
         options += ["--rails", ",".join(meant)] if len(meant) > 1 else []
@@ -127,6 +122,16 @@ class SampledPairsCheck(PairsCheck):
         from railyard.verdict.pair_coverage import lately, used_text
 
         return used_text(lately(self.site.home, self.site.system.system, self.current_partition.name, DAYS)[0])
+
+
+def enough_s(nodes: int, round_s: float) -> float:
+    """Return how many seconds are enough for a sample of so many nodes, in rounds of so many seconds.
+
+    Half of them are for the sample, and all pairs need one round less than there are nodes.
+    """
+    from railyard.verdict.blame.screening.plan import LEAST
+
+    return (max(LEAST, 3 * (nodes - 1)) + 0.5) * round_s  # half a round more, so that no rounding loses one
 
 
 def _refuse(budget: str) -> int:
