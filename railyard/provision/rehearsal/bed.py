@@ -17,12 +17,13 @@ from railyard.provision.rehearsal import node_scripts, sysfs
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.machine import Machine, machine_of
 from railyard.provision.rehearsal.nodes import leaf_switches
-from railyard.provision.rehearsal.slurm_layout import asked, layout_of, names_of
+from railyard.provision.rehearsal.slurm_layout import layout_of, names_of
 from railyard.provision.testbed import lock, needs, slurm, slurm_texts
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.entry import REHEARSAL
 from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign
 from railyard.provision.testbed.spec import rehearsal_spec
+from railyard.site.systems.job_requests import asked
 from railyard.site.systems.model import System
 
 _LAID_WITHIN_S = 30.0

@@ -12,8 +12,9 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
 from railyard.provision.rehearsal import machine, sysfs
-from railyard.provision.rehearsal.slurm_layout import asked, names_of
+from railyard.provision.rehearsal.slurm_layout import names_of
 from railyard.provision.testbed.spec import rehearsal_spec
+from railyard.site.systems.job_requests import asked
 from railyard.site.systems.jobs import FAMILIES, is_slurm
 from railyard.site.systems.model import System
 

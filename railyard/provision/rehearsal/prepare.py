@@ -11,8 +11,9 @@ from railyard.provision.rehearsal import nodes, programs
 from railyard.provision.rehearsal.faults import nodes_named, planted
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.recorded import checked
-from railyard.provision.rehearsal.slurm_layout import asks_for_whole_nodes, gives_whole_nodes
+from railyard.provision.rehearsal.slurm_layout import gives_whole_nodes
 from railyard.site.site import Site
+from railyard.site.systems.job_requests import asks_for_whole_nodes
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import System
 

@@ -7,32 +7,14 @@ from railyard.base.errors import SetupError
 from railyard.base.hostlist import expanded
 from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
+from railyard.site.systems.job_requests import asked, asks_for_whole_nodes
 from railyard.site.systems.model import System
 
-# Setting of ``jobs`` -> the options of ``access`` with the same meaning. Source: sbatch(1) of Slurm 22.05.
-_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "partition": ("--partition=", "-p"),
-    "constraint": ("--constraint=", "-C"),
-    "reservation": ("--reservation=",),
-    "exclude": ("--exclude=", "-x"),
-    "gres": ("--gres=",),
-    "gpus-per-node": ("--gpus-per-node=",),
-}
 # A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
 _COUNT = re.compile(r"\*[0-9]+")
 _FEATURE = re.compile(r"[^&|\[\]()*,!]+")
 _GRES = re.compile(r"(?:gres[:/])?(?P<name>[A-Za-z]\w*)(?::(?P<type>[A-Za-z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?")
 _GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>[0-9]{1,9})")
-
-
-def asked(system: System, setting: str) -> tuple[str, ...]:
-    """Return what the file asks for under ``jobs``, and by the same option in ``access``; () if it asks for nothing."""
-    own = getattr(system.jobs, setting, None)
-    found = [",".join(own) if isinstance(own, tuple) else str(own)] if own else []
-    for option in system.access:
-        begin = next((name for name in _OPTIONS[setting] if option.startswith(name)), None)
-        found += [] if begin is None else [option.removeprefix(begin)]
-    return tuple(found)
 
 
 def names_of(texts: Iterable[str]) -> tuple[str, ...]:
@@ -72,11 +54,6 @@ def gives_whole_nodes(system: System) -> bool:
     """
     stated = "exclusive" in system.nodes.model_fields_set and system.nodes.exclusive
     return stated and not asks_for_whole_nodes(system)
-
-
-def asks_for_whole_nodes(system: System) -> bool:
-    """Return whether jobs ask for whole nodes by their own option."""
-    return system.jobs.exclusive or "--exclusive" in system.access
 
 
 def _features(constraints: Iterable[str]) -> tuple[str, ...]:

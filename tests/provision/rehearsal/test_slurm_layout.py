@@ -6,9 +6,10 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.provision.rehearsal.nodes import leaf_switches
-from railyard.provision.rehearsal.slurm_layout import asked, layout_of
+from railyard.provision.rehearsal.slurm_layout import layout_of
 from railyard.provision.testbed.slurm_texts import Gres, Layout, files
 from railyard.provision.testbed.spec import rehearsal_spec
+from railyard.site.systems.job_requests import asked
 from railyard.site.systems.model import System
 from tests.made.rehearsed import TEXT, site
 
