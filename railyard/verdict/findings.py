@@ -1,11 +1,12 @@
 """What is found out after a run was assessed: rails measured alone, whether it starved, and other remarks."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import STARVED_SHARE
 from railyard.base.wording import earlier_disturbed, places
 from railyard.benchmarks.model import LATENCY
-from railyard.results.record.form import AttemptRecord
+from railyard.results.record.form import AttemptRecord, Suspect
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
@@ -37,7 +38,11 @@ def _next(findings: Findings) -> str | None:
     found = findings.suspects
     if not found or findings.fault or not all(one.kind == "rail" and one.node and one.rail for one in found):
         return None
-    return look_at(places([f"{one.rail} of {one.node}" for one in found]))
+    return _parts_of(found)
+
+
+def _parts_of(rails: Sequence[Suspect]) -> str:
+    return look_at(places([f"{one.rail} of {one.node}" for one in rails]))
 
 
 def probe_size(assessment: Assessment, small: int, large: int) -> int:
@@ -69,7 +74,7 @@ def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
         state="failed",
         sentence=f"{findings.sentence}; {assessment.path.sentence}",
         fault="fabric",
-        look_at=look_at(places([f"{suspect.rail} of {suspect.node}" for suspect in lossy])),
+        look_at=_parts_of(lossy),
         suspects=lossy,
     )
     # A suspect that was slow by chance is cleared: the losses explain it.

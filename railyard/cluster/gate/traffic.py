@@ -83,7 +83,10 @@ class Ground:
         measure: Callable[[], float | str],
         busy: str | None = None,
     ) -> Look:
-        """Return what a measurement says. ``least``: MB/s (10^6 B/s), and its source; ``busy``: as there."""
+        """Return what a measurement says.
+
+        ``least``: MB/s (10^6 B/s), and its source. ``busy``: what runs on a neighbour that takes part.
+        """
         return figures.look(figures.Wanted(part, what, *least, self.busy or busy), measure)
 
 

@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,9 +64,10 @@ def _tests(checks: Path) -> Iterator[type]:
 
 def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
     """Yield what a check asks for: once for each value of its own parameters, under the test's name."""
-    made = {int(cls.get_variant_info(variant)["params"]["rails"]) for variant in range(cls.num_variants)}
+    variants = [cls.get_variant_info(variant)["params"] for variant in range(cls.num_variants)]
+    made = {int(given["rails"]) for given in variants}
     rails = () if made.issuperset(RAIL_COUNTS) else tuple(sorted(made))
-    for own in _own_parameters(cls):
+    for own in _own_parameters(variants):
         nodes = cls.nodes_of(own)
         yield Need(
             # plain text and numbers from ReFrame's variables, since a Need outlives these
@@ -92,12 +93,11 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
         )
 
 
-def _own_parameters(cls: type["InterconnectCheck"]) -> list[dict[str, str]]:
-    """Return the values of a check's own parameters, each combination once."""
+def _own_parameters(variants: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
+    """Return the values of a check's own parameters in its variants, each combination once."""
     from railyard.rfm.checks.base import COMMON_PARAMETERS
 
     found: dict[tuple[tuple[str, str], ...], None] = {}
-    for variant in range(cls.num_variants):
-        given = cls.get_variant_info(variant)["params"]
+    for given in variants:
         found[tuple((name, str(value)) for name, value in given.items() if name not in COMMON_PARAMETERS)] = None
     return [dict(each) for each in found]
