@@ -130,7 +130,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
             *rail_setup.slower_than_meant(case, evidence.facts),
             *(() if findings is None else findings.suspects),
         ),
-        beside=None if findings is None or findings.is_clear else _beside(findings),
+        beside=assessor.floor(case, tables) if findings is None or findings.is_clear else _beside(findings),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = (

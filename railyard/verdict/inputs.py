@@ -139,7 +139,8 @@ class Target:
         A healthy network with static routes reaches no more over random halves (Hoefler et al. 2008).
         """
         if not benchmark.of_halves:
-            return f"not judged: no link sets what {'memory gives' if benchmark.within_node else 'all ranks share'}"
+            of = "copies through a node's memory" if benchmark.within_node else "a run whose ranks share the links"
+            return f"not judged: no source gives a floor for {of}, so only a reference says whether it is fast enough"
         if limit is None:
             return "not judged: no limit known for the link"
         blocked = self.blocking(benchmark)

@@ -21,7 +21,7 @@ from railyard.parsers.nccl_said import Spoken
 from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.path import counted, proof, traffic
-from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OtherWay, OutputLine
+from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OtherWay, OutputLine, RuleResult
 
 
 class Sizes:
@@ -82,6 +82,10 @@ class Sizes:
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
         """Return which part of the run is slower than the others; None if a run has no such parts."""
+        return None
+
+    def floor(self, case: Case, tables: Sequence[Table]) -> RuleResult | None:
+        """Return rule 5 of a system without references, if something else than its link sets the floor; else None."""
         return None
 
     def figures(self, case: Case, curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:

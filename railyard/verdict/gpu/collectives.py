@@ -20,10 +20,10 @@ from railyard.parsers.parsed import Table
 from railyard.site.gpu_shape import shape_of_part
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import meant_way, rails
-from railyard.verdict.gpu.rules import unlike_healthy
+from railyard.verdict.gpu.rules import like_healthy, shows_dips, unlike_healthy
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve
 from railyard.verdict.path import counted, proof, traffic, within_node
-from railyard.verdict.rules.model import OtherWay, OutputLine
+from railyard.verdict.rules.model import OtherWay, OutputLine, RuleResult
 from railyard.verdict.sizes import Sizes
 
 #: nccl-tests measures each size out of place and in place, even if it does not print both.
@@ -64,21 +64,27 @@ class GpuCollectives(Sizes):
         return GpuCollectives(evidence.again, rehearsed=evidence.rehearsed)
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
-        """Return which rail is slow in a run in groups whose rails were measured one after the other.
+        """Return which rail is slow in a run in groups whose rails were measured one after the other."""
+        return rails.findings(case, rails.of_each(self.again)) if part_of(case.benchmark).split else None
 
-        For any other run of a system without references: why healthy nodes do not show its curve.
+    def floor(self, case: Case, tables: Sequence[Table]) -> RuleResult | None:
+        """Return whether the curve is one of healthy nodes, for a system without references and all GPUs in one group.
+
+        None for any other run.
         """
-        if part_of(case.benchmark).split:
-            return rails.findings(case, rails.of_each(self.again))
+        why, split = case.site.system.report_only, part_of(case.benchmark).split
         shape, collective = shape_of_run(case, tables), collective_of(case.benchmark)
-        if case.site.system.report_only is None or self.rehearsed or shape is None or collective is None:
-            return None
-        if shape.ranks < 2:
+        if why is None or split or self.rehearsed or shape is None or collective is None or shape.ranks < 2:
             return None
         run = GpuRun(collective, shape)
-        each = ({half: own for half in HALVES if (own := curve(table, half))} for table in tables)
-        wrong = next((why for curves in each if (why := unlike_healthy(run, curves)) is not None), None)
-        return None if wrong is None else Findings((), wrong.sentence, fault=wrong.fault, look_at=wrong.look_at)
+        each = [{half: own for half in HALVES if (own := curve(table, half))} for table in tables]
+        wrong = next((found for curves in each if (found := unlike_healthy(run, curves)) is not None), None)
+        if wrong is not None or not each:
+            return wrong
+        judged = [like_healthy(run, curves) for curves in each]
+        worst = next((found for found in judged if found.state != "pass"), judged[0])
+        rises = "; the curve has no dip, and does not fall" if all(map(shows_dips, each)) else ""
+        return replace(worst, sentence=f"report-only ({why}): {worst.sentence}{rises}")
 
     def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
         """Return the highest busbw that any algorithm can reach over these NICs, links and slots of GPUs."""

@@ -32,7 +32,7 @@ from railyard.verdict.gpu import meant_way
 from railyard.verdict.gpu.collectives import GpuCollectives, meant, moved_at_most, moved_by, of_nodes
 from railyard.verdict.path import counted as by_counters
 from railyard.verdict.path import proof, traffic
-from railyard.verdict.rules.model import Declared, Measured, MetricInput, OtherWay, OutputLine
+from railyard.verdict.rules.model import Declared, Measured, MetricInput, OtherWay, OutputLine, RuleResult
 
 #: How many are named one by one in a sentence.
 _SHOWN = 3
@@ -41,13 +41,13 @@ _SHOWN = 3
 class GpuPairs(GpuCollectives):
     """What the rules ask about the pairs of one job; without ``steps``, about no job."""
 
-    def __init__(self, steps: Sequence[Ended] = ()) -> None:
-        super().__init__()
+    def __init__(self, steps: Sequence[Ended] = (), *, rehearsed: bool = False) -> None:
+        super().__init__(rehearsed=rehearsed)
         self.all_steps = tuple(steps)
 
     def of(self, evidence: Evidence) -> "GpuPairs":
         """Return the answers for a job, by the logs and counters of its steps."""
-        return GpuPairs(evidence.steps)
+        return GpuPairs(evidence.steps, rehearsed=evidence.rehearsed)
 
     def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
         """Return the curve of the slowest pair with all GPUs of both nodes; the job's own table if no pair has one."""
@@ -129,6 +129,10 @@ class GpuPairs(GpuCollectives):
             fault="fabric",
             look_at=str(gpu_pairs_text.sentences(first, found)["next"]),
         )
+
+    def floor(self, case: Case, tables: Sequence[Table]) -> RuleResult | None:
+        """Return whether the curve of the slowest pair is one of healthy nodes: all pairs may be slow alike."""
+        return super().floor(case, self.judged(list(tables), ())) if self._whole_pairs else None
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan

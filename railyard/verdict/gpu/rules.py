@@ -86,28 +86,38 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
         return wrong, standing
     if of is not None:
         return _among(run, of, standing), standing
+    if run.shape is not None and (why := _why_no_floor(run, curves)) is not None:
+        return not_judged(5, f"{why}; --class compares it with published numbers"), standing
+    return like_healthy(run, curves), standing
+
+
+def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
+    """Return whether a curve without a dip or a fall is above the floor of healthy nodes; not judged without one."""
     why = _why_no_floor(run, curves)
-    if why is not None:
-        more = "" if run.shape is None else "; --class compares it with published numbers"
-        return not_judged(5, f"{why}{more}"), standing
-    assert run.shape is not None
+    if why is not None or run.shape is None:
+        return not_judged(5, why or run.unknown)
     size, value = _peak(curves)
     least = _floor_bound(run.collective, run.shape)
     idle = None if COLLECTIVES[run.collective].point_to_point else _idle(run.shape.node, least, value)
     if idle is not None:
-        return not_judged(5, idle), standing
+        return not_judged(5, idle)
     sentence = (
         f"busbw {number(value)} GB/s at {message_size(size)} is above the floor of healthy nodes, "
         f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} (railyard/base/bounds.py: "
         f"{GPU_FLOOR_SHARE.name})"
     )
-    return passed(5, sentence), standing
+    return passed(5, sentence)
 
 
 def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
     """Return why a curve is not one of healthy nodes, whatever is published of them; None if it may be one."""
     found = (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves))
     return next((wrong for wrong in found if wrong is not None), None)
+
+
+def shows_dips(curves: Curves) -> bool:
+    """Return whether each half has enough long messages to show a dip or a fall: three, one between two others."""
+    return all(sum(size >= GPU_DIP_FROM.value for size in curve) > 2 for curve in curves.values())
 
 
 def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log | None) -> _Judged:

@@ -270,7 +270,8 @@ class Inputs:
     could not be proven may pass. ``no_payload`` is why a benchmark moves nothing that a counter could show. ``today``
     is only compared with the date of the expected failure. ``suspects`` are findings of probes made after the run.
     ``replayed`` says what was played in place of a measurement. ``contradictions``: figures of one row that cannot all
-    be true. ``beside``: why rule 5 fails although the references hold, because parts of the run differ.
+    be true. ``beside``: why rule 5 fails although the references hold, because parts of the run differ; or rule 5 of a
+    run without references whose floor no link sets.
     """
 
     system: str

@@ -63,9 +63,28 @@ OF_A_RING = MOVED * 2 * 15 / 16 / 4 / 1e6
 def test_a_healthy_run_is_proven_by_the_bytes_of_each_nic(tmp_path: Path) -> None:
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING)
     assert found.verdict.state == "report-only", found.verdict.line
-    assert [rule.state for rule in found.verdict.rules] == ["pass", "pass", "pass", "pass", "not-judged"]
+    assert [rule.state for rule in found.verdict.rules] == ["pass"] * 5
     assert "25.0 % over mlx5_0:1" in found.verdict.rules[3].sentence
     assert "bandwidth 180000 MB/s at 256 MiB is 72.5 % of the limit" in found.verdict.rules[2].sentence
+
+
+def test_a_healthy_run_without_references_says_what_judged_it(tmp_path: Path) -> None:
+    found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING)
+    assert found.verdict.sentence == (
+        "report-only (made up for tests): busbw 180.0 GB/s at 1 GiB is above the floor of healthy nodes, 60.0 % of the "
+        "lowest bound, tree (at most 186.3 GB/s, set by NIC) (railyard/base/bounds.py: gpu-floor-share); the curve has "
+        "no dip, and does not fall"
+    )
+    short = dict.fromkeys([size // 1024 for size in SIZES], 90_000.0)
+    found = run(tmp_path, "nccl/all_reduce_perf", short, mb=OF_A_RING / 1024)
+    assert found.verdict.sentence == (
+        "report-only (made up for tests): not judged: no size of 1 GiB or more was measured: the floor is for these"
+    )
+    found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, rehearsed=True)
+    assert found.verdict.sentence == (
+        "report-only (made up for tests): not judged: no source gives a floor for a run whose ranks share the links, "
+        "so only a reference says whether it is fast enough"
+    )
 
 
 @pytest.mark.parametrize(

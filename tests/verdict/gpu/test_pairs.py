@@ -1,5 +1,6 @@
 """A job of pairs of nodes between GPUs: what its logs and counters come to, judged as any run is."""
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,9 +104,16 @@ def job(
 def test_pairs_that_are_alike_are_sound_proven_and_clear(tmp_path: Path) -> None:
     found = job(tmp_path)
     assert found.verdict.state == "report-only", found.verdict.line
-    assert [rule.state for rule in found.verdict.rules] == ["pass", "pass", "pass", "pass", "not-judged"]
+    assert [rule.state for rule in found.verdict.rules] == ["pass"] * 5
     assert "6 pairs of nodes give at least 100.0 % of what healthy ones give" in found.verdict.remarks
     assert found.path.state == "proven" and found.curves[0].values == (RATE,) * 3
+
+
+def test_pairs_that_are_all_slow_alike_fail_by_the_floor_of_healthy_nodes(tmp_path: Path) -> None:
+    found = job(tmp_path, {pair(*both): 20_000.0 for both in itertools.combinations(NODES, 2)})
+    assert (found.verdict.state, found.verdict.rule) == ("fail", 5), found.verdict.line
+    assert "busbw of long messages is at most 20.00 GB/s" in found.verdict.sentence
+    assert found.verdict.suspects == ()
 
 
 def test_the_slowest_pair_stands_for_all_and_the_fastest_must_be_possible(tmp_path: Path) -> None:
