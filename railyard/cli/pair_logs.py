@@ -3,7 +3,7 @@
 import glob
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from railyard.parsers.parsed import ParseError
 from railyard.site.topology import Leaves
 
 if TYPE_CHECKING:
+    from railyard.parsers.parsed import Parsed
     from railyard.verdict.blame.gpu_pairs import Recorded
 
 
@@ -51,12 +52,18 @@ def judge(
     fewest: bool,
     as_json: bool,
     plot: Path | None,
+    nodes_have: str | None,
 ) -> int:
     """Print what logs of two nodes each say; return the exit code. Raises InputError."""
     from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
     from railyard.verdict.blame.gpu_pairs_next import judged_again
+    from railyard.verdict.gpu.pair_logs import checked
+    from railyard.verdict.gpu.target import of_words
 
-    recorded, early = _recorded(given, at_once, name_pattern)
+    target = None if nodes_have is None else of_words(nodes_have)
+    parsed: dict[str, Parsed] = {}
+    recorded, early = _recorded(given, at_once, name_pattern, parsed)
+    recorded = checked(recorded, parsed, target)
     found = judged_again(recorded, early, leaf_of).judged
     few = gpu_pairs.sufficient(found, leaf_of) if fewest else None
     if plot is not None:
@@ -73,19 +80,37 @@ def judge(
 
 
 def _recorded(
-    given: Sequence[Path], at_once: Sequence[Path], name_pattern: str | None
+    given: Sequence[Path],
+    at_once: Sequence[Path],
+    name_pattern: str | None,
+    kept: "dict[str, Parsed] | None" = None,
 ) -> tuple["Recorded", frozenset[str]]:
     """Return what logs hold, and the names of those that ran at the same time as others.
 
-    Raises InputError if no log has a test of two nodes.
+    ``kept`` gets each log's parts by its name. Raises InputError if no log has a test of two nodes.
     """
+    from railyard.parsers.nccl import parse
     from railyard.verdict.blame import gpu_pairs
 
     early = _files(at_once)
     files = list(dict.fromkeys((*early, *_files(given))))
     names = [file.name for file in files]
     shown = dict(zip(files, names if len(set(names)) == len(names) else map(str, files), strict=True))
-    recorded = gpu_pairs.recorded(((shown[file], _text(file)) for file in files), _pattern(name_pattern))
+    now = ""
+
+    def texts() -> Iterator[tuple[str, str]]:
+        nonlocal now
+        for file in files:
+            now = shown[file]
+            yield now, _text(file)
+
+    def read(text: str) -> "Parsed":
+        found = parse(text)
+        if kept is not None:
+            kept[now] = found
+        return found
+
+    recorded = gpu_pairs.recorded(texts(), _pattern(name_pattern), read)
     if not recorded.tests:
         why = recorded.not_used[0].why if recorded.not_used else "no file"
         raise InputError(

@@ -60,7 +60,7 @@ _at_once = click.option(
 )
 #: Options that only one of the tools has.
 _ONLY = dict.fromkeys(("repeats", "expected", "first", *_OF_SAMPLE), _OF_PAIRS)
-_ONLY |= dict.fromkeys(("at_once", "name_pattern", "fewest", "as_json", "plot"), _NCCL)
+_ONLY |= dict.fromkeys(("at_once", "name_pattern", "fewest", "as_json", "plot", "nodes_have"), _NCCL)
 _OPTION = {"as_json": "--json", "budget_s": "--budget", "round_s": "--round"}
 
 
@@ -193,6 +193,12 @@ def groups_command(output: Path, expected: float) -> int:
     "--name-pattern",
     metavar="REGEX",
     help="With --tool nccl: find a log's nodes in its file name (groups a and b), if the log does not name them.",
+)
+@click.option(
+    "--nodes-have",
+    metavar="WORDS",
+    help="With --tool nccl: what each node has, such as gpus=8,nvlink=4,nics=8,link=ib-ndr. Then it also finds what "
+    "all pairs share: impossible rates, another network, fewer NICs.",
 )
 @click.option("--fewest", is_flag=True, help="With --tool nccl: say how few of the logs would have been enough.")
 @click.option("--json", "as_json", is_flag=True, help="With --tool nccl: print one JSON object.")

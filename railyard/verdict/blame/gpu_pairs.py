@@ -15,6 +15,7 @@ from railyard.parsers.nccl import parse
 from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.site.topology import Leaves
+from railyard.verdict.blame.contradictions import Contradiction
 from railyard.verdict.blame.search.doubts import PAIR_SIGMAS, WIDEST
 from railyard.verdict.blame.search.explained import Blamed, blamed
 from railyard.verdict.blame.search.fewest import fewest
@@ -53,13 +54,20 @@ class LayerLevel:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What the logs contain: tests, what was not used, the logs that were read, and the name of each GPU."""
+    """What the logs contain: tests, what was not used, the logs that were read, and the name of each GPU.
+
+    ``wrong``: what the logs say against their nodes. ``compared_with``: the nodes in words, empty if nobody said what
+    they have; ``unknown``: what these words do not decide.
+    """
 
     tests: tuple[Test, ...]
     not_used: tuple[NotUsed, ...]
     logs: tuple[str, ...]
     names: Mapping[tuple[str, str], str]
     expected_gpus: int
+    wrong: tuple[Contradiction, ...] = ()
+    compared_with: str = ""
+    unknown: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -91,7 +99,7 @@ class Judged:
     def is_good(self) -> bool:
         """Return whether everything in the logs was judged and is good."""
         unjudged = any(state == "unjudged" for state in self.states.values())
-        left = self.blamed or self.recorded.not_used or self.lacking or unjudged
+        left = self.blamed or self.recorded.not_used or self.recorded.wrong or self.lacking or unjudged
         return bool(self.states) and not left
 
 

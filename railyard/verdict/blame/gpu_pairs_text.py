@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from railyard.base.wording import counted, listing, message_size, number
+from railyard.verdict.blame import contradictions
 from railyard.verdict.blame.gpu_pairs import Judged, NotUsed, Sufficient
 from railyard.verdict.blame.search.explained import Blamed
 from railyard.verdict.blame.search.paths import Layer, Test
@@ -21,7 +22,6 @@ _MOST = 20
 #: Odds below this power of ten are not written out.
 _LEAST_ODDS = -9.0
 _FALLS = 0.5
-_NOBODY = "nobody is named: no test is slow, and all gave a result"
 
 
 def text(found: Judged, few: Sufficient | None = None) -> str:
@@ -29,10 +29,13 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
     tests, logs = found.recorded.tests, found.recorded.logs
     lines = [
         f"{counted(len(tests), 'test')} of {counted(len(logs), 'log')}, {counted(len(found.recorded.nodes), 'node')}; "
-        "pairs are compared with one another, so a fault that all nodes share is not seen",
+        f"pairs are compared with one another{_besides_pairs(found)}",
         "",
     ]
     lines += [f"  {_level(level)}" for level in levels(found)]
+    lines += _section("contradicts the nodes, so this is no pass", contradictions.shown(found.recorded.wrong))
+    if found.recorded.wrong and not found.recorded.compared_with:
+        lines.append(f"  {contradictions.ETHERNET}")
     named = found.named
     doubted = [one for one in found.blamed if one.sure == "open"]
     for title, some in (("sick", named), ("undecided", doubted)):
@@ -42,7 +45,7 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
                 lines += _paragraph(sentences(one, found))
             lines += [f"  and {len(some) - _MOST} more: --json has all"] if len(some) > _MOST else []
     if not found.blamed:
-        lines += ["", _NOBODY if found.shares else "nothing was judged"]
+        lines += ["", _nobody(found) if found.shares else "nothing was judged"]
     lines += _section("lower than others, but within the allowed range, so not named", found.lower)
     lines += _section("not covered", not_covered(found))
     lines += _section("not used, so neither good nor bad", [_not_used(one) for one in found.recorded.not_used])
@@ -51,6 +54,21 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
     said = sorted({one.sure for one in found.blamed}, key=list(SURE).index)
     lines += ["", *(f"{word}: {SURE[word]}" for word in said)] if said else []
     return "\n".join(lines) + "\n"
+
+
+def _nobody(found: Judged) -> str:
+    if found.recorded.wrong:
+        return "no test is slow beside the others, but this is no pass: the logs contradict the nodes"
+    if not found.is_good:
+        return "nobody is named, but this is no pass: not all was judged"
+    return "nobody is named: no test is slow, and all gave a result"
+
+
+def _besides_pairs(found: Judged) -> str:
+    words = found.recorded.compared_with
+    if not words:
+        return ", so a fault that all nodes share is not seen (with --nodes-have it may be)"
+    return f", and with what nodes of {words} can reach"
 
 
 def fewest(few: Sufficient, found: Judged) -> str:
@@ -86,6 +104,7 @@ def as_json(found: Judged, few: Sufficient | None = None) -> dict[str, Any]:
             for level in found.levels
         ],
         "blamed": [_blamed_json(one, found) for one in found.blamed],
+        "contradictions": [{"log": one.log, "who": one.who, "why": one.why} for one in found.recorded.wrong],
         "lower": list(found.lower),
         "not_covered": not_covered(found),
         "not_used": [{"log": one.log, "why": one.why, "pair": one.pair} for one in found.recorded.not_used],
@@ -333,6 +352,7 @@ def not_covered(found: Judged) -> list[str]:
         shown = [f"{a}-{b}" for a, b in found.no_log[:_MOST]]
         more = f" and {len(found.no_log) - _MOST} more" if len(found.no_log) > _MOST else ""
         said.append(f"{counted(len(found.no_log), 'pair')} without a test: {', '.join(shown)}{more}")
+    said += found.recorded.unknown
     said += [f"{log}: it ends before {_layer(layer)}, which most logs like it have" for log, layer in found.lacking]
     between = [test for test in found.shares if found.states[test] == "unjudged"]
     if between:

@@ -12,7 +12,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.wording import counted, listing
 from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.hardware.gpu_nodes import Shape
+from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Link, Log, Nic, Rank, Speaker
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.target import GpuTarget
@@ -61,8 +61,7 @@ class _Seen:
     @property
     def is_rdma(self) -> bool:
         """Whether NCCL reaches the nodes' NICs without sockets."""
-        link = self.target.node.link
-        return link is not None and link.family in _RDMA
+        return uses_rdma(self.target.node)
 
     def hears_all(self, host: str) -> bool:
         """Return whether each process of a host lists its NICs: a process may get fewer than the node has."""
@@ -90,6 +89,11 @@ def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank
         listed.setdefault(rank.host, set()).add(rank.pid)
     each = {host: tuple(found.values()) for host, found in nics.items()}
     return _Seen(log, target, shape, log_reading.over_nics(log), each, used, heard, listed, collective)
+
+
+def uses_rdma(node: GpuNode) -> bool:
+    """Return whether NCCL reaches the NICs of such nodes without sockets."""
+    return node.link is not None and node.link.family in _RDMA
 
 
 def word(

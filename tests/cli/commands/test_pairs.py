@@ -149,6 +149,19 @@ def test_healthy_logs_exit_0_and_one_unread_file_beside_them_1(
     assert "not used, so neither good nor bad:\n  n01_n02.html (n01-n02): line 1: found" in capsys.readouterr().out
 
 
+def test_logs_of_impossible_rates_exit_1_by_what_the_nodes_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for one in nccl_pair_logs.logs(NODES, nccl_pair_logs.healthy, (8,)):
+        (tmp_path / one.name).write_text(one.text, encoding="utf-8")
+    assert nccl(tmp_path, "--nodes-have", "gpus=8,nvlink=4,nics=2,link=ib-ndr", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["contradictions"] == []
+    assert nccl(tmp_path, "--nodes-have", "gpus=8,nvlink=4,nics=1,link=ib-ndr", "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["good"] is False and {one["who"] for one in found["contradictions"]} == {"all pairs"}
+    assert nccl(tmp_path, "--nodes-have", "gpus=8,nics") == 2
+
+
 def test_json_has_the_suspect_with_its_tests(sick: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert nccl(sick, "--json", "--fewest") == 1
     found = json.loads(capsys.readouterr().out)

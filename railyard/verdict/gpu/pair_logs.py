@@ -1,0 +1,146 @@
+"""What logs of pairs of nodes show that no comparison of pairs can, since all pairs may share it.
+
+A log may name sockets (TCP) where the nodes have InfiniBand or RoCE, and all pairs may be impossibly fast, or slow
+alike. Without a statement of what the nodes have, only the sockets are seen.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from railyard.base.errors import RailyardError
+from railyard.parsers.nccl_said import Job, Spoken
+from railyard.parsers.parsed import Parsed, Table
+from railyard.verdict.blame.contradictions import Contradiction
+from railyard.verdict.blame.gpu_pairs import NotUsed, Recorded
+from railyard.verdict.blame.search.paths import Layer, Test
+from railyard.verdict.gpu import log_reading, rules
+from railyard.verdict.gpu.log_word import uses_rdma, word
+from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
+from railyard.verdict.gpu.target import GpuTarget
+from railyard.verdict.rules.model import RuleResult
+
+
+def checked(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | None) -> Recorded:
+    """Return the logs with what contradicts their nodes, without the tests whose figures are not believed.
+
+    ``parsed`` has each log by its name; ``target`` is what each node has, None if nobody says it. Raises RailyardError
+    if such nodes cannot have run a log.
+    """
+    pairs = {test.log: test.pair for test in found.tests}
+    wrong = [each for log, own in parsed.items() if log in pairs for each in _paths(log, pairs[log], own, target)]
+    if target is None:
+        return replace(found, wrong=tuple(wrong))
+    runs = {test: _run(test, parsed[test.log], target) for test in found.tests}
+    results = {test: _possible(test, parsed[test.log], runs[test]) for test in found.tests}
+    believed = {test.layer for test, result in results.items() if result is None or result.state != "fail"}
+    not_used: list[NotUsed] = []
+    kept: list[Test] = []
+    for test, result in results.items():
+        if result is None or result.state == "pass":
+            kept.append(test)
+        elif result.state == "fail":
+            who = "-".join(test.pair) if test.layer in believed else "all pairs"
+            wrong.append(Contradiction(test.log, who, f"{test.layer.benchmark}: {result.sentence}"))
+        else:
+            not_used.append(NotUsed(test.log, f"{test.layer.benchmark}: {result.sentence}", test.pair))
+    alike, unknown = _alike(kept, parsed, runs)
+    return replace(
+        found,
+        tests=tuple(kept),
+        not_used=(*found.not_used, *not_used),
+        wrong=(*wrong, *alike),
+        compared_with=target.words,
+        unknown=unknown,
+    )
+
+
+def _paths(log: str, pair: tuple[str, str], parsed: Parsed, target: GpuTarget | None) -> Iterator[Contradiction]:
+    """Yield each host that used sockets; if none did, what else the log says against the nodes."""
+    spoken = parsed.nccl
+    if spoken is None or spoken.log is None:
+        return
+    sockets: dict[str, int] = {}
+    for each in log_reading.networks(spoken.log):
+        if each.name == log_reading.SOCKET:
+            sockets.setdefault("-".join(pair) if each.by is None else each.by.host, each.line)
+    if target is None or uses_rdma(target.node):
+        link = None if target is None else target.node.link
+        instead = "" if link is None else f" instead of {link.name}"
+        for host, line in sockets.items():
+            why = f"it used sockets (TCP){instead} (line {line}){log_reading.because(spoken.log)}"
+            yield Contradiction(log, host, why)
+    if sockets or target is None:
+        return
+    for job in spoken.jobs:
+        table = _table(job, parsed)
+        of_run = None if table is None else _of_table(log, table, spoken, target)
+        said = word(spoken.log, target, None if of_run is None else of_run.shape, job.ranks, _name(job.benchmark))
+        if said.rule.state == "fail":
+            words = re.split(r"[\s:,]+", said.rule.sentence)
+            yield Contradiction(
+                log, next((host for host in job.hosts if host in words), "-".join(pair)), said.rule.sentence
+            )
+            return
+
+
+def _run(test: Test, parsed: Parsed, target: GpuTarget) -> GpuRun | None:
+    table = _table_of(test, parsed)
+    return None if table is None or parsed.nccl is None else _of_table(test.log, table, parsed.nccl, target)
+
+
+def _of_table(log: str, table: Table, spoken: Spoken, target: GpuTarget) -> GpuRun:
+    try:
+        return run_of(table, f"nccl/{table.benchmark}", spoken, target)
+    except RailyardError as error:
+        raise RailyardError(f"{error} ({log})") from None
+
+
+def _possible(test: Test, parsed: Parsed, run: GpuRun | None) -> RuleResult | None:
+    """Return whether the rates of a test are possible; None for a test without a result."""
+    table = _table_of(test, parsed)
+    if test.value is None or table is None or run is None:
+        return None
+    printed = {half: own for half in HALVES if (own := rows(table, half))}
+    return rules.possible(run, printed, None if parsed.nccl is None else parsed.nccl.log)
+
+
+def _alike(
+    tests: Sequence[Test], parsed: Mapping[str, Parsed], runs: Mapping[Test, GpuRun | None]
+) -> tuple[list[Contradiction], tuple[str, ...]]:
+    """Return for each layer why even its fastest pair is not healthy, and why no floor judges the others."""
+    best: dict[Layer, Test] = {}
+    for test in tests:
+        if (
+            test.value is not None
+            and not test.wrong
+            and test.value > (best.get(test.layer, test).value or 0) * (test.layer in best)
+        ):
+            best[test.layer] = test
+    wrong: list[Contradiction] = []
+    unknown: list[str] = []
+    for layer, test in best.items():
+        table, run = _table_of(test, parsed[test.log]), runs[test]
+        if table is None or run is None:
+            continue
+        curves = {half: own for half in HALVES if (own := curve(table, half))}
+        result = rules.unlike_healthy(run, curves) or rules.like_healthy(run, curves)
+        gpus = f"{layer.benchmark} with {layer.gpus} GPU{'s' if layer.gpus > 1 else ''} per node"
+        if result.state == "fail":
+            wrong.append(Contradiction(test.log, "all pairs", f"even the fastest, {gpus}: {result.sentence}"))
+        elif result.state == "not-judged":
+            unknown.append(f"{gpus}: whether all pairs are slow alike: {result.sentence}")
+    return wrong, tuple(unknown)
+
+
+def _table_of(test: Test, parsed: Parsed) -> Table | None:
+    own = [table for table in parsed.tables if str(table.benchmark) == test.layer.benchmark and table.complete]
+    return next(iter(own), None)
+
+
+def _table(job: Job, parsed: Parsed) -> Table | None:
+    return next((table for table in parsed.tables if table.line in job.tables), None)
+
+
+def _name(benchmark: str | None) -> str:
+    return "" if benchmark is None else benchmark.removesuffix("_perf")
