@@ -5,6 +5,7 @@ bounds are upper bounds. NCCL's author says that NVLink's overhead is about 20 %
 issue 212).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -101,6 +102,9 @@ GPU_LINKS: Mapping[str, GpuLink] = MappingProxyType({link.name: link for link in
 #: What a person writes after ``nvlink`` and ``xgmi``.
 NVLINK_GENERATIONS = tuple(row[0] for row in _NVLINK)
 XGMI_GPUS = tuple(row[0] for row in _XGMI)
+#: GPUs whose links have the rate of a generation, but not always their number. Source: their data sheets.
+_ALSO = {"A800": "nvlink-3", "H800": "nvlink-4", "H20": "nvlink-4", "GH200": "nvlink-4"}
+_MODEL = re.compile(r"(?<![A-Za-z0-9])[A-Z]{1,2}[0-9]{2,3}[A-Z]?(?![A-Za-z0-9])")
 #: What a person writes after ``pcie``: the generation of a GPU's slot of 16 lanes.
 PCIE_GENERATIONS = tuple(number for number in range(1, 7) if f"pcie{number}-x16" in SLOTS)
 
@@ -120,3 +124,17 @@ def document() -> str:
     ]
     head = "| name | generation | links, GB/s one way | GB/s per GPU one way | NVLink SHARP | source |"
     return "\n".join([head, "| --- | --- | --- | --- | --- | --- |", *rows]) + "\n"
+
+
+def link_of_gpu(name: str) -> GpuLink | None:
+    """Return what connects GPUs of a kind on their own boards, by the name that their driver gives; None if unknown.
+
+    A card for a slot has the same name, and may have no such link.
+    """
+    for model in _MODEL.findall(name):
+        if model in _ALSO:
+            return GPU_LINKS[_ALSO[model]]
+        for link in GPU_LINKS.values():
+            if model in _MODEL.findall(link.generation):
+                return link
+    return None

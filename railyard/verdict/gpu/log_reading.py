@@ -5,6 +5,7 @@ Two modules use it. ``log_word`` judges an output that a person gives, and compa
 makes its own verdict of them.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,6 +19,8 @@ SOCKET, VERBS = "socket", "ib"
 _NETWORK = "NET/"
 #: Why NCCL did not use verbs, in its own words.
 _NO_VERBS = ("No device found", "libibverbs", "No IP interface found", "NET plugin")
+#: NCCL_IB_DISABLE set by environment to 1.  |  NCCL_NET set by environment to Socket
+_FOR_SOCKETS = re.compile(r"(?:NCCL_IB_DISABLE set .{0,40}to [1-9]|NCCL_NET set .{0,40}to socket)\.?", re.IGNORECASE)
 _PLUGINS = ("NET/OFI ", "Loaded net plugin", "Initialized NET", "Assigned NET")
 
 
@@ -54,6 +57,11 @@ def because(log: Log) -> str:
     """Return the log's own reason for not using InfiniBand or RoCE, as the end of a sentence; empty for none."""
     found = next((said for said in log.fallbacks if any(word in said.text for word in _NO_VERBS)), None)
     return "" if found is None else f', since "{found.text}" (line {found.line})'
+
+
+def is_for_sockets(said: Said) -> bool:
+    """Return whether a setting leaves NCCL only its sockets, unless a plugin brings another network."""
+    return _FOR_SOCKETS.fullmatch(said.text) is not None
 
 
 def over_nics(log: Log) -> tuple[Link, ...]:

@@ -5,20 +5,20 @@ itself says that other networks or NICs were used than the nodes have according 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import counted, listing
 from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.hardware.gpu_nodes import GpuNode, Shape
-from railyard.parsers.nccl_said import Link, Log, Nic, Rank, Speaker
-from railyard.verdict.gpu import log_reading
+from railyard.hardware.gpu_nodes import Shape
+from railyard.parsers.nccl_said import Log, Nic, Rank
+from railyard.verdict.gpu import log_reading, log_remarks
+from railyard.verdict.gpu.log_seen import Seen, idle, seen_of
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult, failed, not_judged
 
-_RDMA = ("infiniband", "roce", "omnipath", "slingshot", "efa")
 #: Kind of NIC in the log -> family of its link.
 _FAMILIES = {"IB": "infiniband", "RoCE": "roce"}
 #: NET/OFI Selected Provider is tcp;ofi_rxm  |  NET/OFI Selected provider is efa, fabric is efa (found 4 nics)
@@ -34,68 +34,6 @@ class LogWord:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The log and what it is compared with; ``shape`` None: the number of nodes is not known.
-
-    ``net_links``: the connections over a NIC. ``nics``: host -> its NICs, each once, at the line that first lists it.
-    ``used``: host -> the numbers of the NICs that its connections name. ``heard``: host -> who lists NICs there.
-    ``listed``: host -> the processes that the output lists.
-    """
-
-    log: Log
-    target: GpuTarget
-    shape: Shape | None
-    net_links: tuple[Link, ...]
-    nics: Mapping[str, tuple[Nic, ...]]
-    used: Mapping[str, Set[int]]
-    heard: Mapping[str, Set[Speaker]]
-    listed: Mapping[str, Set[int | None]]
-    collective: str = ""
-
-    @property
-    def over_network(self) -> bool:
-        """Whether a NIC has to carry anything."""
-        return self.shape is None or self.shape.domains > 1
-
-    @property
-    def is_rdma(self) -> bool:
-        """Whether NCCL reaches the nodes' NICs without sockets."""
-        return uses_rdma(self.target.node)
-
-    def hears_all(self, host: str) -> bool:
-        """Return whether each process of a host lists its NICs: a process may get fewer than the node has."""
-        heard, listed = self.heard[host], self.listed.get(host)
-        return listed <= {each.pid for each in heard} if listed else len(heard) >= self.target.node.gpus
-
-    @property
-    def hosts(self) -> list[str]:
-        """The hosts that list NICs."""
-        return sorted(self.nics)
-
-
-def _seen(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank], collective: str) -> _Seen:
-    nics: dict[str, dict[tuple[str, int | None], Nic]] = {}
-    heard: dict[str, set[Speaker]] = {}
-    for nic in log.nics:
-        if nic.kind != "Socket":
-            nics.setdefault(nic.by.host, {}).setdefault((nic.name, nic.port), nic)
-            heard.setdefault(nic.by.host, set()).add(nic.by)
-    used: dict[str, set[int]] = {}
-    for link in log_reading.over_nics(log):
-        used.setdefault(link.by.host, set()).add(link.nic or 0)
-    listed: dict[str, set[int | None]] = {}
-    for rank in ranks:
-        listed.setdefault(rank.host, set()).add(rank.pid)
-    each = {host: tuple(found.values()) for host, found in nics.items()}
-    return _Seen(log, target, shape, log_reading.over_nics(log), each, used, heard, listed, collective)
-
-
-def uses_rdma(node: GpuNode) -> bool:
-    """Return whether NCCL reaches the NICs of such nodes without sockets."""
-    return node.link is not None and node.link.family in _RDMA
-
-
 def word(
     log: Log | None, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank] = (), collective: str = ""
 ) -> LogWord:
@@ -105,8 +43,8 @@ def word(
     """
     if log is None:
         return LogWord(not_judged(4, "no counter was read, and the output has no log of NCCL (NCCL_DEBUG=INFO)"))
-    seen = _seen(log, target, shape, ranks, collective)
-    remarks = tuple(f"{_WORD}, {said}" for tell in _REMARKS for said in tell(seen))
+    seen = seen_of(log, target, shape, ranks, collective)
+    remarks = tuple(f"{_WORD}, {said}" for said in log_remarks.remarks(seen))
     for why in _CONTRADICTIONS:
         found = why(seen)
         if found is not None:
@@ -141,7 +79,7 @@ def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -
     return None if why_not(found, collective, shape) is not None else (found, f"{_WORD}, {name} (line {line})")
 
 
-def _what_is_named(seen: _Seen) -> str:
+def _what_is_named(seen: Seen) -> str:
     if not seen.over_network:
         return "all GPUs reach each other without a NIC"
     named = seen.log.networks
@@ -154,7 +92,7 @@ def _what_is_named(seen: _Seen) -> str:
     return f"{_WORD}, NCCL used {networks}{nics}{more}"
 
 
-def _sockets(seen: _Seen) -> tuple[str, str] | None:
+def _sockets(seen: Seen) -> tuple[str, str] | None:
     if not (seen.over_network and seen.is_rdma):
         return None
     used = next((each for each in log_reading.networks(seen.log) if each.name == log_reading.SOCKET), None)
@@ -174,7 +112,7 @@ def _sockets(seen: _Seen) -> tuple[str, str] | None:
     return sentence, look
 
 
-def _nothing_but_sockets(seen: _Seen, link: str) -> tuple[str, str] | None:
+def _nothing_but_sockets(seen: Seen, link: str) -> tuple[str, str] | None:
     """Return that a host found no InfiniBand or RoCE and names no network: its log was cut or filtered before that."""
     if seen.target.node.link is None or seen.target.node.link.family not in _FAMILIES.values():
         return None
@@ -189,6 +127,13 @@ def _nothing_but_sockets(seen: _Seen, link: str) -> tuple[str, str] | None:
                 sentence,
                 f"the cards and drivers of {said.by.host} (ibv_devinfo), and /dev/infiniband in its container",
             )
+    for said in seen.log.settings:
+        if said.by is not None and said.by.host not in has_network and log_reading.is_for_sockets(said):
+            sentence = (
+                f'{said.by.host} was set to use no card for {link} (line {said.line}: "{said.text}") and names no '
+                "other network, so it can only have used sockets (TCP)"
+            )
+            return sentence, "what sets that variable: the job's script, the container's image, /etc/nccl.conf"
     only = next((nic for nic in seen.log.nics if nic.kind == "Socket" and nic.by.host not in has_network), None)
     if only is None:
         return None
@@ -196,7 +141,7 @@ def _nothing_but_sockets(seen: _Seen, link: str) -> tuple[str, str] | None:
     return sentence, f"the cards and drivers of {only.by.host} (ibv_devinfo), NCCL_IB_HCA and NCCL_NET"
 
 
-def _tcp_provider(seen: _Seen) -> tuple[str, str] | None:
+def _tcp_provider(seen: Seen) -> tuple[str, str] | None:
     """Return that Libfabric gave NCCL's plugin (aws-ofi-nccl) TCP: NCCL itself only names the plugin."""
     if not (seen.over_network and seen.is_rdma):
         return None
@@ -211,7 +156,7 @@ def _tcp_provider(seen: _Seen) -> tuple[str, str] | None:
     return sentence, f"fi_info on {host}, FI_PROVIDER, and the devices that its container gets"
 
 
-def _other_kind(seen: _Seen) -> tuple[str, str] | None:
+def _other_kind(seen: Seen) -> tuple[str, str] | None:
     link = seen.target.node.link
     if link is None or link.family not in _FAMILIES.values() or not seen.over_network:
         return None
@@ -224,7 +169,7 @@ def _other_kind(seen: _Seen) -> tuple[str, str] | None:
     return None
 
 
-def _fewer_nics(seen: _Seen) -> tuple[str, str] | None:
+def _fewer_nics(seen: Seen) -> tuple[str, str] | None:
     due = seen.target.node.nics
     for host in seen.hosts if seen.over_network and seen.is_rdma else ():
         found = [nic for nic in seen.nics[host] if _is_ours(seen, nic)]
@@ -238,24 +183,12 @@ def _fewer_nics(seen: _Seen) -> tuple[str, str] | None:
     return None
 
 
-def _not_heard(seen: _Seen) -> Iterator[str]:
-    """Yield that a host lists fewer NICs than expected, if not all of its processes are in the log."""
-    for host in seen.hosts if seen.over_network and seen.is_rdma else ():
-        found = seen.nics[host]
-        if len(found) < seen.target.node.nics and not seen.hears_all(host):
-            yield (
-                f"{host} lists {counted(len(found), 'NIC')} (line {found[0].line}), expected {seen.target.node.nics}; "
-                "but not all of its processes are in the log"
-            )
-            return
-
-
-def _is_ours(seen: _Seen, nic: Nic) -> bool:
+def _is_ours(seen: Seen, nic: Nic) -> bool:
     link = seen.target.node.link
     return link is None or nic.kind not in _FAMILIES or _FAMILIES[nic.kind] == link.family
 
 
-def _other_names(seen: _Seen) -> tuple[str, str] | None:
+def _other_names(seen: Seen) -> tuple[str, str] | None:
     """Return that a node does not list a NIC of the system's file."""
     if not seen.target.rails or not seen.over_network:
         return None
@@ -271,7 +204,7 @@ def _other_names(seen: _Seen) -> tuple[str, str] | None:
     return None
 
 
-def _more_nics(seen: _Seen) -> tuple[str, str] | None:
+def _more_nics(seen: Seen) -> tuple[str, str] | None:
     due = seen.target.node.nics
     if not due or not seen.over_network or seen.target.rails:
         return None
@@ -283,28 +216,30 @@ def _more_nics(seen: _Seen) -> tuple[str, str] | None:
     return None
 
 
-def _idle_in_ring(seen: _Seen) -> tuple[str, str] | None:
+def _idle_in_ring(seen: Seen) -> tuple[str, str] | None:
     """Return that no GPU of a node uses a NIC, in a collective that spreads over all: a rail that is idle."""
     shape, of = seen.shape, COLLECTIVES.get(seen.collective)
     if shape is None or of is None or of.rooted or of.point_to_point or shape.gpus < shape.node.gpus:
         return None
-    for host, names in _idle(seen) if seen.over_network else ():
+    for host, names in idle(seen) if seen.over_network else ():
         if log_reading.all_connect(seen.log, host, shape.gpus):
             said = f"no connection of {host} uses {names}, and those of all its GPUs are in the log"
             return said, f"the links of these cards of {host} (ibstat), NCCL_IB_HCA, and the system's topology"
     return None
 
 
-def _no_domain(seen: _Seen) -> tuple[str, str] | None:
+def _no_domain(seen: Seen) -> tuple[str, str] | None:
     domain = seen.target.node.domain
-    off = log_reading.said_with(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled")
+    off = log_reading.said_with(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled") or log_reading.said_with(
+        seen.log.settings, "NCCL_MNNVL_ENABLE", "to 0"
+    )
     if domain is None or domain <= seen.target.node.gpus or off is None:
         return None
     sentence = f'no NVLink connects the nodes: "{off.text}" (line {off.line}), expected a domain of {domain} GPUs'
     return sentence, "the fabric manager and IMEX of the nodes; if there is no such domain, leave domain= out"
 
 
-_CONTRADICTIONS: tuple[Callable[[_Seen], tuple[str, str] | None], ...] = (
+_CONTRADICTIONS: tuple[Callable[[Seen], tuple[str, str] | None], ...] = (
     _sockets,
     _tcp_provider,
     _other_kind,
@@ -313,87 +248,4 @@ _CONTRADICTIONS: tuple[Callable[[_Seen], tuple[str, str] | None], ...] = (
     _more_nics,
     _idle_in_ring,
     _no_domain,
-)
-
-
-def _no_gpu_direct(seen: _Seen) -> Iterator[str]:
-    if not (seen.over_network and seen.is_rdma):
-        return
-    off = log_reading.said_with(seen.log.fallbacks, "GPU Direct RDMA Disabled")
-    without = log_reading.without_gpu_direct(seen.log)
-    if off is not None:
-        yield f'GPUDirect RDMA is off (line {off.line}: "{off.text}"): the bytes go through the hosts\' memory'
-    elif without is not None:
-        yield without
-
-
-def _not_over_links(seen: _Seen) -> Iterator[str]:
-    link = seen.target.node.gpu_link
-    if link is None or link.is_slot or seen.target.node.within_over_nics:
-        return
-    shared = log_reading.through_memory(seen.log)
-    if shared:
-        first = shared[0]
-        yield (
-            f"shared memory carries {counted(len(shared), 'connection')} within a node, instead of {link.word} (line "
-            f"{first.line}: rank {first.source} to {first.target})"
-        )
-
-
-def _crossed_rails(seen: _Seen) -> Iterator[str]:
-    """Yield a connection that leaves by one NIC and arrives at another: a longer way if rails are separate."""
-    sent = {(each.channel, each.source, each.target): each for each in seen.net_links if each.direction == "send"}
-    crossed = [
-        (sent[key], each)
-        for each in seen.net_links
-        if each.direction == "receive"
-        and (key := (each.channel, each.source, each.target)) in sent
-        and sent[key].nic != each.nic
-    ]
-    if crossed:
-        one, other = crossed[0]
-        yield (
-            f"rails are crossed in {len(crossed)} of {counted(len(sent), 'connection')}: channel {one.channel} from "
-            f"rank {one.source} to {one.target} leaves by NIC {_nic(seen, one)} (line {one.line}) and arrives at NIC "
-            f"{_nic(seen, other)} (line {other.line}); if each rail has its own switches, such bytes take a "
-            "longer way (NCCL_CROSS_NIC=0)"
-        )
-
-
-def _nic(seen: _Seen, link: Link) -> str:
-    nic = log_reading.nic_of(link, seen.log)
-    return f"{link.nic}" if nic is None else f"{link.nic} ({log_reading.name(nic)})"
-
-
-def _idle_nics(seen: _Seen) -> Iterator[str]:
-    """Yield that a node has NICs which no connection names: a sendrecv does not need them, a ring over all does."""
-    for host, names in list(_idle(seen))[:1]:
-        yield f"no connection of {host} uses {names}"
-
-
-def _idle(seen: _Seen) -> Iterator[tuple[str, str]]:
-    for host in seen.hosts:
-        used = seen.used.get(host, frozenset())
-        idle = [log_reading.name(nic) for nic in seen.nics[host] if nic.number not in used]
-        if used and idle and len(used) < seen.target.node.nics:
-            yield host, listing(idle)
-
-
-def _far_nics(seen: _Seen) -> Iterator[str]:
-    """Yield that a GPU sends over a NIC that is nearest to other GPUs, by the system's file."""
-    far = next(log_reading.far_nics(seen.log, seen.target.nearest or {}), None)
-    if far is not None:
-        yield (
-            f"GPU {far.gpu} of {far.link.by.host} uses {far.nic.name} (line {far.link.line}), but in "
-            f"systems/{seen.target.system}.yaml {listing(far.near)} is nearest to it"
-        )
-
-
-_REMARKS: Sequence[Callable[[_Seen], Iterable[str]]] = (
-    _not_heard,
-    _no_gpu_direct,
-    _not_over_links,
-    _crossed_rails,
-    _idle_nics,
-    _far_nics,
 )

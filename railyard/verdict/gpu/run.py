@@ -1,12 +1,14 @@
 """On how many nodes and GPUs nccl-tests made an output: what the output lists, and what a person says about it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import counted, listing, number
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, collective, ranks_of
+from railyard.hardware.gpu_links import link_of_gpu
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Job, Rank, Spoken
 from railyard.parsers.nccl_words import GB, IN_PLACE
@@ -101,9 +103,12 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
     if uneven or ranks % nodes:
         return GpuRun(name, None, f"its {ranks} ranks are not spread evenly over {nodes} nodes", job=job, gpu=gpu)
     used = ranks // nodes
+    other = None if job is None else _other_gpus(job.ranks, target)
+    if other is not None:
+        return GpuRun(name, None, other, job=job, gpu=gpu)
     if used > target.node.gpus:
         raise RailyardError(
-            f"--nodes-have {target.words}: found gpus {target.node.gpus}, expected at least {used}: the output has "
+            f"{target.given}: found gpus {target.node.gpus}, expected at least {used}: the output has "
             f"{ranks} ranks on {counted(nodes, 'node')}"
         )
     if ranks < 2:
@@ -114,6 +119,25 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
         return GpuRun(name, None, str(error), job=job, gpu=gpu)
     in_order = len([host for host, _ in groupby(hosts)]) == len(set(hosts))
     return GpuRun(name, shape, in_order=in_order, job=job, gpu=gpu)
+
+
+def _other_gpus(ranks: Sequence[Rank], target: GpuTarget) -> str | None:
+    """Return that the ranks' GPUs are of several kinds, or of a kind with other links than given; None if neither."""
+    kinds: dict[str, Rank] = {}
+    for rank in ranks:
+        kinds.setdefault(rank.name, rank)
+    if len(kinds) > 1:
+        shown = listing([f"{kind} (rank {rank.rank} on {rank.host}, line {rank.line})" for kind, rank in kinds.items()])
+        return f"its GPUs are not of one kind: {shown}"
+    given = target.node.gpu_link
+    for kind, rank in kinds.items():
+        own = link_of_gpu(kind)
+        if given is not None and not given.is_slot and own is not None and own.name != given.name:
+            return (
+                f"the output is from {kind} (line {rank.line}), whose link is {own.generation}, and {target.given} has "
+                f"{given.generation}"
+            )
+    return None
 
 
 def _listed_twice(job: Job | None) -> str | None:

@@ -40,6 +40,15 @@ class GpuTarget:
         return who if self.of is None else f"{who}, and published numbers of {self.of.name}"
 
     @property
+    def given(self) -> str:
+        """The option that says what each node has, with its value."""
+        if self.system:
+            return f"--system {self.system}"
+        if self.of is not None and self.words == self.of.node:
+            return f"--class {self.of.name}"
+        return f"--nodes-have {self.words}"
+
+    @property
     def as_json(self) -> dict[str, Any]:
         """The target as JSON values."""
         link = self.node.link

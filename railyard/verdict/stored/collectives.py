@@ -148,7 +148,7 @@ def _judged(
         rules=found,
         curves=tuple(_shown(key, table, of_run)),
         causes=_causes(of_run, busbw) if _is_low_or_high(found) else (),
-        remarks=(*_unchecked(of_run), *path.remarks, *_remarks(standing, last)),
+        remarks=(*_unchecked(of_run, table), *path.remarks, *_remarks(standing, last)),
     )
 
 
@@ -264,9 +264,11 @@ def _causes(of_run: GpuRun, busbw: Mapping[str, Mapping[int, float]]) -> tuple[L
     return likely(GpuSeen(of_run.collective, of_run.shape, max(values)))
 
 
-def _unchecked(of_run: GpuRun) -> Iterator[str]:
+def _unchecked(of_run: GpuRun, table: Table) -> Iterator[str]:
     if of_run.job is not None and of_run.job.settings.get("validation") == 0:
         yield "the run did not check what arrived (-c 0): wrong data would not show"
+    elif validation_of([table]) is None:
+        yield "no row says that what arrived was checked (N/A, or no #wrong): wrong data would not show"
 
 
 def _remarks(standing: Standing, last: RuleResult) -> Iterator[str]:

@@ -161,6 +161,11 @@ WRONG_INPUT = [
     ),
     (
         HEALTHY,
+        ["--class", "gh200-4xslingshot11"],
+        "--class gh200-4xslingshot11: found gpus 4, expected at least 8: the output has 16 ranks on 2 nodes",
+    ),
+    (
+        HEALTHY,
         ["--nodes-have", "gpu=8"],
         '--nodes-have "gpu=8": found "gpu", expected a word that it knows; did you mean "gpus"?',
     ),

@@ -98,6 +98,21 @@ CONTRADICTIONS = [
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
         "node1 used 3 NICs (0, 1, 2), expected at most 2",
     ),
+    *(  # a log that names no network, but what it was set to
+        (
+            lines(f"{setting}"),
+            "gpus=8,nvlink=4,nics=2,link=ib-ndr",
+            f'node1 was set to use no card for ib-ndr (line 1: "{setting}") and names no other network, so it can only '
+            "have used sockets (TCP)",
+        )
+        for setting in ("NCCL_IB_DISABLE set by environment to 1.", "NCCL_NET set by environment to Socket")
+    ),
+    (
+        lines("NCCL_MNNVL_ENABLE set by environment to 0."),
+        "gpus=4,nvlink=5,domain=72,nics=4,link=ib-ndr",
+        'no NVLink connects the nodes: "NCCL_MNNVL_ENABLE set by environment to 0." (line 1), expected a domain of 72 '
+        "GPUs",
+    ),
 ]
 
 
@@ -106,6 +121,26 @@ def test_a_log_that_contradicts_the_nodes_fails(text: str, words: str, sentence:
     found = read(text, of_words(words))
     assert found.rule.state == "fail" and found.rule.look_at
     assert found.rule.sentence == f"according to NCCL's log, {sentence}"
+
+
+def test_no_card_is_no_fallback_beside_a_plugin_or_where_cards_are_listed() -> None:
+    off = "NCCL_IB_DISABLE set by environment to 1."
+    for other in ("Loaded net plugin SPECTRUM-X (v8)", "NET/OFI Initializing aws-ofi-nccl 1.9.1", BOTH):
+        assert read(lines(off, other)).rule.state == "not-judged", other
+    assert read(lines("NCCL_IB_DISABLE set by environment to 0.")).rule.state == "not-judged"
+
+
+def test_what_a_reader_should_know_of_a_set_up_is_told() -> None:
+    found = read(lines("NCCL_P2P_DISABLE set by environment to 1.", BOTH))
+    assert (
+        "according to NCCL's log, the GPUs of a node do not use NVLink (line 1: \"NCCL_P2P_DISABLE set by environment "
+        'to 1.")'
+    ) in found.remarks
+    one = lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>").replace(":100:", ":101:")
+    found = read(lines(BOTH) + one)
+    said = "according to NCCL's log, processes of node1 list different NICs: 1 NIC (line 2) and 2 NICs (line 1)"
+    assert said in found.remarks
+    assert not any("different NICs" in said for said in read(of_all(lines(BOTH))).remarks)
 
 
 def test_one_process_of_a_node_does_not_speak_for_all() -> None:

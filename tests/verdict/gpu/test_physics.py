@@ -69,7 +69,7 @@ def test_nvlink_sharp_raises_one_node_above_its_links() -> None:
     found = one(output("all_reduce", curve(480), ["node1"]))
     assert found.state == "pass" and "it rules out ring (at most 450.0 GB/s, set by NVLink)" in found.sentence
     a100 = of_words("gpus=8,nvlink=3,nics=8,link=ib-hdr")
-    assert one(output("all_reduce", curve(320), ["node1"]), a100).state == "fail"
+    assert one(output("all_reduce", curve(320), ["node1"], gpu="NVIDIA A100-SXM4-80GB"), a100).state == "fail"
 
 
 def test_the_mean_is_never_judged() -> None:
@@ -168,12 +168,14 @@ def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_nee
     """NVIDIA/nccl-tests issue 119: 96.42 GB/s at 130 MB of four HDR cards is "perfect"; 30 there says nothing."""
     hdr = of_words("gpus=8,nvlink=3,nics=4,link=ib-hdr")
     three = ["a", "b", "c"]
-    found = one(output("all_reduce", {128 << 20: 96.42}, three), hdr)
+    found = one(output("all_reduce", {128 << 20: 96.42}, three, gpu="NVIDIA A100-SXM4-80GB"), hdr)
     assert found.state == "pass" and "busbw 96.42 GB/s at 128 MiB is above the floor of healthy nodes" in found.sentence
-    found = one(output("all_reduce", {128 << 20: 30.0}, three), hdr)
+    found = one(output("all_reduce", {128 << 20: 30.0}, three, gpu="NVIDIA A100-SXM4-80GB"), hdr)
     assert found.state == "not-judged" and "no size of 1 GiB or more was measured" in found.sentence
     # If there are long messages, they decide, however fast the short ones are.
-    assert one(output("all_reduce", {GIB >> 1: 90.0, GIB: 30.0}, three), hdr).state == "fail"
+    assert (
+        one(output("all_reduce", {GIB >> 1: 90.0, GIB: 30.0}, three, gpu="NVIDIA A100-SXM4-80GB"), hdr).state == "fail"
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,8 @@ def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_nee
 )
 def test_messages_between_gpus_without_a_switch_have_no_floor(words: str, name: str, peak: float, state: str) -> None:
     node = of_words(words)
-    found = one(output(name, {GIB: peak}, ["a"], node.node.gpus), node)
+    gpu = "Tesla V100-SXM2-32GB" if "nvlink=2" in words else "NVIDIA A100-SXM4-80GB"
+    found = one(output(name, {GIB: peak}, ["a"], node.node.gpus, gpu=gpu), node)
     assert found.state == state, found.sentence
     assert (state == "not-judged") == ("whose GPUs may be connected without an NVSwitch" in found.sentence)
 
@@ -259,6 +262,48 @@ def test_a_half_in_place_that_is_above_the_floor_and_far_below_the_other_fails()
     assert one(output("all_reduce", rates, in_place=near)).state == "pass"
 
 
+def test_gpus_of_two_kinds_are_not_judged_as_if_they_were_alike() -> None:
+    text = output("all_reduce", curve(365))
+    other = re.sub(r"( on +node2 .*)NVIDIA H100 80GB HBM3", r"\1NVIDIA H200", text)
+    assert other.count("NVIDIA H200") == 8 and one(text).state == "pass"
+    found = one(other)
+    assert found.state == "not-judged"
+    assert found.sentence.startswith(
+        "not judged: its GPUs are not of one kind: NVIDIA H100 80GB HBM3 (rank 0 on node1, line 6) and NVIDIA H200 "
+        "(rank 8 on node2, line 14)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpu", "words", "link", "given"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "gpus=8,nvlink=4,nics=8,link=ib-ndr", "NVLink 3 (A100)", "NVLink 4 (H100, H200)"),
+        ("AMD Instinct MI300X", "gpus=8,nvlink=4,nics=8,link=ib-ndr", "xGMI (MI300X)", "NVLink 4 (H100, H200)"),
+        ("NVIDIA H800", "gpus=8,xgmi=mi300x,nics=8,link=ib-ndr", "NVLink 4 (H100, H200)", "xGMI (MI300X)"),
+    ],
+)
+def test_gpus_with_another_link_than_given_are_not_judged(gpu: str, words: str, link: str, given: str) -> None:
+    found = one(output("all_reduce", curve(365), gpu=gpu), of_words(words))
+    assert found.state == "not-judged"
+    assert found.sentence.startswith(
+        f"not judged: the output is from {gpu} (line 6), whose link is {link}, and --nodes-have {words} has {given}"
+    )
+
+
+@pytest.mark.parametrize("gpu", ["NVIDIA H800", "NVIDIA H20", "NVIDIA Graphics Device", ""])
+def test_gpus_whose_link_is_as_given_or_unknown_are_judged(gpu: str) -> None:
+    assert one(output("all_reduce", curve(365), gpu=gpu)).state == "pass"
+
+
+def test_a_run_that_checked_nothing_says_so() -> None:
+    text = output("all_reduce", curve(365))
+    assert not any("wrong data" in said for said in one(text).remarks)
+    half = re.sub(r" 0$", " N/A", text, flags=re.MULTILINE)
+    assert not any("wrong data" in said for said in one(half).remarks)
+    said = "no row says that what arrived was checked (N/A, or no #wrong): wrong data would not show"
+    assert said in one(re.sub(r" 0(?=  \d+\.)", " N/A", half)).remarks
+
+
 def test_two_nodes_of_one_name_are_not_taken_for_one_node() -> None:
     """Containers may all be called localhost: then 440 GB/s of 2 x 4 GPUs would look like one node over NVLink."""
     text = output("all_reduce", curve(440), ["a", "b"], 4).replace(" a device", " x device").replace(" b dev", " x dev")
@@ -305,4 +350,4 @@ def test_a_run_over_some_of_the_nics_of_a_node_does_not_pass(nics: int, state: s
 def test_nodes_whose_nvlink_sets_the_bound_have_no_idle_nics() -> None:
     """NVIDIA/nccl-tests issue 149: 200 of 300 GB/s at 1 GiB on one node of eight A100 still rises, and is right."""
     a100 = of_words("gpus=8,nvlink=3,nics=8,link=ib-hdr")
-    assert one(output("all_reduce", {GIB: 200.0}, ["node1"]), a100).state == "pass"
+    assert one(output("all_reduce", {GIB: 200.0}, ["node1"], gpu="NVIDIA A100-SXM4-80GB"), a100).state == "pass"
