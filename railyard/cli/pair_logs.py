@@ -1,9 +1,10 @@
 """Judges pairs of nodes by logs of nccl-tests: what to measure next, who is slow, which groups of a run are slow."""
 
 import glob
+import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,28 +90,24 @@ def _recorded(
 
     ``kept`` gets each log's parts by its name. Raises InputError if no log has a test of two nodes.
     """
+    from railyard.base.output_file import read_output
     from railyard.parsers.nccl import parse
+    from railyard.parsers.wrong_lines import with_wrong_lines
     from railyard.verdict.blame import gpu_pairs
 
     early = _files(at_once)
     files = list(dict.fromkeys((*early, *_files(given))))
     names = [file.name for file in files]
     shown = dict(zip(files, names if len(set(names)) == len(names) else map(str, files), strict=True))
-    now = ""
 
-    def texts() -> Iterator[tuple[str, str]]:
-        nonlocal now
-        for file in files:
-            now = shown[file]
-            yield now, _text(file)
-
-    def read(text: str) -> "Parsed":
+    def read(file: str) -> "Parsed":
+        text = read_output(file, io.BytesIO())
         found = parse(text)
         if kept is not None:
-            kept[now] = found
+            kept[shown[Path(file)]] = with_wrong_lines(found, text)
         return found
 
-    recorded = gpu_pairs.recorded(texts(), _pattern(name_pattern), read)
+    recorded = gpu_pairs.recorded(((shown[file], str(file)) for file in files), _pattern(name_pattern), read)
     if not recorded.tests:
         why = recorded.not_used[0].why if recorded.not_used else "no file"
         raise InputError(
@@ -124,12 +121,12 @@ def _files(given: Sequence[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in given:
         if path.is_dir():
-            own = sorted(file for file in path.iterdir() if file.is_file())
+            own = sorted(file for file in path.iterdir() if not file.is_dir())
         elif path.exists() or not glob.has_magic(str(path)):
             own = [path]
         else:
             own = [file for file in map(Path, sorted(glob.glob(str(path)))) if file.is_file()]
-        if not own:
+        if not own or (own == [path] and not path.exists()):
             raise InputError(str(path), "no file", "logs of nccl-tests between two nodes each")
         found |= dict.fromkeys(own)
     return list(found)

@@ -11,11 +11,13 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.bounds import GPU_DIP_SHARE
+from railyard.base.errors import InputError
 from railyard.parsers.nccl import parse
 from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.site.topology import Leaves
 from railyard.verdict.blame.contradictions import Contradiction
+from railyard.verdict.blame.gpu_pair_names import named, one_name_a_node
 from railyard.verdict.blame.search.doubts import PAIR_SIGMAS, WIDEST
 from railyard.verdict.blame.search.explained import Blamed, blamed
 from railyard.verdict.blame.search.fewest import fewest
@@ -122,10 +124,10 @@ def recorded(
     name_pattern: re.Pattern[str] | None = None,
     parse: Callable[[str], Parsed] = parse,
 ) -> Recorded:
-    """Return the tests of logs. Each log is given as its name and its text.
+    """Return the tests of logs. Each log is given as its name and its text, or what ``parse`` finds its text by.
 
     ``name_pattern`` has the groups ``a`` and ``b``: the nodes of a log by its name, if the log does not name them.
-    ``parse`` raises ParseError for a text that is not a log of nccl-tests.
+    ``parse`` raises ParseError for a text that is not a log of nccl-tests, and InputError for one that cannot be read.
     """
     tests: list[tuple[Test, tuple[Rank, ...]]] = []
     left_out: list[NotUsed] = []
@@ -140,10 +142,14 @@ def recorded(
         except ParseError as error:
             left_out.append(NotUsed(log, str(error), pair))
             continue
+        except InputError as error:
+            left_out.append(NotUsed(log, f"found {error.found}, expected {error.expected}", pair))
+            continue
         found, not_used = _tests(log, parsed, pair, seen)
         tests += found
         left_out += not_used
-    return _named(_with_dips(tests), left_out, logs)
+    made, names, most = named(_with_dips(one_name_a_node(tests)))
+    return Recorded(made, tuple(left_out), tuple(logs), names, most)
 
 
 def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Judged:
@@ -283,12 +289,14 @@ def _of_job(log: str, job: Job, nodes: Sequence[str], parsed: Parsed, ended: int
     size = job.settings.get("max_bytes", 0)
     both, pair_gpus = (nodes[0], nodes[1]), (gpus[0], gpus[1])
     made = []
+    said = [each for each in parsed.failures if each.line >= job.line and (ended is None or each.line < ended)]
     for table in [each for each in parsed.tables if each.line in job.tables]:
         layer = Layer(str(table.benchmark), len(gpus[0]), size or _largest(table))
         curve = _curve(table)
         wrong = "validation" in table.columns and False in table.column("validation")
         if not table.complete or not curve:
-            made.append(Test(log, layer, both, pair_gpus, None, "cut: its table is not complete"))
+            first = next((f" ({each.text})" for each in said if each.line > table.line), "")
+            made.append(Test(log, layer, both, pair_gpus, None, f"cut: its table is not complete{first}"))
             continue
         large = [value for at, value in curve if at * at >= curve[0][0] * curve[-1][0]]
         why = "failed: it moved wrong data" if wrong else ""
@@ -296,7 +304,6 @@ def _of_job(log: str, job: Job, nodes: Sequence[str], parsed: Parsed, ended: int
         made.append(Test(log, layer, both, pair_gpus, value, why, wrong, curve[0][1], curve[-1][1], min(large)))
     if made:
         return made
-    said = [each for each in parsed.failures if each.line >= job.line and (ended is None or each.line < ended)]
     message = next((each.text for each in said if "failure" in each.text.lower() or "error" in each.text.lower()), None)
     why = f"failed: {message}" if message else "cut: it ends without a row and without an error"
     return [Test(log, Layer(str(job.benchmark), len(gpus[0]), size), both, pair_gpus, None, why)]
@@ -337,35 +344,6 @@ def _curve(table: Table) -> list[tuple[int, float]]:
         if isinstance(size, int) and size > 0 and values:
             found.append((size, float(min(values))))
     return sorted(found)
-
-
-def _named(
-    tests: Sequence[tuple[Test, tuple[Rank, ...]]], left_out: Sequence[NotUsed], logs: Sequence[str]
-) -> Recorded:
-    """Return tests whose GPUs are named by their place in a node, if each node has a log with all of its GPUs.
-
-    If not, they are named by their bus addresses, which are only the same in nodes of one kind.
-    """
-    full: dict[str, tuple[str, ...]] = {}
-    seen: dict[str, set[str]] = {}
-    for test, _ in tests:
-        for node, own in zip(test.nodes, test.gpus, strict=True):
-            seen.setdefault(node, set()).update(own)
-            if len(own) > len(full.get(node, ())):
-                full[node] = own
-    most = max((len(own) for own in full.values()), default=0)
-    by_place = all(len(own) == most and seen[node] == set(own) for node, own in full.items())
-    names: dict[tuple[str, str], str] = {}
-    made = []
-    for test, _ in tests:
-        gpus = []
-        for node, own in zip(test.nodes, test.gpus, strict=True):
-            places = tuple(str(full[node].index(bus)) if by_place else bus for bus in own)
-            for place, bus in zip(places, own, strict=True):
-                names[node, place] = f"GPU {place} ({bus})" if by_place else f"the GPU at {bus}"
-            gpus.append(places)
-        made.append(replace(test, gpus=(gpus[0], gpus[1])))
-    return Recorded(tuple(made), tuple(left_out), tuple(logs), names, most)
 
 
 def _lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from railyard.base.hostlist import label
 from railyard.base.wording import counted, listing, message_size, number
 from railyard.verdict.blame import contradictions
 from railyard.verdict.blame.gpu_pairs import Judged, NotUsed, Sufficient
@@ -29,13 +30,13 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
     tests, logs = found.recorded.tests, found.recorded.logs
     lines = [
         f"{counted(len(tests), 'test')} of {counted(len(logs), 'log')}, {counted(len(found.recorded.nodes), 'node')}; "
-        f"pairs are compared with one another{_besides_pairs(found)}",
+        f"pairs are compared with one another{contradictions.besides(found.recorded.compared_with)}",
         "",
     ]
     lines += [f"  {_level(level)}" for level in levels(found)]
-    lines += _section("contradicts the nodes, so this is no pass", contradictions.shown(found.recorded.wrong))
-    if found.recorded.wrong and not found.recorded.compared_with:
-        lines.append(f"  {contradictions.ETHERNET}")
+    lines += _section(
+        "no pass, however the pairs compare", contradictions.shown(found.recorded.wrong, found.recorded.compared_with)
+    )
     named = found.named
     doubted = [one for one in found.blamed if one.sure == "open"]
     for title, some in (("sick", named), ("undecided", doubted)):
@@ -58,17 +59,10 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
 
 def _nobody(found: Judged) -> str:
     if found.recorded.wrong:
-        return "no test is slow beside the others, but this is no pass: the logs contradict the nodes"
+        return "no test is slow beside the others, but this is no pass: see above what the logs themselves say"
     if not found.is_good:
         return "nobody is named, but this is no pass: not all was judged"
     return "nobody is named: no test is slow, and all gave a result"
-
-
-def _besides_pairs(found: Judged) -> str:
-    words = found.recorded.compared_with
-    if not words:
-        return ", so a fault that all nodes share is not seen (with --nodes-have it may be)"
-    return f", and with what nodes of {words} can reach"
 
 
 def fewest(few: Sufficient, found: Judged) -> str:
@@ -225,13 +219,15 @@ def _of_pair(one: Blamed, found: Judged) -> list[str]:
         said += [f"  {test.log}: {test.why}" for test in {test.log: test for test in bad}.values()]
     good = [f"{_layer(test.layer)} {_gb(test.value or 0)} GB/s" for test in one.inside]
     said.append(f"good between the two: {listing(good)}" if good else "no test between the two is good")
-    elsewhere = [f"{node} with {_good_partners(node, found)} other nodes" for node in one.nodes]
-    said.append(f"both are good with others: {listing(elsewhere)}")
+    count = {node: _good_partners(node, found) for node in one.nodes}
+    head = "both are good with others" if all(count.values()) else "good with others"
+    elsewhere = [f"{node} with {counted(good, 'other node')}" for node, good in count.items()]
+    said.append(f"{head}: {listing(elsewhere)}")
     pairs = [other.nodes for other in found.blamed if other.kind == "pair"]
     for node in one.nodes:
-        count = sum(node in pair for pair in pairs)
-        if count > 1:
-            said.append(f"{node} is in {count} such pairs, and good with the other nodes")
+        among = sum(node in pair for pair in pairs)
+        if among > 1:
+            said.append(f"{node} is in {among} such pairs{', and good with the other nodes' if count[node] else ''}")
     return said
 
 
@@ -353,6 +349,11 @@ def not_covered(found: Judged) -> list[str]:
         more = f" and {len(found.no_log) - _MOST} more" if len(found.no_log) > _MOST else ""
         said.append(f"{counted(len(found.no_log), 'pair')} without a test: {', '.join(shown)}{more}")
     said += found.recorded.unknown
+    there = {label(node) for node in found.recorded.nodes}
+    absent = sorted(node for node in found.leaf_of if label(node) not in there)
+    if absent:
+        more = f" and {len(absent) - _MOST} more" if len(absent) > _MOST else ""
+        said.append(f"{counted(len(absent), 'node')} with a leaf switch and no log: {', '.join(absent[:_MOST])}{more}")
     said += [f"{log}: it ends before {_layer(layer)}, which most logs like it have" for log, layer in found.lacking]
     between = [test for test in found.shares if found.states[test] == "unjudged"]
     if between:

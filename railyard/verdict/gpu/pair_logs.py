@@ -1,7 +1,7 @@
 """What logs of pairs of nodes show that no comparison of pairs can, since all pairs may share it.
 
-A log may name sockets (TCP) where the nodes have InfiniBand or RoCE, and all pairs may be impossibly fast, or slow
-alike. Without a statement of what the nodes have, only the sockets are seen.
+A log may report an error, or name sockets (TCP) where the nodes have InfiniBand or RoCE, and all pairs may be
+impossibly fast, or slow alike. The last two are only seen if somebody says what the nodes have.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import replace
 from railyard.base.errors import RailyardError
 from railyard.parsers.nccl_said import Job, Spoken
 from railyard.parsers.parsed import Parsed, Table
-from railyard.verdict.blame.contradictions import Contradiction
+from railyard.verdict.blame.contradictions import SOCKETS, Contradiction
 from railyard.verdict.blame.gpu_pairs import NotUsed, Recorded
 from railyard.verdict.blame.search.paths import Layer, Test
 from railyard.verdict.gpu import log_reading, rules
@@ -30,6 +30,7 @@ def checked(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | N
     """
     pairs = {test.log: test.pair for test in found.tests}
     wrong = [each for log, own in parsed.items() if log in pairs for each in _paths(log, pairs[log], own, target)]
+    wrong += [each for log, own in parsed.items() for each in _reported(log, own, found.tests)]
     if target is None:
         return replace(found, wrong=tuple(wrong))
     runs = {test: _run(test, parsed[test.log], target) for test in found.tests}
@@ -69,7 +70,7 @@ def _paths(log: str, pair: tuple[str, str], parsed: Parsed, target: GpuTarget | 
         link = None if target is None else target.node.link
         instead = "" if link is None else f" instead of {link.name}"
         for host, line in sockets.items():
-            why = f"it used sockets (TCP){instead} (line {line}){log_reading.because(spoken.log)}"
+            why = f"{SOCKETS}{instead} (line {line}){log_reading.because(spoken.log)}"
             yield Contradiction(log, host, why)
     if sockets or target is None:
         return
@@ -83,6 +84,23 @@ def _paths(log: str, pair: tuple[str, str], parsed: Parsed, target: GpuTarget | 
                 log, next((host for host in job.hosts if host in words), "-".join(pair)), said.rule.sentence
             )
             return
+
+
+def _reported(log: str, parsed: Parsed, tests: Sequence[Test]) -> Iterator[Contradiction]:
+    """Yield what a log reports as wrong although its test has a result: Xid lines, warnings of NCCL, a lost port."""
+    jobs = () if parsed.nccl is None else parsed.nccl.jobs
+    for place, job in enumerate(jobs):
+        own = {str(table.benchmark) for table in parsed.tables if table.line in job.tables and table.complete}
+        test = next((each for each in tests if each.log == log and each.layer.benchmark in own), None)
+        if test is None or test.value is None or test.wrong:
+            continue  # that it failed is known
+        begin, end = job.line if place else 0, jobs[place + 1].line if place + 1 < len(jobs) else None
+        for said in parsed.failures:
+            if begin <= said.line and (end is None or said.line < end):
+                words = re.split(r"[\s:,]+", said.text)
+                who = next((host for host in job.hosts if host in words), "-".join(test.pair))
+                yield Contradiction(log, who, f'its output reports "{said.text[:200]}" (line {said.line})')
+                break
 
 
 def _run(test: Test, parsed: Parsed, target: GpuTarget) -> GpuRun | None:

@@ -1,5 +1,6 @@
 """`railyard pairs`: the next step, the rails, and the verdict, from files; and files of another kind."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -147,6 +148,21 @@ def test_healthy_logs_exit_0_and_one_unread_file_beside_them_1(
     (tmp_path / "n01_n02.html").write_text("<html>404</html>", encoding="utf-8")
     assert nccl(tmp_path, "--name-pattern", r"(?P<a>n\d+)_(?P<b>n\d+)\.html") == 1
     assert "not used, so neither good nor bad:\n  n01_n02.html (n01-n02): line 1: found" in capsys.readouterr().out
+
+
+def test_packed_logs_are_read_and_what_cannot_be_read_is_no_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for one in nccl_pair_logs.logs(NODES, nccl_pair_logs.healthy, (8,)):
+        (tmp_path / f"{one.name}.gz").write_bytes(gzip.compress(one.text.encode()))
+    assert nccl(tmp_path) == 0
+    (tmp_path / "gone.log").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "binary.log").write_bytes(bytes(range(256)))
+    assert nccl(tmp_path) == 1
+    said = capsys.readouterr().out
+    assert "nobody is named, but this is no pass: not all was judged\n" in said
+    assert "  binary.log: found binary data: byte 1 is NUL, expected the text output of a benchmark\n" in said
+    assert "  gone.log: found no such file, expected the text output of a benchmark\n" in said
 
 
 def test_logs_of_impossible_rates_exit_1_by_what_the_nodes_have(

@@ -100,6 +100,29 @@ def test_of_two_halves_that_are_slow_to_one_another_no_smaller_part_is_named() -
     assert {one.nodes for one in found.named} & {leaf, tuple(sorted(set(nodes) - set(leaf)))}
 
 
+def test_a_node_whose_gpus_are_each_slow_with_another_partner_is_not_taken_for_one_gpu() -> None:
+    found = judged(logs(names(6), slow(0.5, *node("n03")), (8, 1)))
+    ((kind, nodes, groups),) = named(found)
+    assert (kind, nodes) == ("node", ("n03",)) and len(groups) == 4
+    assert found.blamed == found.named
+
+
+def test_a_node_has_one_name_whether_or_not_its_domain_is_printed() -> None:
+    made = list(logs(NODES, slow(0.6, *node("n03"))))
+    long = [Made(one.name, one.text.replace(" on n03 ", " on n03.cluster ")) for one in made[::2]]
+    found = judged([*long, *made[1::2]])
+    assert {one.nodes for one in found.named} == {("n03",)} and found.no_log == ()
+    # Two domains are two nodes.
+    other = [Made(one.name, one.text.replace(" on n03 ", " on n03.other ")) for one in made[1::2]]
+    assert {one.nodes[0] for one in judged([*long, *other]).named} == {"n03.cluster", "n03.other"}
+
+
+def test_a_node_with_a_leaf_switch_and_no_log_is_not_covered() -> None:
+    made = [(one.name, one.text) for one in logs(NODES, healthy, (8,))]
+    found = gpu_pairs.judge(gpu_pairs.recorded(made), dict.fromkeys((*NODES, "n10", "N01.cluster"), "leaf1"))
+    assert "  1 node with a leaf switch and no log: n10\n" in gpu_pairs_text.text(found)
+
+
 @pytest.mark.parametrize("gpu", range(8))
 def test_slow_gpu_is_named_by_its_number(gpu: int) -> None:
     """Logs with one GPU, each GPU of n05 with two partners, show which of eight it is."""

@@ -7,6 +7,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.parsers import nccl
 from railyard.parsers.nccl_said import Rank
+from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import Judged
 from railyard.verdict.gpu.pair_logs import checked
@@ -22,7 +23,7 @@ def judged(made: Iterable[Made], words: str | None = HAVE) -> Judged:
     texts = [(one.name, one.text) for one in made]
     found = checked(
         gpu_pairs.recorded(texts),
-        {name: nccl.parse(text) for name, text in texts},
+        {name: with_wrong_lines(nccl.parse(text), text) for name, text in texts},
         None if words is None else of_words(words),
     )
     return gpu_pairs.judge(found)
@@ -64,11 +65,11 @@ def test_sockets_of_all_nodes_are_no_pass_though_all_pairs_are_alike(words: str 
     said = gpu_pairs_text.text(found)
     instead = "" if words is None else " instead of ib-ndr"
     assert (
-        "contradicts the nodes, so this is no pass:\n"
+        "no pass, however the pairs compare:\n"
         f'  n01: it used sockets (TCP){instead} (line 23), since "NET/IB : No device found." (line 22) '
         "(nccl_G8_n01_n02.log and 3 more)\n"
     ) in said
-    assert "no test is slow beside the others, but this is no pass: the logs contradict the nodes\n" in said
+    assert "no test is slow beside the others, but this is no pass: see above what the logs themselves say\n" in said
     assert ("if the nodes have only Ethernet, say it" in said) == (words is None)
     assert gpu_pairs_text.as_json(found)["contradictions"][0]["who"] == "n01"
 
@@ -125,6 +126,26 @@ def test_a_node_with_fewer_nics_than_stated_is_named() -> None:
     found = judged(with_log(made, lines))
     assert {one.who for one in found.recorded.wrong} == {"n04"}
     assert "n04 has 1 NIC for it" in found.recorded.wrong[0].why
+
+
+@pytest.mark.parametrize(
+    ("line", "who"),
+    [
+        ("n04:1:2 [0] NCCL WARN NET/IB : mlx5_3:1 Got async event : port error", "n04"),
+        ("[ 12.5] NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.", "n01-n04"),
+    ],
+)
+def test_an_error_beside_good_results_is_no_pass(line: str, who: str) -> None:
+    made = [
+        Made(one.name, one.text.replace("# Using devices", f"{line}\n# Using devices"))
+        if "n01_n04" in one.name
+        else one
+        for one in logs(NODES, healthy, (8,))
+    ]
+    found = judged(made, None)
+    (one,) = found.recorded.wrong
+    assert (one.who, one.why) == (who, f'its output reports "{line}" (line 5)') and not found.is_good
+    assert "Ethernet" not in gpu_pairs_text.text(found)
 
 
 def test_nodes_with_fewer_gpus_than_the_logs_are_refused_with_the_log() -> None:

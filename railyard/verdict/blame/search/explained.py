@@ -159,7 +159,9 @@ def _within(groups: Sequence[_Group], own: Set[Test], others: Sequence[_Group]) 
         chosen.append(_Group(best.nodes, gpus, tests, firm, rivals=rivals))
         left -= firm
     several = [group for group in chosen if len({test.pair for test in group.firm}) > 1]
-    return several or chosen  # if several pairs show a fault, what only one pair shows is the pair's own
+    single = {test.pair for group in chosen if group not in several for test in group.firm}
+    # If several pairs show a fault, what only one other pair shows is the pair's own.
+    return several if several and len(single) < 2 else chosen
 
 
 def _merged(
