@@ -5,7 +5,7 @@ itself says that other networks or NICs were used than the nodes have according 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
@@ -194,14 +194,25 @@ def _other_names(seen: Seen) -> tuple[str, str] | None:
         return None
     for host in seen.hosts:
         names = {part for nic in seen.nics[host] for part in nic.name.split("+")}
-        lacking = [rail for rail in seen.target.rails if rail.partition(":")[0] not in names]
+        listed = {log_reading.name(nic) for nic in seen.nics[host]}
+        lacking = [rail for rail in seen.target.rails if _is_lacking(rail, names, listed)]
         if lacking and seen.hears_all(host):
             sentence = (
                 f"{host} does not have {listing(lacking)} of systems/{seen.target.system}.yaml (line "
-                f"{seen.nics[host][0].line} lists {', '.join(sorted(names))})"
+                f"{seen.nics[host][0].line} lists {', '.join(sorted(listed))})"
             )
             return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and the system's rails"
     return None
+
+
+def _is_lacking(rail: str, devices: Set[str], listed: Set[str]) -> bool:
+    """Return whether a host lists no such device, or only other ports of it; joined ports have no number of their own.
+
+    ``rail`` is as a system's file names it: ``mlx5_0:1``, or without a port.
+    """
+    device, _, port = rail.partition(":")
+    other = any(name.startswith(f"{device}:") for name in listed)
+    return device not in devices or (bool(port) and other and rail not in listed)
 
 
 def _more_nics(seen: Seen) -> tuple[str, str] | None:

@@ -19,8 +19,9 @@ class GpuTarget:
     """What each node has, and what its figures are compared with.
 
     ``words``: the nodes as a sentence names them. ``nodes``: on how many of them the job ran, if a person says so;
-    None: what the output says. ``of``: the transport class whose published numbers count. ``rails``: the NICs' devices,
-    if a system's file names them. ``referenced``: the system's references, if some are for nccl-tests.
+    None: what the output says. ``of``: the transport class whose published numbers count. ``rails``: the NICs
+    (``mlx5_0:1``), ``hosts``: the nodes, if a system's file names them.
+    ``referenced``: the system's references, if some are for nccl-tests.
     """
 
     node: GpuNode
@@ -32,6 +33,7 @@ class GpuTarget:
     rails: tuple[str, ...] = ()
     nearest: Mapping[str, tuple[int, ...]] | None = None
     referenced: Target | None = None
+    hosts: tuple[str, ...] = ()
 
     @property
     def described(self) -> str:
@@ -113,7 +115,7 @@ def of_gpu_system(
     assert node is not None  # the file has GPUs
     if of is not None:
         _refuse_other_nodes(node, of, f"--system {system.system}")
-    used = tuple(rail.device for rail in system.fabrics[name].used(node.nics))
+    used = tuple(rail.name for rail in system.fabrics[name].used(node.nics))
     words = [f"gpus={node.gpus}", *([] if node.gpu_link is None else [node.gpu_link.name]), f"nics={node.nics}"]
     return GpuTarget(
         node,
@@ -125,6 +127,7 @@ def of_gpu_system(
         rails=used,
         nearest={device: tuple(gpus) for device, gpus in system.gpus.nearest.items()},
         referenced=_referenced(site, name, node.nics, stack),
+        hosts=system.nodes.names,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import date
 
 from railyard.base.errors import RailyardError
+from railyard.base.hostlist import label
 from railyard.base.wording import listing
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.gpu.possible import bounds, own_nics
@@ -148,7 +149,7 @@ def _judged(
         rules=found,
         curves=tuple(_shown(key, table, of_run)),
         causes=_causes(of_run, busbw) if _is_low_or_high(found) else (),
-        remarks=(*_unchecked(of_run, table), *path.remarks, *_remarks(standing, last)),
+        remarks=(*_unchecked(of_run, table), *_strangers(of_run, target), *path.remarks, *_remarks(standing, last)),
     )
 
 
@@ -269,6 +270,15 @@ def _unchecked(of_run: GpuRun, table: Table) -> Iterator[str]:
         yield "the run did not check what arrived (-c 0): wrong data would not show"
     elif validation_of([table]) is None:
         yield "no row says that what arrived was checked (N/A, or no #wrong): wrong data would not show"
+
+
+def _strangers(of_run: GpuRun, target: GpuTarget) -> Iterator[str]:
+    """Yield the hosts of the output that a system's file does not name: it may be from another cluster."""
+    known = {label(host) for host in target.hosts}
+    strange = [host for host in (() if of_run.job is None else of_run.job.hosts) if label(host) not in known]
+    if known and strange:
+        more = f" and {len(strange) - 4} more" if len(strange) > 4 else ""
+        yield f"not among the nodes of systems/{target.system}.yaml: {', '.join(strange[:4])}{more}"
 
 
 def _remarks(standing: Standing, last: RuleResult) -> Iterator[str]:

@@ -59,7 +59,10 @@ def test_by_a_system_whose_file_states_gpus(
     (tmp_path / "systems" / "gpusys.yaml").write_text(SYSTEM, encoding="utf-8")
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
     assert judge(tmp_path, HEALTHY, "--system", "gpusys") == 0
-    assert "against gpusys, fabric ib: gpus=8,nvlink-4,nics=8,link=ib-ndr" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "against gpusys, fabric ib: gpus=8,nvlink-4,nics=8,link=ib-ndr" in said and "not among" not in said
+    assert judge(tmp_path, output("all_reduce", curve(365), ("NODE1.x", "other")), "--system", "gpusys") == 0
+    assert "  not among the nodes of systems/gpusys.yaml: other\n" in capsys.readouterr().out
     # four of its rails: less is possible
     assert judge(tmp_path, HEALTHY, "--system", "gpusys", "--rails", "4") == 0
     assert "it rules out ring (at most 198.7 GB/s, set by NIC)" in capsys.readouterr().out

@@ -225,12 +225,16 @@ def test_nics_of_a_systems_file_are_looked_for_by_name(gpu_site: Site) -> None:
     from railyard.verdict.gpu.target import of_gpu_system
 
     target = of_gpu_system(gpu_site, None)
-    assert target.rails == tuple(f"mlx5_{n}" for n in range(8))
+    assert target.rails == tuple(f"mlx5_{n}:1" for n in range(8))
     found = read(of_all(lines(BOTH, "Using network IB")), target)
     assert found.rule.state == "fail"
-    assert "node1 does not have mlx5_2, mlx5_3" in found.rule.sentence and "gpusys.yaml" in found.rule.sentence
+    assert "node1 does not have mlx5_2:1, mlx5_3:1" in found.rule.sentence and "gpusys.yaml" in found.rule.sentence
     every = BOTH.replace("[1]mlx5_1:1/IB", " ".join(f"[{n}]mlx5_{n}:1/IB" for n in range(1, 8)))
     assert read(lines(every, "Using network IB"), target).rule.state == "not-judged"
+    second = read(of_all(lines(every.replace("mlx5_7:1", "mlx5_7:2"), "Using network IB")), target)
+    assert second.rule.state == "fail" and "node1 does not have mlx5_7:1 of systems/gpusys" in second.rule.sentence
+    joined = every.replace("[0]mlx5_0:1/IB [1]mlx5_1:1/IB", "[0]mlx5_0+mlx5_1:1/IB")
+    assert read(of_all(lines(joined, "Using network IB")), target).rule.state == "not-judged"
     other = lines(every, SENT.replace("/IB/0", "/IB/5"))
     far = read(other.replace("[0] NCCL", "[2] NCCL"), target)
     assert any("GPU 2 of node1 uses mlx5_5 (line 2)" in said for said in far.remarks)
