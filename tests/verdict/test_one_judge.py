@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
 from railyard.parsers.parsed import Parsed
 from railyard.provision.replay.form import Recording, words_of
@@ -14,7 +15,9 @@ from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
+from railyard.verdict.gpu.target import of_gpu_system
 from railyard.verdict.rules.model import RuleResult
+from railyard.verdict.stored.collectives import judge_collectives
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.target import of_system
 from tests.conftest import ROOT
@@ -55,6 +58,10 @@ def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | 
     policy = re.search(r"%policy=(\S+)", one.check)
     target = of_system(site, one.fabric, one.stack, one.rails, policy[1] if policy else None, hops)
     (found,) = judge(parsed, target, benchmark=one.benchmark, node_pairs=max(1, need.nodes // 2))
+    if site.system.report_only is not None and micro.tool(parsed.tables[0].tool).between_gpus:
+        # Only the GPUs of the nodes set a floor. They have their own words for what was read.
+        (of_gpus,) = judge_collectives(parsed, of_gpu_system(site, one.fabric, one.rails), benchmark=one.benchmark)
+        return replace(found, rules=(*found.rules[:-1], of_gpus.rules[-1]))
     return found
 
 
@@ -73,7 +80,7 @@ def differences(live: Assessment, stored: Judgement) -> Iterator[str]:
         unknown_to_file = number == 3 and theirs.state == "not-judged"
         if ours.state != theirs.state and not unknown_to_file:
             yield f"rule {number}: {ours.state} ({ours.sentence}) and {theirs.state} ({theirs.sentence})"
-        elif number in (2, 5) and ours.state == "pass" and ours.sentence != theirs.sentence:
+        elif number in (2, 5) and ours.state == "pass" and theirs.sentence not in ours.sentence:
             yield f"rule {number}: {ours.sentence} and {theirs.sentence}"
 
 

@@ -101,6 +101,9 @@ def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
     idle = None if COLLECTIVES[run.collective].point_to_point else _idle(run.shape.node, least, value)
     if idle is not None:
         return not_judged(5, idle)
+    alone = _alone_above(curves, least)
+    if alone is not None:
+        return not_judged(5, f"busbw {number(value)} GB/s at {message_size(size)} is above the floor, but {alone}")
     sentence = (
         f"busbw {number(value)} GB/s at {message_size(size)} is above the floor of healthy nodes, "
         f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} (railyard/base/bounds.py: "
@@ -324,6 +327,24 @@ def _idle(node: GpuNode, least: Bound, value: float) -> str | None:
         f"above the floor of healthy nodes, but {used} of {counted(node.nics, 'NIC')} of a node can show it too "
         f"(railyard/base/bounds.py: {GPU_ALL_NICS_SHARE.name}); each pair of nodes and each NIC alone would tell"
     )
+
+
+def _alone_above(curves: Curves, least: Bound) -> str | None:
+    """Return that most long messages are below the floor, although the fastest is above it; None if they are not.
+
+    Healthy busbw levels out before such messages, so one high value among low ones says little about the nodes.
+    """
+    for curve in curves.values():
+        long = {size: value for size, value in curve.items() if size >= GPU_FLOOR_FROM.value}
+        low = {size: value for size, value in long.items() if value * GB < GPU_FLOOR_SHARE.value * least.busbw_mb_s}
+        if 2 * len(low) > len(long):
+            size = max(low)
+            return (
+                f"{len(low)} of {counted(len(long), 'long message')} are below it ({number(low[size])} GB/s at "
+                f"{message_size(size)}): {percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} "
+                f"(railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
+            )
+    return None
 
 
 def _has_published_kin(node: GpuNode) -> bool:

@@ -262,6 +262,19 @@ def test_a_half_in_place_that_is_above_the_floor_and_far_below_the_other_fails()
     assert one(output("all_reduce", rates, in_place=near)).state == "pass"
 
 
+def test_one_high_value_among_low_ones_does_not_pass() -> None:
+    """The longest message alone is fast: no curve of healthy nodes rises by a factor above 2 for twice the size."""
+    low = dict.fromkeys(curve(1), 100.0)
+    found = one(output("all_reduce", {**low, 16 * GIB: 365.0}))
+    assert found.state == "not-judged"
+    assert found.sentence.startswith(
+        "not judged: busbw 365.0 GB/s at 16 GiB is above the floor, but 4 of 5 long messages are below it (100.0 GB/s "
+        "at 8 GiB): 60.0 % of the lowest bound, ring (at most 397.5 GB/s, set by NIC)"
+    )
+    half = {**low, 4 * GIB: 340.0, 8 * GIB: 360.0, 16 * GIB: 365.0}
+    assert one(output("all_reduce", half)).state == "pass"
+
+
 def test_gpus_of_two_kinds_are_not_judged_as_if_they_were_alike() -> None:
     text = output("all_reduce", curve(365))
     other = re.sub(r"( on +node2 .*)NVIDIA H100 80GB HBM3", r"\1NVIDIA H200", text)
