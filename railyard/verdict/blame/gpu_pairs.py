@@ -7,7 +7,7 @@ nodes share is not seen. A log that could not be read, or gave no result, never 
 
 import re
 import statistics
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.bounds import GPU_DIP_SHARE
@@ -160,7 +160,7 @@ def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | N
     there = {test.pair for test in found.tests}
     no_log = tuple((a, b) for at, a in enumerate(nodes) for b in nodes[at + 1 :] if (a, b) not in there)
     unseen = _unseen(found, states, accused)
-    lower = _lower(found, states, shares)
+    lower = (*_lower(found, states, shares), *_lower_across(levels))
     return Judged(found, levels, states, shares, accused, no_log, _lacking(found.tests), unseen, lower, leaf_of or {})
 
 
@@ -357,6 +357,19 @@ def _lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:
         if 2 * sum(layer in own for own in alike.values()) > len(alike):
             found += [(log, layer) for log, own in alike.items() if layer not in own]
     return tuple(found)
+
+
+def _lower_across(levels: Sequence[LayerLevel]) -> Iterator[str]:
+    """Yield that all pairs across leaves are slower than those within: compared among themselves they are alike."""
+    within = {level.layer: level.value for level in levels if level.across is False and level.value}
+    for level in levels:
+        near = within.get(level.layer)
+        if level.across and level.value and near and level.value < (1 - Settings().side_slow) * near:
+            yield (
+                f"all pairs across leaves: {level.value / 1000:.2f} GB/s in {level.layer.benchmark} with "
+                f"{level.layer.gpus} GPUs, {100 * level.value / near:.1f} % of those within a leaf: the network is "
+                "narrower there, pairs that ran at once share it, or it is slow for all"
+            )
 
 
 def _unseen(found: Recorded, states: Mapping[Test, State], accused: Sequence[Blamed]) -> tuple[tuple[str, str], ...]:

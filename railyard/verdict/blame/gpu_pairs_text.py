@@ -47,7 +47,7 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
             lines += [f"  and {len(some) - _MOST} more: --json has all"] if len(some) > _MOST else []
     if not found.blamed:
         lines += ["", _nobody(found) if found.shares else "nothing was judged"]
-    lines += _section("lower than others, but within the allowed range, so not named", found.lower)
+    lines += _section("lower than others, but not named", found.lower)
     lines += _section("not covered", not_covered(found))
     lines += _section("not used, so neither good nor bad", [_not_used(one) for one in found.recorded.not_used])
     if few is not None:
@@ -207,10 +207,7 @@ def _of_pair(one: Blamed, found: Judged) -> list[str]:
     """Return a pair's tests that nothing else explains, its good tests, and how good its nodes are with others."""
     bad = [test for test in one.tests if test.value is None or test.wrong]
     slow = [test for test in one.tests if test not in bad]
-    said = [
-        f"{_layer(test.layer)}: {_gb(test.value or 0)} of {_gb((test.value or 0) / found.shares[test])} GB/s"
-        for test in slow
-    ]
+    said = [f"{_layer(test.layer)}: {_gb(test.value or 0)} of {_gb(_healthy([test], found))} GB/s" for test in slow]
     if bad:
         logs = counted(len({test.log for test in bad}), "log")
         said.append(
@@ -231,12 +228,19 @@ def _of_pair(one: Blamed, found: Judged) -> list[str]:
     return said
 
 
+def _healthy(own: Sequence[Test], found: Judged) -> float:
+    """Return what healthy pairs of one layer give, MB/s; 0 if that is not known."""
+    shares = [test.value / found.shares[test] for test in own if test.value and found.shares.get(test)]
+    of_layer = [level.value for level in found.levels if level.value is not None and level.layer == own[0].layer]
+    return max(shares or of_layer, default=0.0)
+
+
 def _measured(own: Sequence[Test], found: Judged) -> str:
     values = sorted(test.value for test in own if test.value is not None and not test.wrong)
     parts = []
     if values:
         span = _gb(values[0]) if values[0] == values[-1] else f"{_gb(values[0])} to {_gb(values[-1])}"
-        level = max((test.value / found.shares[test] for test in own if test.value and test in found.shares), default=0)
+        level = _healthy(own, found)
         pairs = len({test.pair for test in own if test.value is not None})
         parts.append(f"{span} of {_gb(level)} GB/s in {counted(len(values), 'test')} of {counted(pairs, 'pair')}")
     failed = [test for test in own if test.value is None or test.wrong]
@@ -343,24 +347,19 @@ def _level(row: tuple[Layer, bool | None, float | None, float, int, int]) -> str
 
 def not_covered(found: Judged) -> list[str]:
     """Return what the logs do not cover: pairs without a test, logs that lack one, GPUs that only slow tests used."""
-    said = []
-    if found.no_log:
-        shown = [f"{a}-{b}" for a, b in found.no_log[:_MOST]]
-        more = f" and {len(found.no_log) - _MOST} more" if len(found.no_log) > _MOST else ""
-        said.append(f"{counted(len(found.no_log), 'pair')} without a test: {', '.join(shown)}{more}")
+    pairs = [f"{a}-{b}" for a, b in found.no_log]
+    said = [f"{counted(len(pairs), 'pair')} without a test: {_some(pairs)}"] if pairs else []
     said += found.recorded.unknown
     there = {label(node) for node in found.recorded.nodes}
-    absent = sorted(node for node in found.leaf_of if label(node) not in there)
-    if absent:
-        more = f" and {len(absent) - _MOST} more" if len(absent) > _MOST else ""
-        said.append(f"{counted(len(absent), 'node')} with a leaf switch and no log: {', '.join(absent[:_MOST])}{more}")
+    if absent := sorted(node for node in found.leaf_of if label(node) not in there):
+        said.append(f"{counted(len(absent), 'node')} with a leaf switch and no log: {_some(absent)}")
     said += [f"{log}: it ends before {_layer(layer)}, which most logs like it have" for log, layer in found.lacking]
     between = [test for test in found.shares if found.states[test] == "unjudged"]
     if between:
-        shown = [f"{_pair(test)} {100 * found.shares[test]:.1f} %" for test in between[:_MOST]]
+        shown = [f"{_pair(test)} {100 * found.shares[test]:.1f} %" for test in between]
         said.append(
             f"{counted(len(between), 'test')} neither good nor slow, since healthy pairs differ by as much: "
-            f"{', '.join(shown)}{f' and {len(between) - _MOST} more' if len(between) > _MOST else ''}"
+            f"{_some(shown)}"
         )
     by_node: dict[str, list[str]] = {}
     for node, gpu in found.unseen:
@@ -369,6 +368,10 @@ def not_covered(found: Judged) -> list[str]:
     why = "only in slow tests, which other parts explain" if judged else "only in tests that are not judged"
     said += [f"{node}: {listing(names)} {why}" for node, names in by_node.items()]
     return said
+
+
+def _some(shown: Sequence[str]) -> str:
+    return f"{', '.join(shown[:_MOST])}{f' and {len(shown) - _MOST} more' if len(shown) > _MOST else ''}"
 
 
 def _layer(layer: Layer) -> str:

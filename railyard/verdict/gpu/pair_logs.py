@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import counted
 from railyard.parsers.nccl_said import Job, Spoken
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.blame.contradictions import SOCKETS, Contradiction
 from railyard.verdict.blame.gpu_pairs import NotUsed, Recorded
 from railyard.verdict.blame.search.paths import Layer, Test
@@ -31,8 +32,9 @@ def checked(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | N
     pairs = {test.log: test.pair for test in found.tests}
     wrong = [each for log, own in parsed.items() if log in pairs for each in _paths(log, pairs[log], own, target)]
     wrong += [each for log, own in parsed.items() for each in _reported(log, own, found.tests)]
+    unchecked = _unchecked(found.tests, parsed)
     if target is None:
-        return replace(found, wrong=tuple(wrong))
+        return replace(found, wrong=tuple(wrong), unknown=unchecked)
     runs = {test: _run(test, parsed[test.log], target) for test in found.tests}
     results = {test: _possible(test, parsed[test.log], runs[test]) for test in found.tests}
     believed = {test.layer for test, result in results.items() if result is None or result.state != "fail"}
@@ -53,7 +55,7 @@ def checked(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | N
         not_used=(*found.not_used, *not_used),
         wrong=(*wrong, *alike),
         compared_with=target.words,
-        unknown=unknown,
+        unknown=(*unchecked, *unknown),
     )
 
 
@@ -101,6 +103,13 @@ def _reported(log: str, parsed: Parsed, tests: Sequence[Test]) -> Iterator[Contr
                 who = next((host for host in job.hosts if host in words), "-".join(test.pair))
                 yield Contradiction(log, who, f'its output reports "{said.text[:200]}" (line {said.line})')
                 break
+
+
+def _unchecked(tests: Sequence[Test], parsed: Mapping[str, Parsed]) -> tuple[str, ...]:
+    """Return that tests did not check what arrived; empty if all did."""
+    tables = [_table_of(test, parsed[test.log]) for test in tests if test.value is not None]
+    bare = sum(table is not None and validation_of([table]) is None for table in tables)
+    return (f"{counted(bare, 'test')} did not check what arrived (-c 0): wrong data would not show",) if bare else ()
 
 
 def _run(test: Test, parsed: Parsed, target: GpuTarget) -> GpuRun | None:

@@ -107,6 +107,37 @@ def test_a_node_whose_gpus_are_each_slow_with_another_partner_is_not_taken_for_o
     assert found.blamed == found.named
 
 
+@pytest.mark.parametrize("rate", [pair_of("n02", "n06", 0.0), slow(0.0, *node("n03"))])
+def test_a_rate_of_0_is_compared_with_healthy_pairs(rate: Rate) -> None:
+    made = [Made(one.name, re.sub(r"\b0\.00 +0\.00\b", "0.00    0.00", one.text)) for one in logs(NODES, _least(rate))]
+    said = gpu_pairs_text.text(judged(made))
+    assert re.search(r"alltoall_perf with 8 GPUs per node: 0\.00 of 23\.\d\d GB/s", said)
+    assert "of 0.00 GB/s" not in said
+
+
+def _least(rate: Rate) -> Rate:
+    """Return rates that are printed as 0.00 where they are 0: a time cannot be infinite."""
+
+    def least(a: End, b: End) -> float | None:
+        share = rate(a, b)
+        return 1e-5 if share == 0 else share
+
+    return least
+
+
+def test_pairs_across_leaves_that_are_all_slower_than_those_within_are_told() -> None:
+    own = dict.fromkeys(NODES[:4], "leaf1") | dict.fromkeys(NODES[4:], "leaf2")
+
+    def rate(a: End, b: End) -> float:
+        return 0.5 if own[a[0]] != own[b[0]] else 1.0
+
+    found = gpu_pairs.judge(gpu_pairs.recorded((one.name, one.text) for one in logs(NODES, rate, (8,))), own)
+    (said,) = found.lower
+    assert said.startswith("all pairs across leaves: 11.8") and "50.1 % of those within a leaf" in said
+    found = gpu_pairs.judge(gpu_pairs.recorded((one.name, one.text) for one in logs(NODES, healthy, (8,))), own)
+    assert found.lower == ()
+
+
 def test_a_node_has_one_name_whether_or_not_its_domain_is_printed() -> None:
     made = list(logs(NODES, slow(0.6, *node("n03"))))
     long = [Made(one.name, one.text.replace(" on n03 ", " on n03.cluster ")) for one in made[::2]]

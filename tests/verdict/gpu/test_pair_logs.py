@@ -148,6 +148,13 @@ def test_an_error_beside_good_results_is_no_pass(line: str, who: str) -> None:
     assert "Ethernet" not in gpu_pairs_text.text(found)
 
 
+def test_logs_that_checked_nothing_are_told() -> None:
+    made = [Made(one.name, one.text.replace("      0 ", "    N/A ")) for one in logs(NODES, healthy, (8,))]
+    said = "10 tests did not check what arrived (-c 0): wrong data would not show"
+    assert said in gpu_pairs_text.text(judged(made, None))
+    assert said not in gpu_pairs_text.text(judged(logs(NODES, healthy, (8,)), None))
+
+
 def test_nodes_with_fewer_gpus_than_the_logs_are_refused_with_the_log() -> None:
     with pytest.raises(RailyardError, match=r"expected at least 8: .* \(nccl_G8_n01_n02.log\)"):
         judged(logs(NODES, healthy, (8,)), "gpus=4,nvlink=4,nics=2,link=ib-ndr")
