@@ -306,8 +306,9 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
     if math.isinf(least.busbw_mb_s):
         return "the rates of the parts that carry it are not known"
     of = COLLECTIVES[run.collective]
-    if of.rooted or (of.point_to_point and least.limited_by == "NVLink" and node.may_lack_a_switch):
-        where = "" if of.rooted else " within nodes whose GPUs may be connected without an NVSwitch"
+    no_source = of.rooted or of.name == "hypercube"
+    if no_source or (of.point_to_point and least.limited_by == "NVLink" and node.may_lack_a_switch):
+        where = "" if no_source else " within nodes whose GPUs may be connected without an NVSwitch"
         return f"no source gives a floor for {of.name}{where}"
     size, value = _peak(curves)
     # What is above the floor is healthy at any size. Short messages below it are not necessarily at fault.

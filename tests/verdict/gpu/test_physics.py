@@ -275,6 +275,22 @@ def test_one_high_value_among_low_ones_does_not_pass() -> None:
     assert one(output("all_reduce", half)).state == "pass"
 
 
+@pytest.mark.parametrize("peak", [45.0, 80.0])
+def test_a_hypercube_has_no_floor_since_nobody_published_one(peak: float) -> None:
+    """Its steps follow one another, so what its slowest step alone could show is more than healthy nodes show."""
+    rows = []
+    for line in output("hypercube", curve(peak)).splitlines(keepends=True):
+        words = line.split()
+        if words and words[0].isdigit():  # hypercube.cu prints busbw as algbw too
+            words[6], words[10] = words[7], words[11]
+            words[5] = words[9] = f"{int(words[0]) * 15 / 16 / float(words[7]) / 1000:.4f}"
+            line = " ".join(words) + "\n"
+        rows.append(line)
+    found = one("".join(rows))
+    assert found.state == "not-judged", found.sentence
+    assert found.sentence.startswith("not judged: no source gives a floor for hypercube; ")
+
+
 def test_gpus_of_two_kinds_are_not_judged_as_if_they_were_alike() -> None:
     text = output("all_reduce", curve(365))
     other = re.sub(r"( on +node2 .*)NVIDIA H100 80GB HBM3", r"\1NVIDIA H200", text)
