@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,35 +46,38 @@ def slow_groups(output: Path, expected_mb_s: float) -> list[str]:
     return [str(group) for group in groups_to_measure(tables, expected_mb_s)]
 
 
-def judge(
-    given: Sequence[Path],
-    leaf_of: Leaves,
-    at_once: Sequence[Path],
-    name_pattern: str | None,
-    fewest: bool,
-    as_json: bool,
-    plot: Path | None,
-    nodes_have: str | None,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of ``railyard pairs judge --tool nccl``, as click gives them."""
+
+    at_once: Sequence[Path]
+    name_pattern: str | None
+    nodes_have: str | None
+    fewest: bool
+    as_json: bool
+    plot: Path | None
+
+
+def judge(given: Sequence[Path], leaf_of: Leaves, asked: Asked) -> int:
     """Print what logs of two nodes each say; return the exit code. Raises InputError."""
     from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
     from railyard.verdict.blame.gpu_pairs_next import judged_again
     from railyard.verdict.gpu.pair_logs import checked
     from railyard.verdict.gpu.target import of_words
 
-    target = None if nodes_have is None else of_words(nodes_have)
+    target = None if asked.nodes_have is None else of_words(asked.nodes_have)
     parsed: dict[str, Parsed] = {}
-    recorded, early = _recorded(given, at_once, name_pattern, parsed)
+    recorded, early = _recorded(given, asked.at_once, asked.name_pattern, parsed)
     recorded = checked(recorded, parsed, target)
     found = judged_again(recorded, early, leaf_of).judged
-    few = gpu_pairs.sufficient(found, leaf_of) if fewest else None
-    if plot is not None:
+    few = gpu_pairs.sufficient(found, leaf_of) if asked.fewest else None
+    if asked.plot is not None:
         from railyard.results.report.pair_plot import write_pair_plot
         from railyard.verdict.blame.gpu_pairs_plot import marked, ordered, panels, title
 
-        write_pair_plot(panels(found), ordered(found), marked(found), title(found), plot)
-        click.echo(f"wrote {plot}", err=True)
-    if as_json:
+        write_pair_plot(panels(found), ordered(found), marked(found), title(found), asked.plot)
+        click.echo(f"wrote {asked.plot}", err=True)
+    if asked.as_json:
         click.echo(json.dumps(gpu_pairs_text.as_json(found, few), ensure_ascii=False, allow_nan=False, indent=1))
     else:
         click.echo(gpu_pairs_text.text(found, few), nl=False)

@@ -35,7 +35,8 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
     ]
     lines += [f"  {_level(level)}" for level in levels(found)]
     lines += _section(
-        "no pass, however the pairs compare", contradictions.shown(found.recorded.wrong, found.recorded.compared_with)
+        "does not pass, however the pairs compare",
+        contradictions.shown(found.recorded.wrong, found.recorded.compared_with),
     )
     named = found.named
     doubted = [one for one in found.blamed if one.sure == "open"]
@@ -59,9 +60,9 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
 
 def _nobody(found: Judged) -> str:
     if found.recorded.wrong:
-        return "no test is slow beside the others, but this is no pass: see above what the logs themselves say"
+        return "no test is slow beside the others, but this does not pass: see above what the logs themselves say"
     if not found.is_good:
-        return "nobody is named, but this is no pass: not all was judged"
+        return "nobody is named, but this does not pass: not all was judged"
     return "nobody is named: no test is slow, and all gave a result"
 
 

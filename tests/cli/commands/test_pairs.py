@@ -160,7 +160,7 @@ def test_packed_logs_are_read_and_what_cannot_be_read_is_no_pass(
     (tmp_path / "binary.log").write_bytes(bytes(range(256)))
     assert nccl(tmp_path) == 1
     said = capsys.readouterr().out
-    assert "nobody is named, but this is no pass: not all was judged\n" in said
+    assert "nobody is named, but this does not pass: not all was judged\n" in said
     assert "  binary.log: found binary data: byte 1 is NUL, expected the text output of a benchmark\n" in said
     assert "  gone.log: found no such file, expected the text output of a benchmark\n" in said
 

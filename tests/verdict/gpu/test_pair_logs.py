@@ -65,11 +65,11 @@ def test_sockets_of_all_nodes_are_no_pass_though_all_pairs_are_alike(words: str 
     said = gpu_pairs_text.text(found)
     instead = "" if words is None else " instead of ib-ndr"
     assert (
-        "no pass, however the pairs compare:\n"
+        "does not pass, however the pairs compare:\n"
         f'  n01: it used sockets (TCP){instead} (line 23), since "NET/IB : No device found." (line 22) '
         "(nccl_G8_n01_n02.log and 3 more)\n"
     ) in said
-    assert "no test is slow beside the others, but this is no pass: see above what the logs themselves say\n" in said
+    assert "no test is slow beside the others, but this does not pass: see above what the logs themselves say\n" in said
     assert ("if the nodes have only Ethernet, say it" in said) == (words is None)
     assert gpu_pairs_text.as_json(found)["contradictions"][0]["who"] == "n01"
 
