@@ -140,7 +140,7 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
 
 @full
 def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
-    # Open MPI 4 gains little from both directions at once (43 to 58 MB/s), so this bound is far away, and below the limit.
+    # Open MPI 4 gains little from both directions at once (43 to 58 MB/s): this bound is far away, but below the limit.
     expect_of_another(site, "70", "netpipe/bidirectional", "2")
     record = shown(site.cell("NetpipeBidirectional", "openmpi", 2))
     assert failed(record) == ("fail", 5, "fabric")
