@@ -160,7 +160,7 @@ class Tool:
     ``end_line``: what it prints when all is done, if a table does not show its own end; else empty.
     ``doubles``: each of its sizes is twice the one before (1 after 0), whatever its options. ``has_no_end``: nothing
     in its output shows that a row was the last. ``between_gpus``: its nodes' GPUs and NICs bound what it measures, not
-    only a link.
+    only a link. ``between_nics``: it runs between two NICs without MPI, and one NIC bounds what it measures.
     """
 
     name: str
@@ -177,6 +177,7 @@ class Tool:
     doubles: bool = False
     has_no_end: bool = False
     between_gpus: bool = False
+    between_nics: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ WORDS: Mapping[str, str] = {
     "gpus": "GPUs per node",
     "nvlink": "generation of NVLink between them, 1 to 5",
     "nvlinks": "NVLinks per GPU, if fewer than its generation has (8 on an H800)",
-    "xgmi": "AMD GPU whose Infinity Fabric connects them: mi250x, mi300x",
+    "xgmi": f"AMD GPU whose Infinity Fabric connects them: {', '.join(XGMI_GPUS)}",
     "pcie": "generation of PCIe between them, if there is neither",
     "domain": "GPUs per NVLink domain, if it is larger than a node (72)",
     "nics": "NICs per node",

@@ -45,7 +45,7 @@ ANOTHER = """
     benchmark: BENCHMARK
     metric: bandwidth
     unit: MB/s
-    directions: DIRECTIONS
+    directions: 1
     kind: published
     floor: FLOOR
     sizes: {from: 1M}
@@ -188,11 +188,9 @@ def by_hand(*options: str) -> tuple[str, ...]:
     return (REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-r", *options)
 
 
-def expect_of_another(
-    site: VirtualSite, floor_mb_s: str, benchmark: str = "imb/Uniband", directions: str = "1"
-) -> None:
+def expect_of_another(site: VirtualSite, floor_mb_s: str, benchmark: str = "imb/Uniband") -> None:
     """Add another system's value of a benchmark over two rails to the site's references."""
-    entry = ANOTHER.replace("FLOOR", floor_mb_s).replace("BENCHMARK", benchmark).replace("DIRECTIONS", directions)
+    entry = ANOTHER.replace("FLOOR", floor_mb_s).replace("BENCHMARK", benchmark)
     site.edit("references/virtual.yaml", "\nfacts:\n", f"{entry}\nfacts:\n")
 
 

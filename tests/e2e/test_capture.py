@@ -26,7 +26,7 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
 
         refused = site.call(*RAILYARD, "capture", "--system", "virtual")
         assert refused.code == 2
-        assert "found 1 set of nodes in 1 job, expected 3 and 2; repeat on other nodes, or take --quick" in refused.said
+        assert "found 1 set of nodes in 1 job, expected 3 and 2; repeat on other nodes, or use --quick" in refused.said
         written = site.call(*RAILYARD, "capture", "--system", "virtual", "--quick", "--write")
         if "spread too far at every size" in written.said:
             disturbed.skip(written.said)

@@ -42,6 +42,7 @@ TOOL = Tool(
     said=_said,
     from_device=_from_device,
     doubles=True,
+    between_nics=True,
 )
 # perftest: with -b the average column counts both directions (perftest_resources.c: report with duplex adds the
 # remote side's). time_typical is the median of half a round trip; for a read or an atomic it is the whole round trip

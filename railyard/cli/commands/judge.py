@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from railyard.parsers.parsed import Parsed
+    from railyard.site.references.transport_class import TransportClass
     from railyard.site.site import Site
     from railyard.verdict.gpu.target import GpuTarget
     from railyard.verdict.inputs import Target
@@ -126,7 +127,8 @@ def command(**options: Any) -> int:
 
     Collectives between GPUs (nccl-tests, rccl-tests) are judged by their curves, and by NCCL's log if FILE has it.
     --nodes-have compares them with what is possible, and with what healthy nodes show. --class compares your number
-    with published ones.
+    with published ones. With --class, perftest is judged by the link of one NIC; what clouds demand of that NIC is
+    printed below.
 
     Exit code: 0 pass, 1 fail or not judged, 2 wrong input.
     """
@@ -137,10 +139,12 @@ def command(**options: Any) -> int:
     _refuse_mixed(given)
     if given.node_pairs < 1:
         raise RailyardError(f"--node-pairs: found {given.node_pairs}, expected at least 1")
+    of = _class(given)
     target = None if given.link is None else _target(given)
     output = read_output(given.file, sys.stdin.buffer)
     parsed = _parsed(given.file, output, given.in_turn, given.tool)
-    gpus = _gpu_target(given, parsed)
+    nic = _nic(given, of, parsed)
+    gpus = None if nic is not None else _gpu_target(given, of, parsed)
     if gpus is not None:
         if given.node_pairs > 1:
             raise RailyardError(
@@ -152,9 +156,9 @@ def command(**options: Any) -> int:
     else:
         from railyard.verdict.stored.judge import judge
 
-        target = target or _target(given)
+        target = nic or target or _target(given)
         if not given.in_turn:
-            _refuse_other_rails(parsed, given.rails or 1)
+            _refuse_other_rails(parsed, None if nic is not None else given.rails or 1)
         judgements = judge(
             parsed,
             target,
@@ -164,6 +168,10 @@ def command(**options: Any) -> int:
             sizes=_sizes(given.sizes),
             text=output,
         )
+        if nic is not None and of is not None:
+            from railyard.verdict.stored.nic_demands import with_demands
+
+            judgements = with_demands(judgements, of)
     name, against = shown_name(given.file), gpus or target
     assert against is not None
     if given.as_json:
@@ -183,7 +191,27 @@ def _target(given: _Options) -> "Target":
     return of_system(_site(str(given.system)), given.fabric, given.stack, rails, given.policy, given.hops)
 
 
-def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
+def _class(given: _Options) -> "TransportClass | None":
+    if given.transport_class is None:
+        return None
+    from railyard.site.references.transport_class import find_class
+
+    return find_class(_class_folder(), given.transport_class)
+
+
+def _nic(given: _Options, of: "TransportClass | None", parsed: "Parsed") -> "Target | None":
+    """Return one NIC of the class, if nothing else is named to judge an output of perftest by."""
+    if of is None or given.system is not None or given.nodes_have is not None:
+        return None
+    from railyard.verdict.stored.nic_demands import of_nic
+
+    nic = of_nic(of, parsed)
+    if nic is not None and given.nodes is not None:
+        raise RailyardError(f"--nodes: found {given.nodes}, expected nothing: perftest runs between two NICs")
+    return nic
+
+
+def _gpu_target(given: _Options, of: "TransportClass | None", parsed: "Parsed") -> "GpuTarget | None":
     """Return the nodes by which collectives between GPUs are judged; None for any other output.
 
     If a system's references name nccl-tests, and its file has no GPUs, they are judged like any other benchmark.
@@ -191,11 +219,6 @@ def _gpu_target(given: _Options, parsed: "Parsed") -> "GpuTarget | None":
     from railyard.benchmarks.table import micro
     from railyard.verdict.gpu.target import of_class, of_gpu_system, of_gpus, of_words
 
-    of = None
-    if given.transport_class is not None:
-        from railyard.site.references.transport_class import find_class
-
-        of = find_class(_class_folder(), given.transport_class)
     if given.nodes_have is not None:
         return of_words(given.nodes_have, of, given.nodes)
     if given.system is None:
@@ -269,10 +292,18 @@ def _sizes(given: str | None) -> tuple[int, ...]:
     return tuple(smallest << n for n in range((largest // smallest).bit_length()))
 
 
-def _refuse_other_rails(parsed: "Parsed", rails: int) -> None:
-    """Raise RailyardError if an output of several rails would be compared with what another number of rails can do."""
+def _refuse_other_rails(parsed: "Parsed", rails: int | None) -> None:
+    """Raise RailyardError if an output of several rails would be compared with what another number of rails can do.
+
+    ``rails`` None: it is compared with one NIC of a class.
+    """
     for table in parsed.tables:
         found = table.context.get("rails")
+        if isinstance(found, int) and found > 1 and rails is None:
+            raise RailyardError(
+                f"--class: found an output with a part for each of {found} rails, expected one NIC; --in-turn compares "
+                "the slowest of them"
+            )
         if isinstance(found, int) and found > 1 and found != rails:
             raise RailyardError(
                 f"--rails: found {rails}, expected {found}: the output has a part for each of {found} rails"

@@ -3,6 +3,7 @@
 A class is a transport, not a number of GPUs: eight H100 with eight NDR400 cards are one class in every cluster.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +16,8 @@ from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.gpu.algorithms import ALGORITHMS
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.gpu.possible import Row, judge
+from railyard.benchmarks.model import BANDWIDTH
+from railyard.benchmarks.table import micro
 from railyard.hardware.gpu_nodes import GpuNode, Shape, node_of_words
 from railyard.site.references.load import written_out
 from railyard.site.references.model import Source
@@ -46,6 +49,13 @@ def _curve(value: Any) -> Any:
         raise refuse("no size", "at least one size with its busbw, such as {16G: 487.87}")
     return value
 
+
+#: What perftest measures between two NICs, MB/s (10^6 B/s) one way; "/device": from and to the memory of GPUs.
+_OF_NICS = tuple(
+    key
+    for key, benchmark in micro.BENCHMARKS.items()
+    if micro.tool(benchmark.tool).between_nics and any(each.name == BANDWIDTH for each in benchmark.metrics)
+)
 
 NodeWords = Annotated[str, AfterValidator(_words)]
 CollectiveName = Annotated[
@@ -81,6 +91,23 @@ class Number(Model):
     source: Source
 
 
+NicBenchmark = Annotated[
+    str,
+    _one_of(dict.fromkeys(_OF_NICS), "a bandwidth of perftest, such as perftest/ib_write_bw/device"),
+    WithJsonSchema({"enum": list(_OF_NICS)}),
+]
+
+
+class NicThreshold(Model):
+    """What somebody demands of one NIC, in Gbit/s (10^9 bit/s): a demand alone, neither physics nor a measurement."""
+
+    id: Name
+    benchmark: NicBenchmark = Field(description="What is measured; a key with /device is from the memory of GPUs")
+    whose: Name = Field(description="Who demands it")
+    gbit_s: Curve = Field(description="Size in bytes (8M): bandwidth in Gbit/s")
+    source: Source
+
+
 class TransportClass(Model):
     """What was published for one kind of node."""
 
@@ -91,6 +118,7 @@ class TransportClass(Model):
     )
     sources: dict[Name, Source] = Field({}, description="Sources that several numbers name with source: {of: NAME}")
     numbers: tuple[Number, ...] = Field(min_length=1)
+    nic_thresholds: tuple[NicThreshold, ...] = Field((), description="What is demanded of one NIC, with perftest")
 
     @property
     def name(self) -> str:
@@ -101,20 +129,31 @@ class TransportClass(Model):
         """What each node has."""
         return node_of_words(self.node)
 
+    def names(self, gpu: str) -> bool:
+        """Return whether a GPU's name, as an output prints it (NVIDIA H100 80GB HBM3), is of this class."""
+        mine = self.name.partition("-")[0]
+        return re.search(rf"(?<![a-z0-9]){re.escape(mine)}(?![a-z0-9])", gpu.casefold()) is not None
+
     def of(self, collective: str) -> tuple[Number, ...]:
         """Return all numbers of a collective, including bad cases."""
         return tuple(number for number in self.numbers if number.collective == collective)
 
 
+#: The fields of the file whose entries have sources.
+_LISTS = ("numbers", "nic_thresholds")
+
+
 def load_class(path: Path) -> TransportClass:
     """Return the class of one file. Raises InputError for any mistake in it, and for an impossible number."""
-    document = written_out(load(path, f"{path.parent.parent.name}/{path.parent.name}/{path.name}"), ("numbers",))
+    document = written_out(load(path, f"{path.parent.parent.name}/{path.parent.name}/{path.name}"), _LISTS)
     found = validate(TransportClass, document)
     if found.name != path.stem:
         expected = f'"{path.stem}", the name of the file'
         raise document.error(("class",), show(found.name), expected, f"rename the file to {found.name}.yaml")
     for index, number in enumerate(found.numbers):
         _check(number, index, found, document)
+    for index, demand in enumerate(found.nic_thresholds):
+        _check_nic(demand, index, found, document)
     return found
 
 
@@ -156,6 +195,17 @@ def _check(number: Number, index: int, of: TransportClass, document: Document) -
                 raise document.error(
                     (*path, key), f"{value:g} GB/s, which is {judged.sentence}", "a possible value", "or kind: bad-case"
                 )
+
+
+def _check_nic(demand: NicThreshold, index: int, of: TransportClass, document: Document) -> None:
+    path = ("nic_thresholds", index)
+    ids = [*(each.id for each in of.numbers), *(each.id for each in of.nic_thresholds)]
+    if ids.index(demand.id) != len(of.numbers) + index:
+        raise document.error((*path, "id"), f"{show(demand.id)} for the second time", "each id once")
+    if of.has.link is None:
+        raise document.error(
+            path, "a demand of a NIC, where nodes have none", "nics and link in node", "or leave it out"
+        )
 
 
 def figures(number: Number) -> Iterator[tuple[str, int | None, float]]:

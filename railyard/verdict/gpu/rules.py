@@ -160,10 +160,8 @@ def _name(found: tuple[str, str] | None) -> str | None:
 
 def _why_not_of_class(run: GpuRun, of: TransportClass) -> str | None:
     """Return why a run is not on nodes of this class: another GPU, or only some of the GPUs."""
-    gpu = of.name.partition("-")[0]
-    of_class = re.compile(rf"(?<![a-z0-9]){re.escape(gpu)}(?![a-z0-9])")
-    if run.gpu and not all(of_class.search(each) for each in run.gpu.casefold().split(", ")):
-        return f"the output is from {run.gpu}, but {of.name} is for {gpu.upper()}"
+    if run.gpu and not all(of.names(each) for each in run.gpu.split(", ")):
+        return f"the output is from {run.gpu}, but {of.name} is for {of.name.partition('-')[0].upper()}"
     if _CARD.search(run.gpu) and of.has.gpu_link is not None and not of.has.gpu_link.is_slot:
         return f"the output is from {run.gpu}, a card that no {of.has.gpu_link.word} switch connects as in {of.name}"
     shape = run.shape

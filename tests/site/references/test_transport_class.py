@@ -65,6 +65,30 @@ def test_the_published_numbers_are_kept(name: str, collective: str, nodes: int, 
     assert [number.busbw[size] for number in found if number.busbw] == [value]
 
 
+@pytest.mark.parametrize(
+    ("name", "whose", "benchmark", "size", "gbit_s"),
+    [
+        # azurehpc-health-checks, conf/*.conf, check_ib_bw_gdr; its messages have 8388608 B.
+        ("a100-8xhdr200", "Azure", "perftest/ib_write_bw/device", 8 << 20, 180),
+        ("h100-8xndr400", "Azure", "perftest/ib_write_bw/device", 8 << 20, 380),
+        ("h200-8xndr400", "Azure", "perftest/ib_write_bw/device", 8 << 20, 360),
+        # oci-hpc, multi_node_active_healthcheck.py: messages of 65536 B from the host's memory.
+        ("a100-16xroce100", "Oracle", "perftest/ib_write_bw", 65536, 96),
+        ("h100-16xroce200", "Oracle", "perftest/ib_write_bw", 65536, 192),
+        ("h200-8xroce400", "Oracle", "perftest/ib_write_bw", 65536, 384),
+        ("b200-8xroce400", "Oracle", "perftest/ib_write_bw", 65536, 384),
+        ("b300-16xroce400", "Oracle", "perftest/ib_write_bw", 65536, 375),
+        ("gb200-4xroce400", "Oracle", "perftest/ib_write_bw", 65536, 384),
+        ("gb300-8xroce400", "Oracle", "perftest/ib_write_bw", 65536, 384),
+        ("mi300x-8xroce400", "Oracle", "perftest/ib_write_bw", 65536, 350),
+        ("mi355x-8xroce400", "Oracle", "perftest/ib_write_bw", 65536, 350),
+    ],
+)
+def test_what_is_demanded_of_one_nic_is_kept(name: str, whose: str, benchmark: str, size: int, gbit_s: float) -> None:
+    (demand,) = find_class(CLASSES, name).nic_thresholds
+    assert (demand.whose, demand.benchmark, demand.gbit_s) == (whose, benchmark, {size: gbit_s})
+
+
 def test_what_was_published_as_passed_and_cannot_be_is_kept_as_a_bad_case() -> None:
     found = find_class(CLASSES, "gb200-4xroce400")
     bad = [number for number in found.numbers if number.kind == "bad-case"]
@@ -113,6 +137,42 @@ def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, said: str) ->
 def test_one_id_stands_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r'numbers\[1\].id: found "one" for the second time'):
         load_class(write(tmp_path, CLASS + CLASS.splitlines()[-1] + "\n"))
+
+
+DEMAND = """\
+nic_thresholds:
+  - {id: nic, benchmark: perftest/ib_write_bw/device, whose: Azure, gbit_s: {8M: 380}, source: {of: page}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("of: page}}\n", "of: pag}}\n", 'nic_thresholds[0].source.of: found "pag", expected a source of this file'),
+        ("id: nic", "id: one", 'nic_thresholds[0].id: found "one" for the second time, expected each id once'),
+        (
+            "ib_write_bw/device",
+            "ib_write_bw/devise",
+            'found "perftest/ib_write_bw/devise", expected a bandwidth of perftest, such as '
+            'perftest/ib_write_bw/device; did you mean "perftest/ib_write_bw/device"?',
+        ),
+        ("ib_write_bw", "ib_write_lat", "expected a bandwidth of perftest"),
+        ("whose: Azure, ", "", "nic_thresholds[0].whose: found nothing"),
+        ("380", "0", "nic_thresholds[0].gbit_s.8M: found 0"),
+        (
+            ",nics=8,link=ib-ndr",
+            "",
+            "nic_thresholds[0]: found a demand of a NIC, where nodes have none, ",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_demand_of_one_nic_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
+    class_of_nics = CLASS.replace("nodes: 2", "nodes: 1")  # so that the number is possible without NICs, too
+    text = class_of_nics.replace(old, new) if old.startswith(",nics") else class_of_nics
+    with pytest.raises(InputError) as error:
+        load_class(write(tmp_path, text + (DEMAND if old.startswith(",nics") else DEMAND.replace(old, new))))
+    assert str(error.value).startswith("references/classes/some.yaml:")
+    assert said in str(error.value)
 
 
 def test_a_class_that_does_not_exist_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""What vendors and clouds demand of one NIC of a transport class, held beside a stored output of perftest.
+
+A demand is never a verdict: whether a NIC is healthy is judged by its link, as with ``--link``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from railyard.base.errors import RailyardError
+from railyard.base.wording import listing, message_size, number
+from railyard.benchmarks.model import BANDWIDTH
+from railyard.benchmarks.table import micro
+from railyard.hardware import limits
+from railyard.parsers.parsed import Parsed
+from railyard.site.references.transport_class import NicThreshold, TransportClass
+from railyard.verdict.inputs import Target
+from railyard.verdict.stored.judge import Judgement
+from railyard.verdict.stored.target import of_link
+
+#: MB/s (10^6 B/s) of 1 Gbit/s (10^9 bit/s).
+_MB_S = 125.0
+_DEVICE = "/device"
+
+
+def of_nic(of: TransportClass, parsed: Parsed) -> Target | None:
+    """Return one NIC of a class, by which an output of perftest is judged; None for any other output.
+
+    Raises RailyardError if the class has no NICs, or if the output names a GPU of another class.
+    """
+    if not parsed.tables or not all(micro.tool(table.tool).between_nics for table in parsed.tables):
+        return None
+    if of.has.link is None:
+        raise RailyardError(
+            f"--class {of.name}: found an output of perftest, expected a class whose nodes have NICs; judge it with "
+            "--link or --system"
+        )
+    for gpu in (table.context.get("gpu_name") for table in parsed.tables):
+        if isinstance(gpu, str) and not of.names(gpu):
+            expected = of.name.partition("-")[0].upper()
+            raise RailyardError(f"--class {of.name}: found an output from {gpu}, expected {expected}")
+    return of_link(of.has.link.name)
+
+
+def with_demands(judgements: Sequence[Judgement], of: TransportClass) -> tuple[Judgement, ...]:
+    """Return the judgements, each with a remark for every demand that a class has of one NIC."""
+    return tuple(replace(each, remarks=(*each.remarks, *_demands(each, of))) for each in judgements)
+
+
+def _demands(judgement: Judgement, of: TransportClass) -> Iterator[str]:
+    key = judgement.benchmark or ""
+    same = [each for each in of.nic_thresholds if _host(each.benchmark) == _host(key)]
+    curve = next((each.curve for each in judgement.curves if each.curve.metric == BANDWIDTH), None)
+    measured = {} if curve is None else dict(zip(curve.sizes, curve.values, strict=True))
+    if not same:
+        yield f"nobody's demand of one NIC of {of.name} with {key or 'this benchmark'} is stored here"
+    for each in same:
+        wanted = listing([f"{number(value)} Gbit/s at {message_size(size)}" for size, value in each.gbit_s.items()])
+        how = "".join(f"; {key}: {value}" for key, value in sorted((each.source.conditions or {}).items()))
+        yield (
+            f"{each.whose} demands {wanted} of one NIC of {of.name} ({each.id}; a threshold, not physics{how}): "
+            f"{_whether(each, key, measured)}{_beyond(each, of)}; source {each.source.cite()}"
+        )
+
+
+def _host(key: str) -> str:
+    return key.removesuffix(_DEVICE)
+
+
+def _whether(demanded: NicThreshold, key: str, measured: Mapping[int, float]) -> str:
+    if demanded.benchmark != key:
+        memory = "the memory of GPUs" if demanded.benchmark.endswith(_DEVICE) else "the host's memory"
+        return f"not compared, since it is for buffers in {memory}"
+    both = {size: value for size, value in demanded.gbit_s.items() if size in measured}
+    if not both:
+        return "not compared, since yours has none of its sizes"
+    missed = [
+        f"{number(measured[size] / _MB_S)} Gbit/s at {message_size(size)}"
+        for size, value in both.items()
+        if measured[size] < value * _MB_S
+    ]
+    return f"not reached, yours has {listing(missed)}" if missed else "reached"
+
+
+def _beyond(demanded: NicThreshold, of: TransportClass) -> str:
+    """Return that no NIC of the class can reach a demand, if that is so; else nothing."""
+    assert of.has.link is not None
+    most = limits.limit(of.has.link, None, 1)
+    if most is None or max(demanded.gbit_s.values()) * _MB_S <= most.value_mb_s:
+        return ""
+    return f"; no NIC of this link can reach it, since at most {number(most.value_mb_s / _MB_S)} Gbit/s are possible"
