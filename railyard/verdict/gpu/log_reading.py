@@ -170,3 +170,14 @@ def without_nvls(log: Log | None, shape: Shape) -> tuple[Shape, str]:
         return shape, ""
     node = replace(shape.node, gpu_link=replace(link, multicasts=False))
     return replace(shape, node=node), f' (NVLink SHARP was off, line {off.line}: "{off.text}")'
+
+
+def without_reduction(log: Log | None, shape: Shape) -> tuple[Shape, str]:
+    """Return the shape as the log has it, and the end of a sentence: the switches do not reduce without a plugin."""
+    if log is None or not shape.node.reduces:
+        return shape, ""
+    off = said_with(log.settings, "NCCL_NET_PLUGIN", "to none") or said_with(log.settings, "COLLNET_ENABLE", "to 0")
+    if off is None:
+        return shape, ""
+    said = f' (the network did not reduce, line {off.line}: "{off.text}")'
+    return replace(shape, node=replace(shape.node, reduces=False)), said

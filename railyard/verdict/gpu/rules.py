@@ -25,7 +25,7 @@ from railyard.parsers.nccl_said import Log
 from railyard.parsers.nccl_words import GB
 from railyard.site.references.transport_class import TransportClass
 from railyard.verdict.class_standing import Standing, standing
-from railyard.verdict.gpu.log_reading import without_nvls
+from railyard.verdict.gpu.log_reading import without_nvls, without_reduction
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
@@ -56,7 +56,9 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     """
     if run.shape is None:
         return not_judged(3, run.unknown)
-    shape, off = without_nvls(log, run.shape)
+    shape, no_plugin = without_reduction(log, run.shape)
+    shape, no_nvls = without_nvls(log, shape)
+    off = no_plugin + no_nvls
     rows = [_row(run, shape, half, *each, log) for half, found in printed.items() for each in found]
     if not rows:
         return not_judged(3, "no busbw was read")

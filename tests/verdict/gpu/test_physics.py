@@ -291,6 +291,15 @@ def test_a_hypercube_has_no_floor_since_nobody_published_one(peak: float) -> Non
     assert found.sentence.startswith("not judged: no source gives a floor for hypercube; ")
 
 
+@pytest.mark.parametrize("setting", ["NCCL_NET_PLUGIN set by environment to none", "NCCL_COLLNET_ENABLE set to 0."])
+def test_without_its_plugin_the_network_does_not_reduce(setting: str) -> None:
+    text = output("all_reduce", curve(700), ["a", "b", "c", "d"])
+    assert one(text).state == "pass"
+    found = one(f"a:1:2 [0] NCCL INFO {setting}\n{text}")
+    assert found.state == "fail" and "rule 3 (possible): at 16 GiB: impossible" in found.sentence
+    assert f'(the network did not reduce, line 1: "{setting}")' in found.sentence
+
+
 def test_gpus_of_two_kinds_are_not_judged_as_if_they_were_alike() -> None:
     text = output("all_reduce", curve(365))
     other = re.sub(r"( on +node2 .*)NVIDIA H100 80GB HBM3", r"\1NVIDIA H200", text)
