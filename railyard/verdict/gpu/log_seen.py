@@ -54,7 +54,6 @@ class Seen:
 
 def seen_of(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank], collective: str) -> Seen:
     """Return a log beside the nodes; ``ranks``: those that the output lists, with their processes."""
-    """Return a log beside the nodes; ``ranks``: those that the output lists, with their processes."""
     nics: dict[str, dict[tuple[str, int | None], Nic]] = {}
     heard: dict[str, set[Speaker]] = {}
     for nic in log.nics:

@@ -21,7 +21,7 @@ class GpuTarget:
     ``words``: the nodes as a sentence names them. ``nodes``: on how many of them the job ran, if a person says so;
     None: what the output says. ``of``: the transport class whose published numbers count. ``rails``: the NICs
     (``mlx5_0:1``), ``hosts``: the nodes, if a system's file names them.
-    ``referenced``: the system's references, if some are for nccl-tests.
+    ``referenced``: the system's references, if some are for nccl-tests. ``report_only``: why the system has none.
     """
 
     node: GpuNode
@@ -34,6 +34,7 @@ class GpuTarget:
     nearest: Mapping[str, tuple[int, ...]] | None = None
     referenced: Target | None = None
     hosts: tuple[str, ...] = ()
+    report_only: str | None = None
 
     @property
     def described(self) -> str:
@@ -128,6 +129,7 @@ def of_gpu_system(
         nearest={device: tuple(gpus) for device, gpus in system.gpus.nearest.items()},
         referenced=_referenced(site, name, node.nics, stack),
         hosts=system.nodes.names,
+        report_only=system.report_only,
     )
 
 

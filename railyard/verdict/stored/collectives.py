@@ -141,6 +141,9 @@ def _judged(
         state = "fail"
     elif found[2].state != "pass" or last.state != "pass":
         state = "not-judged"
+    elif target.report_only is not None and target.of is None:
+        state, last = "report-only", replace(last, sentence=f"report-only ({target.report_only}): {last.sentence}")
+        found = (*found[:-1], last)
     return Judgement(
         benchmark=key,
         lines=lines,

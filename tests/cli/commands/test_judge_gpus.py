@@ -61,6 +61,9 @@ def test_by_a_system_whose_file_states_gpus(
     assert judge(tmp_path, HEALTHY, "--system", "gpusys") == 0
     said = capsys.readouterr().out
     assert "against gpusys, fabric ib: gpus=8,nvlink-4,nics=8,link=ib-ndr" in said and "not among" not in said
+    # Its file says that it has no references: as in a run, such a result is no pass.
+    assert "  REPORT-ONLY  report-only (a made system has no references): busbw 369.9 GB/s" in said
+    assert said.endswith("\nreport-only: 1 benchmark\n")
     assert judge(tmp_path, output("all_reduce", curve(365), ("NODE1.x", "other")), "--system", "gpusys") == 0
     assert "  not among the nodes of systems/gpusys.yaml: other\n" in capsys.readouterr().out
     # four of its rails: less is possible
@@ -69,6 +72,7 @@ def test_by_a_system_whose_file_states_gpus(
     assert judge(tmp_path, HEALTHY, "--system", "gpusys", "--rails", "9") == 2
     assert "--rails: found 9, expected 1 to 8, the rails of ib of gpusys" in capsys.readouterr().err
     assert judge(tmp_path, TWELVE, "--system", "gpusys", "--class", "h100-8xndr400") == 0
+    assert capsys.readouterr().out.endswith("\npass: 1 benchmark\n")
 
 
 REFERENCES = """\
