@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from railyard.parsers.lines import decimals
-from railyard.parsers.nccl_busbw import FACTORS, factor
-from railyard.parsers.nccl_words import IN_PLACE, Heading
+from railyard.parsers.nccl_busbw import Way, ways
+from railyard.parsers.nccl_words import GB, IN_PLACE, Heading
 
 if TYPE_CHECKING:
     from railyard.parsers.nccl_run import Row
@@ -29,6 +29,7 @@ _TAKES = MappingProxyType(
         "scatter_perf": (False, True, True),
     }
 )
+_SHARE_LOOSE = 2e-3  # relative: the rounding of a printed time
 _TELLS = 0.05  # GB/s: ten times the rounding error of a printed figure
 #: Of this many rows, one may not fit: it was changed, and is reported as a contradiction. Of fewer rows, all must fit.
 _WRONG_OF, _FEW = 10, 4
@@ -51,6 +52,8 @@ def candidates(
 
 
 def _fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: int | None) -> bool:
+    if program == "hypercube_perf" and heading.is_early:
+        return False  # there is none in releases that early
     has_redop, has_root, checks_in_place = _TAKES[program]
     redop, root = rows[0].kind[1:]
     if has_root != (root not in ("", "-1")):
@@ -70,17 +73,21 @@ def _in_place_fits(checks: bool, rows: Sequence["Row"], heading: Heading) -> boo
     names = [column.name for column in heading.columns]
     for own in ("wrong", "error"):
         if own in names and own + IN_PLACE in names:
-            out, inside = rows[-1].cells[names.index(own)], rows[-1].cells[names.index(own + IN_PLACE)]
-            return True if out is None else checks == (inside is not None)
+            place, other = names.index(own), names.index(own + IN_PLACE)
+            out, inside = rows[-1].cells[place], rows[-1].cells[other]
+            was_run = bool(rows[-1].words[other])
+            return True if out is None or not was_run else checks == (inside is not None)
     return True
 
 
 def _ratio_fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: int | None) -> bool:
     """Return whether the rows have this program's busbw / algbw; one changed row does not make it another program."""
+    known = ways(program, ranks, heading.is_early is not False) if ranks else ()
+    return not known or any(_way_fits(way, rows, heading) for way in known)
+
+
+def _way_fits(way: Way, rows: Sequence["Row"], heading: Heading) -> bool:
     names = [column.name for column in heading.columns]
-    due = factor(program, ranks) if ranks and program in FACTORS else None
-    if due is None:
-        return True
     told = fit = 0
     for half in ("", IN_PLACE):
         if "algbw" + half not in names or "busbw" + half not in names:
@@ -90,7 +97,18 @@ def _ratio_fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: in
             alg, bus = (row.words[place] for place in places)
             if any(row.cells[place] is None for place in places) or "e" in (alg + bus).lower() or float(alg) < _TELLS:
                 continue
-            loose = 0.5 * 10.0 ** -decimals(alg) * due + 0.5 * 10.0 ** -decimals(bus) + 1e-9
+            loose = 0.5 * 10.0 ** -decimals(alg) * way.factor + 0.5 * 10.0 ** -decimals(bus) + 1e-9
             told += 1
-            fit += abs(float(bus) - float(alg) * due) <= loose
+            fit += abs(float(bus) - float(alg) * way.factor) <= loose and _share_fits(way, row, names, half)
     return told - fit <= (max(1, told // _WRONG_OF) if told >= _FEW else 0)
+
+
+def _share_fits(way: Way, row: "Row", names: Sequence[str], half: str) -> bool:
+    """Return whether algbw is this share of size over time, if it is not the whole of it."""
+    time = row.cells[names.index("time" + half)] if "time" + half in names else None
+    place = names.index("algbw" + half)
+    alg = row.cells[place]
+    if way.share == 1.0 or not time or alg is None:
+        return True
+    rounding = 0.5 * 10.0 ** -decimals(row.words[place]) * GB
+    return abs(alg - row.size / time * way.share) <= rounding + _SHARE_LOOSE * alg

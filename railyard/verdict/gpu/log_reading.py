@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from railyard.base.wording import counted
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Link, Log, Nic, Said, Speaker
+from railyard.parsers.nccl_said import Choice, Link, Log, Nic, Said, Speaker
 
 #: NCCL's own networks. A plugin has its own name, which depends on the release.
 SOCKET, VERBS = "socket", "ib"
@@ -162,3 +162,9 @@ def without_nvls(log: Log | None, shape: Shape) -> tuple[Shape, str]:
         return shape, ""
     node = replace(shape.node, gpu_link=replace(link, multicasts=False))
     return replace(shape, node=node), f' (NVLink SHARP was off, line {off.line}: "{off.text}")'
+
+
+def bytes_of_call(choice: Choice, collective: str, size_bytes: int, shape: Shape) -> int:
+    """Return what a TUNING line prints for this size: since NCCL 2.24 one rank's share, as the caller counts."""
+    is_share = choice.channels is not None and collective in ("all_gather", "reduce_scatter")
+    return size_bytes // shape.ranks if is_share else size_bytes

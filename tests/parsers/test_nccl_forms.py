@@ -1,0 +1,236 @@
+"""Forms of nccl-tests' outputs that people keep: prefixes, rows in pieces, repeated runs, early releases, half tables.
+
+All texts are synthetic.
+"""
+
+import itertools
+import re
+from collections.abc import Callable
+
+import pytest
+
+from railyard.parsers import nccl
+from railyard.parsers.parsed import Parsed, Table
+from tests.parsers.samples import MADE
+
+
+def made(name: str) -> str:
+    return (MADE / f"nccl-{name}.txt").read_text(encoding="utf-8")
+
+
+ALL_REDUCE = made("2.13-all_reduce")
+MIXED = made("mixed-with-its-log")
+
+
+def shown(parsed: Parsed) -> list[object]:
+    return [(table.rows, table.benchmark, table.complete, dict(table.context)) for table in parsed.tables]
+
+
+def each_line(before: str, after: str = "") -> Callable[[str], str]:
+    """Return a change of each line: ``{i}`` in the prefix is the last digit of the line's number."""
+
+    def change(text: str) -> str:
+        lines = text.splitlines()
+        return "".join(f"{before.replace('{i}', str(i % 10))}{line}{after}\n" for i, line in enumerate(lines))
+
+    return change
+
+
+PREFIXES = {
+    "stern": "nccl-launcher-x7k2p mpi-launcher ",
+    "stern of all namespaces": "default nccl-launcher-x7k2p mpi-launcher ",
+    "stern's arrow": "nccl-launcher-x7k2p › mpi-launcher | ",
+    "a pod alone": "nccl-launcher-x7k2p ",
+    "colours": "\x1b[36mnccl-launcher-x7k2p\x1b[0m \x1b[33mlauncher\x1b[0m ",
+    "compose": "nccl_launcher_1   | ",
+    "compose 2": "nccl-1  | ",
+    "time with a T": "2026-07-01T10:00:0{i} ",
+    "time": "2026-07-01 10:00:0{i} ",
+    "time with a fraction": "2026-07-01 10:00:0{i}.123 ",
+    "time of day": "10:00:0{i} ",
+    "a logger": "2026-07-01 10:00:0{i},123 - INFO - ",
+    "glog": "I0701 10:00:0{i}.123456    1234 main.py:12] ",
+    "journal": "Jul 01 10:00:0{i} node1 nccl[1234]: ",
+    "fluent": "2026-07-01T10:00:0{i}.123Z\tstdout\t",
+    "mpirun --timestamp-output": "Wed Jul  1 10:00:0{i} 2026<stdout>:",
+    "mpirun 4": "[1,0]<stdout>:",
+    "mpirun 5 with time": "Wed Jul  1 10:00:0{i} 2026[prterun-node1-4100@1,0]<stdout>: ",
+    "mpirun 5": "[prterun-node1-4100@1,0]<stdout>:",
+    "a tag in a report": "        [1,0]<stdout>:",
+    "srun -l of 1000": "   0: ",
+    "pals": "x3005c0s13b0n0.example.org 0: ",
+    "pdsh": "node1: ",
+    "quoted": "> ",
+    "quoted twice": "> > ",
+    "quoted without a blank": ">",
+    "a list": "    ",
+    "tab": "\t",
+    "diff": "+",
+}
+
+
+@pytest.mark.parametrize("prefix", PREFIXES.values(), ids=PREFIXES)
+@pytest.mark.parametrize("name", ["2.13-all_reduce", "mixed-with-its-log", "2.0-alltoall", "rccl-2024-in-place"])
+def test_what_is_before_each_line_changes_nothing(prefix: str, name: str) -> None:
+    parsed, whole = nccl.parse(each_line(prefix)(made(name))), nccl.parse(made(name))
+    assert shown(parsed) == shown(whole)
+    assert parsed.failures == whole.failures
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        each_line('        "', '",'),
+        each_line('{"log":"', '\\n","stream":"stdout","time":"2026-07-01T10:00:00.1Z"}'),
+        lambda text: text.replace(" ", "\xa0"),
+        lambda text: "".join(f"{line.lstrip('#')}\n" for line in text.splitlines()),
+        lambda text: "".join(f"{line.strip()}\n" for line in text.splitlines()),
+    ],
+    ids=["ansible", "docker's file", "no-break blanks", "without hashes", "without blanks at both ends"],
+)
+def test_what_copies_do_to_lines_changes_nothing(change: Callable[[str], str]) -> None:
+    for text in (ALL_REDUCE, MIXED):
+        parsed = nccl.parse(change(text))
+        assert shown(parsed) == shown(nccl.parse(text))
+        assert parsed.failures == ()
+
+
+def test_a_learned_prefix_still_tells_two_jobs_apart() -> None:
+    other = re.sub(r"Pid +41", "Pid   97", ALL_REDUCE).replace("gpu-00", "gpu-07").replace("gpu-01", "gpu-08")
+    pairs = zip(ALL_REDUCE.splitlines(), other.splitlines(), strict=True)
+    text = "".join(f"10:00:01 pod-a launcher {one}\n10:00:02 pod-b launcher {two}\n" for one, two in pairs)
+    parsed = nccl.parse(text)
+    assert [len(table.rows) for table in parsed.tables] == [6, 6]
+    assert "two separate jobs of all_reduce_perf in one file" in parsed.failures[0].text
+
+
+def test_a_number_alone_is_no_prefix() -> None:
+    assert nccl.parse(f"12 {ALL_REDUCE}").tables[0].rows == nccl.parse(ALL_REDUCE).tables[0].rows
+
+
+# Rows in pieces
+
+LOG = (
+    "gpu-00:77:78 [0] NCCL INFO AllReduce: opCount 0 sendbuff 0x72 recvbuff 0x92 count 2097152 datatype 7 op 0 root 0\n"
+)
+OTHER = "1node.x:77:78 [0] NCCL INFO Channel 00 : 0[1000] -> 1[2000] via P2P/IPC\n"
+BETWEEN = {
+    "nothing": "",
+    "log": LOG,
+    "a host with a number": OTHER,
+    "newline": "\n",
+    "another": "\nhello from elsewhere\n",
+}
+PIECES = re.compile(r"^(?P<lead>.{52})(?P<first>.{32})(?P<second>.{32})$")
+
+
+@pytest.mark.parametrize("indent", ["", "    ", "> "])
+def test_a_row_is_read_whatever_another_process_prints_between_its_pieces(indent: str) -> None:
+    whole = shown(nccl.parse(ALL_REDUCE))
+    for one, two, end in itertools.product(BETWEEN.values(), BETWEEN.values(), ("\n", LOG)):
+        lines = []
+        for line in ALL_REDUCE.splitlines():
+            row = PIECES.match(line) if line.strip()[:1].isdigit() else None
+            lines.append(f"{row['lead']}{one}{row['first']}{two}{row['second']}{end}" if row else f"{line}\n")
+        text = "".join(f"{indent}{line}" for line in "".join(lines).splitlines(keepends=True))
+        assert shown(nccl.parse(text)) == whole, (one, two, end)
+
+
+def only_first_halves(text: str) -> str:
+    """Return an output of a build that measures out of place alone: the mean is that of one half."""
+    lines = text.splitlines()
+    halves = [line[:84] if line.strip()[:1].isdigit() else line for line in lines]
+    busbw = [float(line.split()[7]) for line in halves if line.strip()[:1].isdigit()]
+    return "\n".join(halves).replace("202.764", f"{sum(busbw) / len(busbw):.3f}") + "\n"
+
+
+def test_a_build_that_prints_only_the_first_half_is_read() -> None:
+    (table,) = nccl.parse(only_first_halves(ALL_REDUCE)).tables
+    (whole,) = nccl.parse(ALL_REDUCE).tables
+    assert table.complete
+    assert table.column("busbw") == whole.column("busbw")
+    assert table.columns == ("size", "count", "time", "algbw", "busbw", "wrong", "validation")
+    assert table.column("validation") == (True,) * 6
+
+
+def test_half_a_row_among_whole_ones_is_cut() -> None:
+    row = next(line for line in ALL_REDUCE.splitlines() if line.strip().startswith("4194304"))
+    parsed = nccl.parse(ALL_REDUCE.replace(row, row[:84]))
+    assert "a row that is cut, or mixed with another line" in [failure.text for failure in parsed.failures]
+    assert not parsed.tables[0].complete
+
+
+def test_half_rows_with_the_mean_of_both_halves_have_lost_one() -> None:
+    parsed = nccl.parse(only_first_halves(ALL_REDUCE).replace(": 201.", ": 202."))
+    assert not parsed.tables[0].complete
+    assert "the mean of all busbw is printed as" in parsed.failures[0].text
+
+
+# A run that a script repeats
+
+
+def later(text: str, by: int) -> str:
+    return re.sub(r"Pid +(\d+)", lambda found: f"Pid {int(found[1]) + by:6d}", text)
+
+
+def test_a_run_that_is_repeated_on_the_same_gpus_stands_for_itself() -> None:
+    parsed = nccl.parse(ALL_REDUCE + "NCCL_PROTO=Simple\n" + later(ALL_REDUCE, 400) + later(ALL_REDUCE, 900))
+    assert parsed.failures == ()
+    assert [table.complete for table in parsed.tables] == [True, True, True]
+    assert parsed.nccl is not None
+    assert [job.separate_from for job in parsed.nccl.jobs] == [None, None, None]
+
+
+@pytest.mark.parametrize("by", [0, 1, 7])
+def test_jobs_that_started_at_once_on_the_same_gpus_are_separate(by: int) -> None:
+    parsed = nccl.parse(ALL_REDUCE + later(ALL_REDUCE, by))
+    assert "two separate jobs of all_reduce_perf in one file" in parsed.failures[0].text
+    assert not any(table.complete for table in parsed.tables)
+
+
+def test_jobs_behind_two_prefixes_are_separate_on_the_same_gpus_too() -> None:
+    text = each_line("0: ")(ALL_REDUCE) + each_line("1: ")(later(ALL_REDUCE, 400))
+    assert "two separate jobs of all_reduce_perf in one file" in nccl.parse(text).failures[0].text
+
+
+# Releases before July 2021
+
+
+def early(program: str) -> Table:
+    """Return what is read of a program that printed one bandwidth twice: 3 ranks, so it is two thirds of size/time."""
+    redop = {"all_gather": "", "reduce_scatter": "     sum"}[program]
+    head = "" if program == "all_gather" else "   redop"
+    rows, busbw = [], []
+    for size, time in ((49152, 31.25), (3145728, 62.5), (201326592, 1875.0)):
+        rate = size * 2 / 3 / time / 1000
+        busbw.append(round(rate, 2))
+        half = f"  {time:>7.2f}  {rate:>6.2f}  {rate:>6.2f}  0e+00"
+        rows.append(f"{size:>12}  {size // 12:>12}   float{redop}{half}{half}")
+    blank = " " * len(head)
+    halves = "     time   algbw   busbw  error     time   algbw   busbw  error"
+    lines = [
+        "# nThread 1 nGpus 3 minBytes 49152 maxBytes 201326592 step: 64(factor) warmup iters: 5 iters: 20 "
+        "validation: 1 ",
+        "#",
+        "# Using devices",
+        *(f"#   Rank  {rank} Pid   4100 on     gpu-00 device  {rank} [0x{rank}b] Tesla V100" for rank in range(3)),
+        "#",
+        f"#                              {blank}          out-of-place                       in-place          ",
+        f"#       size         count    type{head}{halves}",
+        f"#        (B)    (elements)        {blank}     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       ",
+        *rows,
+        "# Out of bounds values : 0 OK",
+        f"# Avg bus bandwidth    : {sum(busbw) / 3:.6g} ",
+    ]
+    parsed = nccl.parse("\n".join(lines) + "\n#\n")
+    assert parsed.failures == ()
+    (table,) = parsed.tables
+    return table
+
+
+@pytest.mark.parametrize("program", ["all_gather", "reduce_scatter"])
+def test_early_releases_print_one_bandwidth_twice(program: str) -> None:
+    table = early(program)
+    assert (table.benchmark, table.complete) == (f"{program}_perf", True)
+    assert table.column("busbw") == table.column("algbw") == (1050.0, 33550.0, 71580.0)
+    assert table.context["algbw_is_busbw"] is True
