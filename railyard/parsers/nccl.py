@@ -24,12 +24,12 @@ from railyard.parsers import nccl_json, nccl_log
 from railyard.parsers import nccl_words as words
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
 from railyard.parsers.nccl_jobs import separate
-from railyard.parsers.nccl_prefix import Prefixes
 from railyard.parsers.nccl_rows import Cut, half_of, row_of
 from railyard.parsers.nccl_run import Run
 from railyard.parsers.nccl_said import Rank, Spoken
 from railyard.parsers.nccl_words import Heading
 from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.prefixes import Prefixes
 
 TOOL = "nccl"
 

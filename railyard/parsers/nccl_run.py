@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
     line: int
     size: int
-    elements: int
+    elements: int | None
     kind: tuple[str, str, str]
     cells: tuple[Cell, ...]
     words: tuple[str, ...]
@@ -40,7 +40,8 @@ class Run:
     """What was read of one start of a program, until the next start.
 
     ``stage`` is how far it came (``nccl.STAGES``), ``begins`` where it began; ``died``: it said that it failed.
-    ``source`` is the prefix of its lines.
+    ``source`` is the prefix of its lines. ``closed``: it is in a file of records, which is whole; ``said`` is what such
+    a file says of the ranks, which it does not list.
     ``named`` is the program that the run itself names, ``above`` those that a command line above it names. ``cut``: a
     rank's line is not whole. ``spoiled``: a row is missing, cut or mixed with another line.
     """
@@ -69,11 +70,15 @@ class Run:
     averaged: bool = False
     average_line: int = 0
     concluded: bool | None = None
+    closed: bool = False
+    said: dict[str, int] = field(default_factory=dict)
     failures: list[Remark] = field(default_factory=list)
 
     @property
     def size_of_group(self) -> int | None:
         """Return how many ranks a communicator has; None if the list of ranks is not whole or groups differ."""
+        if self.said:
+            return self.said.get("ranks")
         groups = [rank.group for rank in self.ranks]
         sizes = {groups.count(group) for group in set(groups)}
         return sizes.pop() * self.ranks_a_line if len(sizes) == 1 and not self.cut else None
@@ -251,7 +256,7 @@ class Run:
             units=tuple(units),
             rows=tuple(cells),
             line=self.heading_line if place == 0 else rows[0].line,
-            complete=self.averaged and self.out_of_bounds is not None and not self.spoiled,
+            complete=(self.closed or (self.averaged and self.out_of_bounds is not None)) and not self.spoiled,
             context=MappingProxyType(self._context(rows, found)),
         )
 
@@ -271,7 +276,7 @@ class Run:
             context["algbw_is_busbw"] = True
         if self.heading and self.heading.after[:2] == ("algo", "proto"):
             context["algorithms"] = ", ".join(dict.fromkeys("/".join(row.after[:2]) for row in rows))[:200]
-        context |= _of_ranks(self.ranks, self.size_of_group)
+        context |= _of_ranks(self.ranks, self.size_of_group) | self.said
         context |= {name: self.settings[name] for name in _KEPT if name in self.settings}
         if self.out_of_bounds is not None:
             context["out_of_bounds"] = self.out_of_bounds

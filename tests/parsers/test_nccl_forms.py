@@ -10,7 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from railyard.parsers import nccl
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.parsed import Parsed
+from tests.made.nccl_early import early
 from tests.parsers.samples import MADE
 
 
@@ -196,41 +197,75 @@ def test_jobs_behind_two_prefixes_are_separate_on_the_same_gpus_too() -> None:
 # Releases before July 2021
 
 
-def early(program: str) -> Table:
-    """Return what is read of a program that printed one bandwidth twice: 3 ranks, so it is two thirds of size/time."""
-    redop = {"all_gather": "", "reduce_scatter": "     sum"}[program]
-    head = "" if program == "all_gather" else "   redop"
-    rows, busbw = [], []
-    for size, time in ((49152, 31.25), (3145728, 62.5), (201326592, 1875.0)):
-        rate = size * 2 / 3 / time / 1000
-        busbw.append(round(rate, 2))
-        half = f"  {time:>7.2f}  {rate:>6.2f}  {rate:>6.2f}  0e+00"
-        rows.append(f"{size:>12}  {size // 12:>12}   float{redop}{half}{half}")
-    blank = " " * len(head)
-    halves = "     time   algbw   busbw  error     time   algbw   busbw  error"
-    lines = [
-        "# nThread 1 nGpus 3 minBytes 49152 maxBytes 201326592 step: 64(factor) warmup iters: 5 iters: 20 "
-        "validation: 1 ",
-        "#",
-        "# Using devices",
-        *(f"#   Rank  {rank} Pid   4100 on     gpu-00 device  {rank} [0x{rank}b] Tesla V100" for rank in range(3)),
-        "#",
-        f"#                              {blank}          out-of-place                       in-place          ",
-        f"#       size         count    type{head}{halves}",
-        f"#        (B)    (elements)        {blank}     (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       ",
-        *rows,
-        "# Out of bounds values : 0 OK",
-        f"# Avg bus bandwidth    : {sum(busbw) / 3:.6g} ",
-    ]
-    parsed = nccl.parse("\n".join(lines) + "\n#\n")
-    assert parsed.failures == ()
-    (table,) = parsed.tables
-    return table
-
-
 @pytest.mark.parametrize("program", ["all_gather", "reduce_scatter"])
 def test_early_releases_print_one_bandwidth_twice(program: str) -> None:
-    table = early(program)
+    parsed = nccl.parse(early(program, {49152: 31.25, 3145728: 62.5, 201326592: 1875.0}, ranks=3))
+    (table,) = parsed.tables
+    assert parsed.failures == ()
     assert (table.benchmark, table.complete) == (f"{program}_perf", True)
     assert table.column("busbw") == table.column("algbw") == (1050.0, 33550.0, 71580.0)
     assert table.context["algbw_is_busbw"] is True
+
+
+# The records of rccl-tests (-Z json -x FILE)
+
+
+def records(*sizes: int, wrong: str = '"0"') -> list[str]:
+    """Return both records of each size, for 8 ranks: each takes 40 us and 5 ns for each KiB."""
+    found = []
+    for size in sizes:
+        time = 40 + size / 1024 * 0.005
+        alg = size / time / 1000
+        found += [
+            f'{{"numCycle":0, "name":"AllReduce", "nodes":1, "ranks":8, "ranksPerNode":8, "gpusPerRank":1, '
+            f'"size":{size}, "type":"float", "redop":"sum", "inPlace":{place}, "time":{time:f}, "algBw":{alg:f}, '
+            f'"busBw":{alg * 1.75:f}, "wrong":{wrong}}}'
+            for place in (0, 1)
+        ]
+    return found
+
+
+def file_of(lines: list[str]) -> str:
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def test_the_records_of_rccl_tests_are_a_table() -> None:
+    parsed = nccl.parse(file_of(records(1 << 20, 1 << 30)))
+    (table,) = parsed.tables
+    assert (table.benchmark, table.complete, parsed.failures) == ("all_reduce_perf", True, ())
+    assert table.column("size") == (1 << 20, 1 << 30)
+    assert table.column("count") == (None, None)
+    # 2^30 B in 5282.88 us are 203249.4 MB/s, and 1.75 times that
+    assert table.column("busbw")[1] == table.column("busbw_in_place")[1] == pytest.approx(355686.5, rel=1e-5)
+    assert table.column("validation") == (True, True)
+    expected = {"ranks": 8, "nodes": 1, "ranks_per_node": 8, "datatype": "float", "redop": "sum", "library": "rccl"}
+    assert table.context == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (file_of(records(1 << 20, 1 << 30))[:-3], None),
+        (
+            file_of(records(1 << 20, 1 << 30))[:-40],
+            "JSON of nccl-tests that is cut, or has a value that is not a number",
+        ),
+        (
+            file_of([*records(1 << 20), records(1 << 30)[0]]),
+            "a size with one record, and others with two: records are missing",
+        ),
+        (file_of(records(1 << 20, wrong='"3"')), "wrong results: 3 wrong elements at 1048576 B"),
+        (
+            file_of(records(1 << 30)).replace('"busBw":355', '"busBw":455'),
+            "busbw 455.686329 GB/s at 1073741824 B contradicts algbw 203.249331 GB/s: of all_reduce_perf with 8 ranks "
+            "it is 355.69 GB/s",
+        ),
+    ],
+    ids=["no end", "cut", "a half missing", "wrong", "changed"],
+)
+def test_records_that_are_cut_or_wrong_are_no_complete_table(text: str, sentence: str | None) -> None:
+    parsed = nccl.parse(text)
+    said = [failure.text for failure in parsed.failures]
+    assert sentence is None or sentence in said
+    is_wrong_result = sentence is not None and sentence.startswith("wrong")
+    assert is_wrong_result or not any(table.complete for table in parsed.tables)

@@ -10,6 +10,7 @@ from railyard.site.references.transport_class import find_class
 from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
 from railyard.verdict.stored.collectives import judge_collectives
 from railyard.verdict.stored.judge import Judgement
+from tests.made.nccl_early import early
 from tests.made.nccl_output import GIB, curve, output, ranks_of, rows_of
 
 H100 = of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")
@@ -353,3 +354,13 @@ def test_nodes_whose_nvlink_sets_the_bound_have_no_idle_nics() -> None:
     """NVIDIA/nccl-tests issue 149: 200 of 300 GB/s at 1 GiB on one node of eight A100 still rises, and is right."""
     a100 = of_words("gpus=8,nvlink=3,nics=8,link=ib-hdr")
     assert one(output("all_reduce", {GIB: 200.0}, ["node1"]), a100).state == "pass"
+
+
+def test_an_early_release_that_prints_busbw_twice_is_not_from_another_number_of_ranks() -> None:
+    """Until June 2020 all_gather printed busbw as algbw, too: the two do not show how many ranks there were."""
+    # 8 ranks, so busbw of 1 GiB is 7/8 of 1 GiB in 8 ms: 117 GB/s
+    text = early("all_gather", {1 << 28: 2000.0, 1 << 29: 4000.0, 1 << 30: 8000.0}, ranks=8)
+    (found,) = judge_collectives(nccl.parse(text), of_words("gpus=8,nvlink=3"), text=text)
+    assert found.benchmark == "nccl/all_gather_perf"
+    assert "are those of all_gather with" not in found.sentence
+    assert [rule.state for rule in found.rules][:3] == ["pass", "pass", "pass"]

@@ -1,11 +1,12 @@
-"""What is before each line of an output of nccl-tests: the prefixes of launchers, pods, loggers and quotations.
+"""What is before each line of an output of nccl-tests or nvbandwidth: launchers, pods, loggers, quotations.
 
-``Prefixes`` knows those of common launchers, and learns others from the text: lines of nccl-tests that begin with "#"
-show what is before it ("nccl-launcher-x7k2p launcher # nThread 1 …", "> # Using devices", "2026-07-01 10:00:00 # …").
+``Prefixes`` knows the prefixes of common launchers, and learns others from the text: lines with a known beginning show
+what is before it ("nccl-launcher-x7k2p launcher # nThread 1 …", "> # Using devices", "2026-07-01 10:00:00 # …").
 Numbers in a learned prefix may differ from line to line, its words may not.
 """
 
 import re
+from collections.abc import Sequence
 
 # Prefixes of a line: "[1,0]<stdout>:" of mpirun, " 3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
 # "[0] " of Hydra, "node1: " of pdsh, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
@@ -20,18 +21,18 @@ _TIME = re.compile(
     r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]?)?(?:(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}[0-9]{1,2} )?"
     r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9:]{4,6})?(?: [0-9]{4}(?![0-9]))?"
 )
-#: Beginnings of lines that every output of nccl-tests has, at most one of them after a prefix.
-_SHOWS = ("# nThread", "# Using devices", "# nccl-tests version", "# Collective test starting", "#       size  ")
+#: Beginnings of lines that an output of nccl-tests has.
+NCCL_TESTS = ("# nThread", "# Using devices", "# nccl-tests version", "# Collective test starting", "#       size  ")
 _LONGEST = 200  # characters of a prefix
 _MOST_LEARNED = 64
 _PART = re.compile(r"(?P<number>[0-9]+)|(?P<blanks>[ \t]+)|(?P<word>[^0-9 \t]+)")
 
 
 class Prefixes:
-    """The prefixes of the lines of one text."""
+    """The prefixes of the lines of one text; ``shows``: beginnings of lines, in which what is before is a prefix."""
 
-    def __init__(self, text: str) -> None:
-        self._learned = _learned(text)
+    def __init__(self, text: str, shows: Sequence[str] = NCCL_TESTS) -> None:
+        self._learned = _learned(text, shows)
 
     def split(self, text: str) -> tuple[str, str]:
         """Return who printed a line, and the line without its prefixes.
@@ -61,10 +62,10 @@ class Prefixes:
         return source.strip(), text
 
 
-def _learned(text: str) -> tuple[re.Pattern[str], ...]:
-    """Return patterns of what is before "#" in the lines that show it, the longest first."""
+def _learned(text: str, shows: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    """Return patterns of what is before the lines that show it, the longest first."""
     found: dict[str, int] = {}
-    for sign in _SHOWS:
+    for sign in shows:
         place = text.find(sign)
         while place >= 0 and len(found) < _MOST_LEARNED:
             prefix = text[text.rfind("\n", 0, place) + 1 : place]
