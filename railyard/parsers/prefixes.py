@@ -25,6 +25,7 @@ _TIME = re.compile(
 NCCL_TESTS = ("# nThread", "# Using devices", "# nccl-tests version", "# Collective test starting", "#       size  ")
 _LONGEST = 200  # characters of a prefix
 _MOST_LEARNED = 64
+_NUMBER = re.compile("[0-9]+")
 _PART = re.compile(r"(?P<number>[0-9]+)|(?P<blanks>[ \t]+)|(?P<word>[^0-9 \t]+)")
 
 
@@ -39,14 +40,15 @@ class Prefixes:
 
         A time of day names nobody. A line of a table or a heading without prefix is returned as it is.
         """
-        for pattern in self._learned:
+        for pattern, is_numbered in self._learned:
             found = pattern.match(text)
             if found:
                 rest = text[found.end() :]
                 if found[0].endswith('"'):  # a list of lines in JSON, or a container's log file
                     rest = rest.partition('"')[0].removesuffix("\\n")
                 source, rest = self._known(rest)
-                return " ".join([_TIME.sub("", found[0]).strip(), source]).strip(), rest
+                who = _who(found[0])
+                return f"{_NUMBER.sub('', who) if is_numbered else who} {source}".strip(), rest
         return self._known(text)
 
     @staticmethod
@@ -62,17 +64,32 @@ class Prefixes:
         return source.strip(), text
 
 
-def _learned(text: str, shows: Sequence[str]) -> tuple[re.Pattern[str], ...]:
-    """Return patterns of what is before the lines that show it, the longest first."""
-    found: dict[str, int] = {}
+def _who(prefix: str) -> str:
+    """Return what is left of a prefix without a time."""
+    return _TIME.sub("", prefix).strip()
+
+
+def _learned(text: str, shows: Sequence[str]) -> list[tuple[re.Pattern[str], bool]]:
+    """Return patterns of what is before the lines that show it, the longest first.
+
+    Each has with it whether its numbers are those of lines: then they differ in all lines, and name nobody.
+    """
+    found: dict[str, list[str]] = {}
     for sign in shows:
         place = text.find(sign)
         while place >= 0 and len(found) < _MOST_LEARNED:
             prefix = text[text.rfind("\n", 0, place) + 1 : place]
-            if 0 < len(prefix) <= _LONGEST and "#" not in prefix and prefix.strip(" \t0123456789"):
-                found.setdefault(_pattern_of(prefix), len(prefix))
+            is_prefix = prefix.strip(" \t0123456789") or (prefix.endswith("\t") and prefix.strip())
+            if len(prefix) <= _LONGEST and "#" not in prefix and is_prefix:
+                found.setdefault(_pattern_of(prefix), []).append(prefix)
             place = text.find(sign, place + 1)
-    return tuple(re.compile(pattern) for pattern in sorted(found, key=lambda pattern: -found[pattern]))
+    longest = sorted(found, key=lambda pattern: -max(map(len, found[pattern])))
+    return [(re.compile(pattern), _is_numbered(found[pattern])) for pattern in longest]
+
+
+def _is_numbered(prefixes: Sequence[str]) -> bool:
+    each = [_who(prefix) for prefix in prefixes]
+    return len(each) > 1 and len(set(each)) == len(each)
 
 
 def _pattern_of(prefix: str) -> str:

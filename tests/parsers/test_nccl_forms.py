@@ -105,6 +105,12 @@ def test_a_learned_prefix_still_tells_two_jobs_apart() -> None:
     assert "two separate jobs of all_reduce_perf in one file" in parsed.failures[0].text
 
 
+@pytest.mark.parametrize("form", ["{:6d}\t", "{}:", "log.txt:{}:", "main.cu:{}, "], ids=["cat", "grep", "file", "code"])
+def test_numbers_of_lines_name_nobody(form: str) -> None:
+    text = "".join(f"{form.format(number)}{line}\n" for number, line in enumerate(MIXED.splitlines(), 1))
+    assert shown(nccl.parse(text)) == shown(nccl.parse(MIXED))
+
+
 def test_a_number_alone_is_no_prefix() -> None:
     assert nccl.parse(f"12 {ALL_REDUCE}").tables[0].rows == nccl.parse(ALL_REDUCE).tables[0].rows
 
