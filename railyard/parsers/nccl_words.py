@@ -3,7 +3,7 @@
 The forms by release of nccl-tests (src/common.cu and src/util.cu at each tag):
 
 - 2.0 to 2.11: each program has a heading of its own. all_gather and sendrecv have neither ``redop`` nor ``root``,
-  broadcast has ``root``, reduce has both; alltoall and sendrecv name ``redop`` and leave it blank in the row. The last
+  broadcast has ``root``, reduce has both; alltoall names ``redop`` and leaves it blank in the row. The last
   column is ``error``, the largest difference. A rank's line has Pid from 2.0 on.
 - 2.12 and 2.13: one heading for all, with ``redop`` and ``root`` ("none" and -1 if there is none), and ``#wrong``, a
   count. "agg iters" and "graph" are new in the settings; "Group" is new in a rank's line in 2.13.9.

@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 
 
-def early(program: str, times_us: Mapping[int, float], ranks: int) -> str:
-    """Return an output of all_gather or reduce_scatter on one node: size in bytes -> time in us."""
+def early(program: str, times_us: Mapping[int, float], ranks: int, share: float | None = None) -> str:
+    """Return an output of all_gather or reduce_scatter on one node: size in bytes -> time in us.
+
+    ``share`` of size over time is both bandwidths: (n-1)/n. With 1 it is also all_reduce's of two ranks.
+    """
+    share = (ranks - 1) / ranks if share is None else share
     redop = {"all_gather": "", "reduce_scatter": "     sum"}[program]
     head = "" if program == "all_gather" else "   redop"
     rows, busbw = [], []
     for size, time in times_us.items():
-        rate = size * (ranks - 1) / ranks / time / 1000
+        rate = size * share / time / 1000
         busbw.append(round(rate, 2))
         half = f"  {time:>7.2f}  {rate:>6.2f}  {rate:>6.2f}  0e+00"
         rows.append(f"{size:>12}  {size // ranks // 4:>12}   float{redop}{half}{half}")

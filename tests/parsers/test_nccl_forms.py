@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.parsers import nccl
+from railyard.parsers.nccl_busbw import Way, ways
 from railyard.parsers.parsed import Parsed
 from tests.made.nccl_early import early
 from tests.parsers.samples import MADE
@@ -211,6 +212,21 @@ def test_early_releases_print_one_bandwidth_twice(program: str) -> None:
     assert (table.benchmark, table.complete) == (f"{program}_perf", True)
     assert table.column("busbw") == table.column("algbw") == (1050.0, 33550.0, 71580.0)
     assert table.context["algbw_is_busbw"] is True
+
+
+def test_all_reduce_of_two_ranks_is_not_taken_for_sendrecv() -> None:
+    """Both have a factor of 1, but until 2.11 sendrecv has no column for an operation."""
+    times = {49152: 31.25, 3145728: 62.5, 201326592: 1875.0}
+    (table,) = nccl.parse(early("reduce_scatter", times, ranks=2, share=1.0)).tables
+    assert (table.benchmark, table.complete) == ("all_reduce_perf", True)
+    assert "algbw_is_busbw" not in table.context
+    (other,) = nccl.parse(early("reduce_scatter", times, ranks=2)).tables
+    assert other.benchmark == "reduce_scatter_perf"
+
+
+def test_early_sendrecv_of_rccl_tests_counts_all_pairs() -> None:
+    assert ways("sendrecv_perf", 8, is_early=True) == (Way(1.0), Way(4.0))
+    assert ways("sendrecv_perf", 8, is_early=False) == (Way(1.0),)
 
 
 # The records of rccl-tests (-Z json -x FILE)
