@@ -29,6 +29,12 @@ _TAKES = MappingProxyType(
         "scatter_perf": (False, True, True),
     }
 )
+#: Programs whose "count" is of all bytes of the size. That of the others is one rank's share.
+_COUNTS_ALL = frozenset({"all_reduce_perf", "broadcast_perf", "reduce_perf", "sendrecv_perf"})
+_BYTES = MappingProxyType(
+    {"int8": 1, "uint8": 1, "half": 2, "bfloat16": 2, "int32": 4, "uint32": 4, "float": 4}
+    | {"int64": 8, "uint64": 8, "double": 8}
+)
 _SHARE_LOOSE = 2e-3  # relative: the rounding of a printed time
 _TELLS = 0.05  # GB/s: ten times the rounding error of a printed figure
 #: Of this many rows, one may not fit: it was changed, and is reported as a contradiction. Of fewer rows, all must fit.
@@ -65,7 +71,19 @@ def _fits(program: str, rows: Sequence["Row"], heading: Heading, ranks: int | No
             return False
     if has_redop is not None and has_redop != (redop not in ("", "none")):
         return False
+    if not ranks and not _count_fits(program, rows):
+        return False
     return _in_place_fits(checks_in_place, rows, heading) and _ratio_fits(program, rows, heading, ranks)
+
+
+def _count_fits(program: str, rows: Sequence["Row"]) -> bool:
+    """Return whether the rows count all elements, or those of one rank, as the program does; True if unknown."""
+    whole = [
+        row.elements * bytes_each == row.size
+        for row in rows
+        if row.elements and (bytes_each := _BYTES.get(row.kind[0])) is not None
+    ]
+    return not whole or all(each == (program in _COUNTS_ALL) for each in whole)
 
 
 def _in_place_fits(checks: bool, rows: Sequence["Row"], heading: Heading) -> bool:

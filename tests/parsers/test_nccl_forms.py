@@ -229,6 +229,22 @@ def test_early_sendrecv_of_rccl_tests_counts_all_pairs() -> None:
     assert ways("sendrecv_perf", 8, is_early=False) == (Way(1.0),)
 
 
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("2.13-all_reduce", "all_reduce_perf"),
+        ("2.10-reduce", "reduce_perf"),
+        ("2.0-all_gather", "all_gather_perf"),
+        ("broadcast-srun-l", "broadcast_perf"),
+    ],
+)
+def test_without_the_list_of_ranks_the_count_tells_the_program(name: str, program: str) -> None:
+    """An all_reduce counts all elements, a reduce_scatter those of one rank; the ratio of bandwidths says nothing."""
+    text = "".join(line for line in made(name).splitlines(keepends=True) if " Pid " not in line)
+    (table,) = nccl.parse(text).tables
+    assert (table.benchmark, table.context.get("one_of")) == (program, None)
+
+
 # The records of rccl-tests (-Z json -x FILE)
 
 
