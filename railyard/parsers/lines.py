@@ -18,9 +18,9 @@ from railyard.parsers.parsed import ParseError
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
 
 # "Mon Feb 19 15:13:08 2018[1,0]<stdout>:" from mpirun --tag-output --timestamp-output; colours of NetPIPE 5
+_DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}"
 _TAG = re.compile(
-    r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4})?"
-    r"\[[0-9]{1,9},[0-9]{1,9}\]<std(?:out|err|diag)>: ?|\x1b\[[0-9;]{0,12}m"
+    rf"(?:(?:{_DATE})?\[[0-9]{{1,9}},[0-9]{{1,9}}\]|{_DATE})<std(?:out|err|diag)>: ?|\x1b\[[0-9;]{{0,12}}m"
 )
 _DIGITS = 24  # of a number before its point
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?\Z")
@@ -195,11 +195,16 @@ class CleanText(str):
 
 
 def cleaned(text: str) -> CleanText:
-    """Return a text without carriage returns at line ends, launcher tags and colours; the lines stay the same ones."""
+    """Return a text without carriage returns at line ends, launcher tags, colours and no-break blanks.
+
+    The lines stay the same ones.
+    """
     if isinstance(text, CleanText):
         return text
     if "\r" in text:
         text = text.replace("\r\n", "\n")
+    if "\xa0" in text:  # copied from a web page
+        text = text.replace("\xa0", " ")
     if "\r" in text or "<std" in text or "\x1b" in text:
         text = "\n".join([_clean(part) for part in text.split("\n")])
     return CleanText(text)

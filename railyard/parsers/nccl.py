@@ -24,11 +24,12 @@ from railyard.parsers import nccl_json, nccl_log
 from railyard.parsers import nccl_words as words
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
 from railyard.parsers.nccl_jobs import separate
-from railyard.parsers.nccl_rows import Cut, row_of
+from railyard.parsers.nccl_rows import Cut, half_of, row_of
 from railyard.parsers.nccl_run import Run
 from railyard.parsers.nccl_said import Rank, Spoken
 from railyard.parsers.nccl_words import Heading
 from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.prefixes import Prefixes
 
 TOOL = "nccl"
 
@@ -46,7 +47,7 @@ def parse(text: str) -> Parsed:
     """
     text = own_text(text, words.SIGNS, _EXPECTED)
     written = nccl_json.read(text)
-    reader = _Reader()
+    reader = _Reader(Prefixes(text))
     for line in each_line(text):
         if line.text and not line.text.isspace() and line.number not in written.lines:
             reader.read(line)
@@ -63,7 +64,8 @@ def is_own_failure(text: str) -> bool:
 class _Reader:
     """The outputs in one text, by the prefix of their lines, and the log of all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefixes: Prefixes) -> None:
+        self.prefixes = prefixes
         self.log = nccl_log.Reader()
         self.streams: dict[str, _Stream] = {}
         self.failures: list[Remark] = []
@@ -79,10 +81,10 @@ class _Reader:
         if len(line.text) > _LONGEST:
             self._foreign(line, line.text)
             return
-        source, text = words.split_prefix(line.text)
-        found = self.log.find(text)
+        source, text = self.prefixes.split(line.text)
+        found, is_piece = self.log.find(text), False
         if found:
-            front, found = self._glued(source, text, found)
+            front, found, is_piece = self._glued(source, text, found)
             self.log.known = True
             if line.ended:  # else the name of a NIC may have lost its end
                 self.log.read(line.number, found)
@@ -97,24 +99,25 @@ class _Reader:
             return
         stream = self.streams.get(source)
         if stream is None:
-            stream = self.streams[source] = _Stream()
-        known = stream.read(line if text is line.text else Line(line.number, text, line.ended and not found))
+            stream = self.streams[source] = _Stream(source)
+        ended = is_piece if found else line.ended
+        known = stream.read(line if text is line.text else Line(line.number, text, ended))
         if not known and not found:
             self._foreign(line, line.text)
 
-    def _glued(self, source: str, text: str, found: re.Match[str]) -> tuple[str, re.Match[str]]:
-        """Return what is before a line of the log, and that line.
+    def _glued(self, source: str, text: str, found: re.Match[str]) -> tuple[str, re.Match[str], bool]:
+        """Return what is before a line of the log, that line, and whether it is a whole piece of a row.
 
         "-1node1:77:78 [0] NCCL INFO" is the end of a row's piece and then the host. Where a piece can end is known.
         """
         stream = self.streams.get(source)
         heading = stream.heading if stream else None
         if heading and found.start() and found.re is nccl_log.LINE:
-            for end in sorted(heading.pieces):
+            for end in sorted(heading.pieces(text)):
                 again = nccl_log.LINE.match(text, end) if found.start() < end < found.end("host") else None
                 if again:
-                    return text[:end], again
-        return text[: found.start()], found
+                    return text[:end], again, True
+        return text[: found.start()], found, False
 
     def _foreign(self, line: Line, text: str) -> None:
         text = text.strip()
@@ -126,7 +129,7 @@ class _Reader:
         runs = [*written.runs, *(run for stream in self.streams.values() for run in stream.runs)]
         runs.sort(key=lambda run: run.line)
         closed = [run.close() for run in runs]
-        jobs, apart = separate([job for _, job in closed])
+        jobs, apart = separate([job for _, job in closed], [run.source for run in runs])
         spoiled = {job.line for job in jobs if job.separate_from is not None}
         tables = [
             replace(table, complete=table.complete and run.line not in spoiled)
@@ -145,7 +148,8 @@ class _Reader:
 class _Stream:
     """One output: its runs. The last one is open."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: str) -> None:
+        self.source = source
         self.runs: list[Run] = []
         self.known = False
         self.above: set[str] = set()
@@ -198,7 +202,7 @@ class _Stream:
         self.known = True
         run, place = self._open, _STAGE[stage]
         if run is None or run.stage >= place:
-            again = Run(line.number, begins=place, above=self.above)
+            again = Run(line.number, begins=place, source=self.source, above=self.above)
             if run is not None and run.stage < _STAGE["out of bounds"]:
                 self._cut_off(run, again)
             self.runs.append(again)
@@ -333,7 +337,14 @@ class _Stream:
             run.fail(line.number, f"below what the run was set to reach: {line.text.strip()}")
 
     def _lost(self, run: Run, part: Cut) -> None:
-        """Note a row whose end never came; only the first one of a run."""
+        """Note a row whose end never came; only the first one of a run.
+
+        Builds of nccl-tests without the second half print only the first, below the same heading.
+        """
+        half = half_of(run.heading, part) if run.heading else None
+        if half is not None and not run.lost:
+            run.halves.append(half)
+            return
         if not run.lost:
             run.fail(part.line, "a row that is cut, or mixed with another line")
         run.lost = run.spoiled = True
@@ -343,7 +354,7 @@ class _Stream:
         self.known = True
         run, place = self._open, _STAGE[stage]
         if run is None:
-            run = Run(line.number)
+            run = Run(line.number, source=self.source)
             self.runs.append(run)
         if self.part is not None:
             self._lost(run, self.part)
@@ -363,7 +374,7 @@ class _Stream:
             return False
         run.stage = _STAGE["rows"]
         before, self.part = self.part, None
-        if before is not None and (isinstance(found, Cut) or found.line != before.line):
+        if before is not None and found.line != before.line:
             self._lost(run, before)
         if isinstance(found, Cut):
             self.part = found if found.goes_on else None

@@ -2,10 +2,14 @@
 
 It is what a link would have to carry in a ring, not what a link really carries. Source: nccl-tests, doc/PERFORMANCE.md,
 and the functions ``…GetBw`` of src/*.cu in all releases from 2.0.0 to 2.19.6; rccl-tests has the same.
+
+Until June 2020 all_gather and reduce_scatter printed one bandwidth twice: algbw was what busbw is, also today. Until
+July 2021 sendrecv of rccl-tests counted the bytes of all pairs of ranks as busbw.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 
 def _one(ranks: int) -> float:
@@ -46,3 +50,21 @@ def factor(program: str, ranks: int) -> float | None:
     """Return busbw / algbw of a program of nccl-tests for this number of ranks; None for an unknown program."""
     of = FACTORS.get(program)
     return None if of is None else of(ranks)
+
+
+class Way(NamedTuple):
+    """How a release computes: busbw is algbw times ``factor``, and algbw is size over time, times ``share``."""
+
+    factor: float
+    share: float = 1.0
+
+
+def ways(program: str, ranks: int, is_early: bool) -> tuple[Way, ...]:
+    """Return how a program computes its bandwidths for this number of ranks; ``is_early``: also before July 2021."""
+    of = factor(program, ranks)
+    found = [] if of is None else [Way(of)]
+    if is_early and program in ("all_gather_perf", "reduce_scatter_perf"):
+        found.append(Way(1.0, _others(ranks)))
+    if is_early and program == "sendrecv_perf":
+        found.append(Way(float(ranks // 2)))
+    return tuple(found)

@@ -1,5 +1,7 @@
 """What nccl-tests writes with ``-J`` (2.17.1 and later), and rccl-tests since 2025: one object per run, as a run.
 
+The records that rccl-tests writes with ``-Z json`` are read by ``nccl_records``.
+
 Source: src/util.cu of nccl-tests 2.17.1 to 2.19.6. Up to 2.17.8 two keys are misspelt ("average_bus_bandwidith"). Only
 the command line names the program. "devices" has only the first GPU of each process, so ranks are counted with threads
 and GPUs too. The file's environment is left out: it may hold secrets.
@@ -13,6 +15,7 @@ from typing import Any
 from railyard.parsers import nccl_words as words
 from railyard.parsers.json_objects import figure, objects
 from railyard.parsers.lines import number
+from railyard.parsers.nccl_records import Record, is_record, runs_of
 from railyard.parsers.nccl_run import Row, Run
 from railyard.parsers.nccl_said import Rank
 from railyard.parsers.nccl_words import IN_PLACE, Column, Heading
@@ -45,6 +48,7 @@ _SETTINGS: Mapping[str, str] = MappingProxyType(
     }
 )
 _AVERAGES = (("average_bus_bandwidth", "bandwidth"), ("average_bus_bandwidith", "bandwidith"))
+_SIGNS = ('"nccl_version"', '"bus_bw"', '"rccl_version"', '"busBw"')
 _OLD_VERSIONS = 10_000  # up to 2.8.4 a version is like 2804, then like 20901
 
 
@@ -65,8 +69,9 @@ def version_of(code: int) -> str:
 
 def read(text: str) -> Written:
     """Return the runs of all objects of nccl-tests in this text; nothing for a text without any."""
-    if '"nccl_version"' not in text and '"bus_bw"' not in text and '"rccl_version"' not in text:
+    if not any(sign in text for sign in _SIGNS):
         return Written()
+    records: list[Record] = []
     runs: list[Run] = []
     failures: list[Remark] = []
     taken: set[int] = set()
@@ -77,11 +82,15 @@ def read(text: str) -> Written:
         elif isinstance(found.get("results"), list) or isinstance(found.get("config"), dict):
             runs.append(_run(lines.start, found))
             taken.update(lines)
+        elif is_record(found):
+            records.append(Record(lines.start, found))
+            taken.update(lines)
+    runs += runs_of(records, text) if records else []
     return Written(tuple(runs), tuple(failures), frozenset(taken))
 
 
 def _is_own(beginning: str) -> bool:
-    return '"nccl_version"' in beginning or '"bus_bw"' in beginning or beginning.startswith('{"version":')
+    return any(sign in beginning for sign in (*_SIGNS, '"numCycle"')) or beginning.startswith('{"version":')
 
 
 def _run(line: int, found: dict[str, Any]) -> Run:

@@ -9,7 +9,7 @@ Source: the INFO and WARN calls of NCCL's init.cc, debug.cc, graph/*.cc, transpo
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from railyard.parsers.lines import LONGEST_NOTE
 from railyard.parsers.nccl_said import Choice, Link, Log, Member, Nic, Ring, Said, Speaker, Tree
@@ -54,10 +54,15 @@ _TREE = re.compile(
     r"\[(?P<channel>[0-9]{1,4})\] (?P<down>-?[0-9]{1,8}(?:/-?[0-9]{1,8}){1,3})->(?P<rank>[0-9]{1,8})->"
     r"(?P<up>-?[0-9]{1,8})"
 )
+# AllReduce: 8388608 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..23}; in 2.23 "Algo 1 proto 2 time 93.1", and
+# in 2.20 to 2.22 that without the function
 _CHOICE = re.compile(
-    r"(?P<collective>[A-Za-z]{1,40}): (?P<size>[0-9]{1,20}) Bytes -> Algo (?P<algorithm>\S{1,40}) proto "
+    r"(?:(?P<collective>[A-Za-z]{1,40}): )?(?P<size>[0-9]{1,20}) Bytes -> Algo (?P<algorithm>\S{1,40}) proto "
     r"(?P<protocol>\S{1,40})(?: channel\{Lo\.\.Hi\}=\{(?P<low>[0-9]{1,4})\.\.(?P<high>[0-9]{1,4})\})?.{0,80}"
 )
+#: NCCL's numbers for algorithms and protocols (src/include/plugin/nccl_tuner.h), and its names for them.
+_ALGORITHMS = ("TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT")
+_PROTOCOLS = ("LL", "LL128", "SIMPLE")
 _CHANNELS = re.compile(r"[0-9]{1,6} coll channels,.{0,200}")
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]{3,80} set (?:by environment )?to .{1,500}")
 #: Sentences that say that NCCL uses a slower way than it could.
@@ -213,8 +218,10 @@ class Reader:
         if not found:
             return False
         channels = (int(found["low"]), int(found["high"])) if found["low"] else None
-        size, algorithm, protocol = int(found["size"]), found["algorithm"], found["protocol"]
-        self._choices.append(Choice(number, by, found["collective"], size, algorithm, protocol, channels))
+        algorithm = _named(found["algorithm"], _ALGORITHMS)
+        protocol = _named(found["protocol"], _PROTOCOLS)
+        size, collective = int(found["size"]), found["collective"] or ""
+        self._choices.append(Choice(number, by, collective, size, algorithm, protocol, channels))
         return True
 
     def _nic(self, number: int, by: Speaker, text: str) -> bool:
@@ -247,6 +254,11 @@ class Reader:
         elif _FACT.match(text):
             self._facts.append(said)
         return True
+
+
+def _named(word: str, names: Sequence[str]) -> str:
+    """Return the name of a number; a name, or a number that is not known, as it is."""
+    return names[int(word)] if word.isdecimal() and int(word[:4]) < len(names) else word
 
 
 def _within(how: str) -> str:

@@ -6,7 +6,7 @@ print between them. Each column ends where its heading ends, so a piece can be t
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railyard.parsers.lines import Line, not_a_number, number
 from railyard.parsers.nccl_run import Row
@@ -18,6 +18,7 @@ _REDOP = re.compile(r"[a-z][a-z0-9_]{1,15}")
 _ROOT = re.compile(r"-1|[0-9]{1,8}")
 _NOTHING = "N/A"
 _TIMESTAMP_WORDS = 2  # date and time of day
+_NARROWEST = 10  # characters of the column "count", unless someone took the blanks away
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,10 @@ class Cut:
 
 
 def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None:
-    """Return the row that a line is or ends, the beginning of a row, or None for any other line."""
+    """Return the row that a line is or ends, the beginning of a row, or None for any other line.
+
+    A line that continues the row before it and does not end it gives that row's beginning again, with more figures.
+    """
     words = line.words
     if not words:
         return None
@@ -46,7 +50,29 @@ def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None
         ended = _row(heading, before.line, before.lead, joined)
         if ended is not None:
             return ended
-    return _beginning(heading, line, words)
+        if len(joined) == heading.half and all(map(_is_figure, heading.columns, joined)):
+            return replace(before, figures=joined)
+    return (_first_half(heading, line, words) if line.ended else None) or _beginning(heading, line, words)
+
+
+def _first_half(heading: Heading, line: Line, words: list[str]) -> Cut | None:
+    """Return the beginning of a row that ends after its first half, even if a figure is wider than its column."""
+    lead = _lead(heading, words)
+    figures = words[len(_printed(lead)) :] if lead is not None else []
+    if lead is None or len(figures) != heading.half or not all(map(_is_figure, heading.columns, figures)):
+        return None
+    if heading.half == len(heading.columns) or heading.ends[1] - heading.ends[0] < _NARROWEST:
+        return None
+    place = line.text.index(figures[0], len(" ".join(_printed(lead))))
+    starts_first = place < heading.ends[_leading(heading)] + heading.shift(line.text)
+    return Cut(line.number, lead, tuple(figures), goes_on=True) if starts_first else None
+
+
+def half_of(heading: Heading, part: Cut) -> Row | None:
+    """Return the row of a beginning that has the first half and nothing else; None for any other beginning."""
+    if not part.lead or len(part.figures) != heading.half:
+        return None
+    return _row(heading, part.line, part.lead, (*part.figures, *("" for _ in heading.columns[heading.half :])))
 
 
 def _whole(heading: Heading, line: Line, words: list[str]) -> Row | None:
@@ -59,8 +85,9 @@ def _whole(heading: Heading, line: Line, words: list[str]) -> Row | None:
     figures, rest = figures[: len(figures) - after], tuple(figures[len(figures) - after :])
     if len(figures) == len(heading.columns) - heading.half and heading.half < len(heading.columns):
         # out of place was not measured: its columns are blank
+        shift = heading.shift(line.text)
         left, right = heading.ends[_leading(heading) - 1], heading.ends[_leading(heading) + heading.half - 1]
-        if not line.text[left:right].strip():
+        if not line.text[left + shift : right + shift].strip():
             figures = [*("" for _ in range(heading.half)), *figures]
     return _row(heading, line.number, lead, tuple(figures), rest)
 
@@ -94,7 +121,9 @@ def _leading(heading: Heading) -> int:
 
 def _beginning(heading: Heading, line: Line, words: list[str]) -> Cut | None:
     """Return the row that begins in a line and does not end in it; None for any other line."""
-    pieces = [line.text[left:right].strip() for left, right in zip((0, *heading.ends), heading.ends, strict=False)]
+    shift = heading.shift(line.text)
+    ends = [max(0, end + shift) for end in heading.ends]
+    pieces = [line.text[left:right].strip() for left, right in zip((0, *ends), ends, strict=False)]
     lead = _lead(heading, [piece for piece in pieces[: _leading(heading)] if piece])
     if lead is None or " " in "".join(lead):
         # does not end where a column ends: it may still be half of a row

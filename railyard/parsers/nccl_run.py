@@ -6,13 +6,13 @@ busbw, the mean of all busbw is under the table, and the requested sizes are abo
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 from railyard.parsers import nccl_program, nccl_sizes
 from railyard.parsers.lines import decimals
-from railyard.parsers.nccl_busbw import FACTORS, NOT_SIZE_OVER_TIME, factor
+from railyard.parsers.nccl_busbw import FACTORS, NOT_SIZE_OVER_TIME, Way, ways
 from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.nccl_words import IN_PLACE, Heading
 from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
     line: int
     size: int
-    elements: int
+    elements: int | None
     kind: tuple[str, str, str]
     cells: tuple[Cell, ...]
     words: tuple[str, ...]
@@ -40,12 +40,15 @@ class Run:
     """What was read of one start of a program, until the next start.
 
     ``stage`` is how far it came (``nccl.STAGES``), ``begins`` where it began; ``died``: it said that it failed.
+    ``source`` is the prefix of its lines. ``closed``: it is in a file of records, which is whole; ``said`` is what such
+    a file says of the ranks, which it does not list.
     ``named`` is the program that the run itself names, ``above`` those that a command line above it names. ``cut``: a
     rank's line is not whole. ``spoiled``: a row is missing, cut or mixed with another line.
     """
 
     line: int
     begins: int = 0
+    source: str = ""
     stage: int = 0
     died: bool = False
     named: str | None = None
@@ -59,6 +62,7 @@ class Run:
     heading: Heading | None = None
     heading_line: int = 0
     rows: list[Row] = field(default_factory=list)
+    halves: list[Row] = field(default_factory=list)  # rows without their second half
     spoiled: bool = False
     lost: bool = False  # a row of it was cut, and a failure says so
     out_of_bounds: int | None = None
@@ -66,11 +70,15 @@ class Run:
     averaged: bool = False
     average_line: int = 0
     concluded: bool | None = None
+    closed: bool = False
+    said: dict[str, int] = field(default_factory=dict)
     failures: list[Remark] = field(default_factory=list)
 
     @property
     def size_of_group(self) -> int | None:
         """Return how many ranks a communicator has; None if the list of ranks is not whole or groups differ."""
+        if self.said:
+            return self.said.get("ranks")
         groups = [rank.group for rank in self.ranks]
         sizes = {groups.count(group) for group in set(groups)}
         return sizes.pop() * self.ranks_a_line if len(sizes) == 1 and not self.cut else None
@@ -81,6 +89,8 @@ class Run:
 
     def close(self) -> tuple[tuple[Table, ...], Job]:
         """Return the tables (one per datatype, operation, root and repetition) and the job; notes what is wrong."""
+        self._take_halves()
+        self._leave_out_a_half()
         found = nccl_program.candidates(self.named, self.above, self.rows, self.heading, self.size_of_group)
         program = found[0] if len(found) == 1 else None
         groups = list(_groups(self.rows)) if self.heading else []
@@ -114,6 +124,33 @@ class Run:
             out_of_bounds=self.out_of_bounds,
         )
         return tables, job
+
+    def _take_halves(self) -> None:
+        """Take rows that have only a first half, if it is so in all; else they are cut."""
+        if not self.halves:
+            return
+        if not self.rows and not self.lost:
+            self.rows = self.halves
+            for row in self.rows:
+                for text in row.wrong:
+                    self.fail(row.line, text)
+                    self.spoiled |= not text.startswith("wrong results")
+            return
+        if not self.lost:
+            self.fail(self.halves[0].line, "a row that is cut, or mixed with another line")
+        self.lost = self.spoiled = True
+
+    def _leave_out_a_half(self) -> None:
+        """Leave out the columns of a half that no row has."""
+        heading = self.heading
+        if heading is None or not self.rows or heading.half == len(heading.columns):
+            return
+        for mine in (slice(heading.half), slice(heading.half, None)):
+            if not any(word for row in self.rows for word in row.words[mine]):
+                other = slice(heading.half, None) if mine.start is None else slice(heading.half)
+                self.heading = replace(heading, columns=heading.columns[other])
+                self.rows = [row._replace(cells=row.cells[other], words=row.words[other]) for row in self.rows]
+                return
 
     def _check_ranks(self) -> None:
         seen: dict[int, Rank] = {}
@@ -158,23 +195,25 @@ class Run:
         if heading is None:
             return
         known = {column.name: place for place, column in enumerate(heading.columns)}
-        factors = {factor(program, ranks) for program in found} if ranks and found else set()
+        early = heading.is_early is not False
+        due = [way for program in found for way in ways(program, ranks, early)] if ranks else []
         timed = bool(found) and not NOT_SIZE_OVER_TIME.intersection(found) and set(found) <= FACTORS.keys()
         for half in ("", IN_PLACE):
             alg, bus, time = (_figure(row, known.get(name + half)) for name in ("algbw", "busbw", "time"))
             if alg is None or bus is None:
                 continue
             where = f"{row.size} B{' in place' if half else ''}"
-            due = [each for each in factors if each is not None]
-            if due and not any(abs(bus.gb - alg.gb * each) <= bus.half + alg.half * each + 1e-9 for each in due):
+            fitting = [
+                way for way in due if abs(bus.gb - alg.gb * way.factor) <= bus.half + alg.half * way.factor + 1e-9
+            ]
+            if due and not fitting:
                 yield (
                     f"busbw {bus.word} GB/s at {where} contradicts algbw {alg.word} GB/s: of {' or '.join(found)} with "
-                    f"{ranks} ranks it is {alg.gb * due[0]:.2f} GB/s"
+                    f"{ranks} ranks it is {alg.gb * due[0].factor:.2f} GB/s"
                 )
             if timed and time is not None and time.gb > 0 and "hip_event_time" + half not in known:
                 rate = row.size / time.gb / 1e3
-                loose = rate * (time.half / time.gb + _SHARE) + alg.half
-                if abs(alg.gb - rate) > loose:
+                if not any(_is_rate(alg, time, rate * way.share) for way in fitting or [Way(1.0)]):
                     yield (
                         f"algbw {alg.word} GB/s at {where} contradicts its time of {time.word} us, which is "
                         f"{rate:.2f} GB/s"
@@ -217,7 +256,7 @@ class Run:
             units=tuple(units),
             rows=tuple(cells),
             line=self.heading_line if place == 0 else rows[0].line,
-            complete=self.averaged and self.out_of_bounds is not None and not self.spoiled,
+            complete=(self.closed or (self.averaged and self.out_of_bounds is not None)) and not self.spoiled,
             context=MappingProxyType(self._context(rows, found)),
         )
 
@@ -233,9 +272,11 @@ class Run:
             context["redop"] = redop
         if root not in ("", "-1"):
             context["root"] = int(root)
+        if self._shows_one_bandwidth(rows, found):
+            context["algbw_is_busbw"] = True
         if self.heading and self.heading.after[:2] == ("algo", "proto"):
             context["algorithms"] = ", ".join(dict.fromkeys("/".join(row.after[:2]) for row in rows))[:200]
-        context |= _of_ranks(self.ranks, self.size_of_group)
+        context |= _of_ranks(self.ranks, self.size_of_group) | self.said
         context |= {name: self.settings[name] for name in _KEPT if name in self.settings}
         if self.out_of_bounds is not None:
             context["out_of_bounds"] = self.out_of_bounds
@@ -243,7 +284,23 @@ class Run:
             context["avg_busbw_gb_s"] = self.average
         return context
 
+    def _shows_one_bandwidth(self, rows: Sequence[Row], found: tuple[str, ...]) -> bool:
+        """Return whether an early release printed the busbw as algbw, too."""
+        heading, ranks = self.heading, self.size_of_group
+        if heading is None or heading.is_early is False or len(found) != 1 or ranks == 1:
+            return False
+        if all(way.share == 1.0 for way in ways(found[0], ranks or _ANY_RANKS, True)):
+            return False
+        names = [column.name for column in heading.columns]
+        pairs = [
+            (names.index("algbw" + half), names.index("busbw" + half))
+            for half in ("", IN_PLACE)
+            if "algbw" + half in names
+        ]
+        return all(row.cells[alg] == row.cells[bus] for row in rows for alg, bus in pairs)
 
+
+_ANY_RANKS = 8
 _KEPT = ("threads", "gpus", "iterations", "warm_up", "aggregated", "validation", "graph", "unalign")
 
 
@@ -291,6 +348,10 @@ def _figure(row: Row, place: int | None) -> _Printed | None:
     mantissa, _, exponent = word.lower().partition("e")
     half = 0.5 * 10.0 ** ((int(exponent) if exponent else 0) - decimals(mantissa))
     return _Printed(float(word), half, word)
+
+
+def _is_rate(alg: _Printed, time: _Printed, rate: float) -> bool:
+    return abs(alg.gb - rate) <= rate * (time.half / time.gb + _SHARE) + alg.half
 
 
 def _validation(heading: Heading, row: Row) -> bool | None:

@@ -130,7 +130,11 @@ class Tree(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What NCCL chose for a call (NCCL_DEBUG_SUBSYS=TUNING): algorithm, protocol and channels for a number of bytes."""
+    """What NCCL chose for a call (NCCL_DEBUG_SUBSYS=TUNING): algorithm, protocol and channels for a number of bytes.
+
+    ``collective`` is "" if the line names none (2.20 to 2.22). ``size_bytes`` is as printed: of all_gather and
+    reduce_scatter it is one rank's share since 2.24, which prints channels.
+    """
 
     line: int
     by: Speaker

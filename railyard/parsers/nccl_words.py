@@ -1,9 +1,9 @@
-"""What nccl-tests and rccl-tests print, as data: headings, the lines above and below a table, and their prefixes.
+"""What nccl-tests and rccl-tests print, as data: headings, and the lines above and below a table.
 
 The forms by release of nccl-tests (src/common.cu and src/util.cu at each tag):
 
 - 2.0 to 2.11: each program has a heading of its own. all_gather and sendrecv have neither ``redop`` nor ``root``,
-  broadcast has ``root``, reduce has both; alltoall and sendrecv name ``redop`` and leave it blank in the row. The last
+  broadcast has ``root``, reduce has both; alltoall names ``redop`` and leaves it blank in the row. The last
   column is ``error``, the largest difference. A rank's line has Pid from 2.0 on.
 - 2.12 and 2.13: one heading for all, with ``redop`` and ``root`` ("none" and -1 if there is none), and ``#wrong``, a
   count. "agg iters" and "graph" are new in the settings; "Group" is new in a rank's line in 2.13.9.
@@ -25,16 +25,8 @@ from functools import lru_cache
 from types import MappingProxyType
 
 GB = 1000.0  # MB/s in one GB/s
-
-# Prefixes of a line: "[1,0]<stdout>:" of mpirun, " 3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
-# "[0] " of Hydra, "node1: " of pdsh, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
-_PREFIX = re.compile(
-    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?| {0,8}[0-9]{1,9}: |[\w.-]{1,120}: (?=#|  )"
-    r"|[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
-    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}(?:Z|[+-][0-9:]{4,6}) "
-)
-_A_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
-_MOST_PREFIXES = 3
+_FIRST_WORD = re.compile(r"\s{0,400}[^\s]{1,40}")
+_BEGINS_ROW = re.compile(r"\s{0,400}[0-9]{1,20}\s{1,40}[0-9]{1,20}\s{1,40}[a-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +59,7 @@ FIGURES: MappingProxyType[str, Column] = MappingProxyType(
 _TEXTS = ("type", "redop", "root")
 _AFTER = ("algo", "proto", "nchannels", "timestamp")
 IN_PLACE = "_in_place"
+_TYPE_WIDTHS = (8, 10)  # "  %6s" and "  %8s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +82,28 @@ class Heading:
         return ("(B)", "(elements)", *(column.printed for column in self.columns if column.printed))
 
     @property
-    def pieces(self) -> frozenset[int]:
+    def is_early(self) -> bool | None:
+        """Return whether a release before July 2021 printed it; None if its columns do not show that.
+
+        The column of the type is two characters wider since then, for bfloat16.
+        """
+        if len(self.ends) < 3 or not any(column.name == "error" for column in self.columns):
+            return False
+        width = self.ends[2] - self.ends[1]
+        return None if width not in _TYPE_WIDTHS else width == _TYPE_WIDTHS[0]
+
+    def shift(self, text: str, place: int = 0) -> int:
+        """Return how far a line is shifted against the heading: by an indentation, or a "#" that was lost.
+
+        ``place``: which of the columns the line's first word is in.
+        """
+        if place >= len(self.ends):
+            return 0
+        left = self.ends[place - 1] if place else 0
+        first = _FIRST_WORD.match(text)
+        return first.end() - (self.ends[place] - left) if first else 0
+
+    def pieces(self, text: str) -> frozenset[int]:
         """Return where in a line a piece of a row can end: after what it measures, and after each half.
 
         A line may begin with any piece. None if the heading does not say where its columns end (JSON).
@@ -98,7 +112,11 @@ class Heading:
         if len(self.ends) < first + self.half:
             return frozenset()
         ends = (self.ends[first - 1], self.ends[first + self.half - 1], self.ends[-1])
-        return frozenset(end - begin for begin in (0, *ends[:2]) for end in ends if end > begin)
+        begins = ((0, 0),) if _BEGINS_ROW.match(text) else ((first, ends[0]), (first + self.half, ends[1]))
+        found = {
+            end - begin + self.shift(text, place) for place, begin in begins if place < len(self.ends) for end in ends
+        }
+        return frozenset(end for end in found if end > 0)
 
 
 @lru_cache(maxsize=64)
@@ -148,22 +166,6 @@ def units_of(text: str) -> tuple[str, ...] | None:
     """Return the words of a line of units, ``(B) (elements) …``; None for another line."""
     words = text.lstrip("# ").split() if len(text) <= 600 else []
     return tuple(word for word in words if word.startswith("(")) if words[:1] == ["(B)"] else None
-
-
-def split_prefix(text: str) -> tuple[str, str]:
-    """Return who printed a line, from the prefix of a launcher or a pod's log, and the line without the prefix.
-
-    A time of day names nobody. A line of a table or a heading without prefix is returned as it is.
-    """
-    source = ""
-    for _ in range(_MOST_PREFIXES):
-        found = _PREFIX.match(text) if text[:1] not in ("#", "") and text[:3] != "   " else None
-        if not found:
-            break
-        if not _A_TIME.search(found[0]):
-            source += found[0]
-        text = text[found.end() :]
-    return source.strip(), text
 
 
 # # nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
@@ -232,7 +234,7 @@ OWN = (
 #: What a text is searched for before it is read, in lower case.
 SIGNS = (
     *("nthread", "busbw", "collective test", "avg bus bandwidth", "out of bounds values", "nccl-tests version"),
-    *("rccl-tests", "nccl info", "nccl warn", "nccl version", "rccl version", '"bus_bw"', "using devices"),
+    *("rccl-tests", "nccl info", "nccl warn", "nccl version", "rccl version", '"bus_bw"', '"busbw"', "using devices"),
     *("test nccl failure", "test cuda failure", "test timeout"),
 )
 

@@ -19,6 +19,7 @@ from railyard.parsers import nvbandwidth_json
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
 from railyard.parsers.nvbandwidth_table import Matrix, unit_of
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+from railyard.parsers.prefixes import Prefixes
 
 TOOL = "nvbandwidth"
 
@@ -50,6 +51,7 @@ _SIGNS = (
     re.compile(r"\b(?:running|waiving) [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80}\.").search,
     re.compile(r"\bsum [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80} ").search,
 )
+_SHOWS = ("nvbandwidth Version: ", "Running host_", "Running device_", "SUM host_", "SUM device_")
 _LONGEST = 2000
 
 
@@ -60,10 +62,12 @@ def parse(text: str) -> Parsed:
     """
     text = own_text(text, _SIGNS, _EXPECTED)
     written = nvbandwidth_json.read(text)
-    reader = _Reader()
+    reader, prefixes = _Reader(), Prefixes(text, _SHOWS)
     for line in each_line(text):
         if line.text and not line.text.isspace() and line.number not in written.lines:
-            reader.read(line)
+            plain = prefixes.split(line.text)[1]
+            if plain and not plain.isspace():
+                reader.read(line if plain is line.text else Line(line.number, plain, line.ended), line.text.strip())
     reader.close()
     if not (reader.known or written.lines):
         raise foreign(text, _EXPECTED)
@@ -101,14 +105,14 @@ class _Reader:
     failures: list[Remark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
 
-    def read(self, line: Line) -> None:
-        """Read one line: the first kind that knows it takes it."""
+    def read(self, line: Line, whole: str) -> None:
+        """Read one line: the first kind that knows it takes it. ``whole``: the line with its prefix."""
         text = line.text.strip()
         if len(text) > _LONGEST or not (
             self._row(line, text) or self._test(line, text) or self._sum(line, text) or self._said(line, text)
         ):
-            failed = is_failure(text) or bool(_ERROR.fullmatch(text[:_LONGEST]))
-            (self.failures if failed else self.remarks).append(Remark(line.number, text[:LONGEST_NOTE]))
+            failed = is_failure(text) or is_failure(whole) or bool(_ERROR.fullmatch(text[:_LONGEST]))
+            (self.failures if failed else self.remarks).append(Remark(line.number, whole[:LONGEST_NOTE]))
             if self.matrix and (failed or line.dots):
                 self.matrix.spoiled = True
 

@@ -175,3 +175,28 @@ def test_an_output_without_a_test_and_one_of_two_runs_are_failures() -> None:
     assert nvbandwidth.parse(TEXT + TEXT).failures[0].text == (
         "host_to_device_memcpy_ce ran twice, in line 11 and here: give each output a file of its own"
     )
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "nvbandwidth-x7k2p bench ",
+        "[pod/nvbandwidth-x7k2p/bench] ",
+        "2026-07-01 10:00:00.123 ",
+        "2026-07-01T10:00:00.123456789Z stdout F ",
+        "[prterun-node1-4100@1,0]<stdout>: ",
+        "0: ",
+        "node1: ",
+        "> ",
+        "    ",
+    ],
+)
+def test_what_is_before_each_line_changes_nothing(prefix: str) -> None:
+    parsed, whole = (
+        nvbandwidth.parse("".join(f"{prefix}{line}\n" for line in TEXT.splitlines())),
+        nvbandwidth.parse(TEXT),
+    )
+    assert [(table.rows, table.complete, table.version, table.context) for table in parsed.tables] == [
+        (table.rows, table.complete, table.version, table.context) for table in whole.tables
+    ]
+    assert parsed.failures == ()

@@ -37,12 +37,26 @@ _NCCL_WORDS: Mapping[str, str] = {
 
 def algorithm_of_nccl(word: str, shape: Shape) -> str:
     """Return the algorithm with this name in NCCL (``NVLS``, ``CollNetDirect``). Raises RailyardError for others."""
-    low = word.lower()
+    low = word.lower().replace("_", "")  # NVLSTree in NCCL_ALGO, NVLS_TREE in the TUNING lines
     if low == "nvls":
         return "nvls" if shape.domains == 1 else "nvls-collnet"
     if low not in _NCCL_WORDS:
         raise RailyardError(f'unknown algorithm "{word}" of NCCL: {did_you_mean(low, [*_NCCL_WORDS, "nvls"])}')
     return _NCCL_WORDS[low]
+
+
+def set_algorithm(value: str, collective: str) -> str | None:
+    """Return the one name that a value of NCCL_ALGO leaves for a collective; None if it leaves several or all.
+
+    ``Ring`` is for all functions. ``ring,tree;allreduce:nvls`` has another list for one of them (since 2.24). ``^tree``
+    forbids. Source: ``parseList`` in NCCL's src/graph/tuning.cc.
+    """
+    names = ""
+    for entry in value.strip("\"'. ").split(";"):
+        function, colon, listed = entry.rpartition(":")
+        if not colon or function.strip().lower() == collective.replace("_", ""):
+            names = listed.strip()
+    return names if names and "," not in names and not names.startswith("^") else None
 
 
 def why_not(algorithm: str, collective: str, shape: Shape) -> str | None:

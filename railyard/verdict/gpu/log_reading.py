@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from railyard.base.wording import counted
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Link, Log, Nic, Said, Speaker
+from railyard.parsers.nccl_said import Choice, Link, Log, Nic, Said, Speaker
 
 #: NCCL's own networks. A plugin has its own name, which depends on the release.
 SOCKET, VERBS = "socket", "ib"
@@ -181,3 +181,9 @@ def without_reduction(log: Log | None, shape: Shape) -> tuple[Shape, str]:
         return shape, ""
     said = f' (the network did not reduce, line {off.line}: "{off.text}")'
     return replace(shape, node=replace(shape.node, reduces=False)), said
+
+
+def bytes_of_call(choice: Choice, collective: str, size_bytes: int, shape: Shape) -> int:
+    """Return what a TUNING line prints for this size: since NCCL 2.24 one rank's share, as the caller counts."""
+    is_share = choice.channels is not None and collective in ("all_gather", "reduce_scatter")
+    return size_bytes // shape.ranks if is_share else size_bytes

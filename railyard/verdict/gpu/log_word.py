@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import counted, listing
-from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, why_not
+from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, set_algorithm, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Log, Nic, Rank
@@ -63,18 +63,18 @@ def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -
     chosen = {
         choice.algorithm: choice.line
         for choice in log.choices
-        if choice.size_bytes == size_bytes and choice.collective.lower() == collective.replace("_", "")
+        if choice.collective.lower() in ("", collective.replace("_", ""))
+        and choice.size_bytes == log_reading.bytes_of_call(choice, collective, size_bytes, shape)
     }
     if not chosen:
-        chosen = {
-            said.text.split()[-1]: said.line for said in log.settings if said.text.split(maxsplit=1)[0] == "NCCL_ALGO"
-        }
+        settings = [said for said in log.settings if said.text.split(maxsplit=1)[0] == "NCCL_ALGO"]
+        chosen = {set_algorithm(said.text.split()[-1], collective) or "": said.line for said in settings}
     if len(chosen) != 1:
         return None
     name, line = next(iter(chosen.items()))
     try:
         found = algorithm_of_nccl(name, shape)
-    except RailyardError:  # several, or those that are forbidden (^Tree)
+    except RailyardError:  # several, those that are forbidden (^Tree), or a name that NCCL does not know either
         return None
     return None if why_not(found, collective, shape) is not None else (found, f"{_WORD}, {name} (line {line})")
 

@@ -160,7 +160,7 @@ def _listed_twice(job: Job | None) -> str | None:
 def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:
     """Return a sentence if busbw and algbw are those of another number of ranks: fewer GPUs, or several jobs."""
     busbw, algbw = curve(table, HALVES[0]), curve(table, "algbw")
-    if not busbw or not algbw:
+    if not busbw or not algbw or table.context.get("algbw_is_busbw"):
         return None
     size = max(busbw, key=lambda each: busbw[each])
     found = ranks_of(name, algbw.get(size, 0.0), busbw[size])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -246,7 +247,10 @@ ROW = next(line for line in HEALTHY.splitlines() if line.strip().startswith("107
 BUSBW = ROW.split()[7]
 FAILING = [
     (without_last_row_end(), "the output is cut"),
-    (HEALTHY + output("all_reduce", curve(365), pid=9000), "two separate jobs of all_reduce_perf in one file"),
+    (
+        HEALTHY + output("all_reduce", curve(365), ("node3", "node4"), pid=9000),
+        "two separate jobs of all_reduce_perf in one file",
+    ),
     (changed(ROW, ROW.replace(BUSBW, "nan", 1)), "not finite: 1073741824"),
     (changed(ROW, ROW.replace(BUSBW, "-nan", 1)), "not finite: 1073741824"),
     (changed(ROW, ROW.replace("1073741824", "1GB", 1)), "no row of 1 GiB; the run was asked for 9 sizes"),
@@ -340,3 +344,22 @@ def test_an_output_that_is_cut_anywhere_never_passes() -> None:
         judged = judge_collectives(nccl.parse(text), target, text=text)
         passed += [end for each in judged if each.passed]
     assert passed == []
+
+
+def test_a_run_that_is_repeated_on_the_same_nodes_is_judged_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = output("all_reduce", curve(90), pid=9000)
+    assert judge(tmp_path, HEALTHY + slow, *NDR) == 1
+    said = capsys.readouterr().out
+    assert (
+        "nccl/all_reduce_perf (line 24)\n  PASS " in said and "nccl/all_reduce_perf (line 62)\n  FAIL  rule 5" in said
+    )
+
+
+def test_an_output_that_measures_only_out_of_place_is_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [re.sub(r"^(\s+[0-9](?:\s*\S+){9}).*", r"\1", line) for line in HEALTHY.splitlines()]
+    assert judge(tmp_path, "\n".join(lines) + "\n", *NDR) == 0
+    assert "busbw 369.9 GB/s at 16 GiB" in capsys.readouterr().out

@@ -10,6 +10,7 @@ from railyard.site.references.transport_class import find_class
 from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
 from railyard.verdict.stored.collectives import judge_collectives
 from railyard.verdict.stored.judge import Judgement
+from tests.made.nccl_early import early
 from tests.made.nccl_output import GIB, curve, output, ranks_of, rows_of
 
 H100 = of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")
@@ -148,6 +149,30 @@ def test_an_algorithm_that_the_log_names_makes_a_figure_impossible() -> None:
     assert "according to NCCL's log, Ring (line 1)" in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("value", "is_named"),
+    [
+        ("Ring", True),
+        ("ring", True),
+        ("allreduce:ring", True),
+        ('"allreduce:ring;broadcast:tree"', True),
+        ("tree;AllReduce:Ring", True),
+        ("ring,tree;allreduce:ring", True),
+        ("broadcast:ring", False),
+        ("allreduce:ring,tree", False),
+        ("ring;allreduce:^ring", False),
+        ("^tree", False),
+        ("allreduce:zigzag", False),
+    ],
+)
+def test_a_setting_for_one_function_is_read(value: str, is_named: bool) -> None:
+    """460 GB/s is more than a ring can show on these nodes."""
+    log = f"node1:10:11 [0] NCCL INFO NCCL_ALGO set by environment to {value}\n"
+    found = one(log + output("all_reduce", curve(460)))
+    assert ("of what a ring can show" in found.sentence) == is_named
+    assert found.state == ("fail" if is_named else "pass")
+
+
 def test_an_algorithm_of_one_call_is_that_of_its_size() -> None:
     call = (
         f"node1:10:11 [0] NCCL INFO AllReduce: {4 * GIB} Bytes -> Algo RING proto SIMPLE channel{{Lo..Hi}}={{0..15}}\n"
@@ -156,6 +181,29 @@ def test_an_algorithm_of_one_call_is_that_of_its_size() -> None:
     assert one(text).rules[2].state == "pass"
     found = one(call + text)
     assert rule(found, 3)[0] == "fail" and "at 4 GiB" in rule(found, 3)[1]
+
+
+@pytest.mark.parametrize("function", ["AllReduce: ", ""])
+def test_an_algorithm_that_is_printed_as_a_number_is_named(function: str) -> None:
+    """NCCL 2.20 to 2.23 print numbers, the first three of them no function."""
+    call = f"node1:10:11 [0] NCCL INFO {function}{4 * GIB} Bytes -> Algo 1 proto 2 time 93.125000\n"
+    found = one(call + output("all_reduce", {**curve(390), 4 * GIB: 440.0}))
+    assert rule(found, 3)[0] == "fail" and "according to NCCL's log, RING (line 1)" in rule(found, 3)[1]
+
+
+def test_nccls_names_with_an_underscore_are_known() -> None:
+    channels = "channel{Lo..Hi}={0..15}"
+    call = f"node1:10:11 [0] NCCL INFO AllReduce: {16 * GIB} Bytes -> Algo NVLS_TREE proto SIMPLE {channels}\n"
+    assert "according to NCCL's log, NVLS_TREE (line 1)" in one(call + output("all_reduce", curve(370))).sentence
+
+
+@pytest.mark.parametrize(
+    ("size", "rest"), [(GIB, "RING proto SIMPLE channel{Lo..Hi}={0..15}"), (16 * GIB, "1 proto 2 time 9.5")]
+)
+def test_the_bytes_of_an_all_gathers_call_are_one_ranks_share_since_2_24(size: int, rest: str) -> None:
+    call = f"node1:10:11 [0] NCCL INFO AllGather: {size} Bytes -> Algo {rest}\n"
+    found = one(call + output("all_gather", curve(360)))
+    assert "according to NCCL's log, RING (line 1)" in found.sentence
 
 
 @pytest.mark.parametrize("nodes", [13, 64])
@@ -389,3 +437,13 @@ def test_nodes_whose_nvlink_sets_the_bound_have_no_idle_nics() -> None:
     """NVIDIA/nccl-tests issue 149: 200 of 300 GB/s at 1 GiB on one node of eight A100 still rises, and is right."""
     a100 = of_words("gpus=8,nvlink=3,nics=8,link=ib-hdr")
     assert one(output("all_reduce", {GIB: 200.0}, ["node1"], gpu="NVIDIA A100-SXM4-80GB"), a100).state == "pass"
+
+
+def test_an_early_release_that_prints_busbw_twice_is_not_from_another_number_of_ranks() -> None:
+    """Until June 2020 all_gather printed busbw as algbw, too: the two do not show how many ranks there were."""
+    # 8 ranks, so busbw of 1 GiB is 7/8 of 1 GiB in 8 ms: 117 GB/s
+    text = early("all_gather", {1 << 28: 2000.0, 1 << 29: 4000.0, 1 << 30: 8000.0}, ranks=8)
+    (found,) = judge_collectives(nccl.parse(text), of_words("gpus=8,nvlink=2"), text=text)
+    assert found.benchmark == "nccl/all_gather_perf"
+    assert "are those of all_gather with" not in found.sentence
+    assert [rule.state for rule in found.rules][:3] == ["pass", "pass", "pass"]
