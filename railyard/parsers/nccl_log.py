@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from railyard.parsers.lines import LONGEST_NOTE
-from railyard.parsers.nccl_said import Choice, Link, Log, Member, Nic, Ring, Said, Speaker, Tree
+from railyard.parsers.nccl_said import Choice, Link, Log, Member, Nic, Ring, Said, Speaker, Speed, Tree
 
 # node1:2304:2340 [1] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion …   |   [0] 12.3 init:9 NCCL TRACE …
 LINE = re.compile(
@@ -27,6 +27,13 @@ _NIC = re.compile(
     r"/(?P<kind>IB|RoCE|[A-Za-z]{1,20})(?P<sharp>/SHARP)?"
 )
 _INTERFACE = re.compile(r"\[(?P<index>[0-9]{1,4})\](?P<name>[^\s:]{1,80}):[^\s<]{1,120}<[0-9]{1,6}>")
+# NET/IB: [3] mlx5_3:uverbs3:1/IB provider=Mlx5 speed=400000 context=…  |  NET/IB : Made virtual device [3] name=mlx5_3
+# speed=400000 ndevs=1; joined ports are mlx5_0+mlx5_1 with the sum of both
+_SPEED = re.compile(
+    r"NET/IB ?: (?:Made virtual device )?\[[0-9]{1,4}\] (?:name=)?(?P<name>[A-Za-z0-9_.+-]{1,80})"
+    r"(?::[A-Za-z0-9_.-]{1,80}:(?P<port>[0-9]{1,4})/[A-Za-z]{1,20})?(?: provider=\S{1,40})?"
+    r" speed=(?P<rate>[0-9]{1,9})\b"
+)
 # Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(1)/GDRDMA/Shared  |  Channel 01 : 0[1000] -> 1[2000] via P2P/IPC
 _LINK = re.compile(
     r"(?:Channel|Ring) (?P<channel>[0-9]{1,4})(?:/[0-9]{1,4})? : (?P<source>[0-9]{1,8})(?:\[[0-9a-f]{1,16}\])? -> "
@@ -91,6 +98,7 @@ class Reader:
         self._versions: list[Said] = []
         self._networks: list[Said] = []
         self._nics: list[Nic] = []
+        self._speeds: list[Speed] = []
         self._links: list[Link] = []
         self._members: list[Member] = []
         self._rings: list[Ring] = []
@@ -108,6 +116,7 @@ class Reader:
             self._member,
             self._choice,
             self._nic,
+            self._speed,
             self._sentence,
         )
 
@@ -141,6 +150,7 @@ class Reader:
             versions=tuple(self._versions),
             networks=tuple(self._networks),
             nics=tuple(self._nics),
+            speeds=tuple(self._speeds),
             links=tuple(self._links),
             members=tuple(self._members),
             rings=tuple(self._rings),
@@ -237,6 +247,15 @@ class Reader:
         if kind == "Socket":
             for found in _INTERFACE.finditer(named):
                 self._nics.append(Nic(number, by, int(found["index"]), found["name"], None, kind))
+        return True
+
+    def _speed(self, number: int, by: Speaker, text: str) -> bool:
+        found = _SPEED.match(text) if " speed=" in text else None
+        if not found:
+            return False
+        ports, rate = found["name"].count("+") + 1, int(found["rate"])
+        port = None if found["port"] is None else int(found["port"])
+        self._speeds += [Speed(number, by, name, port, rate / ports) for name in found["name"].split("+")]
         return True
 
     def _sentence(self, number: int, by: Speaker, text: str) -> bool:

@@ -78,6 +78,16 @@ class Nic(NamedTuple):
     sharp: bool = False
 
 
+class Speed(NamedTuple):
+    """The rate that a NIC came up with, Mbit/s; ``port`` None if the log names only the device."""
+
+    line: int
+    by: Speaker
+    name: str
+    port: int | None
+    mbit_s: float
+
+
 class Link(NamedTuple):
     """One connection of a channel: from which rank to which, and over what.
 
@@ -157,6 +167,7 @@ class Log:
     versions: tuple[Said, ...] = ()
     networks: tuple[Said, ...] = ()
     nics: tuple[Nic, ...] = ()
+    speeds: tuple[Speed, ...] = ()
     links: tuple[Link, ...] = ()
     members: tuple[Member, ...] = ()
     rings: tuple[Ring, ...] = ()

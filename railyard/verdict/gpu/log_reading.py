@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from railyard.base.wording import counted
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Choice, Link, Log, Nic, Said, Speaker
+from railyard.parsers.nccl_said import Choice, Link, Log, Nic, Said, Speaker, Speed
 
 #: NCCL's own networks. A plugin has its own name, which depends on the release.
 SOCKET, VERBS = "socket", "ib"
@@ -62,6 +62,20 @@ def because(log: Log) -> str:
 def is_for_sockets(said: Said) -> bool:
     """Return whether a setting leaves NCCL only its sockets, unless a plugin brings another network."""
     return _FOR_SOCKETS.fullmatch(said.text) is not None
+
+
+def rates(log: Log) -> dict[str, dict[str, Speed]]:
+    """Return host -> device -> the highest rate that the log has of it; devices are mlx5_0:1, or without a port."""
+    found: dict[str, dict[str, Speed]] = {}
+    with_port = {(said.by.host, said.name) for said in log.speeds if said.port is not None}
+    for said in log.speeds:
+        if said.port is None and (said.by.host, said.name) in with_port:
+            continue
+        device = said.name if said.port is None else f"{said.name}:{said.port}"
+        own = found.setdefault(said.by.host, {})
+        if device not in own or own[device].mbit_s < said.mbit_s:
+            own[device] = said
+    return found
 
 
 def over_nics(log: Log) -> tuple[Link, ...]:

@@ -215,6 +215,34 @@ def _is_lacking(rail: str, devices: Set[str], listed: Set[str]) -> bool:
     return device not in devices or (bool(port) and other and rail not in listed)
 
 
+def _slow_nics(seen: Seen) -> tuple[str, str] | None:
+    """Return that a NIC came up at less than its link's rate, so that fewer than a node has are at that rate.
+
+    Others may be slower by design, such as one for storage. NCCL counts a lane of FDR as 14 Gbit/s and one of NDR as 100, so that its rate is never below the link's own.
+    """
+    link, due = seen.target.node.link, seen.target.node.nics
+    if link is None or link.data_rate_gbit_s is None or not (seen.over_network and seen.is_rdma):
+        return None
+    for host, rates in log_reading.rates(seen.log).items():
+        ours = {device: said for device, said in rates.items() if not seen.target.rails or _is_rail(device, seen)}
+        slow = {device: said for device, said in ours.items() if said.mbit_s < round(1000 * link.data_rate_gbit_s)}
+        if slow and len(ours) >= due > len(ours) - len(slow):
+            device, said = min(slow.items(), key=lambda each: each[1].mbit_s)
+            sentence = (
+                f"{device} of {host} came up at {said.mbit_s / 1000:g} Gbit/s (line {said.line}), and "
+                f"{counted(len(ours) - len(slow), 'NIC')} of that host at the rate of {link.name}, expected {due}"
+            )
+            return sentence, f"cable and port of {device} of {host} (ibstat, mlxlink), and its switch port"
+    return None
+
+
+def _is_rail(device: str, seen: Seen) -> bool:
+    """Return whether a system's file names a device; ``device`` may be without a port, as the file's rails may."""
+    return any(
+        device in (rail, rail.partition(":")[0]) or rail == device.partition(":")[0] for rail in seen.target.rails
+    )
+
+
 def _more_nics(seen: Seen) -> tuple[str, str] | None:
     due = seen.target.node.nics
     if not due or not seen.over_network or seen.target.rails:
@@ -256,6 +284,7 @@ _CONTRADICTIONS: tuple[Callable[[Seen], tuple[str, str] | None], ...] = (
     _other_kind,
     _other_names,
     _fewer_nics,
+    _slow_nics,
     _more_nics,
     _idle_in_ring,
     _no_domain,

@@ -116,6 +116,55 @@ CONTRADICTIONS = [
 ]
 
 
+def speed(name: str, mbit_s: int, number: int = 0) -> str:
+    """Return the line in which NCCL 2.21 and later tells the rate of a NIC, or of joined ones."""
+    return f"NET/IB : Made virtual device [{number}] name={name} speed={mbit_s} ndevs={name.count('+') + 1}"
+
+
+#: The same of one port, as a log with NCCL_DEBUG_SUBSYS=NET has it.
+PORT = "NET/IB: [0] mlx5_{}:uverbs{}:1/IB provider=Mlx5 speed={} context=0x7f pciPath=/sys/devices/pci0000:4a ar=1"
+FAST = [speed("mlx5_0", 400000), speed("mlx5_1", 400000, 1)]
+SLOW = "came up at 100 Gbit/s (line 2), and 1 NIC of that host at the rate of ib-ndr, expected 2"
+CONTRADICTIONS += [
+    (lines(speed("mlx5_0", 400000), speed("mlx5_1", 100000, 1)), TWO.words, f"mlx5_1 of node1 {SLOW}"),
+    (lines(PORT.format(0, 0, 400000), PORT.format(1, 1, 100000)), TWO.words, f"mlx5_1:1 of node1 {SLOW}"),
+    (  # joined ports have the sum of their rates
+        lines(*FAST, host="node2") + lines(speed("mlx5_0+mlx5_1", 500000)),
+        TWO.words,
+        "mlx5_0 of node1 came up at 250 Gbit/s (line 3), and 0 NICs of that host at the rate of ib-ndr, expected 2",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        FAST,
+        [*FAST, speed("mlx5_2", 25000, 2)],  # a third card, for storage
+        [PORT.format(0, 0, 400000), *FAST, PORT.format(1, 1, 400000)],
+        [speed("mlx5_0", 100000), *FAST],  # one of the card's ports is for storage
+        [speed("mlx5_0", 100000)],  # a process that is given one card of the node's two: which is not known
+        [speed("mlx5_0+mlx5_1", 800000)],
+    ],
+)
+def test_nics_at_the_rate_of_their_link_are_not_blamed(said: list[str]) -> None:
+    assert read(lines(*said, "Using network IB")).rule.state == "not-judged"
+
+
+def test_a_link_that_trained_down_is_seen_for_each_generation() -> None:
+    """NCCL's rates of a port are those of src/transport/net_ib.cc: lanes of 2.5, 5, 10, 14, 25, 50 and 100 Gbit/s."""
+    for link, rate in (
+        ("ib-qdr", 40000),
+        ("ib-fdr", 56000),
+        ("ib-edr", 100000),
+        ("ib-hdr", 200000),
+        ("roce-100", 100000),
+    ):
+        target = of_words(f"gpus=8,nvlink=3,nics=1,link={link}")
+        assert read(lines(speed("mlx5_0", rate)), target).rule.state == "not-judged", link
+        assert read(lines(speed("mlx5_0", rate // 2)), target).rule.state == "fail", link
+
+
 @pytest.mark.parametrize(("text", "words", "sentence"), CONTRADICTIONS)
 def test_a_log_that_contradicts_the_nodes_fails(text: str, words: str, sentence: str) -> None:
     found = read(text, of_words(words))
