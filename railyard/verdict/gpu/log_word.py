@@ -218,7 +218,8 @@ def _is_lacking(rail: str, devices: Set[str], listed: Set[str]) -> bool:
 def _slow_nics(seen: Seen) -> tuple[str, str] | None:
     """Return that a NIC came up at less than its link's rate, so that fewer than a node has are at that rate.
 
-    Others may be slower by design, such as one for storage. NCCL counts a lane of FDR as 14 Gbit/s and one of NDR as 100, so that its rate is never below the link's own.
+    Others may be slower by design, such as one for storage. NCCL counts a lane of FDR as 14 Gbit/s and one of NDR as
+    100, so that its rate is never below the link's own.
     """
     link, due = seen.target.node.link, seen.target.node.nics
     if link is None or link.data_rate_gbit_s is None or not (seen.over_network and seen.is_rdma):
