@@ -134,7 +134,7 @@ def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:
     doubled = find(key).doubled_in
     halves = 2 if doubled is not None and table.context.get("file") == doubled else 1
     points = []
-    for size, value in zip(sizes, table.column(column), strict=True):
+    for size, value in zip(sizes, tool_of(table.tool).values(table, column), strict=True):
         if not isinstance(size, int) or isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"{key}: {column} at {size} B is {value}, not a number")
         if size >= smallest:

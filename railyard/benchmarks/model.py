@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from railyard.parsers.parsed import Table
+from railyard.parsers.parsed import Cell, Table
 
 Shape = Literal["pingpong", "stream", "one-of-two", "collective", "latency", "figure"]
 Better = Literal["higher", "lower"]
@@ -137,6 +137,10 @@ def _never(table: Table) -> bool:
     return False
 
 
+def _as_printed(table: Table, column: str) -> tuple[Cell, ...]:
+    return table.column(column)
+
+
 def _not_known(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
     return None
 
@@ -161,6 +165,7 @@ class Tool:
     ``doubles``: each of its sizes is twice the one before (1 after 0), whatever its options. ``has_no_end``: nothing
     in its output shows that a row was the last. ``between_gpus``: its nodes' GPUs and NICs bound what it measures, not
     only a link. ``between_nics``: it runs between two NICs without MPI, and one NIC bounds what it measures.
+    ``values``: a column of a table, where what is printed as 0 for lack of digits has the value that its row gives.
     """
 
     name: str
@@ -178,6 +183,7 @@ class Tool:
     has_no_end: bool = False
     between_gpus: bool = False
     between_nics: bool = False
+    values: Callable[[Table, str], tuple[Cell, ...]] = _as_printed
 
 
 @dataclass(frozen=True, slots=True)

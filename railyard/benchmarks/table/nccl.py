@@ -7,11 +7,34 @@ from types import MappingProxyType
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool
 from railyard.parsers.nccl_busbw import FACTORS
-from railyard.parsers.parsed import Table
+from railyard.parsers.parsed import Cell, Table
 
 
 def _from_device(table: Table) -> bool:
     return True
+
+
+#: nccl-tests prints bandwidths in GB/s with two decimals, so less than half of this step, in MB/s, is 0.00.
+_STEP_MB_S = 10.0
+
+
+def _values(table: Table, column: str) -> tuple[Cell, ...]:
+    """Return a column; a busbw of 0.00 is what size and time give (MB/s), if they say that it was so little.
+
+    Many ranks are that slow at small sizes: 512 take 3.9 ms for an all_gather of 8 KiB, 2.1 MB/s. A busbw is 1/2 to 2
+    times the algbw, which is size/time.
+    """
+    found, time = table.column(column), column.replace("busbw", "time")
+    if not column.startswith("busbw") or time not in table.columns or 0 not in found:
+        return found
+    return tuple(map(_unrounded, found, table.column("size"), table.column(time)))
+
+
+def _unrounded(value: Cell, size: Cell, time_us: Cell) -> Cell:
+    if value != 0 or not isinstance(size, int) or not isinstance(time_us, int | float) or not time_us > 0:
+        return value
+    algbw = size / time_us
+    return algbw if 0 < algbw < _STEP_MB_S else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +83,7 @@ def collective_of(key: str) -> str | None:
 
 
 # Every buffer is in the memory of a GPU. The mean below a table is over both halves of each row.
-TOOL = Tool("nccl", from_device=_from_device, repetitions="nowhere", between_gpus=True)
+TOOL = Tool("nccl", from_device=_from_device, repetitions="nowhere", between_gpus=True, values=_values)
 # busbw is what a ring would have to carry, not the figure of a link: NVLink, trees and in-network reduction all change
 # how much of it a NIC carries. ``railyard.benchmarks.gpu.possible`` has its bounds.
 _BUSBW = (Metric(BANDWIDTH, ("busbw", "busbw_in_place"), "MB/s", "stream", "higher", bounded="never"),)

@@ -223,7 +223,7 @@ def _metrics(table: Table) -> Iterator[MetricInput]:
         if half not in table.columns:
             continue
         found: list[tuple[int, float | None]] = []
-        for size, value in zip(table.column("size"), table.column(half), strict=True):
+        for size, value in zip(table.column("size"), micro.tool(table.tool).values(table, half), strict=True):
             if isinstance(size, int) and size > 0 and (not found or found[-1][0] != size or value is None):
                 found.append((size, float(value) if isinstance(value, float | int) else None))
         unit = table.units[table.columns.index(half)]

@@ -447,3 +447,16 @@ def test_an_early_release_that_prints_busbw_twice_is_not_from_another_number_of_
     assert found.benchmark == "nccl/all_gather_perf"
     assert "are those of all_gather with" not in found.sentence
     assert [rule.state for rule in found.rules][:3] == ["pass", "pass", "pass"]
+
+
+def test_a_busbw_without_digits_is_what_its_row_gives() -> None:
+    """nccl-tests prints GB/s with two decimals. 512 GPUs took 3.9 ms for 8 KiB: 2.1 MB/s, which it prints as 0.00."""
+    small = {8192 << n: min(370.0, 0.002 * 4**n) for n in range(22)}
+    text = output("all_reduce", small, [f"n{n}" for n in range(12)])
+    row = next(line for line in text.splitlines() if line.split()[0] == "8192")
+    assert row.split()[6:8] == ["0.00", "0.00"]
+    found = one(text)
+    assert [rule.state for rule in found.rules] == ["pass", "pass", "pass", "not-judged", "pass"], found.sentence
+    # The same row in 0.1 ms would be 82 MB/s: then 0.00 is no rounding.
+    broken = one(text.replace(row, row.replace(row.split()[5], "100.0000")))
+    assert broken.state == "fail"
