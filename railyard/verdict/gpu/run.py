@@ -1,9 +1,10 @@
 """On how many nodes and GPUs nccl-tests made an output: what the output lists, and what a person says about it."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import counted, listing, number
@@ -17,6 +18,7 @@ from railyard.verdict.gpu.target import GpuTarget
 
 #: The columns of a table that are judged: its out-of-place half and its in-place half.
 HALVES = ("busbw", "busbw" + IN_PLACE)
+_GRACE = re.compile(r"\b(?:GH|GB)[23]00\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
     if isinstance(groups, int) and groups > 1:
         why = f"its {ranks} ranks are one of {groups} communicators that ran at once (NCCL_TESTS_SPLIT)"
         return GpuRun(name, None, why, job=job, gpu=gpu)
-    twice = _listed_twice(job)
+    twice = _listed_twice(job, target.node.gpus)
     if twice is not None:
         return GpuRun(name, None, twice, job=job, gpu=gpu)
     uneven = len({hosts.count(host) for host in set(hosts)}) > 1
@@ -140,13 +142,17 @@ def _other_gpus(ranks: Sequence[Rank], target: GpuTarget) -> str | None:
     return None
 
 
-def _listed_twice(job: Job | None) -> str | None:
+def _listed_twice(job: Job | None, gpus: int) -> str | None:
     """Return that a host lists one GPU twice: then several nodes have one name, or ranks share a GPU; else None.
 
-    Before 2.16 a bus address has no domain, so GPUs of one host may have the same one ([0x00]).
+    Before 2.16 a bus address has no domain, so GPUs of one host may have the same one ([0x00]). All GPUs of a node with
+    Grace processors do ([0x01]); with one of them per process, all are device 0, too. ``gpus``: those that a node has.
     """
-    seen: dict[tuple[str, str, int | None], Rank] = {}
+    each: dict[str, list[Rank]] = {}
     for rank in () if job is None else job.ranks:
+        each.setdefault(rank.host, []).append(rank)
+    seen: dict[tuple[str, str, int | None], Rank] = {}
+    for rank in chain.from_iterable(own for own in each.values() if len(own) > gpus or not _is_grace(own)):
         key = (rank.host, rank.bus_id, None if ":" in rank.bus_id else rank.device)
         first = seen.setdefault(key, rank)
         if first is not rank and rank.bus_id:
@@ -155,6 +161,16 @@ def _listed_twice(job: Job | None) -> str | None:
                 f"{rank.host}: several nodes have this name, or ranks share a GPU, so the number of nodes is not known"
             )
     return None
+
+
+def _is_grace(ranks: Sequence[Rank]) -> bool:
+    """Return whether the GPUs of one host are beside Grace processors, and have one bus address without a domain.
+
+    Each has its own process: NCCL does not start if two processes have the same GPU.
+    """
+    own_process = len({rank.pid for rank in ranks}) == len(ranks)
+    one_address = len({rank.bus_id for rank in ranks}) == 1 and ":" not in ranks[0].bus_id
+    return own_process and one_address and all(_GRACE.search(rank.name) for rank in ranks)
 
 
 def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:

@@ -402,6 +402,20 @@ def test_two_nodes_of_one_name_are_not_taken_for_one_node() -> None:
     assert one(old).state == "pass"
 
 
+def test_gpus_beside_grace_have_one_address_and_are_told_by_their_processes() -> None:
+    """CSCS Alps: with one GPU per process all four of a node are device 0 [0x01], if the address has no domain."""
+    alps = of_words("gpus=4,nvlink=4,nics=4,link=slingshot-11")
+
+    def listed(gpu: str, hosts: list[str], gpus: int = 4) -> str:
+        text = output("all_reduce", curve(85), hosts, gpus, gpu=gpu)
+        return re.sub(r"device +\d+ \[0000:..:00\]", "device  0 [0x01]", text)
+
+    assert one(listed("NVIDIA GH200 120GB", ["nid1", "nid2"]), alps).state == "pass"
+    assert "have the same GPU [0x01]" in one(listed("NVIDIA H100 80GB HBM3", ["nid1", "nid2"]), alps).sentence
+    # More than a node has: several nodes have one name.
+    assert "have the same GPU [0x01]" in one(listed("NVIDIA GH200 120GB", ["nid1"], 8), alps).sentence
+
+
 def test_messages_faster_than_the_nics_of_their_gpu_do_not_pass() -> None:
     """A sendrecv over two nodes sends one GPU's message over one NIC of 49.7 GB/s; NCCL does not spread it."""
     assert one(output("sendrecv", curve(48))).state == "pass"
