@@ -18,6 +18,7 @@ from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, make_site
 from tests.made.nccl_output import CLASS_CURVE, output
 from tests.made.pages import shown
+from tests.made.perftest_output import with_8_mib
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
@@ -51,6 +52,7 @@ RUN = {
     "judge rsl.error.0000 --system csd3-2020 --fabric ib --stack intelmpi --benchmark wrf/wrf/conus12km-v3/2-nodes": 0,
     "judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr": 0,
     "judge nccl.log --class h100-8xndr400": 0,
+    "judge write.txt --class h100-8xndr400": 0,
     "judge --classes": 0,
     "fabric --own": 0,
     "export grafana -o railyard.json": 0,
@@ -145,6 +147,7 @@ def test_the_commands_that_are_shown_do_what_they_say(
     shutil.copy(wrf, tmp_path / "rsl.error.0000")
     twelve = [f"node{number:02d}" for number in range(1, 13)]
     (tmp_path / "nccl.log").write_text(output("all_reduce", CLASS_CURVE, twelve), encoding="utf-8")
+    (tmp_path / "write.txt").write_text(with_8_mib(388.0), encoding="utf-8")
     for name in [name for name in os.environ if name.startswith("RAILYARD_")]:
         monkeypatch.delenv(name)
     monkeypatch.delenv("COLUMNS", raising=False)  # the pages show what a file would have

@@ -7,25 +7,15 @@ import pytest
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
+from tests.made.perftest_output import TEXT as MADE
+from tests.made.perftest_output import with_8_mib
 
 ROOT = Path(__file__).resolve().parents[3]
-MADE = (ROOT / "tests" / "parsers" / "made" / "perftest-use_cuda.txt").read_text(encoding="utf-8")
-ROWS = (
-    " 65536      5000             392.00             391.50               0.746727\n"
-    " 131072     5000             392.75             392.64               0.374451\n"
-)
 
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, str(ROOT))
-
-
-def with_8_mib(gbit_s: float) -> str:
-    """Return the made output of 8 MiB alone, the size for which Azure demands 380 Gbit/s of an H100's NIC."""
-    rate = gbit_s * 1e9 / 8 / (8 << 20) / 1e6
-    assert ROWS in MADE
-    return MADE.replace(ROWS, f" 8388608    5000             {gbit_s:.2f}             {gbit_s:.2f}   {rate:.6f}\n")
 
 
 def of_host(text: str) -> str:
