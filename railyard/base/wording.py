@@ -8,13 +8,14 @@ _BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 def message_size(size_bytes: int) -> str:
     """Return a message size as people write it: ``4 MiB`` if it is a whole number of these, else ``1000 B``.
 
-    Above 1 GiB, four digits are enough (``16.00 GiB``): nccl-tests rounds sizes down to a multiple of the ranks.
+    Above 1 GiB, four digits are enough for any that is no whole number of MiB (``16.00 GiB``): nccl-tests rounds sizes
+    down to a multiple of the ranks.
     """
-    for factor, name in _BINARY:
-        if size_bytes >= factor and size_bytes % factor == 0 and size_bytes < 100_000 * factor:
-            return f"{size_bytes // factor} {name}"
-    if size_bytes > 1 << 30:
+    if size_bytes > 1 << 30 and size_bytes % (1 << 20):
         return f"{number(size_bytes / (1 << 30))} GiB"
+    for factor, name in _BINARY:
+        if size_bytes >= factor and size_bytes % factor == 0:
+            return f"{size_bytes // factor} {name}"
     return f"{size_bytes} B"
 
 

@@ -17,7 +17,15 @@ from railyard.base.wording import (
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "0 B"), (1000, "1000 B"), (1024, "1 KiB"), (1 << 22, "4 MiB"), (3 << 30, "3 GiB"), (17179868160, "16.00 GiB")],
+    [
+        (0, "0 B"),
+        (1000, "1000 B"),
+        (1024, "1 KiB"),
+        (1 << 22, "4 MiB"),
+        (3 << 30, "3 GiB"),
+        (17179868160, "16.00 GiB"),
+        (150000 << 10, "150000 KiB"),
+    ],
 )
 def test_message_sizes_are_binary_where_whole(size: int, text: str) -> None:
     assert message_size(size) == text
