@@ -150,10 +150,12 @@ def load_class(path: Path) -> TransportClass:
     if found.name != path.stem:
         expected = f'"{path.stem}", the name of the file'
         raise document.error(("class",), show(found.name), expected, f"rename the file to {found.name}.yaml")
+    _check_ids(found, document)
+    if found.nic_thresholds and found.has.link is None:
+        what = "a demand of a NIC, where nodes have none"
+        raise document.error(("nic_thresholds", 0), what, "nics and link in node", "or leave it out")
     for index, number in enumerate(found.numbers):
         _check(number, index, found, document)
-    for index, demand in enumerate(found.nic_thresholds):
-        _check_nic(demand, index, found, document)
     return found
 
 
@@ -175,9 +177,6 @@ def find_class(folder: Path, name: str) -> TransportClass:
 
 def _check(number: Number, index: int, of: TransportClass, document: Document) -> None:
     path = ("numbers", index)
-    ids = [each.id for each in of.numbers]
-    if ids.index(number.id) != index:
-        raise document.error((*path, "id"), f"{show(number.id)} for the second time", "each id once")
     given = [name for name in ("busbw", "peak", "mean") if getattr(number, name) is not None]
     if len(given) != 1:
         found = " and ".join(given) or "neither busbw nor peak nor mean"
@@ -197,15 +196,13 @@ def _check(number: Number, index: int, of: TransportClass, document: Document) -
                 )
 
 
-def _check_nic(demand: NicThreshold, index: int, of: TransportClass, document: Document) -> None:
-    path = ("nic_thresholds", index)
-    ids = [*(each.id for each in of.numbers), *(each.id for each in of.nic_thresholds)]
-    if ids.index(demand.id) != len(of.numbers) + index:
-        raise document.error((*path, "id"), f"{show(demand.id)} for the second time", "each id once")
-    if of.has.link is None:
-        raise document.error(
-            path, "a demand of a NIC, where nodes have none", "nics and link in node", "or leave it out"
-        )
+def _check_ids(of: TransportClass, document: Document) -> None:
+    seen: set[str] = set()
+    for part in _LISTS:
+        for index, each in enumerate(getattr(of, part)):
+            if each.id in seen:
+                raise document.error((part, index, "id"), f"{show(each.id)} for the second time", "each id once")
+            seen.add(each.id)
 
 
 def figures(number: Number) -> Iterator[tuple[str, int | None, float]]:

@@ -12,13 +12,12 @@ from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
 from railyard.parsers.parsed import Parsed
+from railyard.parsers.perftest_formats import GBIT
 from railyard.site.references.transport_class import NicThreshold, TransportClass
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement
 from railyard.verdict.stored.target import of_link
 
-#: MB/s (10^6 B/s) of 1 Gbit/s (10^9 bit/s).
-_MB_S = 125.0
 _DEVICE = "/device"
 
 
@@ -74,9 +73,9 @@ def _whether(demanded: NicThreshold, key: str, measured: Mapping[int, float]) ->
     if not both:
         return "not compared, since yours has none of its sizes"
     missed = [
-        f"{number(measured[size] / _MB_S)} Gbit/s at {message_size(size)}"
+        f"{number(measured[size] / GBIT)} Gbit/s at {message_size(size)}"
         for size, value in both.items()
-        if measured[size] < value * _MB_S
+        if measured[size] < value * GBIT
     ]
     return f"not reached, yours has {listing(missed)}" if missed else "reached"
 
@@ -85,6 +84,6 @@ def _beyond(demanded: NicThreshold, of: TransportClass) -> str:
     """Return that no NIC of the class can reach a demand, if that is so; else nothing."""
     assert of.has.link is not None
     most = limits.limit(of.has.link, None, 1)
-    if most is None or max(demanded.gbit_s.values()) * _MB_S <= most.value_mb_s:
+    if most is None or max(demanded.gbit_s.values()) * GBIT <= most.value_mb_s:
         return ""
-    return f"; no NIC of this link can reach it, since at most {number(most.value_mb_s / _MB_S)} Gbit/s are possible"
+    return f"; no NIC of this link can reach it, since at most {number(most.value_mb_s / GBIT)} Gbit/s are possible"
