@@ -44,6 +44,11 @@ class Curve:
             return None
         return Curve(self.metric, self.unit, tuple(s for s, _ in pairs), tuple(v for _, v in pairs))
 
+    def up_to_size(self, size_bytes: int) -> "Curve":
+        """Return the part up to one of its sizes. Raises ValueError if the curve begins above it."""
+        count = sum(size <= size_bytes for size in self.sizes)
+        return Curve(self.metric, self.unit, self.sizes[:count], self.values[:count])
+
 
 def median(passes: Sequence[Curve]) -> Curve:
     """Return the median of several passes at each size. A stall of the machine in one pass then does not count.
@@ -64,11 +69,6 @@ def peak(curve: Curve) -> tuple[int, float]:
     """Return (size in bytes, value) of the largest value; if several are equal, with the smallest size."""
     best = max(curve.values)
     return curve.sizes[curve.values.index(best)], best
-
-
-def largest(curve: Curve) -> tuple[int, float]:
-    """Return (size in bytes, value) at the largest message size."""
-    return curve.sizes[-1], curve.values[-1]
 
 
 def n_half(curve: Curve, plateau: float) -> float:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from railyard.benchmarks import node_pairs as pair_table
-from railyard.benchmarks.curve import Curve, largest, n_half, peak
+from railyard.benchmarks.curve import Curve, n_half, peak
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
@@ -84,11 +84,10 @@ def of_one_pair(curve: Curve, key: str, node_pairs: int) -> Curve:
 def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Figure, ...]:
     """Return the few numbers that stand for a run's curves.
 
-    ``small_message_latency``: at the smallest size above 0 (at 0 if there is no other). ``peak``: for a ping-pong the
-    value at the largest size, since on a token-bucket shaper its middle sizes are too high; else the largest value at
-    sizes from ``peak_from`` bytes, where the link's limit holds. ``n_half``: message size in bytes at half of that
-    peak, left out if the curve ends below it. ``message_rate``: the largest. A collective also has
-    ``large_message_latency``. A single figure stands for itself.
+    ``small_message_latency``: at the smallest size above 0 (at 0 if there is no other). ``peak``: the largest value at
+    sizes from ``peak_from`` bytes, where the link's limit holds: on a token-bucket shaper the sizes below are too high.
+    ``n_half``: message size in bytes at half of that peak, on the way up to it. ``message_rate``: the largest. A
+    collective also has ``large_message_latency``. A single figure stands for itself.
     """
     found: list[Figure] = []
     for curve in made:
@@ -100,9 +99,9 @@ def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Fi
         elif each.name == LATENCY:
             found += _latency_figures(curve, each)
         elif each.name == BANDWIDTH:
-            size, value = largest(curve) if each.shape == "pingpong" else peak(curve.from_size(peak_from) or curve)
+            size, value = peak(curve.from_size(peak_from) or curve)
             found.append(Figure("peak", value, curve.unit, size))
-            half = n_half(curve, value)
+            half = n_half(curve.up_to_size(size), value)
             if half != float("inf") and len(curve.sizes) > 1:  # with one size we cannot know where half is reached
                 found.append(Figure("n_half", half, "B", None))
         else:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from railyard.hardware.day_one import HALF_ROUND_TRIP, Pattern, Turn
 from railyard.parsers.parsed import Cell, Table
 
 Shape = Literal["pingpong", "stream", "one-of-two", "collective", "latency", "figure"]
@@ -207,7 +208,9 @@ class Benchmark:
     ``signature``: a report plots its bandwidth over the time of a message. ``in_gpu``: its buffers are in the memory of
     GPUs, at least at one end, so the GPUs' slots bound it too. ``every_gpu``: all GPUs of its nodes take part, each
     with its own rank. ``within``: what carries it within a node, between a GPU and the processors or between two GPUs;
-    empty if no such link bounds it.
+    empty if no such link bounds it. ``turn``: what happens in the time of one printed value, if one message follows
+    another and it is not a ping-pong. ``pattern``: how the ranks of a collective exchange messages; None if
+    nothing is known. ``over_tcp``: it uses TCP or UDP itself, whatever the link.
     """
 
     key: str
@@ -233,6 +236,14 @@ class Benchmark:
     in_gpu: bool = False
     every_gpu: bool = False
     within: Within = ""
+    turn: Turn | None = None
+    pattern: Pattern | None = None
+    over_tcp: bool = False
+
+    @property
+    def one_turn(self) -> Turn | None:
+        """Return what happens in the time of one printed value, with one message after another; None if unknown."""
+        return HALF_ROUND_TRIP if self.turn is None and self.pingpong else self.turn
 
     @property
     def tool(self) -> str:

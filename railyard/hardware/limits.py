@@ -1,4 +1,4 @@
-"""The physical limit of (link, slot, rails, MTU, directions), and the floors that a link's class sets.
+"""The physical limit of (link, slot, rails, MTU, directions), and the floors that this project sets for a link.
 
 Payload per packet, in bytes: InfiniBand carries MTU of MTU + 26 (LRH 8, BTH 12, ICRC 4, VCRC 2), RoCEv2 MTU of
 MTU + 82 (preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12), TCP over Ethernet MTU - 40 of
@@ -23,24 +23,10 @@ from railyard.hardware.links import HEADERS, Link, Slot
 DEFAULT_MAX_PAYLOAD = 256
 """PCIe max payload size in bytes: the default of Gen3 servers. 512 gives 4.5 % more; a system may state it."""
 
+#: From this size on, the start of a message is lost in the noise: floors are shares of the limit.
 DAY_ONE_FROM_BYTES = 1 << 20
-_DAY_ONE_FRACTION = {1: 0.85, 2: 0.75}
-_DAY_ONE_FAMILIES = {"infiniband", "omnipath", "slingshot"}
-_DAY_ONE_SOURCE = "day-one floor: the lowest published healthy systems are FDR at 92 % one way and 79 % both ways"
-_FROM_DEVICE_FRACTION = 0.65
-_FROM_DEVICE_SOURCE = (
-    "day-one floor from the memory of GPUs: the lowest of 28 published pairs of nodes is EDR at 75 % (V100; "
-    "github.com/converged-computing/performance-study, azure cyclecloud gpu)"
-)
 #: The names in ``HEADERS`` with which no packet carries two messages.
 _A_PACKET_EACH = {"infiniband", "rocev2"}
-_ROCE_JUDGED_UP_TO_GBIT_S = 200.0
-DAY_ONE_LATENCY_US = 10.0
-_DAY_ONE_LATENCY_UP_TO_BYTES = 8
-_DAY_ONE_LATENCY_SOURCE = (
-    "day-one ceiling: published half round trips of up to 8 B take at most 7 us over RDMA (InfiniBand 4X of 2003) and "
-    "at least 12.7 us over TCP (100 Gigabit Ethernet)"
-)
 
 # One way, per rail, from 1 MiB. They are conditions of this project; published PowerEdge C6320 systems reach 12.4 and
 # 6.3.
@@ -93,15 +79,6 @@ class LinkFloor:
 
     value_mb_s: float
     from_size_bytes: int
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyCeiling:
-    """A healthy link needs at most this for half a round trip: us, for messages up to ``up_to_bytes``."""
-
-    value_us: float
-    up_to_bytes: int
     source: str
 
 
@@ -225,38 +202,6 @@ def class_floors(link: Link, directions: int, streaming: bool) -> tuple[LinkFloo
         return ()
     source = f"class of the link: {link.generation} streams at least {floor / 1000:g} GB/s one way"
     return (LinkFloor(floor, DAY_ONE_FROM_BYTES, source),)
-
-
-def day_one_floor(
-    link: Link, limit: Limit | None, directions: int, streaming: bool, from_device: bool = False
-) -> LinkFloor | str:
-    """Return the floor of a system without references, or a sentence "not judged: …" that says why there is none.
-
-    It is 85 % of the limit one way and 75 % both ways, from 1 MiB. From the memory of GPUs it is 65 % one way.
-    """
-    if not streaming:
-        return "not judged: a streaming floor does not apply to a ping-pong"
-    if limit is None:
-        return f"not judged: no limit is known for {link.name}"
-    rate = link.data_rate_gbit_s or 0.0
-    if link.family not in _DAY_ONE_FAMILIES and not (link.family == "roce" and rate <= _ROCE_JUDGED_UP_TO_GBIT_S):
-        return f"not judged: there is no source for a day-one floor of {link.generation}"
-    if from_device and directions == 2:
-        return "not judged: there is no source for a day-one floor both ways from the memory of GPUs"
-    fraction = _FROM_DEVICE_FRACTION if from_device else _DAY_ONE_FRACTION[directions]
-    lowest = _FROM_DEVICE_SOURCE if from_device else _DAY_ONE_SOURCE
-    source = f"{lowest}; {fraction:.0%} of {limit.value_mb_s:.1f} MB/s"
-    return LinkFloor(fraction * limit.value_mb_s, DAY_ONE_FROM_BYTES, source)
-
-
-def day_one_latency(link: Link) -> LatencyCeiling | str:
-    """Return the ceiling of a ping-pong between host buffers without references, or "not judged: …" and why.
-
-    It only tells RDMA from TCP on the same link. A latency below it may still be three times what it should be.
-    """
-    if link.family not in _DAY_ONE_FAMILIES | {"roce"}:
-        return f"not judged: there is no source for a day-one latency of {link.generation}"
-    return LatencyCeiling(DAY_ONE_LATENCY_US, _DAY_ONE_LATENCY_UP_TO_BYTES, _DAY_ONE_LATENCY_SOURCE)
 
 
 def _payload_share(link: Link, mtu: int | None) -> tuple[float, str]:

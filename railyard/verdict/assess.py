@@ -8,7 +8,7 @@ from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
-from railyard.benchmarks.model import Within
+from railyard.benchmarks.model import Benchmark, Within
 from railyard.benchmarks.table import micro
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import energy
@@ -24,10 +24,11 @@ from railyard.verdict import identity, published, rail_setup, verdict
 from railyard.verdict.asked import unlike_asked
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.conditions import conditions_of
+from railyard.verdict.day_one import Facts, facts_of
 from railyard.verdict.hints.conditions import possible_causes
 from railyard.verdict.hints.first_cause import first_cause
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_inputs, of_case, read_of
+from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_inputs, of_case, own_fault, read_of
 from railyard.verdict.path import proof
 from railyard.verdict.path.run import judged_path
 from railyard.verdict.published import Computed
@@ -106,6 +107,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )
     findings = assessor.findings(case, tables)
+    of_metrics = metric_inputs(run, measured)
     inputs = Inputs(
         system=case.site.system.system,
         fabric=case.fabric,
@@ -114,7 +116,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         nodes=case.launch.nodes,
         job=job,
         metrics=(
-            *metric_inputs(run, measured),
+            *of_metrics,
             *assessor.bounds(case, tables),
         ),
         path=path,
@@ -130,6 +132,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
             *rail_setup.slower_than_meant(case, evidence.facts),
             *(() if findings is None else findings.suspects),
         ),
+        own_fault=own_fault(run, of_metrics) if assessor.has_shape else None,
         beside=assessor.floor(case, tables) if findings is None or findings.is_clear else _beside(findings),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
@@ -315,6 +318,13 @@ def _accepts_unproven(case: Case) -> str | None:
     return f"systems/{case.site.system.system}.yaml says counters: none for a rail of {case.fabric}"
 
 
+def _facts(case: Case, benchmark: Benchmark, tables: list[Table]) -> Facts:
+    if not tables:
+        return Facts()
+    nodes = len(case.launch.nodes) or None
+    return facts_of(tables[0], benchmark, case.node_pairs, nodes, case.ranks_per_node)
+
+
 def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
     """Return what is known about a run that was just measured or replayed."""
     benchmark = micro.find(case.benchmark)
@@ -327,6 +337,7 @@ def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
         window=case.window,
         on_one_host=case.site.system.provider == "host",
         from_device=bool(tables) and is_from_device(tables[0]),
+        facts=_facts(case, benchmark, tables),
         most={name: bound for name, bound in most.items() if bound is not None},
         limit=assessor.limit(case, tables),
     )

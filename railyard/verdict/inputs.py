@@ -2,27 +2,39 @@
 target: a fabric of a system with its references, or only a link.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from railyard.base.wording import counted, message_size
-from railyard.benchmarks import metrics
+from railyard.base.wording import counted
+from railyard.benchmarks import metrics, own_shape
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
+from railyard.hardware.day_one import NODE, NODE_MB_S, NODE_OF_GPUS, Rail, Where, class_of, rail_of
 from railyard.job.case import Case
 from railyard.job.launch import device_name
 from railyard.parsers.parsed import Table
 from railyard.site.gpu_shape import floor_within, limit_from_gpus, limit_within
-from railyard.site.references.load import Band, Bound, References, floor_band, scalar_band
+from railyard.site.references.load import Band, References, floor_band
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric
 from railyard.site.test_id import TestId
+from railyard.verdict import day_one
 from railyard.verdict.blame.search.bisection import STATIC_SHARE
-from railyard.verdict.rules.model import QUANTITIES, Declared, LimitLike, Measured, MetricInput, MostLike, Quantity
+from railyard.verdict.day_one import ENTRY, Facts
+from railyard.verdict.rules.model import (
+    QUANTITIES,
+    Declared,
+    LimitLike,
+    Measured,
+    MetricInput,
+    MostLike,
+    Quantity,
+    points,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,40 +102,48 @@ class Target:
         )
 
     def floors(
-        self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None, from_device: bool
+        self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None, facts: Facts, sizes: Sequence[int]
     ) -> tuple[Band, ...] | str:
-        """Return the floors of the link's class as bands, or the sentence "not judged: …" if it has none.
+        """Return what the link's class demands at the measured sizes (bytes), or "not judged: …" and why it demands
+        nothing.
 
-        ``limit``: the link's for this metric, in MB/s; None if no link bounds it. ``from_device``: the buffers are in
-        the memory of an accelerator.
+        ``limit``: the link's for this metric, in MB/s; None if no link bounds it.
         """
-        link, streaming = self.fabric.link, metric.shape == "stream"
+        if (why := facts.unplaced) is not None or (why := day_one.why_not(benchmark)) is not None:
+            return f"not judged: {why}"
         if benchmark.within:
             within = floor_within(self.gpus, benchmark.within)
-            return within if isinstance(within, str) else (floor_band("day-one", within),)
+            return within if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
             return self._floor_of_halves(benchmark, limit)
-        if metric.shape == "one-of-two":
-            return "not judged: no source gives a floor for one direction while the other is loaded too"
-        if metric.name == BANDWIDTH:
-            if (why := self._why_no_floor_of_gpus(benchmark, from_device)) is not None:
-                return why
-            # A class's own floor is for buffers in the host's memory.
-            of_class = () if from_device else limits.class_floors(link, metric.directions, streaming)
-            bands = [floor_band(f"class:{link.name}", floor) for floor in of_class]
-            floor = limits.day_one_floor(link, limit, metric.directions, streaming, from_device)
-            if isinstance(floor, str):
-                return tuple(bands) or floor
-            return (*bands, floor_band("day-one", floor))
-        if metric.name != LATENCY or not benchmark.pingpong:
-            return f"not judged: no floor of a link holds for {metric.name} of {benchmark.key}"
-        if from_device:
-            return "not judged: no day-one latency has a source for buffers in device memory"
-        ceiling = limits.day_one_latency(link)
-        if isinstance(ceiling, str):
-            return ceiling
-        head = ("day-one", "class", LATENCY, "us", ceiling.source)
-        return (scalar_band(*head, Bound(None, ceiling.value_us, None), (None, ceiling.up_to_bytes)),)
+        if (why := self._why_no_floor_of_gpus(benchmark, facts.from_device)) is not None:
+            return why
+        found = day_one.bands(benchmark, metric, self._rail(benchmark, facts), facts, sizes)
+        # A class's own floor is for buffers in the host's memory.
+        if (
+            facts.from_device
+            or facts.nodes == 1
+            or metric.name != BANDWIDTH
+            or max(sizes, default=0) < limits.DAY_ONE_FROM_BYTES
+        ):
+            return found
+        of_class = limits.class_floors(self.fabric.link, metric.directions, metric.shape == "stream")
+        own = tuple(floor_band(f"class:{self.fabric.link.name}", floor) for floor in of_class)
+        return (own or found) if isinstance(found, str) else (*own, *found)
+
+    def _rail(self, benchmark: Benchmark, facts: Facts) -> Rail | str:
+        """Return the class of the fabric's link with what its rails carry, or "not judged: …" and why it has none."""
+        if facts.nodes == 1 and not self.system:
+            node = NODE_OF_GPUS if facts.from_device else NODE
+            return Rail(node, NODE_MB_S, NODE_MB_S, 2 * NODE_MB_S)
+        where: Where = "device" if facts.from_device else "host"
+        found = class_of(self.fabric.link, where, benchmark.over_tcp)
+        if isinstance(found, str):
+            return found
+        alone = self if self.rails == 1 else replace(self, rails=1, policy="single")
+        ways = ((alone, 1), (self, 1), (self, 2))
+        rail = rail_of(found, *(target.limit(each, one_stream=True, of=benchmark) for target, each in ways))
+        return rail if rail is not None else f"not judged: no limit is known for {self.fabric.link.name}"
 
     def _why_no_floor_of_gpus(self, benchmark: Benchmark, from_device: bool) -> str | None:
         """Return why no floor holds for messages from the memory of GPUs; None for one, and for other messages."""
@@ -150,7 +170,7 @@ class Target:
             limits.DAY_ONE_FROM_BYTES,
             source + (f"; blocking {blocked:g}" if blocked > 1 else ""),
         )
-        return (floor_band("day-one", floor),)
+        return (floor_band(ENTRY, floor),)
 
 
 def of_case(case: Case) -> Target:
@@ -212,8 +232,8 @@ class Run:
 
     ``nodes`` and ``ranks_per_node`` None: not known. ``window``: messages in flight, 1 if it is not known.
     ``on_one_host``: its processes shared one host, with no network between them. ``from_device``: its buffers were in
-    the memory of an accelerator. ``most``: the most that its processors can compute, for the metrics that this bounds.
-    ``limit``: the limit of its bandwidth, if a link alone does not set it.
+    the memory of an accelerator. ``facts``: what its output says besides. ``most``: the most that its processors can
+    compute, for the metrics that this bounds. ``limit``: the limit of its bandwidth, if a link alone does not set it.
     """
 
     benchmark: Benchmark
@@ -223,6 +243,7 @@ class Run:
     window: int = 1
     on_one_host: bool = False
     from_device: bool = False
+    facts: Facts = field(default_factory=Facts)
     most: Mapping[str, MostLike] = field(default_factory=dict)
     limit: LimitLike | None = None
 
@@ -241,9 +262,44 @@ def metric_inputs(run: Run, read: Read) -> tuple[MetricInput, ...]:
     )
 
 
+def own_fault(run: Run, judged: Sequence[MetricInput]) -> str | None:
+    """Return what is wrong with a curve by itself, with size and factor; None if nothing is.
+
+    A shaped rail lets the first bytes of a message pass at once, so its curve may fall. References that bound every
+    size decide about a fall, too: it may be what the system shows when it is healthy.
+    """
+    link = run.target.fabric.link
+    if run.benchmark.rows != "sizes" or link.burst_bytes or link.limit_from_bytes:
+        return None
+    for metric, each in zip(judged, map(_declared(run.benchmark), judged), strict=True):
+        found = points(metric)
+        bounded = run.target.references is not None and all(
+            any(band.bounds(size) for band in metric.bands) for size, _ in found
+        )
+        if each.name not in (BANDWIDTH, LATENCY) or each.shape == "figure" or bounded:
+            continue
+        why = own_shape.fault(each.name, each.is_bandwidth, each.unit, found, _shares(run, each))
+        if why is not None:
+            return why
+    return None
+
+
+def _declared(benchmark: Benchmark) -> Callable[[MetricInput], Metric]:
+    return lambda metric: micro.metric(benchmark.key, metric.declared.name)
+
+
+def _shares(run: Run, metric: Metric) -> own_shape.Shares:
+    if metric.shape == "collective":
+        return own_shape.COLLECTIVE
+    if run.benchmark.within_node or run.on_one_host or run.nodes == 1:
+        return own_shape.WITHIN_A_NODE
+    return own_shape.FROM_GPUS if run.from_device else own_shape.BETWEEN_HOSTS
+
+
 def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | None) -> MetricInput:
     benchmark, target, quantity = run.benchmark, run.target, _quantity(metric, run.benchmark)
-    bounded = not benchmark.within_node and metric.is_bounded(run.ranks_per_node)
+    off_the_link = run.facts.unplaced is not None or (run.nodes == 1 and not target.system)
+    bounded = not benchmark.within_node and metric.is_bounded(run.ranks_per_node) and not off_the_link
     limited = metric.is_bandwidth and (bounded or bool(benchmark.within))
     of_time = metric.shape == "collective" and benchmark.least is not None
     crosses = crossing(benchmark.least, run.nodes, run.ranks_per_node) if of_time and benchmark.least else None
@@ -254,12 +310,9 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         limit = replace(limit, from_bytes=0)
     if limit is not None:  # messages of a window follow one another, so only the first has the burst
         limit = replace(limit, burst_bytes=limit.burst_bytes // run.window)
-    if target.references is not None:
-        held: tuple[Band, ...] | str = target.bands(benchmark, metric, due)
-        if benchmark.within and not held:  # physics of one node: its own system does not have to have measured it
-            held = target.floors(benchmark, metric, due, run.from_device)
-    else:
-        held = _in_reach(target.floors(benchmark, metric, due, run.from_device), metric, curve)
+    sizes = () if curve is None else curve.sizes
+    floors = target.floors(benchmark, metric, due, run.facts, sizes)
+    held = floors if target.references is None else _of_references(run, metric, due, floors, sizes)
     of_references = () if isinstance(held, str) else held
     bands = tuple(band for band in of_references if not band.is_upper_limit)
     upper_limits = tuple(band for band in of_references if band.is_upper_limit)
@@ -298,15 +351,21 @@ def _messages(run: Run, metric: Metric) -> limits.MessageLimit | None:
     return run.target.fabric.message_limit(run.target.rails, directions, run.target.policy)
 
 
-def _in_reach(floors: tuple[Band, ...] | str, metric: Metric, curve: Curve | None) -> tuple[Band, ...] | str:
-    """Return the floors, or the sentence that they hold at no measured size: perftest sends 64 KiB by default."""
-    if isinstance(floors, str) or curve is None:
+def _of_references(
+    run: Run, metric: Metric, due: limits.Limit | None, floors: tuple[Band, ...] | str, sizes: Sequence[int]
+) -> tuple[Band, ...]:
+    """Return what the references demand, and at sizes that no reference bounds, what the link's class demands."""
+    held = run.target.bands(run.benchmark, metric, due)
+    if isinstance(floors, str):
+        return held
+    if run.benchmark.within and not held:  # physics of one node: its own system does not have to have measured it
         return floors
-    if any(band.bound_at(size) is not None for band in floors for size in curve.sizes):
-        return floors
-    where = floors[0]
-    edge = f"from {message_size(where.size_from)}" if where.size_from else f"up to {message_size(where.size_to or 0)}"
-    return f"not judged: no size {edge} was measured, where the link's floor holds for {metric.name}"
+    demanding = [band for band in held if not band.is_upper_limit]
+    if not demanding or metric.shape == "figure":
+        return held
+    free = [size for size in sizes if not any(band.bounds(size) for band in demanding)]
+    rest = (day_one.at_sizes(band, free) for band in floors if band.entry_id == ENTRY)
+    return (*held, *(band for band in rest if band is not None))
 
 
 def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:

@@ -3,12 +3,23 @@
 The root is the first rank (OSU's default; IMB's may rotate, so it is left out).
 """
 
+from collections.abc import Mapping
+
 from railyard.benchmarks.model import Benchmark, LeastVector, latency
+from railyard.hardware.day_one import Pattern
+
+#: The time of a collective that does not block also has what was computed meanwhile, so nothing bounds it.
+_PATTERNS: Mapping[str, Pattern] = {
+    **dict.fromkeys(("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "bcast"), "tree"),
+    **dict.fromkeys(("alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"), "exchange"),
+    **dict.fromkeys(("gather", "gatherv", "scatter", "scatterv"), "root"),
+}
 
 
 def collective(key: str, *columns: str, least: LeastVector | None = None) -> Benchmark:
     """Return a collective over all ranks. Its time is in the first of ``columns`` that is there."""
-    return Benchmark(key, (latency("collective", *columns),), least=least)
+    name = key.partition("/")[2].removeprefix("osu_").lower()
+    return Benchmark(key, (latency("collective", *columns),), least=least, pattern=_PATTERNS.get(name))
 
 
 def barrier(key: str, *columns: str) -> Benchmark:

@@ -2,6 +2,7 @@
 
 from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, bandwidth, latency, message_rate
 from railyard.benchmarks.table.collective import ALLGATHER, ALLREDUCE, ALLTOALL, barrier, collective
+from railyard.hardware.day_one import EXCHANGE_OF_2, EXCHANGE_OF_4, FENCED, FENCED_BOTH_WAYS, PING_PING
 
 
 def _at_most(repetitions: int, warm_up: int | None, version: str | None) -> int:
@@ -34,16 +35,17 @@ _WINDOW = 256  # -window_size of IMB 2019 to 2021
 # 5.0.2 and NetPIPE 3.7.2 over Open MPI 4.1.4, two ranks; the printed repetitions agree within 0.5 % (headers).
 _PAIRS = (
     Benchmark("imb/PingPong", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True),
-    Benchmark("imb/PingPing", (bandwidth("pingpong"), _TIME), Traffic(1, 1)),
-    Benchmark("imb/Sendrecv", (bandwidth("pingpong", 2), _TIME), Traffic(1, 1)),
-    Benchmark("imb/Exchange", (bandwidth("pingpong", 2), _TIME), Traffic(2, 2)),
+    Benchmark("imb/PingPing", (bandwidth("pingpong"), _TIME), Traffic(1, 1), turn=PING_PING),
+    Benchmark("imb/Sendrecv", (bandwidth("pingpong", 2), _TIME), Traffic(1, 1), turn=EXCHANGE_OF_2),
+    Benchmark("imb/Exchange", (bandwidth("pingpong", 2), _TIME), Traffic(2, 2), turn=EXCHANGE_OF_4),
     Benchmark("imb/Uniband", (bandwidth("stream"), message_rate()), Traffic(1, 0, _WINDOW), sums_pairs=True),
     Benchmark("imb/Biband", (bandwidth("stream", 2), message_rate()), Traffic(1, 1, _WINDOW), sums_pairs=True),
-    # EXT and RMA: the origin's side of a transfer; what the target acknowledges is up to the library
-    Benchmark("imb/Unidir_Put", (bandwidth("stream"), _TIME)),
-    Benchmark("imb/Unidir_Get", (bandwidth("stream"), _TIME)),
-    Benchmark("imb/Bidir_Put", (bandwidth("stream"), _TIME)),
-    Benchmark("imb/Bidir_Get", (bandwidth("stream"), _TIME)),
+    # EXT and RMA: the origin's side of a transfer; what the target
+    # acknowledges is up to the library. Without aggregation it waits for the end of each.
+    Benchmark("imb/Unidir_Put", (bandwidth("pingpong"), _TIME), turn=FENCED),
+    Benchmark("imb/Unidir_Get", (bandwidth("pingpong"), _TIME), turn=FENCED),
+    Benchmark("imb/Bidir_Put", (bandwidth("pingpong"), _TIME), turn=FENCED_BOTH_WAYS),
+    Benchmark("imb/Bidir_Get", (bandwidth("pingpong"), _TIME), turn=FENCED_BOTH_WAYS),
     # P2P: random partners
     Benchmark("imb/Unirandom", (bandwidth("stream"), _TIME, message_rate(optional=True))),
     Benchmark("imb/Birandom", (bandwidth("stream", 2), _TIME, message_rate(optional=True))),

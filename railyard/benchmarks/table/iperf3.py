@@ -15,6 +15,10 @@ TOOL = Tool("iperf3", said=_said)
 # iperf3's sender counts what its socket took; its receiver, in the last row, counts what came over the network. Streams
 # share a rail. Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
 ENTRIES = tuple(
-    Benchmark(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0), rows="last")
+    Benchmark(
+        *(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0)),
+        rows="last",
+        over_tcp=True,
+    )
     for key in ("iperf3/iperf3", *(f"iperf3/iperf3/{count}-streams" for count in STREAMS))
 )

@@ -1,6 +1,7 @@
 """NetPIPE."""
 
 from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, as_printed, bandwidth, latency
+from railyard.hardware.day_one import EXCHANGE_OF_2
 from railyard.parsers.parsed import Table
 
 _TRIALS = 3  # TRIALS of 3.7.2; each of a row's trials makes the printed number of repeats
@@ -35,5 +36,9 @@ ENTRIES = (
     ),
     Benchmark("netpipe/stream", (bandwidth("stream"),), Traffic(1, 0, trials=_TRIALS)),
     # one message each way at a time: like a ping-pong, it does not fill the link as a window does
-    Benchmark("netpipe/bidirectional", (bandwidth("pingpong", 2),), Traffic(1, 1, trials=_TRIALS), doubled_in="np.out"),
+    Benchmark(
+        *("netpipe/bidirectional", (bandwidth("pingpong", 2),), Traffic(1, 1, trials=_TRIALS)),
+        doubled_in="np.out",
+        turn=EXCHANGE_OF_2,
+    ),
 )

@@ -23,6 +23,7 @@ from railyard.benchmarks.table.collective import (
     barrier,
     collective,
 )
+from railyard.hardware.day_one import HALF_ROUND_TRIP, ONE_SIDED, ONE_SIDED_SUM
 from railyard.parsers.osu_titles import COLLECTIVES
 from railyard.parsers.parsed import Table
 
@@ -92,10 +93,10 @@ ALL_CORES = "osu/osu_mbw_mr/all-cores"
 _LATENCY = latency("latency", "latency")
 _PAIRS = (
     Benchmark("osu/osu_latency", (_LATENCY,), Traffic(1, 1), pingpong=True),
-    Benchmark("osu/osu_latency_mt", (_LATENCY,)),
-    Benchmark("osu/osu_latency_mp", (_LATENCY,)),
+    Benchmark("osu/osu_latency_mt", (_LATENCY,), turn=HALF_ROUND_TRIP),
+    Benchmark("osu/osu_latency_mp", (_LATENCY,), turn=HALF_ROUND_TRIP),
     Benchmark("osu/osu_latency_persistent", (_LATENCY,), Traffic(1, 1), pingpong=True),
-    Benchmark("osu/osu_multi_lat", (_LATENCY,), Traffic(1, 1)),
+    Benchmark("osu/osu_multi_lat", (_LATENCY,), Traffic(1, 1), turn=HALF_ROUND_TRIP),
     Benchmark("osu/osu_bw", (bandwidth("stream"),), Traffic(1, 0, _WINDOW)),
     Benchmark("osu/osu_bw_persistent", (bandwidth("stream"),), Traffic(1, 0, _WINDOW)),
     Benchmark("osu/osu_bibw", (bandwidth("stream", 2),), Traffic(1, 1, _WINDOW)),
@@ -114,9 +115,12 @@ _PAIRS = (
     Benchmark("osu/osu_put_bw", (bandwidth("stream"),), Traffic(1, 0, _WINDOW)),
     Benchmark("osu/osu_get_bw", (bandwidth("stream"),), Traffic(0, 1, _WINDOW)),
     Benchmark("osu/osu_put_bibw", (bandwidth("stream", 2),)),
-    Benchmark("osu/osu_put_latency", (_LATENCY,), Traffic(1, 0)),
-    Benchmark("osu/osu_get_latency", (_LATENCY,), Traffic(0, 1)),
-    *(Benchmark(f"osu/osu_{name}_latency", (_LATENCY,)) for name in ("acc", "get_acc", "cas", "fop")),
+    Benchmark("osu/osu_put_latency", (_LATENCY,), Traffic(1, 0), turn=ONE_SIDED),
+    Benchmark("osu/osu_get_latency", (_LATENCY,), Traffic(0, 1), turn=ONE_SIDED),
+    *(
+        Benchmark(f"osu/osu_{name}_latency", (_LATENCY,), turn=ONE_SIDED_SUM)
+        for name in ("acc", "get_acc", "cas", "fop")
+    ),
     # Whole milliseconds of MPI_Init, as the mean over all ranks; one figure, without message sizes.
     Benchmark(
         *("osu/osu_init", (latency("figure", "avg"),)),

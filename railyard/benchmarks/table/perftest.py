@@ -12,6 +12,7 @@ from railyard.benchmarks.model import (
     message_rate,
     printed_benchmark,
 )
+from railyard.hardware.day_one import ROUND_TRIP
 from railyard.parsers.parsed import Table
 
 BIDIRECTIONAL = "bidirectional"
@@ -65,8 +66,8 @@ _TESTS = (
         for verb in _BANDWIDTHS
     ),
     *(Benchmark(f"perftest/{verb}_lat", (_TIME,), Traffic(1, 1), pingpong=True) for verb in _SENT),
-    Benchmark("perftest/ib_read_lat", (_TIME,), Traffic(0, 1)),
-    Benchmark("perftest/ib_atomic_lat", (_TIME,)),
+    Benchmark("perftest/ib_read_lat", (_TIME,), Traffic(0, 1), turn=ROUND_TRIP),
+    Benchmark("perftest/ib_atomic_lat", (_TIME,), turn=ROUND_TRIP),
     Benchmark(
         *(f"perftest/ib_write_bw/{LOOPBACK}", (bandwidth("stream"), message_rate(optional=True))),
         payload=False,

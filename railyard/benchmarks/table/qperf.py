@@ -3,11 +3,14 @@
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Better, Metric, Tool
 
 TOOL = Tool("qperf")
+#: Tests of the kernel's own protocols, which no card does.
+_OF_KERNEL = ("rds", "sctp", "tcp", "udp")
 
 
 def _figure(key: str, name: str, columns: tuple[str, ...], unit: str, directions: int = 1) -> Benchmark:
     better: Better = "lower" if unit in ("us", "s") else "higher"
-    return Benchmark(key, (Metric(name, columns, unit, "figure", better, directions),), rows="best")
+    of_kernel = key.removeprefix("qperf/").startswith(_OF_KERNEL)
+    return Benchmark(key, (Metric(name, columns, unit, "figure", better, directions),), rows="best", over_tcp=of_kernel)
 
 
 # qperf's own list of tests (qperf --help tests). If both ends are printed, the network carried what was received.

@@ -36,6 +36,7 @@ class _Options:
     mtu: int | None
     nodes_have: str | None
     nodes: int | None
+    ranks_per_node: int | None
     transport_class: str | None
     benchmark: str | None
     node_pairs: int
@@ -87,7 +88,8 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--classes", is_flag=True, is_eager=True, expose_value=False, callback=_print_classes, help="List the classes."
 )
-@click.option("--nodes", type=int, help="On how many nodes collectives between GPUs ran, if FILE does not say it.")
+@click.option("--nodes", type=int, help="On how many nodes it ran, if FILE does not say it. 1: within one node.")
+@click.option("--ranks-per-node", type=int, help="How many ranks were on each node, if FILE does not say it.")
 @click.option("--benchmark", help="Judge only the tables of this benchmark, such as osu/osu_bw.")
 @click.option(
     "--node-pairs", type=int, default=1, show_default=True, help="Pairs of nodes that a multi-pair run summed."
@@ -122,8 +124,10 @@ def command(**options: Any) -> int:
       railyard judge nccl.log --class h100-8xndr400
 
     FILE is the output of a benchmark; - is standard input. Say what to judge it by: a link, a system with its
-    references, or the nodes with their GPUs. What needs the live run, such as the path proof, is not judged here, and
-    does not count as passed.
+    references, or the nodes with their GPUs. A link bounds each message size by what healthy links of its class show
+    (docs/reference/verdicts.md, day one). If you name nothing, only the curve by itself is judged: a fall, a step or an
+    outlier fails it, and nothing passes. What needs the live run, such as the path proof, is not judged here, and does
+    not count as passed.
 
     Collectives between GPUs (nccl-tests, rccl-tests) are judged by their curves, and by NCCL's log if FILE has it.
     --nodes-have compares them with what is possible, and with what healthy nodes show. --class compares your number
@@ -137,8 +141,13 @@ def command(**options: Any) -> int:
     from railyard.verdict.stored import text
 
     _refuse_mixed(given)
-    if given.node_pairs < 1:
-        raise RailyardError(f"--node-pairs: found {given.node_pairs}, expected at least 1")
+    for option, value in (
+        ("--node-pairs", given.node_pairs),
+        ("--nodes", given.nodes),
+        ("--ranks-per-node", given.ranks_per_node),
+    ):
+        if value is not None and value < 1:
+            raise RailyardError(f"{option}: found {value}, expected at least 1")
     of = _class(given)
     target = None if given.link is None else _target(given)
     output = read_output(given.file, sys.stdin.buffer)
@@ -167,6 +176,8 @@ def command(**options: Any) -> int:
             passes=not given.each,
             sizes=_sizes(given.sizes),
             text=output,
+            nodes=given.nodes,
+            ranks_per_node=given.ranks_per_node,
         )
         if nic is not None and of is not None:
             from railyard.verdict.stored.nic_demands import with_demands
@@ -183,8 +194,10 @@ def command(**options: Any) -> int:
 
 def _target(given: _Options) -> "Target":
     """Return what to judge an output between hosts by."""
-    from railyard.verdict.stored.target import of_link, of_system
+    from railyard.verdict.stored.target import of_link, of_system, unnamed
 
+    if given.link is None and given.system is None:
+        return unnamed()
     rails = 1 if given.rails is None else given.rails
     if given.link is not None:
         return of_link(given.link, given.slot, rails, given.mtu)
@@ -322,13 +335,13 @@ def _refuse_mixed(given: _Options) -> None:
     if len(said) > 1 or (given.transport_class is not None and given.link is not None):
         found = " and ".join([*said, *(["--class"] if given.transport_class is not None else [])])
         raise RailyardError(f"{found}: found both, expected one of them: what should judge the output?")
-    if not said and given.transport_class is None:
-        raise RailyardError(
-            "--system, --link, --nodes-have, --class: found none, expected one of them: what should judge the output?"
-        )
-    kind = said[0] if said else "--class"
-    wrong = {"--system": _OF_LINK, "--link": (*_OF_SYSTEM, "--nodes")}.get(kind, (*_OF_SYSTEM, *_OF_LINK, "--rails"))
-    first = next((o for o in wrong if getattr(given, o.removeprefix("--")) is not None), None)
+    kind = said[0] if said else "--class" if given.transport_class is not None else "no --link and no --system"
+    wrong = {
+        "--system": _OF_LINK,
+        "--link": _OF_SYSTEM,
+        "--nodes-have": (*_OF_SYSTEM, *_OF_LINK, "--rails", "--ranks-per-node"),
+    }.get(kind, (*_OF_SYSTEM, *_OF_LINK, "--rails"))
+    first = next((o for o in wrong if getattr(given, o.removeprefix("--").replace("-", "_")) is not None), None)
     if first is not None:
         raise RailyardError(f"{first}: found it with {kind}, expected it only with another option; leave it out")
 

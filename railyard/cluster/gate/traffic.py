@@ -20,7 +20,7 @@ from railyard.cluster.gate import ending, figures
 from railyard.cluster.gate.ending import Deadline, Ended
 from railyard.cluster.gate.links_and_slots import is_foreign
 from railyard.cluster.gate.model import Gap, Look, Part
-from railyard.hardware.limits import LinkFloor, day_one_floor
+from railyard.hardware.day_one import stream_floor_mb_s
 from railyard.job import probe_job
 from railyard.job.client_server import SCRIPT, run_words
 from railyard.job.launch import device_name
@@ -281,5 +281,5 @@ def _floor(ground: Ground, fabric: Fabric, rail: Rail) -> tuple[float, str] | st
     if stated is not None:
         return stated, "gate.pair_mb_s"
     alone = fabric.model_copy(update={"rails": (rail,)})
-    floor = day_one_floor(fabric.link, alone.limit(1, 1, one_stream=True), 1, streaming=True)
-    return (floor.value_mb_s, "day-one floor of the link") if isinstance(floor, LinkFloor) else floor
+    floor = stream_floor_mb_s(fabric.link, alone.limit(1, 1, one_stream=True))
+    return floor if isinstance(floor, str) else (floor, "day-one floor of the link")

@@ -8,7 +8,7 @@ from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import message_size, number, percent
 from railyard.benchmarks.table.micro import BENCHMARKS
-from railyard.hardware.limits import DAY_ONE_LATENCY_US
+from railyard.hardware.day_one import RDMA_OF_2003
 from railyard.site.references.amount import Share
 from railyard.site.references.below_link import BelowLink
 from railyard.site.references.checks import alone, demands, is_of_link
@@ -108,7 +108,7 @@ def _demanded(entry: Entry, system: System) -> list[tuple[int, float, Path_]]:
 
 
 def _start_us(fabric: Fabric) -> float:
-    return _START_OVER_TCP_US if fabric.kind == "tcp" else DAY_ONE_LATENCY_US
+    return _START_OVER_TCP_US if fabric.kind == "tcp" else RDMA_OF_2003.start_us
 
 
 def _advice(entry: Entry, asked: _Asked) -> str:

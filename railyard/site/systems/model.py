@@ -18,6 +18,7 @@ from railyard.base.fields import (
 from railyard.base.numbers import powers_of_two
 from railyard.benchmarks.apps.installed import Application
 from railyard.hardware import limits, links
+from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.node import NodeHardware
 from railyard.site.references.model import Benchmarks, Policy
 from railyard.site.systems.fabric_state import FabricState
@@ -96,8 +97,9 @@ class DeclaredLink(Model):
     def as_link(self) -> links.Link:
         """Return it in the form of an entry of the table."""
         mtus = (self.mtu,) if self.mtu else ()
+        family = UNNAMED if self.name == UNNAMED else "declared"
         return links.Link(
-            *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, "declared"),
+            *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, family),
             *(self.headers, mtus, self.source, self.note or "", self.limit_from, self.burst),
         )
 

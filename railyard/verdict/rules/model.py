@@ -271,7 +271,8 @@ class Inputs:
     is only compared with the date of the expected failure. ``suspects`` are findings of probes made after the run.
     ``replayed`` says what was played in place of a measurement. ``contradictions``: figures of one row that cannot all
     be true. ``beside``: why rule 5 fails although the references hold, because parts of the run differ; or rule 5 of a
-    run without references whose floor no link sets.
+    run without references whose floor no link sets. ``has_references``: False if only a link is known, and no system.
+    ``own_fault``: what is wrong with a curve by itself, whatever it is compared with.
     """
 
     system: str
@@ -292,6 +293,8 @@ class Inputs:
     replayed: str | None = None
     contradictions: tuple[str, ...] = ()
     beside: "RuleResult | None" = None
+    has_references: bool = True
+    own_fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

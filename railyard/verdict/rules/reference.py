@@ -1,9 +1,13 @@
-"""Rule 5: the references hold over the whole curve, and there is a reference."""
+"""Rule 5: the references hold over the whole curve, there is a reference, and the sizes that decide are bounded.
+
+The largest sizes decide about a bandwidth, the smallest about a latency. A run whose deciding sizes nothing bounds does
+not pass, however good its other sizes are.
+"""
 
 from dataclasses import dataclass
 
 from railyard.base.hostlist import named
-from railyard.base.wording import listing, message_size, number, percent, size_ranges
+from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     BandLike,
@@ -53,13 +57,18 @@ def reference(inputs: Inputs) -> RuleResult:
         violation = _first_violation(metric)
         if violation is not None:
             return _violated(inputs, violation)
+    if inputs.own_fault is not None:
+        return _violated(inputs, Violation(inputs.own_fault))
     if inputs.report_only is not None:
         return _report_only(inputs, asserted)
+    open_ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
+    if open_ends:
+        return _nothing_decides(inputs, open_ends)
     if inputs.metrics and not asserted:
-        why: dict[str | None, list[str]] = {}
+        reasons_of: dict[str | None, list[str]] = {}
         for metric in inputs.metrics:
-            why.setdefault(metric.declared.reported_only, []).append(metric.declared.name)
-        reasons = [f"{listing(names)}: {reason}" for reason, names in why.items()]
+            reasons_of.setdefault(metric.declared.reported_only, []).append(metric.declared.name)
+        reasons = [f"{listing(names)}: {reason}" for reason, names in reasons_of.items()]
         return not_judged(5, f"only reported, never compared with a reference ({'; '.join(reasons)})")
     missing = [metric.declared.name for metric in asserted if not metric.bands]
     if not asserted or missing:
@@ -76,6 +85,40 @@ def worst_ratio(metric: MetricInput) -> WorstRatio | None:
             if ratio is not None and (worst is None or ratio < worst.ratio):
                 worst = WorstRatio(ratio, size, band.entry_id)
     return worst
+
+
+def open_end(metric: MetricInput) -> str | None:
+    """Return in words which size decides and has no bound; None if it has one, or if the metric has no sizes.
+
+    A bandwidth is decided at its largest size, a latency at its smallest (0 B or the next one).
+    """
+    measured = [size for size, _ in points(metric)]
+    if not metric.declared.sized or not measured:
+        return None
+    higher = metric.declared.higher_is_better
+    deciding = measured[-1:] if higher else measured[: 2 if measured[0] == 0 else 1]
+    if any(_is_bounded(band, size, higher) for band in metric.bands for size in deciding):
+        return None
+    which = "largest" if higher else "smallest"
+    return f"nothing bounds {metric.declared.name} at {message_size(deciding[-1])}, its {which} size"
+
+
+def _is_bounded(band: BandLike, size: int, higher_is_better: bool) -> bool:
+    """Return whether a band bounds the bad side at a size: a bandwidth from below, a latency from above."""
+    bound = band.bound_at(size)
+    return bound is not None and (bound.low if higher_is_better else bound.high) is not None
+
+
+def coverage(metric: MetricInput) -> str:
+    """Return how many of the measured sizes are bounded, and which are not, in words; empty without sizes."""
+    measured = [size for size, _ in points(metric)]
+    if not metric.declared.sized or not measured:
+        return ""
+    held = [size for size in measured if any(band.bounds(size) for band in metric.bands)]
+    counts = f"bounded: {len(held)} of {counted(len(measured), 'size')}"
+    ends = "" if not held else f", {message_size(held[0])}" + (f" to {message_size(held[-1])}" if held[1:] else "")
+    left = unbounded_sizes(metric)
+    return counts + ends + (f"; no reference bounds {left}" if left else "")
 
 
 def unbounded_sizes(metric: MetricInput) -> str:
@@ -159,7 +202,9 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     rails, nodes = listing(inputs.rails), named(inputs.nodes)
     # A recording does not name nodes.
     of_nodes, between = (f" of {nodes}", f" between {nodes} and good partners") if nodes else ("", "")
-    where = f"{violation.sentence}, over {rails}{of_nodes}"
+    own = inputs.own_fault
+    beside = f"; {own}" if own is not None and own != violation.sentence else ""
+    where = f"{violation.sentence}, over {rails}{of_nodes}{beside}"
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         look = "unit and sizes of that reference, and the sizes that the check measures"
         return failed(5, where, "reference", look)
@@ -185,10 +230,22 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
         look = f"the link in systems/{inputs.system}.yaml: it should declare its data rate and source"
         return failed(5, sentence, "reference", look)
     held = [_held(metric) for metric in asserted if metric.bands]
+    ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
+    if ends:
+        return not_judged(5, f"report-only ({inputs.report_only}): {'; '.join([*ends, *held])}")
     remarks = [metric.floor_remark for metric in asserted if not metric.bands and metric.floor_remark]
     said = [*held, *dict.fromkeys(remarks)] or ["not judged: these metrics have no floor"]
     sentence = f"report-only ({inputs.report_only}): {'; '.join(said)}"
     return RuleResult(5, RULE_NAMES[5], "pass" if held else "not-judged", sentence)
+
+
+def _nothing_decides(inputs: Inputs, open_ends: list[str]) -> RuleResult:
+    """Return the failure of a run whose deciding sizes nothing bounds; a link alone has no file that could say more."""
+    held = [_held(metric) for metric in inputs.metrics if metric.bands]
+    if not inputs.has_references:
+        return not_judged(5, "; ".join([*open_ends, *held]))
+    file = f"references/{inputs.system}.yaml (an entry for these sizes)"
+    return failed(5, f"not judged: {'; '.join([*open_ends, *held])}", "reference", file)
 
 
 def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
@@ -205,8 +262,8 @@ def _held(metric: MetricInput) -> str:
     name = metric.declared.name
     worst = worst_ratio(metric)
     entries = listing([band.entry_id for band in metric.bands])
-    left = unbounded_sizes(metric)
-    unjudged = f" (no reference bounds {left})" if left else ""
+    covered = coverage(metric)
+    unjudged = f" ({covered})" if covered else ""
     if worst is None:
         return f"{name} holds {entries}{unjudged}"
     at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.at(worst.size_bytes)}"

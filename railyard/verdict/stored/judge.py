@@ -20,10 +20,11 @@ from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import gap, other_sizes
+from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.first_cause import first_cause
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, Target, contradictions, is_from_device, metric_inputs, read_of
+from railyard.verdict.inputs import Run, Target, contradictions, metric_inputs, own_fault, read_of
 from railyard.verdict.path.proof import not_judged as no_path
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import (
@@ -80,6 +81,18 @@ class Judgement:
         return self.state in ("pass", "report-only")
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the caller knows about a stored run: pairs of nodes that it summed over, requested sizes in bytes (empty:
+    unknown), nodes, and ranks on each (None: unknown).
+    """
+
+    node_pairs: int = 1
+    sizes: tuple[int, ...] = ()
+    nodes: int | None = None
+    ranks_per_node: int | None = None
+
+
 def judge(
     parsed: Parsed,
     target: Target,
@@ -89,13 +102,16 @@ def judge(
     passes: bool = True,
     sizes: Sequence[int] = (),
     text: str = "",
+    nodes: int | None = None,
+    ranks_per_node: int | None = None,
 ) -> tuple[Judgement, ...]:
     """Return a judgement for each table, in the order of the output.
 
     ``benchmark`` selects one key, and names the benchmark if a table does not. ``node_pairs``: the number of pairs of
     nodes that a multi-pair benchmark sums over. ``passes``: equal tables are passes of one run, so their median counts.
-    ``sizes``: the message sizes that were requested, in bytes; empty if unknown. ``text`` is the output: if it reports
-    failures, their first cause is looked for in it.
+    ``sizes``: the message sizes that were requested, in bytes; empty if unknown. ``nodes`` and ``ranks_per_node``: None
+    if unknown; collectives need both. ``text`` is the output: if it reports failures, their first cause is looked for
+    in it.
 
     Raises RailyardError if there is neither a table nor a failure, or if no table is of the benchmark.
     """
@@ -104,6 +120,7 @@ def judge(
         return (without_table(failures),)
     if benchmark is not None:
         micro.find(benchmark)
+    run = Known(node_pairs, tuple(sizes), nodes, ranks_per_node)
     keyed = [(key_of(table, benchmark), table) for table in parsed.tables]
     titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
     found = _groups(keyed, passes)
@@ -117,7 +134,7 @@ def judge(
     judged = (
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
-        else _judged(failures, key, tables, target, node_pairs, sizes)
+        else _judged(failures, key, tables, target, run)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -162,17 +179,23 @@ def _judged(
     key: str | None,
     tables: list[Table],
     target: Target,
-    node_pairs: int,
-    sizes: Sequence[int],
+    known: Known,
 ) -> Judgement:
     lines = tuple(table.line for table in tables)
     if key is None:
         return Judgement(None, lines, "not-judged", unknown(tables[0]))
     benchmark = micro.find(key)
-    read = read_of(tables, key, node_pairs)
-    judged = metric_inputs(Run(benchmark, target, from_device=is_from_device(tables[0])), read)
-    inputs = _inputs(failures, key, tables, target, judged, sizes)
-    has_end = sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
+    read = read_of(tables, key, known.node_pairs)
+    facts = facts_of(tables[0], benchmark, known.node_pairs, known.nodes, known.ranks_per_node)
+    run_ = Run(
+        *(benchmark, target, facts.nodes, facts.ranks_per_node),
+        on_one_host=facts.nodes == 1,
+        from_device=facts.from_device,
+        facts=facts,
+    )
+    judged = metric_inputs(run_, read)
+    inputs = replace(_inputs(failures, key, tables, target, judged, known.sizes), own_fault=own_fault(run_, judged))
+    has_end = known.sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
     no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
     unseen = "" if has_end else no_end
     rules = _rules(inputs, _nothing_holds(judged, target), unseen)
@@ -186,7 +209,7 @@ def _judged(
         rules=rules,
         curves=tuple(_standing(curve, judged, benchmark) for curve in read.curves),
         causes=likenesses(tables[0], benchmark, judged, target) if failure else (),
-        remarks=tuple(_remarks(judged, tables[0], benchmark, node_pairs)),
+        remarks=tuple(_remarks(judged, tables[0], benchmark, known.node_pairs)),
     )
 
 
@@ -230,6 +253,7 @@ def _inputs(
         link_limit_known=target.fabric.limit(target.rails, 1) is not None,
         report_only=target.report_only,
         contradictions=contradictions(tables, key),
+        has_references=bool(target.system),
     )
 
 
@@ -258,7 +282,8 @@ def unknown(table: Table) -> str:
 def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str) -> tuple[RuleResult, ...]:
     """Return all five rules; ``unseen`` says what is unknown about the output's completeness, and begins with "; "."""
     first = complete(inputs, unseen)
-    last = reference(inputs) if nothing_holds is None else _no_floor(nothing_holds)
+    decides = nothing_holds is None or inputs.own_fault is not None
+    last = reference(inputs) if decides else _no_floor(nothing_holds or "")
     path = not_judged(4, "there was no live run, whose counters would show the path")
     return (first, run.metrics(inputs), possible(inputs), path, last)
 

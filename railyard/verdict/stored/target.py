@@ -56,6 +56,19 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
     return Target("", link, fabric, ANY_STACK, rails, "any", None)
 
 
+def unnamed() -> Target:
+    """Return a link that nobody named: it bounds nothing, so only the curve by itself is judged."""
+    fabric = Fabric.model_validate(
+        {
+            "description": "no link is named",
+            "kind": "tcp",
+            "link": {"name": "unnamed", "data_rate_gbit_s": None, "source": "nobody named it"},
+            "rails": [{"device": "rail0", "counters": "none"}],
+        }
+    )
+    return Target("", "no named link", fabric, ANY_STACK, 1, "any", None)
+
+
 def of_system(
     site: Site,
     fabric: str | None,

@@ -1,0 +1,347 @@
+"""What a healthy link shows on its first day, at every message size: the bound of a run that no reference bounds.
+
+The shape is Hockney's, t = t0 + n / B, with the two steps that every library adds. In the time of one printed value
+(``Turn``) a message starts so many times, one after another, and so many messages cross the rail in each direction:
+
+    t(n) = starts x (t0 + late(n))  +  sends x min(n, 16 KiB) / 2 GB/s  +  sends x pairs x n / (share x limit)
+
+``t0`` is half a round trip of an empty message. Short messages are copied into and out of a library's buffers (eager);
+from 16 KiB on, a handshake (rendezvous) takes the place of the copy and costs about as much. ``late`` is a further step
+that only some classes have: staging through buffers between a GPU and its card, windows of TCP. ``limit`` is what one
+rail can carry. In a window of messages, only the time between two of them counts in place of t0:
+
+    t(n) = cost + n / (share x limit)   below 1 MiB,   n / (share x limit)   from 1 MiB on
+
+A card without a library in between works on the next message while the last one is on the wire: there, the larger of
+the two counts.
+
+The constants of a class are chosen so that every healthy system that is published or posted keeps the bound, with a
+margin, while a link at 60 % of its rate does not (from 1 MiB, RDMA between hosts). Each has its evidence beside it. A
+value inside the band may still be far from what the system should give: only a reference says that.
+
+Source: R. W. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994) 389-398. The evidence is from
+docs/reference/published.md, docs/reference/scoreboard.md and the published tables that they name.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
+from railyard.hardware.links import Link
+
+#: What is copied at most before a library goes over to the rendezvous protocol, and how fast: two copies of at least
+#: 4 GB/s each. Of EDR's half round trips, 2.8 us at 8 KiB and 5.1 us at 64 KiB are above start and rate (Open MPI with
+#: UCX), of Slingshot 11's 4.6 and 5.2 us, of QDR's one-sided reads 9.7 us at 64 KiB.
+EAGER_UP_TO_BYTES = 16 << 10
+COPY_MB_S = 2000.0
+
+Where = Literal["host", "device", "node"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What happens in the time of one printed value, when one message follows another.
+
+    ``starts``: message starts that follow one another. ``sends``: messages that cross a rail in one direction.
+    ``counted``: messages whose bytes a printed bandwidth counts. ``both_ways``: the rail is loaded in both directions
+    at once. ``computes``: the target also computes with the data, at ``COPY_MB_S`` or more.
+    """
+
+    starts: int
+    sends: int = 1
+    counted: int = 1
+    both_ways: bool = False
+    computes: bool = False
+
+
+HALF_ROUND_TRIP = Turn(1)
+ROUND_TRIP = Turn(2)
+#: A put or get and the call that waits for its end: a request, the data, an acknowledgement.
+ONE_SIDED = Turn(3)
+#: The same between two fences (IMB's EXT and RMA): each is a barrier of two ranks, with what it still has to bring.
+FENCED = Turn(6)
+FENCED_BOTH_WAYS = Turn(6, both_ways=True)
+ONE_SIDED_SUM = Turn(3, computes=True)
+#: Each side sends one message and receives one, at the same time: the printed bandwidth counts one, or both.
+PING_PING = Turn(2, both_ways=True)
+EXCHANGE_OF_2 = Turn(2, counted=2, both_ways=True)
+#: Each side sends one message to both neighbours, and receives one from both; with two ranks both are the same.
+EXCHANGE_OF_4 = Turn(4, sends=2, counted=4, both_ways=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkClass:
+    """What healthy links of a class show at least; ``name`` and ``evidence`` in words.
+
+    ``start_us``: half a round trip of an empty message. ``late_us`` is added from ``late_from_bytes`` on. ``shares``:
+    of the limit, one message at a time, by directions (1, and 2 if both are loaded). ``cost_us``: from one message of a
+    window to the next, through a library; ``verbs_cost_us`` without one. ``stream_shares``: of the limit, with a window
+    of messages. ``flow_mb_s``: the most that is asked of one flow, which a processor handles; None if a card does.
+    """
+
+    name: str
+    start_us: float
+    shares: Mapping[int, float]
+    cost_us: float
+    verbs_cost_us: float
+    stream_shares: Mapping[int, float]
+    evidence: str
+    late_us: float = 0.0
+    late_from_bytes: int = 0
+    flow_mb_s: float | None = None
+
+
+def _shares(one_way: float, both_ways: float) -> Mapping[int, float]:
+    return MappingProxyType({1: one_way, 2: both_ways})
+
+
+#: InfiniBand from QDR on, Omni-Path, Slingshot, RoCE.
+RDMA = LinkClass(
+    "RDMA",
+    start_us=6.0,
+    shares=_shares(0.70, 0.55),
+    cost_us=3.0,
+    verbs_cost_us=2.0,
+    stream_shares=_shares(0.85, 0.75),
+    evidence=(
+        "published and posted healthy systems: half a round trip of a few bytes takes at most 3.4 us (Slingshot 11), "
+        "4 MiB one at a time reach at least 91 % of the limit, a message in a window takes at most 1.3 us and 0.5 us "
+        "without MPI; windows of long messages reach at least 92 % one way and 79 % both ways (FDR)"
+    ),
+)
+#: InfiniBand SDR and DDR: cards on PCI-X and PCIe Gen1.
+RDMA_OF_2003 = replace(
+    RDMA,
+    name="RDMA before 2008",
+    start_us=10.0,
+    cost_us=6.0,
+    verbs_cost_us=4.0,
+    evidence=(
+        "published: half a round trip of a few bytes takes at most 7 us (InfiniBand 4X of 2003), windows of long "
+        "messages reach at least 85 % of the limit of link and slot"
+    ),
+)
+#: Elastic Fabric Adapter: reliable datagrams of the cloud, in libfabric.
+EFA = LinkClass(
+    "EFA",
+    start_us=40.0,
+    shares=_shares(0.12, 0.10),
+    cost_us=3.0,
+    verbs_cost_us=3.0,
+    stream_shares=_shares(0.60, 0.25),
+    evidence=(
+        "posted healthy runs: half a round trip of a few bytes takes 16 to 22 us, 4 MiB one at a time reach 16 to 36 % "
+        "of the limit, a window one way 87 % at 64 KiB and 93 % from 1 MiB, both ways 32 % (Intel MPI)"
+    ),
+    late_us=60.0,
+    late_from_bytes=64 << 10,
+)
+#: TCP, over Ethernet or InfiniBand: a processor moves the bytes of a flow.
+TCP = LinkClass(
+    "TCP",
+    start_us=120.0,
+    shares=_shares(0.70, 0.40),
+    cost_us=30.0,
+    verbs_cost_us=30.0,
+    stream_shares=_shares(0.70, 0.40),
+    evidence=(
+        "posted healthy runs: half a round trip of a few bytes takes 12.7 to 60 us from 10 Gbit/s on, 53 to 156 us at "
+        "1 Gbit/s; a flow moves 96 % of 1 Gbit/s, and 2.2 to 6 GB/s over 100 Gbit/s and more; a message in a window "
+        "takes at most 10 us"
+    ),
+    late_us=200.0,
+    late_from_bytes=32 << 10,
+    flow_mb_s=1000.0,
+)
+#: Small kernels of slow processors, and acknowledgements that wait: a broadcast of 2 KiB to one other node took 1.2 ms.
+TCP_1G = replace(TCP, name="TCP at 1 Gbit/s", start_us=250.0, late_us=400.0, late_from_bytes=1 << 10)
+#: Between the memories of GPUs on two nodes, over RDMA.
+RDMA_OF_GPUS = LinkClass(
+    "RDMA from the memory of GPUs",
+    start_us=30.0,
+    shares=_shares(0.50, 0.40),
+    cost_us=25.0,
+    verbs_cost_us=5.0,
+    stream_shares=_shares(0.65, 0.55),
+    evidence=(
+        "posted healthy runs: half a round trip of a few bytes takes at most 18 us (V100, EDR), 4 MiB one at a time "
+        "reach 63 % of the limit there and 92 % on Slingshot 11; a window reaches at least 75 % one way, and both ways "
+        "90 % on Slingshot 11"
+    ),
+    late_us=60.0,
+    late_from_bytes=64 << 10,
+)
+
+#: Between ranks of one node, in its shared memory. ``NODE_MB_S`` takes the place of a link's limit.
+NODE = LinkClass(
+    "the memory of one node",
+    start_us=15.0,
+    shares=_shares(1.0, 0.5),
+    cost_us=15.0,
+    verbs_cost_us=15.0,
+    stream_shares=_shares(1.0, 1.0),
+    evidence=(
+        "posted healthy runs: 0.2 to 3.2 us for a few bytes, 10 us at 4 KiB (a virtual machine), at least 4 GB/s for "
+        "long messages (a virtual machine of 2011)"
+    ),
+)
+NODE_MB_S = 1500.0
+NODE_OF_GPUS = replace(NODE, name="the GPUs of one node", start_us=30.0, cost_us=30.0)
+
+#: The family of a link that nobody named.
+UNNAMED = "unnamed"
+_RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
+_OLDER_UP_TO_GBIT_S_PER_LANE = 4.0  # DDR
+
+
+def class_of(link: Link, where: Where = "host", over_tcp: bool = False) -> LinkClass | str:
+    """Return the class that bounds a run over a link, or "not judged: …" and why there is none.
+
+    ``where``: the memory of the buffers. ``over_tcp``: the benchmark itself uses TCP or UDP, whatever the link.
+    """
+    if link.family == UNNAMED:
+        return "not judged: nothing says what it ran on; name its link (--link ib-edr) or its system (--system)"
+    unknown = f"not judged: there is no source for a day-one band of {link.generation}"
+    if over_tcp or link.family == "ethernet":
+        if link.data_rate_gbit_s is None:
+            return unknown
+        return TCP_1G if link.data_rate_gbit_s < 10 else TCP
+    if link.family in _RDMA_FAMILIES:
+        lane = (link.data_rate_gbit_s or 0.0) / (link.lanes or 1)
+        if where == "device":
+            return RDMA_OF_GPUS
+        return RDMA_OF_2003 if link.family == "infiniband" and lane <= _OLDER_UP_TO_GBIT_S_PER_LANE else RDMA
+    if link.family == "efa":
+        return EFA if where == "host" else f"{unknown} from the memory of GPUs"
+    return unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Rail:
+    """A class, and what one rail (``one_mb_s``) and all rails of a run (``all_mb_s``) carry one way, MB/s.
+
+    ``all_both_mb_s``: all rails in both directions together, which a shared bus makes less than twice one way.
+    """
+
+    of: LinkClass
+    one_mb_s: float
+    all_mb_s: float
+    all_both_mb_s: float
+
+
+def longest_us(rail: Rail, turn: Turn, size_bytes: int, pairs: int = 1) -> float:
+    """Return the time of one turn with messages of a size, in us, that a healthy link does not exceed.
+
+    ``pairs``: so many pairs of ranks share the rail. One message uses one rail at a time.
+    """
+    of = rail.of
+    directions = 2 if turn.both_ways else 1
+    rate = of.shares[directions] * min(rail.one_mb_s, rail.all_both_mb_s / directions)
+    if of.flow_mb_s is not None:
+        rate = min(rate, of.flow_mb_s)
+    copied = min(size_bytes, EAGER_UP_TO_BYTES) / COPY_MB_S
+    late = of.late_us if of.late_from_bytes and size_bytes >= of.late_from_bytes else 0.0
+    summed = size_bytes / COPY_MB_S if turn.computes else 0.0
+    return turn.starts * (of.start_us + late) + turn.sends * (copied + summed + pairs * size_bytes / rate)
+
+
+def lowest_of_turn_mb_s(rail: Rail, turn: Turn, size_bytes: int, pairs: int = 1) -> float:
+    """Return the bandwidth, in MB/s, that a healthy link reaches with one message after another."""
+    return turn.counted * size_bytes / longest_us(rail, turn, size_bytes, pairs)
+
+
+Pattern = Literal["tree", "exchange", "root"]
+#: Static routes leave 55 to 60 % of a full network in an exchange of all with all (T. Hoefler, T. Schneider, A.
+#: Lumsdaine, IEEE Cluster 2008), and a library may copy: over RoCE four nodes reached 61 % of the limit, two 34 %.
+EXCHANGE_SHARE = 0.25
+#: How fast a rank adds up vectors at least: 4 nodes of Power9 with EDR took 573 us for 1 MiB, 4 x 84 us of which are
+#: the link's.
+REDUCE_MB_S = 5000.0
+
+
+def longest_collective_us(rail: Rail, pattern: Pattern, size_bytes: int, nodes: int, ranks_per_node: int) -> float:
+    """Return the time of a collective, in us, that a healthy network does not exceed.
+
+    With R ranks, a ``tree`` (allreduce, reduce, broadcast) takes two times log2 R rounds with the whole vector, as the
+    simplest algorithms do. In an ``exchange`` (alltoall, allgather) each rank sends and receives R - 1 messages, and
+    the ranks of a node share its rails. A ``root`` (gather, scatter) sends or receives R - 1 messages, and waits.
+
+    Source of the algorithms: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations
+    in MPICH", International Journal of High Performance Computing Applications 19 (2005) 49-66.
+    """
+    of, ranks = rail.of, nodes * ranks_per_node
+    copied = min(size_bytes, EAGER_UP_TO_BYTES) / COPY_MB_S
+    late = of.late_us if of.late_from_bytes and size_bytes >= of.late_from_bytes else 0.0
+    turn = of.start_us + late + copied
+    rate = min(rail.all_mb_s, of.flow_mb_s or rail.all_mb_s)
+    if pattern == "tree":
+        rounds = 2 * math.ceil(math.log2(max(ranks, 2)))
+        reduced = rounds / 2 * size_bytes / REDUCE_MB_S
+        return rounds * (turn + ranks_per_node * size_bytes / (of.shares[1] * rate)) + reduced
+    if pattern == "root":
+        return (ranks - 1) * (2 * turn + size_bytes / (of.shares[1] * rate))
+    crossing = ranks_per_node * (ranks - ranks_per_node) * size_bytes
+    return 2 * (ranks - 1) * turn + crossing / (min(EXCHANGE_SHARE, of.shares[2]) * rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window of messages: ``directions`` that a printed value counts; ``loaded`` directions at once.
+
+    ``verbs``: no library is in between. ``depth``: how many messages are in flight. ``repetitions``: messages of a run,
+    at whose end one waits for the last; None if not known.
+    """
+
+    directions: int = 1
+    loaded: int = 1
+    verbs: bool = False
+    depth: int | None = None
+    repetitions: int | None = None
+
+
+def lowest_of_stream_mb_s(rail: Rail, window: Window, size_bytes: int) -> float:
+    """Return the bandwidth, in MB/s, that a healthy link reaches with a window of messages of a size.
+
+    A window of a few messages waits for acknowledgements, and a run of a few messages for the last one.
+    """
+    of = rail.of
+    share = of.stream_shares[window.loaded]
+    all_loaded = rail.all_mb_s if window.loaded == 1 else rail.all_both_mb_s / 2
+    rate = share * all_loaded
+    if of.flow_mb_s is not None:
+        rate = min(rate, of.flow_mb_s)
+    wire = size_bytes / rate
+    if size_bytes >= DAY_ONE_FROM_BYTES:
+        time = wire
+    elif window.verbs:  # a process that is loaded both ways posts and polls twice as often
+        time = max(window.loaded * of.verbs_cost_us, wire)
+    else:
+        time = of.cost_us + wire
+    if window.depth is not None:
+        time = max(time, (2 * of.start_us + wire) / window.depth)
+    if window.repetitions is not None:
+        time += 2 * of.start_us / window.repetitions
+    return window.directions * size_bytes / time
+
+
+def rail_of(of: LinkClass, one: Limit | None, all_rails: Limit | None, both_ways: Limit | None) -> Rail | None:
+    """Return the rails of a run from their limits: of one rail one way, of all one way and both ways; None if one of
+    them is not known.
+    """
+    if one is None or all_rails is None or both_ways is None:
+        return None
+    return Rail(of, one.value_mb_s, all_rails.value_mb_s, both_ways.value_mb_s)
+
+
+def stream_floor_mb_s(link: Link, limit: Limit | None) -> float | str:
+    """Return the bandwidth one way, MB/s, that a window of messages of 1 MiB and more reaches on a healthy link, or
+    "not judged: …" and why it is not known.
+    """
+    found = class_of(link)
+    rail = None if isinstance(found, str) else rail_of(found, limit, limit, limit)
+    if isinstance(found, str) or rail is None:
+        return found if isinstance(found, str) else f"not judged: no limit is known for {link.name}"
+    return lowest_of_stream_mb_s(rail, Window(), DAY_ONE_FROM_BYTES)

@@ -1,0 +1,220 @@
+"""The day-one band of a run: what a healthy link shows at each of its sizes, for this benchmark and these rails.
+
+``railyard.hardware.day_one`` has the physics and the constants. Here a benchmark's pattern meets the rails of a target,
+and what an output says about its run: pairs of ranks, messages in flight, repetitions.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from railyard.base.wording import counted, listing, message_size, number
+from railyard.benchmarks import moved_bytes
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
+from railyard.benchmarks.table import micro
+from railyard.hardware import day_one
+from railyard.hardware.day_one import Rail, Turn, Window
+from railyard.parsers.parsed import Table
+from railyard.site.references.load import Band, Bound, scalar_band
+
+ENTRY = "day-one"
+#: A tool that prints one figure without its size sends messages of about this size (qperf: 64 KiB; iperf3: 128 KiB),
+#: may wait for interrupts, and may have no window: qperf over InfiniBand 4X of 2003 printed 27.6 us and 66 % of the
+#: limit for datagrams.
+_FIGURE_BYTES = 64 << 10
+_FIGURE_STARTS = 4
+_FIGURE_SHARE = 0.7
+#: Bandwidths are printed with two decimals, of MiB/s in old releases of IMB.
+_ROUNDING_MB_S = 0.006
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known about a run besides its benchmark. None: not known.
+
+    ``pairs``: pairs of ranks that use the rails of one pair of nodes at once. ``depth``: messages in flight, if the
+    output says it. ``repetitions``: messages of one size, of a run of a few. ``ranks``: all ranks of the table;
+    ``waiting``: ranks of the job that took no part. ``nodes`` and ``ranks_per_node`` as the caller knows them.
+    ``from_device``: the buffers are in the memory of GPUs.
+    """
+
+    pairs: int = 1
+    depth: int | None = None
+    repetitions: int | None = None
+    ranks: int | None = None
+    nodes: int | None = None
+    ranks_per_node: int | None = None
+    from_device: bool = False
+    waiting: int = 0
+
+    @property
+    def unplaced(self) -> str | None:
+        """Return why it is not known whether the ranks of a table share a node; None if it is known.
+
+        If other ranks only wait, the first ones may be neighbours: a launcher usually fills a node first.
+        """
+        if not self.waiting or self.ranks_per_node == 1 or self.nodes == 1:
+            return None
+        return (
+            f"{self.ranks} of {(self.ranks or 0) + self.waiting} ranks took part, and they may share a node; if each "
+            "rank had a node of its own, say --ranks-per-node 1"
+        )
+
+    @property
+    def many_ranks(self) -> bool:
+        """Whether more than two ranks take part, and nobody says how many of them share a node."""
+        return self.ranks is not None and self.ranks > 2 and self.ranks_per_node is None
+
+
+def facts_of(
+    table: Table, benchmark: Benchmark, node_pairs: int, nodes: int | None, ranks_per_node: int | None
+) -> Facts:
+    """Return what a table says about its run, with what the caller knows."""
+    ranks, waiting = table.context.get("ranks"), table.context.get("waiting")
+    depth = table.context.get("tx_depth")
+    if isinstance(ranks, int) and ranks == 2 and not waiting and nodes is None:
+        nodes, ranks_per_node = 2, 1  # two ranks alone are meant to be on two nodes
+    if isinstance(ranks, int) and ranks_per_node is not None and (not waiting or ranks_per_node == 1):
+        nodes = -(-ranks // ranks_per_node)
+    counts = [each for each in (table.column("iterations") if "iterations" in table.columns else ()) if each]
+    least = min((each for each in counts if isinstance(each, int)), default=None)
+    of_card = micro.tool(benchmark.tool).between_nics
+    return Facts(
+        pairs=max(1, moved_bytes.pairs_of(table, benchmark.key) // max(1, node_pairs)),
+        depth=depth if isinstance(depth, int) and depth > 0 else None,
+        repetitions=least if of_card else None,
+        ranks=ranks if isinstance(ranks, int) else None,
+        nodes=nodes,
+        ranks_per_node=ranks_per_node,
+        from_device=micro.tool(table.tool).from_device(table),
+        waiting=waiting if isinstance(waiting, int) else 0,
+    )
+
+
+def why_not(benchmark: Benchmark) -> str | None:
+    """Return why no link bounds a benchmark on its first day; None if one may."""
+    if benchmark.within_node and not benchmark.within:
+        return benchmark.reported or f"{benchmark.key} does not leave its node"
+    return benchmark.reported if not benchmark.payload and not benchmark.within else None
+
+
+def bands(
+    benchmark: Benchmark, metric: Metric, rail: Rail | str, facts: Facts, sizes: Sequence[int]
+) -> tuple[Band, ...] | str:
+    """Return the day-one band of a metric at the measured sizes (bytes), or "not judged: …" and why it has none.
+
+    ``rail`` is the class of the link with what its rails carry, or why there is none.
+    """
+    if isinstance(rail, str):
+        return rail
+    if metric.shape == "figure":
+        return _of_figure(metric, rail)
+    if metric.shape in ("stream", "one-of-two"):
+        if metric.name != BANDWIDTH:
+            return f"not judged: the day-one band of {benchmark.key} bounds its bandwidth, not {metric.name}"
+        return _of_stream(benchmark, metric, rail, facts, sizes)
+    if metric.shape == "collective":
+        return _of_collective(benchmark, metric, rail, facts, sizes)
+    turn = benchmark.one_turn
+    if turn is None or metric.name not in (BANDWIDTH, LATENCY):
+        return f"not judged: no day-one band is known for {metric.name} of {benchmark.key}"
+    if facts.many_ranks and facts.nodes != 1:
+        return (
+            f"not judged: {facts.ranks} ranks took part, and it is not known how many share a node: say it with "
+            "--ranks-per-node"
+        )
+    return _of_turn(metric, turn, rail, facts, sizes)
+
+
+def at_sizes(band: Band, sizes: Sequence[int]) -> Band | None:
+    """Return a band that holds only at some sizes (bytes); None if it holds at none of them."""
+    points = {size: bound for size in sizes if (bound := band.bound_at(size)) is not None}
+    return replace(band, points=MappingProxyType(points), everywhere=None) if points else None
+
+
+def _of_turn(metric: Metric, turn: Turn, rail: Rail, facts: Facts, sizes: Sequence[int]) -> tuple[Band, ...]:
+    pairs = max(facts.pairs, facts.ranks_per_node or 1)
+    of, directions = rail.of, 2 if turn.both_ways else 1
+    what = "one message at a time" if turn.starts == 1 else f"{turn.starts} starts in the printed time"
+    words = f"{what}, start {number(of.start_us)} us, {_rate_words(rail, of.shares[directions], rail.one_mb_s)}"
+    if metric.name == LATENCY:
+        points = {size: Bound(None, day_one.longest_us(rail, turn, size, pairs), None) for size in sizes}
+        return (_band(metric, rail, words, points),)
+
+    def lowest(size: int) -> float:
+        return day_one.lowest_of_turn_mb_s(rail, turn, size, pairs)
+
+    return (_band(metric, rail, words, _lower(lowest, sizes)),)
+
+
+def _of_collective(
+    benchmark: Benchmark, metric: Metric, rail: Rail, facts: Facts, sizes: Sequence[int]
+) -> tuple[Band, ...] | str:
+    if benchmark.pattern is None or facts.nodes == 1:
+        return f"not judged: no day-one band is known for {metric.name} of {benchmark.key}"
+    nodes, ranks_per_node = facts.nodes, facts.ranks_per_node
+    if nodes is None or ranks_per_node is None:
+        options = [
+            option for option, known in (("--nodes", nodes), ("--ranks-per-node", ranks_per_node)) if known is None
+        ]
+        return f"not judged: on how many nodes, with how many ranks on each? Say it with {listing(options)}"
+    points = {
+        size: Bound(None, day_one.longest_collective_us(rail, benchmark.pattern, size, nodes, ranks_per_node), None)
+        for size in sizes
+    }
+    ranks = f"{counted(nodes, 'node')} with {counted(ranks_per_node, 'rank')} each"
+    words = f"{ranks}, start {number(rail.of.start_us)} us, {number(rail.all_mb_s)} MB/s on each node"
+    return (_band(metric, rail, words, points),)
+
+
+def _of_stream(
+    benchmark: Benchmark, metric: Metric, rail: Rail, facts: Facts, sizes: Sequence[int]
+) -> tuple[Band, ...]:
+    loaded = 2 if metric.directions == 2 or metric.shape == "one-of-two" else 1
+    verbs = micro.tool(benchmark.tool).between_nics
+    window = Window(metric.directions, loaded, verbs, facts.depth, facts.repetitions)
+    cost = rail.of.verbs_cost_us if verbs else rail.of.cost_us
+    share = rail.of.stream_shares[loaded]
+    words = f"a window of messages, {number(cost)} us for each below 1 MiB, {_rate_words(rail, share, rail.all_mb_s)}"
+
+    def lowest(size: int) -> float:
+        return day_one.lowest_of_stream_mb_s(rail, window, size)
+
+    return (_band(metric, rail, words, _lower(lowest, sizes)),)
+
+
+def _of_figure(metric: Metric, rail: Rail) -> tuple[Band, ...] | str:
+    """Return the band of one figure without a message size: a flow or a window of messages, or one message's time."""
+    name, unit = metric.name, metric.unit
+    if name == LATENCY:
+        high = _FIGURE_STARTS * rail.of.start_us
+        words = f"{_FIGURE_STARTS} starts of {number(rail.of.start_us)} us"
+        return (scalar_band(ENTRY, "class", name, unit, _source(rail, words), Bound(None, high, None)),)
+    if name != BANDWIDTH:
+        return f"not judged: no day-one band is known for {name}"
+    window = Window(metric.directions, metric.directions, verbs=True)
+    low = _FIGURE_SHARE * day_one.lowest_of_stream_mb_s(rail, window, _FIGURE_BYTES)
+    words = f"{100 * _FIGURE_SHARE:.0f} % of a window of messages of {message_size(_FIGURE_BYTES)}"
+    return (scalar_band(ENTRY, "class", name, unit, _source(rail, words), Bound(low, None, None)),)
+
+
+def _lower(lowest: Callable[[int], float], sizes: Sequence[int]) -> dict[int, Bound]:
+    bounds = {size: lowest(size) - _ROUNDING_MB_S for size in sizes if size > 0}
+    return {size: Bound(low, None, None) for size, low in bounds.items() if low > 0}
+
+
+def _band(metric: Metric, rail: Rail, words: str, points: dict[int, Bound]) -> Band:
+    return Band(
+        ENTRY, "class", metric.name, metric.unit, _source(rail, words), MappingProxyType(points), None, None, None, ()
+    )
+
+
+def _rate_words(rail: Rail, share: float, limit_mb_s: float) -> str:
+    flow = rail.of.flow_mb_s
+    if flow is not None and flow < share * limit_mb_s:
+        return f"a flow of {number(flow)} MB/s"
+    return f"{100 * share:.0f} % of {number(limit_mb_s)} MB/s"
+
+
+def _source(rail: Rail, words: str) -> str:
+    return f"day-one band of {rail.of.name}: {words}"
