@@ -55,6 +55,14 @@ CLASS_PEAK_FROM = JudgingBound(
     "a peak that is published without its size is of long messages: a run with shorter ones may not have reached it",
     "one of NCCL's authors: look at the busbw of 8 GiB (NVIDIA/nccl issue 412); 256 MiB is too short (nccl-tests 212)",
 )
+WEAK_END_SHARE = JudgingBound(
+    "weak-end-share",
+    0.5,
+    "of the limit",
+    "if less is asked of the largest size of a bandwidth, messages are so short that their number sets it: the output "
+    "may pass at a half of its link's rate, so the judgement says so",
+    _OWN,
+)
 GPU_FLOOR_SHARE = JudgingBound(
     "gpu-floor-share",
     0.6,
@@ -394,6 +402,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     COLLECTIVE_LEAST,
     CLASS_SHARE,
     CLASS_PEAK_FROM,
+    WEAK_END_SHARE,
     GPU_FLOOR_SHARE,
     GPU_ALL_NICS_SHARE,
     GPU_FLOOR_FROM,

@@ -90,11 +90,15 @@ class Target:
         """Return the blocking factor between two halves of the network: the fabric's figure for it, else 1."""
         return self.fabric.blocking if benchmark.of_halves else 1.0
 
+    def test_id(self, benchmark: Benchmark) -> TestId:
+        """Return the test that a run of this benchmark is."""
+        return TestId(self.fabric_name, self.stack, self.rails, benchmark.key, policy=self.policy)
+
     def bands(self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None) -> tuple[Band, ...]:
         """Return what the references demand of a metric. Raises RailyardError if an entry counts other directions."""
         assert self.references is not None
         return self.references.bands(
-            TestId(self.fabric_name, self.stack, self.rails, benchmark.key, policy=self.policy),
+            self.test_id(benchmark),
             metric,
             limit.value_mb_s if limit else None,
             blocking=self.blocking(benchmark),
@@ -329,6 +333,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
             reported_only=None if bands else benchmark.reported or (None if must_be else unnamed),
             coarse=metric.coarse,
             sized=metric.shape != "figure",
+            of_all=metric.shape == "collective",
         ),
         measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
         problem=problem,
@@ -340,7 +345,22 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         messages=_messages(run, metric) if bounded else None,
         one_way=target.limit(1, of=benchmark) if bounded and (quantity == "latency" or crosses is not None) else None,
         crossing=crosses,
+        open_because=_open_because(run, metric, bands, sizes),
     )
+
+
+def _open_because(run: Run, metric: Metric, bands: tuple[Band, ...], sizes: Sequence[int]) -> str | None:
+    """Return the reason of the system's file why nothing bounds the smallest sizes of a time; None if it has none.
+
+    It counts only if other sizes are bounded: then the run is judged, though not by its start.
+    """
+    references, benchmark = run.target.references, run.benchmark
+    if references is None or metric.better == "higher" or not sizes:
+        return None
+    if not bands or any(band.bounds(size) for band in bands for size in sizes[:2]):
+        return None
+    test = run.target.test_id(benchmark)
+    return next((one.reason for one in references.unbounded if one.covers(test) and one.sizes.covers(sizes[0])), None)
 
 
 def _messages(run: Run, metric: Metric) -> limits.MessageLimit | None:

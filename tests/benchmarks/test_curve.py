@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.benchmarks.curve import Curve, largest, median, n_half, peak
+from railyard.benchmarks.curve import Curve, median, n_half, peak
 
 
 def curve(*points: tuple[int, float]) -> Curve:
@@ -45,10 +45,9 @@ def test_the_part_from_a_size_on() -> None:
     assert measured.from_size(17) is None
 
 
-def test_peak_is_the_largest_value_and_largest_the_largest_size() -> None:
+def test_peak_is_the_largest_value() -> None:
     measured = curve((1, 1.0), (4, 9.0), (16, 9.0), (64, 8.0))
     assert peak(measured) == (4, 9.0)
-    assert largest(measured) == (64, 8.0)
 
 
 @pytest.mark.parametrize(

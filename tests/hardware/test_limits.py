@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 
 from railyard.hardware import links
 from railyard.hardware.limits import (
-    LatencyCeiling,
     Limit,
     LinkFloor,
     Sharing,
     class_floors,
     combine,
-    day_one_floor,
-    day_one_latency,
     limit,
     message_limit,
 )
@@ -210,50 +207,6 @@ def test_a_class_floor_binds_streaming_one_way_alone() -> None:
     assert class_floors(LINKS["roce-100"], 1, True) == ()
 
 
-@pytest.mark.parametrize(
-    ("link", "directions", "mb_s"),
-    [("ib-edr", 1, 10558.0), ("ib-edr", 2, 18631.7), ("roce-200", 1, 20832.9), ("opa-100", 1, 10600.2)],
-)
-def test_day_one_floor_is_a_share_of_the_limit(link: str, directions: int, mb_s: float) -> None:
-    floor = day_one_floor(LINKS[link], limit(LINKS[link], directions=directions), directions, True)
-    assert isinstance(floor, LinkFloor)
-    assert round(floor.value_mb_s, 1) == mb_s
-    assert floor.from_size_bytes == MIB
-
-
-def test_published_healthy_fdr_is_above_the_day_one_floor() -> None:
-    """PowerEdge C6320, FDR in a Gen3 x8 slot: 6.3 GB/s one way, 10.8 GB/s both ways (Dell 2016)."""
-    for directions, measured in ((1, 6300.0), (2, 10800.0)):
-        bound = limit(LINKS["ib-fdr"], SLOTS["pcie3-x8"], directions=directions)
-        floor = day_one_floor(LINKS["ib-fdr"], bound, directions, True)
-        assert isinstance(floor, LinkFloor)
-        assert floor.value_mb_s < measured
-
-
-def test_published_pairs_of_gpus_are_above_the_day_one_floor_from_their_memory() -> None:
-    """EDR between V100 of Azure's ND40rs v2: 9319 MB/s is the lowest of 28 pairs (performance-study)."""
-    bound = limit(LINKS["ib-edr"], SLOTS["pcie3-x16"])
-    floor = day_one_floor(LINKS["ib-edr"], bound, 1, True, from_device=True)
-    assert isinstance(floor, LinkFloor) and "from the memory of GPUs" in floor.source
-    assert floor.value_mb_s < 9319 < 0.85 * 12421
-    sentence = "not judged: there is no source for a day-one floor both ways from the memory of GPUs"
-    assert day_one_floor(LINKS["ib-edr"], bound, 2, True, from_device=True) == sentence
-
-
-@pytest.mark.parametrize(
-    ("link", "streaming", "sentence"),
-    [
-        ("ib-edr", False, "not judged: a streaming floor does not apply to a ping-pong"),
-        ("roce-400", True, "not judged: there is no source for a day-one floor of RoCEv2 on Ethernet 400G"),
-        ("eth-10", True, "not judged: there is no source for a day-one floor of Ethernet 10G"),
-        ("efa-100", True, "not judged: there is no source for a day-one floor of EFA (one card of c5n, p3dn, p4d, p5)"),
-        ("aries", True, "not judged: no limit is known for aries"),
-    ],
-)
-def test_what_is_not_judged_says_so(link: str, streaming: bool, sentence: str) -> None:
-    assert day_one_floor(LINKS[link], limit(LINKS[link]), 1, streaming) == sentence
-
-
 LIMITS_NAMES = {
     "IB FDR10 4X": "ib-fdr10",
     "IB HDR100 2X": "ib-hdr100",
@@ -297,22 +250,6 @@ def test_the_table_equals_the_survey_of_limits() -> None:
             thing = LINKS[name] if row["section"] == "link" else SLOTS[name]
             assert thing.lanes == int(row["lanes"]), name
             assert thing.signalling_gbit_s_per_lane == pytest.approx(float(row["lane_signalling_Gb/s"]), rel=1e-3), name
-
-
-@pytest.mark.parametrize("name", ["ib-sdr", "ib-edr", "opa-100", "slingshot-11", "roce-400"])
-def test_a_ping_pong_over_rdma_has_a_day_one_latency_that_tcp_does_not_reach(name: str) -> None:
-    found = day_one_latency(LINKS[name])
-    assert isinstance(found, LatencyCeiling)
-    # InfiniBand 4X of 2003 with 7 us meets it, TCP over 100 Gigabit Ethernet with 12.7 us does not.
-    assert (7.0 < found.value_us < 12.66, found.up_to_bytes) == (True, 8)
-
-
-@pytest.mark.parametrize(
-    ("name", "generation"),
-    [("eth-100", "Ethernet 100G"), ("efa-100", "EFA (one card of c5n, p3dn, p4d, p5)"), ("aries", "Cray Aries (XC)")],
-)
-def test_other_links_have_none_and_say_so(name: str, generation: str) -> None:
-    assert day_one_latency(LINKS[name]) == f"not judged: there is no source for a day-one latency of {generation}"
 
 
 @pytest.mark.parametrize(

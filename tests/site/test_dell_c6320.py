@@ -84,8 +84,8 @@ def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
 @pytest.mark.parametrize(
     ("fabric", "peak_mb_s", "state", "sentence", "causes"),
     [
-        ("edr", 12405.0, "pass", "bandwidth holds edr-bandwidth and class:ib-edr, at worst ", []),
-        ("fdr", 6305.0, "pass", "bandwidth holds fdr-bandwidth and class:ib-fdr, at worst ", []),
+        ("edr", 12405.0, "pass", "bandwidth holds edr-bandwidth, class:ib-edr and day-one, at worst ", []),
+        ("fdr", 6305.0, "pass", "bandwidth holds fdr-bandwidth, class:ib-fdr and day-one, at worst ", []),
         (
             *("edr", 6305.0, "fail"),
             "rule 5 (reference): bandwidth 6303 MB/s at 4 MiB is below 12028 MB/s (52.4 %), the bound of edr-bandwidth "
@@ -103,7 +103,7 @@ def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
             ["one-node"],
         ),
         # The reference applies at 4 MiB; the class applies from 1 MiB.
-        ("edr", 12100.0, "pass", "bandwidth holds edr-bandwidth and class:ib-edr, at worst ", []),
+        ("edr", 12100.0, "pass", "bandwidth holds edr-bandwidth, class:ib-edr and day-one, at worst ", []),
     ],
 )
 def test_a_curve_of_edr_one_like_fdr_and_an_impossible_one_are_told_apart(
@@ -143,14 +143,14 @@ def doubled(smallest_us: float, largest_us: float) -> list[tuple[float, ...]]:
     return [*((1 << n, smallest_us) for n in range(12)), (4096, largest_us)]
 
 
-def test_sizes_that_only_the_output_has_are_said(site: Site) -> None:
-    assert streamed(site, "edr", 12405.0).remarks == (
-        "bandwidth at 20 sizes from 1 B to 512 KiB is in no reference: compared with the limit only",
-    )
+def test_sizes_that_only_the_output_has_are_bounded_by_the_link(site: Site) -> None:
+    found = streamed(site, "edr", 12405.0)
+    assert found.remarks == ()
+    assert found.sentence.endswith("(bounded: 23 of 23 sizes, 1 B to 4 MiB)")
     rows = [(0, 0.79), *doubled(0.80, 2.70), (8192, 4.0)]
     found = judged(site, "edr", "osu/osu_latency", {"size": "B", "latency": "us"}, *rows)
     assert found.state == "pass"
-    assert found.remarks == ("latency at 10 sizes from 8 B to 8 KiB is in no reference: shown, not judged",)
+    assert found.sentence.endswith("(bounded: 15 of 15 sizes, 0 B to 8 KiB)")
 
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.87, "pass"), (0.89, "fail"), (0.39, "fail")])

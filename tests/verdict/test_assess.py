@@ -32,7 +32,7 @@ from tests.made.judged import SIZES, case_of, healthy_rates, imb_output, judged
 Assess = Callable[..., Assessment]
 M = 1 << 20
 #: Short messages on the virtual cluster have no bound, and the verdict says so.
-UNBOUNDED = " (no reference bounds 1 B to 256 KiB)"
+UNBOUNDED = " (bounded: 2 of 12 sizes, 1 MiB to 4 MiB; no reference bounds 1 B to 256 KiB)"
 
 
 def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
@@ -80,7 +80,7 @@ def test_a_healthy_run_passes_all_five_rules(assessed: Assess) -> None:
         (
             ("hsn", 2, "imb/Allreduce"),
             "latency holds allreduce and allreduce-large, at worst 1623.0 % of allreduce at 1 MiB "
-            "(no reference bounds 1 B to 64 KiB)",
+            "(bounded: 3 of 12 sizes, 256 KiB to 4 MiB; no reference bounds 1 B to 64 KiB)",
         ),
     ],
 )
@@ -91,7 +91,7 @@ def test_a_healthy_run_of_each_kind_passes(assessed: Assess, cell: tuple[Any, ..
 @pytest.mark.fault(
     "reference",
     "an open range of sizes closed at 1 MiB, and a run that is slow at 4 MiB alone",
-    "(no reference bounds 1 B to 256 KiB and 4 MiB)",
+    "not judged: nothing bounds bandwidth at 4 MiB, its largest size",
 )
 def test_a_large_message_without_a_bound_is_said(assessed: Assess, virtual: Site, said: str) -> None:
     slow = {**healthy_rates("hsn", 1), 4 * M: 20.0}
@@ -102,7 +102,9 @@ def test_a_large_message_without_a_bound_is_said(assessed: Assess, virtual: Site
         for entry in virtual.references.entries
     )
     closed = replace(virtual, references=replace(virtual.references, entries=entries))
-    assert assessed(site=closed, rates=slow).verdict.text.endswith(said)
+    found = assessed(site=closed, rates=slow).verdict
+    assert (found.state, found.rule, found.fault) == ("fail", 5, "reference")
+    assert found.text.startswith(said) and "no reference bounds 1 B to 256 KiB and 4 MiB" in found.text
 
 
 @pytest.mark.fault(
@@ -445,7 +447,7 @@ def test_a_report_only_system_with_a_known_limit_is_reported(assessed: Assess, v
         "report-only",
         None,
         None,
-        "report-only (delivered yesterday): not judged: there is no source for a day-one floor of shaped-400",
+        "report-only (delivered yesterday): not judged: there is no source for a day-one band of shaped-400",
     )
     assert said(assessed(site=site, rates={M: 47.5, 4 * M: 52.0}))[:2] == ("fail", 3)
 
@@ -838,7 +840,7 @@ def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
     modules = {Path(name).relative_to(package).as_posix() for name in entered if name.startswith(package)}
     others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")
     assert [name for name in sorted(modules) if name.startswith(others)] == []
-    assert len(modules) <= 50, sorted(modules)
+    assert len(modules) <= 52, sorted(modules)
 
 
 def test_a_stand_in_is_exempt_from_linkage_alone(assessed: Assess) -> None:

@@ -68,7 +68,8 @@ def test_a_sum_over_pairs_is_judged_as_the_share_of_one_pair_of_nodes(ran: Osu) 
     found = ran("osu_mbw_mr", text, ((88, 2), (88, 2), (2, 88), (2, 88)), window=8)
     assert said(found) == (
         "pass", None, None,
-        "bandwidth holds short-window-one-rail, at worst 111.5 % of short-window-one-rail at 1 MiB",
+        "bandwidth holds short-window-one-rail, at worst 111.5 % of short-window-one-rail at 1 MiB (bounded: 2 of 2 "
+        "sizes, 1 MiB to 4 MiB)",
     )  # fmt: skip
     assert [curve.values for curve in found.curves] == [(47.4, 47.7), (45.2, 11.35)]
     assert found.path.expected_bytes == 4 * 83_886_080
@@ -112,7 +113,8 @@ def test_the_root_of_a_broadcast_sends_and_the_others_receive(ran: Osu) -> None:
     tree = ((22, 1), (12, 11), (1, 11), (1, 11))
     assert said(ran("osu_bcast", text, tree)) == (
         "pass", None, None,
-        "latency holds from-or-to-one and from-or-to-one-large, at worst 198.3 % of from-or-to-one at 1 MiB",
+        "latency holds from-or-to-one and from-or-to-one-large, at worst 198.3 % of from-or-to-one at 1 MiB "
+        "(bounded: 2 of 2 sizes, 1 MiB to 4 MiB)",
     )  # fmt: skip
     lost = ran("osu_bcast", text, (*tree[:3], (1, 1)))
     assert said(lost)[:3] == ("fail", 4, "not-proven")

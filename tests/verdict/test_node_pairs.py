@@ -80,7 +80,8 @@ def said(found: Assessment) -> tuple[str, int | None, str | None, str]:
 def test_healthy_pairs_pass_all_five_rules(run: Run) -> None:
     found = run()
     assert said(found) == (
-        "pass", None, None, "bandwidth holds pairs-one-rail, at worst 106.2 % of pairs-one-rail at 4 MiB",
+        "pass", None, None, "bandwidth holds pairs-one-rail, at worst 106.2 % of pairs-one-rail at 4 MiB "
+        "(bounded: 1 of 1 size, 4 MiB)",
     )  # fmt: skip
     assert [rule.state for rule in found.verdict.rules] == ["pass"] * 5
     assert found.path.sentence == (
@@ -105,7 +106,8 @@ def test_a_pair_that_is_good_alone_passes_and_that_is_said(run: Run) -> None:
     found = run(slow={(1, 2): 30.0}, again=(output("alone", 47.0),))
     assert said(found) == (
         "pass", None, None,
-        "bandwidth holds pairs-one-rail, at worst 104.4 % of pairs-one-rail at 4 MiB; measured again, alone: vn2-vn3 "
+        "bandwidth holds pairs-one-rail, at worst 104.4 % of pairs-one-rail at 4 MiB (bounded: 1 of 1 size, 4 MiB); "
+        "measured again, alone: vn2-vn3 "
         "30.00 and then 47.00 MB/s",
     )  # fmt: skip
 
@@ -170,7 +172,8 @@ def test_a_bisection_is_held_against_the_blocking_factor(run: Run, virtual: Site
     assert said(run("bisection", 25.0))[:3] == ("fail", 5, "fabric")
     found = run("bisection", 25.0, site=with_blocking(virtual, 2.0))
     assert said(found) == (
-        "pass", None, None, "bandwidth holds pairs-one-rail, at worst 111.1 % of pairs-one-rail at 4 MiB",
+        "pass", None, None, "bandwidth holds pairs-one-rail, at worst 111.1 % of pairs-one-rail at 4 MiB "
+        "(bounded: 1 of 1 size, 4 MiB)",
     )  # fmt: skip
     # In runs of all pairs, not all pairs cross the middle at once: their floor stays the same.
     assert said(run("pairs", 25.0, site=with_blocking(virtual, 2.0)))[:2] == ("fail", 5)
@@ -188,7 +191,8 @@ def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> Non
     found = run("onnode", 1500.0)
     assert said(found) == (
         "pass", None, None,
-        "bandwidth holds pair-within-a-node, at worst 777.6 % of pair-within-a-node at 4 MiB; rule 3 (possible) not "
+        "bandwidth holds pair-within-a-node, at worst 777.6 % of pair-within-a-node at 4 MiB (bounded: 1 of 1 size, "
+        "4 MiB); rule 3 (possible) not "
         "judged: no physical limit is known for bandwidth and latency",
     )  # fmt: skip
     assert found.path.sentence == (

@@ -57,7 +57,13 @@ def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | 
     """Return what `railyard judge` says about the same output."""
     policy = re.search(r"%policy=(\S+)", one.check)
     target = of_system(site, one.fabric, one.stack, one.rails, policy[1] if policy else None, hops)
-    (found,) = judge(parsed, target, benchmark=one.benchmark, node_pairs=max(1, need.nodes // 2))
+    (found,) = judge(
+        *(parsed, target),
+        benchmark=one.benchmark,
+        node_pairs=max(1, need.nodes // 2),
+        nodes=need.nodes,
+        ranks_per_node=need.ranks // need.nodes,
+    )
     if site.system.report_only is not None and micro.tool(parsed.tables[0].tool).between_gpus:
         # Only the GPUs of the nodes set a floor. They have their own words for what was read.
         (of_gpus,) = judge_collectives(parsed, of_gpu_system(site, one.fabric, one.rails), benchmark=one.benchmark)

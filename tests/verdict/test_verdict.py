@@ -88,7 +88,8 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
         "pass",
         None,
         None,
-        "bandwidth holds hsn-uni-1 and hsn-curve, at worst 100.0 % of hsn-curve at 1 B",
+        "bandwidth holds hsn-uni-1 and hsn-curve, at worst 100.0 % of hsn-curve at 1 B (bounded: 4 of 4 sizes, 1 B to "
+        "4 MiB)",
     )
     assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [
         (number, name, "pass") for number, name in RULE_NAMES.items()
@@ -537,12 +538,21 @@ def test_rule_3_says_what_it_had_nothing_to_hold_against() -> None:
     )
 
 
-@pytest.mark.parametrize("bound", [Bound(None, 60.0, None), Bound(0.0, 60.0, None)])
-def test_a_reference_without_a_bound_to_keep_has_no_ratio(bound: Bound) -> None:
-    band = scalar_band("x", "class", "bandwidth", "MB/s", "s", bound)
+def test_a_reference_without_a_bound_to_keep_has_no_ratio() -> None:
+    band = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(0.0, 60.0, None))
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.curves[0].percent_of_reference) == ("pass", None)
-    assert verdict.line == "bandwidth holds x"
+    assert verdict.line == "bandwidth holds x (bounded: 4 of 4 sizes, 1 B to 4 MiB)"
+
+
+def test_a_bandwidth_that_is_bounded_from_above_alone_does_not_pass() -> None:
+    band = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, 60.0, None))
+    verdict = judge(with_metric(bandwidth(bands=(band,))))
+    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "reference")
+    assert verdict.line == (
+        "rule 5 (reference): not judged: nothing bounds bandwidth at 4 MiB, its largest size; bandwidth holds x "
+        "(bounded: 4 of 4 sizes, 1 B to 4 MiB); look at references/virtual.yaml (an entry for these sizes)"
+    )
 
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.39, "fail"), (0.4, "pass"), (0.61, "pass")])
@@ -761,8 +771,8 @@ def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
         "report-only",
         None,
         None,
-        "report-only (new machine): bandwidth holds class:ib-edr, at worst 100.1 % of class:ib-edr at 1 MiB; "
-        "rule 3 (possible) not judged: no limit known",
+        "report-only (new machine): bandwidth holds class:ib-edr, at worst 100.1 % of class:ib-edr at 1 MiB "
+        "(bounded: 2 of 2 sizes, 1 MiB to 4 MiB); rule 3 (possible) not judged: no limit known",
     )
     low = replace(EDR, measured=Measured("MB/s", (M,), (9000.0,)))
     assert judge(replace(inputs, metrics=(low,))).rule == 5

@@ -197,7 +197,8 @@ class Declared:
     ``limited``: the link's limit applies (bandwidths between nodes). ``between_nodes``: False if the ranks share a
     node: then no latency is too small. ``reported_only``: the reason why the value is shown and never judged by a
     reference, None if it is judged. ``coarse``: it is printed with so few decimals that a short run reads 0. ``sized``:
-    False for a single figure, which has no message size to name.
+    False for a single figure, which has no message size to name. ``of_all``: it is the time of all ranks together (a
+    collective).
     """
 
     name: str
@@ -208,6 +209,7 @@ class Declared:
     reported_only: str | None = None
     coarse: bool = False
     sized: bool = True
+    of_all: bool = False
 
     def at(self, size_bytes: int) -> str:
         """Return the words after a value, such as `` at 4 MiB``; empty if the metric has no message size."""
@@ -240,6 +242,7 @@ class MetricInput:
     ``limit`` bounds what is moved, ``most`` what is computed, ``upper_limits`` (only upper bounds) how often a card
     does something, and ``messages`` how many messages the link carries. ``passes``: what each pass of a run with
     several passes gave; ``measured`` is their median, and each pass must be sound and possible by itself.
+    ``open_because``: the system's own reason why nothing bounds the size that decides.
     """
 
     declared: Declared
@@ -254,6 +257,7 @@ class MetricInput:
     one_way: LimitLike | None = None
     messages: MessagesLike | None = None
     crossing: Crossing | None = None
+    open_because: str | None = None
 
     @property
     def cited(self) -> tuple[BandLike, ...]:

@@ -90,17 +90,28 @@ def worst_ratio(metric: MetricInput) -> WorstRatio | None:
 def open_end(metric: MetricInput) -> str | None:
     """Return in words which size decides and has no bound; None if it has one, or if the metric has no sizes.
 
-    A bandwidth is decided at its largest size, a latency at its smallest (0 B or the next one).
+    The system's file may say why nothing bounds it (``unbounded``): then the sentence of the pass repeats that reason.
     """
-    measured = [size for size, _ in points(metric)]
-    if not metric.declared.sized or not measured:
+    deciding, higher = deciding_sizes(metric), metric.declared.higher_is_better
+    if not deciding or metric.open_because is not None:
         return None
-    higher = metric.declared.higher_is_better
-    deciding = measured[-1:] if higher else measured[: 2 if measured[0] == 0 else 1]
     if any(_is_bounded(band, size, higher) for band in metric.bands for size in deciding):
         return None
     which = "largest" if higher else "smallest"
     return f"nothing bounds {metric.declared.name} at {message_size(deciding[-1])}, its {which} size"
+
+
+def deciding_sizes(metric: MetricInput) -> list[int]:
+    """Return the sizes of which one must have a bound: a bandwidth's largest, a latency's smallest (0 B or the next
+    one), and of a collective's times the smallest or the largest. Empty for a metric without sizes.
+    """
+    measured = [size for size, _ in points(metric)]
+    if not metric.declared.sized or not measured:
+        return []
+    if metric.declared.higher_is_better:
+        return measured[-1:]
+    smallest = measured[: 2 if measured[0] == 0 else 1]
+    return [*smallest, measured[-1]] if metric.crossing is not None or metric.declared.of_all else smallest
 
 
 def _is_bounded(band: BandLike, size: int, higher_is_better: bool) -> bool:
@@ -118,7 +129,8 @@ def coverage(metric: MetricInput) -> str:
     counts = f"bounded: {len(held)} of {counted(len(measured), 'size')}"
     ends = "" if not held else f", {message_size(held[0])}" + (f" to {message_size(held[-1])}" if held[1:] else "")
     left = unbounded_sizes(metric)
-    return counts + ends + (f"; no reference bounds {left}" if left else "")
+    because = f": {metric.open_because}" if metric.open_because is not None else ""
+    return counts + ends + (f"; no reference bounds {left}{because}" if left else "")
 
 
 def unbounded_sizes(metric: MetricInput) -> str:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
+from railyard.base.bounds import WEAK_END_SHARE
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted, listing, message_size
+from railyard.base.wording import counted, listing, message_size, percent
 from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
-from railyard.hardware.limits import Limit
+from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import gap, other_sizes
@@ -333,6 +334,7 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
     """Yield what a reader should know besides: sizes without a reference, and sums over pairs."""
     held = any(metric.bands for metric in judged)
     for metric in judged:
+        yield from _weak_end(metric)
         if held and metric.floor_remark:
             yield f"{metric.declared.name} {metric.floor_remark}"
         sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]
@@ -347,6 +349,21 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
         yield f"its sums are divided by {node_pairs} pairs of nodes"
     elif pairs > 1:
         yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
+
+
+def _weak_end(metric: MetricInput) -> Iterable[str]:
+    """Yield that the largest size of a bandwidth is short, so that little of the link's rate is asked of it."""
+    limit, found = metric.limit, points(metric)
+    if limit is None or not metric.declared.sized or not found or not metric.bands:
+        return
+    size = found[-1][0]
+    asked = max((bound.low or 0.0 for band in metric.bands if (bound := band.bound_at(size)) is not None), default=0.0)
+    share = asked / limit.at(size)
+    if 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES:
+        yield (
+            f"{metric.declared.name} at {message_size(size)}, its largest size, has a bound of {percent(share)} of the "
+            "limit: measure up to 1 MiB or more to see the link's rate"
+        )
 
 
 def key_of(table: Table, benchmark: str | None) -> str | None:
