@@ -115,6 +115,8 @@ def fill(home: Path) -> None:
         for nodes, rate in ((1, 400.0), (2, 760.0), (4, 1400.0)):
             append_record(kept, sweep(run, nodes, rate))
     (home / "osu_bw.out").write_text(OSU_BW, encoding="utf-8")
+    (home / "outputs").mkdir()
+    (home / "outputs" / "osu_bw.out").write_text(OSU_BW, encoding="utf-8")
     shutil.copy(MADE / "nccl-json.txt", home / "nccl.log")
     shutil.copy(MADE / "ibstat-two-adapters.txt", home / "ibstat.txt")
     with (home / "november.json").open("w", encoding="utf-8") as out:

@@ -29,6 +29,7 @@ RUN: Mapping[str, int] = {
     "pairs groups nccl.log --expected 32000": 0,
     "pairs groups nccl.log --expected 48000": 0,
     "judge osu_bw.out --link ib-edr": 0,
+    "judge --each-file outputs --link ib-edr": 0,
     "judge osu_bw.out --system dell-c6320 --fabric edr --stack hpcx": 0,
     "judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr": 0,
     "judge nccl.log --class h100-8xndr400": 1,  # it is of another benchmark than those that are published

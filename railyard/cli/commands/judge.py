@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from railyard.site.site import Site
     from railyard.verdict.gpu.target import GpuTarget
     from railyard.verdict.inputs import Target
+    from railyard.verdict.stored.judge import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class _Options:
     in_turn: bool
     sizes: str | None
     tool: str | None
+    each_file: bool
     as_json: bool
 
 
@@ -111,6 +113,7 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
     help="The message sizes that were asked for: 1,4,16, or 1:4194304 if each is twice the one before.",
 )
 @click.option("--tool", metavar="NAME", help="The tool that printed FILE, if several tools print the same heading.")
+@click.option("--each-file", is_flag=True, help="FILE is a folder: judge each file below it, with a line for each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(**options: Any) -> int:
     """Judge a stored output as a run would have judged it.
@@ -122,6 +125,7 @@ def command(**options: Any) -> int:
       mpirun -np 2 osu_latency | railyard judge - --link roce-100
       railyard judge nccl.log --nodes-have gpus=8,nvlink=4,nics=8,link=ib-ndr
       railyard judge nccl.log --class h100-8xndr400
+      railyard judge --each-file outputs --link ib-edr
 
     FILE is the output of a benchmark; - is standard input. Say what to judge it by: a link, a system with its
     references, or the nodes with their GPUs. A link bounds each message size by what healthy links of its class show
@@ -137,7 +141,7 @@ def command(**options: Any) -> int:
     Exit code: 0 pass, 1 fail or not judged, 2 wrong input.
     """
     given = _Options(**options)
-    from railyard.base.output_file import read_output, shown_name
+    from railyard.base.output_file import shown_name
     from railyard.verdict.stored import text
 
     _refuse_mixed(given)
@@ -150,8 +154,54 @@ def command(**options: Any) -> int:
             raise RailyardError(f"{option}: found {value}, expected at least 1")
     of = _class(given)
     target = None if given.link is None else _target(given)
-    output = read_output(given.file, sys.stdin.buffer)
-    parsed = _parsed(given.file, output, given.in_turn, given.tool)
+    if given.each_file:
+        return _judge_each_file(given, of, target)
+    judgements, against = _judge_file(given, of, target, given.file)
+    name = shown_name(given.file)
+    if given.as_json:
+        click.echo(json.dumps(text.as_json(name, against, judgements), indent=1))
+    else:
+        say(text.text(name, against, judgements))
+    return 0 if all(judgement.passed for judgement in judgements) else 1
+
+
+def _judge_each_file(given: _Options, of: "TransportClass | None", target: "Target | None") -> int:
+    """Print the verdict of each file below a folder, and return the exit code: 0 if all pass."""
+    from functools import partial
+    from pathlib import Path
+
+    from railyard.base.output_file import STANDARD_INPUT, shown_name
+    from railyard.benchmarks.table import micro
+    from railyard.verdict.stored import each_file
+
+    if given.file == STANDARD_INPUT:
+        raise RailyardError("--each-file: found -, expected a folder of outputs")
+    # Mistakes that would be the same in each file.
+    _sizes(given.sizes)
+    if given.benchmark is not None:
+        micro.find(given.benchmark)
+    if given.system is not None:
+        target = _target(given)
+    verdicts = []
+    for verdict in each_file.judge_each_file(Path(given.file), partial(_judge_file, given, of, target)):
+        verdicts.append(verdict if given.as_json else replace(verdict, judgements=()))  # or their curves pile up
+        if not given.as_json:
+            say(verdict.line)
+    if given.as_json:
+        click.echo(json.dumps(each_file.as_json(shown_name(given.file), verdicts), indent=1))
+    else:
+        say(each_file.summary(verdict.state for verdict in verdicts))
+    return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+def _judge_file(
+    given: _Options, of: "TransportClass | None", target: "Target | None", file: str
+) -> "tuple[tuple[Judgement, ...], Target | GpuTarget]":
+    """Return the judgements of one output, and what it was compared with. Raises RailyardError."""
+    from railyard.base.output_file import read_output
+
+    output = read_output(file, sys.stdin.buffer)
+    parsed = _parsed(file, output, given.in_turn, given.tool)
     nic = _nic(given, of, parsed)
     gpus = None if nic is not None else _gpu_target(given, of, parsed)
     if gpus is not None:
@@ -161,35 +211,29 @@ def command(**options: Any) -> int:
             )
         from railyard.verdict.stored.collectives import judge_collectives
 
-        judgements = judge_collectives(parsed, gpus, benchmark=given.benchmark, sizes=_sizes(given.sizes), text=output)
-    else:
-        from railyard.verdict.stored.judge import judge
+        sizes = _sizes(given.sizes)
+        return judge_collectives(parsed, gpus, benchmark=given.benchmark, sizes=sizes, text=output), gpus
+    from railyard.verdict.stored.judge import judge
 
-        target = nic or target or _target(given)
-        if not given.in_turn:
-            _refuse_other_rails(parsed, None if nic is not None else given.rails or 1)
-        judgements = judge(
-            parsed,
-            target,
-            benchmark=given.benchmark,
-            node_pairs=given.node_pairs,
-            passes=not given.each,
-            sizes=_sizes(given.sizes),
-            text=output,
-            nodes=given.nodes,
-            ranks_per_node=given.ranks_per_node,
-        )
-        if nic is not None and of is not None:
-            from railyard.verdict.stored.nic_demands import with_demands
+    target = nic or target or _target(given)
+    if not given.in_turn:
+        _refuse_other_rails(parsed, None if nic is not None else given.rails or 1)
+    judgements = judge(
+        parsed,
+        target,
+        benchmark=given.benchmark,
+        node_pairs=given.node_pairs,
+        passes=not given.each,
+        sizes=_sizes(given.sizes),
+        text=output,
+        nodes=given.nodes,
+        ranks_per_node=given.ranks_per_node,
+    )
+    if nic is not None and of is not None:
+        from railyard.verdict.stored.nic_demands import with_demands
 
-            judgements = with_demands(judgements, of)
-    name, against = shown_name(given.file), gpus or target
-    assert against is not None
-    if given.as_json:
-        click.echo(json.dumps(text.as_json(name, against, judgements), indent=1))
-    else:
-        say(text.text(name, against, judgements))
-    return 0 if all(judgement.passed for judgement in judgements) else 1
+        judgements = with_demands(judgements, of)
+    return judgements, target
 
 
 def _target(given: _Options) -> "Target":

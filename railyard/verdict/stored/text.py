@@ -6,11 +6,11 @@ from typing import Any
 from railyard.base.wording import counted, message_size, number
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement
+from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement, State
 
 FORMAT = 1
 #: States that are written differently for people.
-_WORDS = {"not-judged": "not judged"}
+WORDS = {"not-judged": "not judged"}
 
 
 def text(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> str:
@@ -20,7 +20,7 @@ def text(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement])
         lines += [
             "",
             _title(judgement),
-            f"  {_WORDS.get(judgement.state, judgement.state).upper()}  {judgement.sentence}",
+            f"  {WORDS.get(judgement.state, judgement.state).upper()}  {judgement.sentence}",
         ]
         lines += [f"  {_curve(curve)}" for curve in judgement.curves]
         lines += [f"  {cause.sentence}" for cause in judgement.causes]
@@ -28,12 +28,19 @@ def text(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement])
     return "\n".join([*lines, "", f"not judged here: {NOT_JUDGED_HERE}", _last(judgements)])
 
 
+def state_of(judgements: Sequence[Judgement]) -> State:
+    """Return the state of the whole output: the worst of its judgements; what was not judged is not a pass."""
+    states = {judgement.state for judgement in judgements}
+    worse: tuple[State, ...] = ("fail", "not-judged", "report-only")
+    return next((state for state in worse if state in states), "pass")
+
+
 def _last(judgements: Sequence[Judgement]) -> str:
     """Return ``fail: 1 benchmark``, or ``fail: 3 benchmarks: 1 fail, 2 pass`` if they differ."""
-    counts = [f"{count} {_WORDS.get(state, state)}" for state, count in _counts(judgements).items()]
+    counts = [f"{count} {WORDS.get(state, state)}" for state, count in _counts(judgements).items()]
     parts = f": {', '.join(counts)}" if len(counts) > 1 else ""
-    state = _state(judgements)
-    return f"{_WORDS.get(state, state)}: {counted(len(judgements), 'benchmark')}{parts}"
+    state = state_of(judgements)
+    return f"{WORDS.get(state, state)}: {counted(len(judgements), 'benchmark')}{parts}"
 
 
 def as_json(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> dict[str, Any]:
@@ -42,7 +49,7 @@ def as_json(name: str, target: Target | GpuTarget, judgements: Sequence[Judgemen
         "format": FORMAT,
         "file": name,
         "against": target.as_json if isinstance(target, GpuTarget) else _against(target),
-        "state": _state(judgements),
+        "state": state_of(judgements),
         "not_judged_here": NOT_JUDGED_HERE,
         "judgements": [_judgement(judgement) for judgement in judgements],
     }
@@ -120,9 +127,3 @@ def _counts(judgements: Sequence[Judgement]) -> dict[str, int]:
     for judgement in judgements:
         counts[judgement.state] = counts.get(judgement.state, 0) + 1
     return counts
-
-
-def _state(judgements: Sequence[Judgement]) -> str:
-    """Return the state of the whole output: the worst of its judgements; what was not judged is not a pass."""
-    states = {judgement.state for judgement in judgements}
-    return next((state for state in ("fail", "not-judged", "report-only") if state in states), "pass")
