@@ -21,6 +21,7 @@ from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import gap, other_sizes
 from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.hints.fallback import judged_fallbacks
 from railyard.verdict.hints.first_cause import first_cause
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, Target, contradictions, is_from_device, metric_inputs, read_of
@@ -99,7 +100,8 @@ def judge(
 
     Raises RailyardError if there is neither a table nor a failure, or if no table is of the benchmark.
     """
-    failures = failures_of(parsed, target.stack, text)
+    said = failures_of(parsed, target.stack, text)
+    failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
     if not parsed.tables:
         return (without_table(failures),)
     if benchmark is not None:
@@ -108,8 +110,8 @@ def judge(
     titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
     found = _groups(keyed, passes)
     if benchmark is not None and all(key != benchmark for key, _ in found):
-        said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
-        raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
+        has = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
+        raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {has}")
     made = said_of_itself(text)
     remarks = (
         () if made is None else (f"{made[1]} (line {made[0]}): values between the published ones were never measured",)
@@ -121,7 +123,7 @@ def judge(
         for key, tables in found
         if benchmark is None or key == benchmark
     )
-    return tuple(replace(one, remarks=(*remarks, *one.remarks)) for one in judged)
+    return tuple(replace(one, remarks=(*remarks, *over_rdma, *one.remarks)) for one in judged)
 
 
 def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]:
