@@ -15,6 +15,7 @@ from railyard.benchmarks.metrics import curves, key_figures, key_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.port_remarks import WAIT, has_small_mtu, port_remarks, port_words
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.unread_rows import unread_rows
 from railyard.results.report.nccl_text import nccl_lines
 from railyard.results.report.text import number
 from railyard.results.report.text_plot import plot
@@ -56,7 +57,9 @@ def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) ->
     parts += _listed("failure", parsed.failures, _MOST_FAILURES, width)
     parts += _listed("remark", parsed.remarks, _MOST_REMARKS, width)
     if not parsed.tables and not parsed.fabric:
-        parts.append("no table: nothing was measured, or nothing of it was printed")
+        unread = unread_rows(parsed)
+        why = "nothing was measured, or nothing of it was printed" if unread is None else unread
+        parts.append(folded(f"no table: {why}", width, "  "))
     return "\n\n".join(parts) + "\n"
 
 

@@ -18,11 +18,12 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import gap, other_sizes
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.fallback import judged_fallbacks
-from railyard.verdict.hints.first_cause import first_cause
+from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, Target, contradictions, is_from_device, metric_inputs, read_of
 from railyard.verdict.path.proof import not_judged as no_path
@@ -103,7 +104,7 @@ def judge(
     said = failures_of(parsed, target.stack, text)
     failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
     if not parsed.tables:
-        return (without_table(failures),)
+        return (without_table(failures, unread=unread_rows(parsed)),)
     if benchmark is not None:
         micro.find(benchmark)
     keyed = [(key_of(table, benchmark), table) for table in parsed.tables]
@@ -133,15 +134,20 @@ def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]
         return ()
     cause = first_cause(None if stack == ANY_STACK else stack, (text,))
     if cause is None:
-        return found
-    others = (each for each in found if each.line != cause.line)
+        return own_words_first(found)
+    others = own_words_first(each for each in found if each.line != cause.line)
     return (OutputLine(cause.line, cause.quoted, means=cause.means), *others)
 
 
-def without_table(failures: tuple[OutputLine, ...], has: str = "no table") -> Judgement:
-    """Return the failure of an output that itself says why it has no table. Raises RailyardError if it does not say."""
+def without_table(failures: tuple[OutputLine, ...], has: str = "no table", unread: str | None = None) -> Judgement:
+    """Return the failure of an output that itself says why it has no table; ``unread``: rows that were not read.
+
+    Raises RailyardError if it does not say why.
+    """
     if not failures:
-        raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
+        why = f": {unread}" if unread else ""
+        raise RailyardError(f"the output has no table of a benchmark, so there is nothing to judge{why}")
+    has += f" ({unread})" if unread else ""
     first = failures[0]
     count = counted(len(failures), "failure")
     means = f" ({first.means})" if first.means else ""
