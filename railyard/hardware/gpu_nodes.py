@@ -15,6 +15,7 @@ from railyard.hardware.gpu_links import (
     over_slot,
 )
 from railyard.hardware.limits import Limit
+from railyard.hardware.link_names import why_no_link
 from railyard.hardware.links import LINKS, SLOTS, Link, Slot
 
 #: Links whose switches add up long messages on the way (SHARP version 2 and later). Older ones add up only short ones.
@@ -177,7 +178,8 @@ class _Words:
         value = self.found.get(key)
         names = [str(each) for each in known]
         if value is not None and value not in names:
-            raise self.wrong(f'{key} "{value}"', f"one that it knows; {did_you_mean(value, names)}")
+            hint = why_no_link(value) if known is LINKS else did_you_mean(value, names)
+            raise self.wrong(f'{key} "{value}"', f"one that it knows; {hint}")
         return value
 
 

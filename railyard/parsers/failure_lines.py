@@ -78,9 +78,10 @@ FAILURES: tuple[Failure, ...] = (
     ),
     Failure(
         "craympich",
-        r"MPICH ERROR|OFI poll failed|handle_cq_error",
+        r"MPICH ERROR|OFI poll failed|handle_cq_error|cxil_map: write error",
         (
             "MPICH ERROR [Rank 519] [job id 947981.0] [node1] - Abort(539602063) (rank 519 in comm 0): Fatal error in",
+            "cxil_map: write error",
             "MPIDI_OFI_handle_cq_error(1075): OFI poll failed (ofi_events.c:1077:Input/output error)",
         ),
     ),

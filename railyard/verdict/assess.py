@@ -26,7 +26,7 @@ from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.conditions import conditions_of
 from railyard.verdict.day_one import Facts, facts_of
 from railyard.verdict.hints.conditions import possible_causes
-from railyard.verdict.hints.first_cause import first_cause
+from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_inputs, of_case, own_fault, read_of
 from railyard.verdict.path import proof
@@ -304,7 +304,7 @@ def _failures(case: Case, parsed: Parsed, evidence: Evidence) -> tuple[OutputLin
         others = (one for one in found if (one.of, one.line) != (of, cause.line))
         return (OutputLine(cause.line, cause.quoted, of, cause.means), *others)
     if found or evidence.exit_code in (0, None):
-        return tuple(found)
+        return own_words_first(found)
     said = (text.strip() for text in texts if any(letter.isalnum() for letter in text))
     return tuple(OutputLine(0, line) for line in list(said)[:1])
 

@@ -9,8 +9,10 @@ from railyard.cluster.fabric.merge import by_guid
 from railyard.cluster.fabric.model import Expected, Finding, Readings
 from railyard.cluster.fabric.words import cable
 from railyard.parsers.fabric.port import ALL_PORTS, PortState
+from railyard.parsers.fabric.port_remarks import DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS
 
-#: Faults of this port's own link: the counter, and its bound since it was cleared. Between two readings none may grow.
+#: Faults of this port's own link, or packets that it lost: the counter, and its bound since it was cleared. Between two
+#: readings none may grow.
 HARD: Mapping[str, JudgingBound] = MappingProxyType(
     {
         "SymbolErrorCounter": PORT_ERRORS,
@@ -22,7 +24,7 @@ HARD: Mapping[str, JudgingBound] = MappingProxyType(
         "PortLocalPhysicalErrors": PORT_ERRORS,
         "PortMalformedPktErrors": PORT_ERRORS,
         "PortBufferOverrunErrors": PORT_ERRORS,
-        "PortXmitDiscards": PORT_DISCARDS,
+        DISCARDS: PORT_DISCARDS,
         "PortXmitConstraintErrors": PORT_DISCARDS,
         "PortRcvConstraintErrors": PORT_DISCARDS,
     }
@@ -34,7 +36,13 @@ SIGNALS = (
     "PortRcvSwitchRelayErrors",
     "VL15Dropped",
     "QP1Dropped",
-    "PortXmitWait",
+    WAIT,
+)
+#: These show congestion, never first a fault of the port's own cable.
+CONGESTION = frozenset({DISCARDS, WAIT})
+_CONGESTED = (
+    "{means}; look at what it sends to (PortXmitWait there, the receiving node, routing, traffic from many to one), "
+    "and at the cable only if its symbol errors grow too"
 )
 _CLEAR = "ibclearerrors (or perfquery -R LID PORT)"
 
@@ -81,13 +89,24 @@ def _of_port(expected: Expected, port: PortState, counts: Mapping[str, int], gro
         fix = f"it cannot grow any more: clear it, {_CLEAR}, and read it again"
         found.append(_finding("saturated", port, f"{shown}, the counter's maximum", "counters that can grow", fix))
     hard = {name: value for name, value in counts.items() if name not in full and value > _bound(expected, name, grows)}
-    if hard:
-        when = "in the time between two readings" if grows else "since they were cleared"
-        shown = listing([f"{name} {'+' if grows else ''}{value}" for name, value in hard.items()])
-        most = listing([f"{_bound(expected, name, grows):.0f}" for name in hard])
+    cabled = {name: value for name, value in hard.items() if name not in CONGESTION}
+    congested = {name: value for name, value in hard.items() if name in CONGESTION}
+    if cabled:
         fix = f"reseat or replace {cable(port)}, then {_CLEAR}"
-        found.append(_finding("errors", port, f"{shown} {when}", f"at most {most}", fix))
+        found.append(_too_many("errors", expected, port, cabled, grows, fix))
+    if congested:
+        fix = _CONGESTED.format(means=WAIT_MEANS if set(congested) == {WAIT} else DISCARDS_MEAN)
+        found.append(_too_many("congestion", expected, port, congested, grows, fix))
     return found
+
+
+def _too_many(
+    what: str, expected: Expected, port: PortState, counts: Mapping[str, int], grows: bool, fix: str
+) -> Finding:
+    when = "in the time between two readings" if grows else "since they were cleared"
+    shown = listing([f"{name} {'+' if grows else ''}{value}" for name, value in counts.items()])
+    most = listing([f"{_bound(expected, name, grows):.0f}" for name in counts])
+    return _finding(what, port, f"{shown} {when}", f"at most {most}", fix)
 
 
 def _bound(expected: Expected, name: str, grows: bool) -> float:

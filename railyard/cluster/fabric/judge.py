@@ -16,6 +16,7 @@ from railyard.cluster.fabric.subnets import of_subnets
 from railyard.cluster.fabric.topology import hop_counts, hop_findings
 from railyard.cluster.fabric.uniform import driver_findings, uniform_findings
 from railyard.cluster.fabric.words import some, unique
+from railyard.parsers.fabric.port_remarks import WAIT, WAIT_MEANS
 
 #: In the order in which people fix things: what is there, how it is linked, how it is set.
 JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
@@ -92,7 +93,8 @@ def _said(expected: Expected, readings: Readings) -> list[str]:
         said.append(f"{counted(len(other), 'port')} outside the rails of {expected.fabric}, {down}")
     for name, ports in signals(readings).items():
         where = counted(ports, "port")
-        said.append(f"{name} is not 0 on {where}: a signal, not a fault unless fabric_state.errors bounds it")
+        means = f"{WAIT_MEANS}; " if name == WAIT else ""
+        said.append(f"{name} is not 0 on {where}: {means}a signal, not a fault unless fabric_state.errors bounds it")
     soft = unique(str(port.device) for port in readings.own if is_software(expected, port))
     if soft:
         said.append(f"software devices; their printed rate means nothing and is not judged: {some(soft, 4)}")

@@ -13,7 +13,9 @@ from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.metrics import curves, key_figures, key_of
 from railyard.parsers.fabric.port import PortState
+from railyard.parsers.fabric.port_remarks import WAIT, has_small_mtu, port_remarks, port_words
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.unread_rows import unread_rows
 from railyard.results.report.nccl_text import nccl_lines
 from railyard.results.report.text import number
 from railyard.results.report.text_plot import plot
@@ -50,11 +52,14 @@ def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) ->
     parts = [] if file is None else [f"{one_line(file)}:"]
     parts += [_table(table, width) for table in parsed.tables]
     parts += [_ports(parsed, width)] if parsed.fabric else []
+    parts += [folded(remark, width, "  ") for remark in port_remarks(parsed.fabric)]
     parts += [wrapped(part, width) for part in nccl_lines(parsed.nccl)] if parsed.nccl else []
     parts += _listed("failure", parsed.failures, _MOST_FAILURES, width)
     parts += _listed("remark", parsed.remarks, _MOST_REMARKS, width)
     if not parsed.tables and not parsed.fabric:
-        parts.append("no table: nothing was measured, or nothing of it was printed")
+        unread = unread_rows(parsed)
+        why = "nothing was measured, or nothing of it was printed" if unread is None else unread
+        parts.append(folded(f"no table: {why}", width, "  "))
     return "\n\n".join(parts) + "\n"
 
 
@@ -228,11 +233,21 @@ def _errors(port: PortState) -> str | None:
     return ", ".join(words) or None
 
 
+def _mtu(port: PortState) -> str | None:
+    if port.mtu_bytes is None:
+        return None
+    return f"{port.mtu_bytes} of {port.max_mtu_bytes}" if has_small_mtu(port) else str(port.mtu_bytes)
+
+
+def _waits(port: PortState) -> str | None:
+    return f"{WAIT} {port.counters[WAIT]:,}" if port.counters.get(WAIT) else None
+
+
 #: Head, unit, and the content of the column; of counters only the errors, --json has the traffic too.
 _PORT_COLUMNS: tuple[tuple[str, str, Callable[[PortState], Cell | str]], ...] = (
     ("node", "", lambda port: port.node),
     ("device", "", lambda port: port.device),
-    ("port", "", lambda port: port.port),
+    ("port", "", lambda port: port_words(port.port)),
     ("state", "", lambda port: port.state),
     ("physical state", "", lambda port: port.physical_state),
     ("rate", "Gbit/s", lambda port: None if port.rate is None else f"{port.rate:g}"),
@@ -240,10 +255,12 @@ _PORT_COLUMNS: tuple[tuple[str, str, Callable[[PortState], Cell | str]], ...] = 
     ("speed", "", lambda port: port.speed),
     ("lid", "", lambda port: port.lid),
     ("link layer", "", lambda port: port.link_layer),
+    ("MTU", "", _mtu),
     ("netdev", "", lambda port: port.netdev),
     ("peer", "", _peer),
     ("degraded", "", _possible),
     ("errors", "", _errors),
+    ("congestion", "", _waits),
 )
 
 

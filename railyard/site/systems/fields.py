@@ -2,7 +2,7 @@
 
 import ipaddress
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from railyard.benchmarks.table.applications import APPLICATIONS
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.benchmarks.tools import TOOLS
 from railyard.hardware import links
+from railyard.hardware.link_names import why_no_link
 from railyard.site.systems import jobs
 from railyard.stacks import table
 
@@ -28,6 +29,7 @@ class _Known:
 
     names: Collection[str]
     what: str
+    hint: Callable[[str], str] | None = None  # for a name that is not among them; None: the nearest of them
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
@@ -38,7 +40,7 @@ class _Known:
     def _checked(self, name: str) -> str:
         if name in self.names:
             return name
-        raise refuse(show(name), self.what, did_you_mean(name, self.names))
+        raise refuse(show(name), self.what, self.hint(name) if self.hint else did_you_mean(name, self.names))
 
 
 def _host_pattern(text: str) -> str:
@@ -71,7 +73,7 @@ def sentence_or_false(value: Any) -> Any:
 
 StackName = Annotated[Name, _Known(table.STACKS, "a stack of docs/reference/stacks.md")]
 SlotName = Annotated[str, _Known(links.SLOTS, "a slot of docs/reference/rates.md")]
-LinkName = Annotated[str, _Known(links.LINKS, "a link of docs/reference/rates.md")]
+LinkName = Annotated[str, _Known(links.LINKS, "a link of docs/reference/rates.md", why_no_link)]
 ToolName = Annotated[Name, _Known(TOOLS, "a tool of docs/howto/spack.md")]
 SchedulerName = Annotated[Name, _Known(jobs.SCHEDULERS, "a scheduler of docs/howto/clusters.md")]
 LauncherName = Annotated[Name, _Known(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard")]

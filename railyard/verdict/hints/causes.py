@@ -12,11 +12,13 @@ from railyard.base.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
 from railyard.base.wording import message_size, number, percent
 from railyard.verdict.hints.shapes import (
     Seen,
+    ethernet_links,
     flat_top,
     lesser_lanes,
     lesser_links,
     lesser_rails,
     lesser_slots,
+    like_another,
     like_one_of,
     limit_at_mtu,
     message_cost_us,
@@ -74,6 +76,8 @@ def likely(seen: Seen) -> tuple[Likeness, ...]:
     for cause in CAUSES:
         if cause.name in _BELOW and (seen.from_device or any(other.cause in _FIRST for other in found)):
             continue
+        if cause.match is like_another and found:
+            continue
         said = cause.match(seen)
         if said is not None:
             found.append(Likeness(cause.name, f"looks like {said}"))
@@ -96,6 +100,8 @@ def _one_node(seen: Seen) -> str | None:
         return None
     if peak[1] <= seen.limit_mb_s * IMPOSSIBLE_FACTOR.value:
         return None
+    if seen.pairs == 1 and (message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES) or 0) >= TCP_MESSAGE_COST_US:
+        return None  # shared memory does not take so long: a faster network than the named one, with TCP
     share = f"{percent(peak[1] / seen.limit_mb_s)} of the link's limit"
     if seen.pairs > 1:
         return f"{seen.pairs} pairs of ranks on several pairs of nodes, or within a node (shared memory): {share}"
@@ -116,9 +122,10 @@ def _tcp(seen: Seen) -> str | None:
     share = peak[1] / seen.limit_mb_s
     if share > (TCP_SHARE_FROM_DEVICE if seen.from_device else TCP_SHARE):
         return None
+    over = like_one_of(seen, ethernet_links(seen))
     return (
         f"TCP in place of RDMA: {number(cost)} us for each message of a few bytes in a window, and {percent(share)} of "
-        "the limit at best"
+        f"the limit at best{f', a rate of {over}' if over else ''}"
     )
 
 
@@ -204,7 +211,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "lower-generation",
-        "the same for an earlier generation of the link's family",
+        "the same for an earlier generation of the link's family with at least a quarter of its rate",
         f"{_LIMITS}; published: FDR gives 6.3 GB/s, EDR 12.4",
         lambda seen: like_one_of(seen, lesser_links(seen)),
     ),
@@ -213,6 +220,12 @@ CAUSES: tuple[Cause, ...] = (
         "the same for a slot with a half or a quarter of its lanes, or one or two generations older (throttled)",
         f"{_LIMITS}; PCI-SIG, PCI Express Base Specification (width and speed negotiation)",
         lambda seen: like_one_of(seen, lesser_slots(seen)),
+    ),
+    Cause(
+        "another-network",
+        "none of these, and the same for any slower link or any slot of PCI Express: the rate alone does not say which",
+        f"{_LIMITS}; a run over Aries that was judged by EDR gave 1785 MB/s, as InfiniBand DDR would",
+        like_another,
     ),
     Cause(
         "roce-mtu-1024",
@@ -234,5 +247,10 @@ CAUSES: tuple[Cause, ...] = (
         _cache,
     ),
 )
-_BELOW = frozenset({"fewer-rails", "fewer-lanes", "lower-generation", "narrow-or-slow-slot", "roce-mtu-1024", "cache"})
+_BELOW = frozenset(
+    {
+        *("fewer-rails", "fewer-lanes", "lower-generation", "narrow-or-slow-slot", "another-network", "roce-mtu-1024"),
+        "cache",
+    }
+)
 _FIRST = frozenset({"tcp", "one-node"})

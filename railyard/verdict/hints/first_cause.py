@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
+from railyard.parsers.unread_rows import NO_ROW
+from railyard.verdict.rules.model import OutputLine
 
 #: Search only so many characters of each text: the first cause is near the beginning.
 LOOKED_THROUGH = 1 << 18
@@ -20,6 +22,8 @@ _UCX = ("openmpi", "hpcx", "mpich", "mvapich", "craympich", "intelmpi")
 _CH4 = ("mpich", "mvapich", "craympich", "intelmpi")
 #: Who says what became of a file in a job: a shell, a script, or a tool of coreutils that the script calls.
 _SHELL = r"(?:/\S{0,200}/)?(?:sh|bash|dash|mkdir|cp|mv|rm|cat|tee|touch|ls|slurm_script|\S{1,100}\.sh)\b"
+#: What NCCL, MVAPICH2 and perftest print of a completion with an error, up to its code.
+_COMPLETION = r"(?:\b[Gg]ot completion (?:from peer [^\n]{1,120}? )?with (?:error |status=)|^ ?Failed status )"
 #: The node on which a task failed by itself, where the message names none.
 _FAILED_TASK = re.compile(
     r"^srun: error: (\S{1,200}): tasks? [0-9,-]{1,80}: Exited with exit code [0-9]{1,3}$", re.MULTILINE
@@ -220,6 +224,26 @@ MESSAGES: tuple[Message, ...] = (
         r"^[^\n]{0,100}failed to modify QP to RTR: (?P<said>[^\n]{1,80})$",
         "the two ends do not agree on GID, MTU or path, so the queue pair cannot receive",
     ),
+    Message(
+        (),
+        "cxil_map: write error",
+        r"^[^\n]{0,100}cxil_map: write error\s{0,10}$",
+        "the driver of Slingshot's card refused to register memory for it: memory of a GPU in a job that is not set up "
+        "for it (MPICH_GPU_SUPPORT_ENABLED, craype-accel modules, FI_HMEM), or too many registrations",
+    ),
+    Message(
+        (),
+        "Got completion with error 12, Failed status 12",
+        rf"^[^\n]{{0,200}}?{_COMPLETION}12\b[^\n]{{0,300}}$",
+        "the other end did not answer within the retries of the queue pair: look at cable and switch between the two, "
+        "at MTU and GID index, and whether the other process had ended before",
+    ),
+    Message(
+        (),
+        "Got completion with error …, Failed status …",
+        rf"^[^\n]{{0,200}}?{_COMPLETION}(?P<code>[0-9]{{1,3}})\b[^\n]{{0,300}}$",
+        "a transfer over RDMA failed with code {code} of ibv_wc_status",
+    ),
     # Consequences: quoted where their cause said nothing.
     Message(
         _OPENMPI,
@@ -271,6 +295,14 @@ def first_cause(stack: str | None, texts: Iterable[str]) -> FirstCause | None:
                     index, line, quoted, means if failed is None else f"{means}; it failed on {failed[1]}"
                 )
     return None
+
+
+def own_words_first(failures: Iterable[OutputLine]) -> tuple[OutputLine, ...]:
+    """Return the failures with those that a parser found by what is missing after those that the output itself says.
+
+    A heading without any row is what came of an error, even if the error is in a later line.
+    """
+    return tuple(sorted(failures, key=lambda each: NO_ROW.match(each.text) is not None))
 
 
 def document() -> str:

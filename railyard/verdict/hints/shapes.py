@@ -1,6 +1,6 @@
 """The shape of a curve and what it is compared with: flat top, limits of lesser hardware, ratios to a reference."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -15,6 +15,9 @@ LESSER_BELOW = 0.8
 #: A healthy system reaches at least 92 % of its own limit one way and 79 % both ways (the published FDR system).
 FITS_FROM = {1: 0.90, 2: 0.78}
 FITS_UP_TO = 1.01
+#: Share of a link's rate: an earlier generation below this is no likelier than another network of that rate.
+NEAR = 0.25
+_WIDE = 12  # lanes; rare between hosts
 #: From 1 MiB on, a flat top stays above this share of its peak.
 FLAT = 0.93
 
@@ -78,17 +81,38 @@ def ratios(seen: Seen) -> list[tuple[int, float]]:
     ]
 
 
-def like_one_of(seen: Seen, lesser: Iterator[tuple[str, Limit | None]]) -> str | None:
+def like_one_of(seen: Seen, lesser: Iterable[tuple[str, Limit | None]]) -> str | None:
     """Return the lesser hardware whose limit a flat top fits, with the shares; None if it fits none."""
+    return " or ".join(_fits(seen, lesser)) or None
+
+
+def like_another(seen: Seen) -> str | None:
+    """Return the networks and slots of any kind whose limit a flat top far below the link's fits; None if it fits none.
+
+    A rate alone does not say which of them it is.
+    """
+    top = flat_top(seen)
+    found = _fits(seen, (*far_links(seen), *any_slots(seen)))
+    if top is None or not found:
+        return None
+    *before, last = found
+    rates = f"{', '.join(before)} or {last}" if before else last
+    return (
+        f"another network than {seen.link.name}, or a link or slot that runs far below it: {number(top)} MB/s is a "
+        f"rate of {rates}"
+    )
+
+
+def _fits(seen: Seen, lesser: Iterable[tuple[str, Limit | None]]) -> list[str]:
+    """Return what has a limit that a flat top fits, with the shares; [] for a curve without a flat top far below."""
     top = flat_top(seen)
     if top is None or seen.limit_mb_s is None or top >= LESSER_BELOW * seen.limit_mb_s:
-        return None
-    fits = [
+        return []
+    return [
         f"{what} ({percent(top / limit.value_mb_s)} of {number(limit.value_mb_s)} MB/s)"
         for what, limit in lesser
         if limit is not None and FITS_FROM[seen.metric.directions] <= top / limit.value_mb_s <= FITS_UP_TO
     ]
-    return " or ".join(fits) or None
 
 
 def lesser_rails(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
@@ -107,12 +131,45 @@ def lesser_lanes(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
 
 
 def lesser_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
-    """Yield the limits of the family's slower links of the same width (any width, except for InfiniBand)."""
+    """Yield the limits of the family's slower links of the same width (any width, except for InfiniBand).
+
+    A card that trains at an earlier generation does so at the last few: links below a quarter of the rate are left out.
+    """
+    for link in _slower(seen):
+        if _is_relative(seen, link) and (link.data_rate_gbit_s or 0) >= NEAR * (seen.link.data_rate_gbit_s or 0):
+            yield f"a link of {link.generation}", _limit(seen, link=link, mtu=None)
+
+
+def far_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+    """Yield the limits of slower links of other families, and of generations of the same family that are far below."""
+    for link in _slower(seen):
+        if link.lanes != _WIDE and link.family != "efa":
+            yield link.generation, _limit(seen, link=link, mtu=None)
+
+
+def ethernet_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+    """Yield the limits of TCP over slower Ethernet, which is beside a fast network in most clusters."""
+    for link in _slower(seen):
+        if link.family == "ethernet":
+            yield link.generation, _limit(seen, link=link, mtu=None)
+
+
+def any_slots(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+    """Yield the limits of the slots of PCI Express, whichever the card should be in."""
+    for slot in SLOTS.values():
+        if slot.name.startswith("pcie"):
+            yield slot.generation, _limit(seen, slot=slot)
+
+
+def _slower(seen: Seen) -> Iterator[Link]:
     rate = seen.link.data_rate_gbit_s
     for link in sorted(LINKS.values(), key=lambda each: -(each.data_rate_gbit_s or 0)):
-        same = link.family == seen.link.family and (link.family != "infiniband" or link.lanes == seen.link.lanes)
-        if same and rate is not None and link.data_rate_gbit_s is not None and link.data_rate_gbit_s < rate:
-            yield f"a link of {link.generation}", _limit(seen, link=link, mtu=None)
+        if rate is not None and link.data_rate_gbit_s is not None and link.data_rate_gbit_s < rate:
+            yield link
+
+
+def _is_relative(seen: Seen, link: Link) -> bool:
+    return link.family == seen.link.family and (link.family != "infiniband" or link.lanes == seen.link.lanes)
 
 
 def lesser_slots(seen: Seen) -> Iterator[tuple[str, Limit | None]]:

@@ -19,11 +19,13 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import gap, other_sizes
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import Likeness
-from railyard.verdict.hints.first_cause import first_cause
+from railyard.verdict.hints.fallback import judged_fallbacks
+from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, Target, contradictions, metric_inputs, own_fault, read_of
 from railyard.verdict.path.proof import not_judged as no_path
@@ -116,9 +118,10 @@ def judge(
 
     Raises RailyardError if there is neither a table nor a failure, or if no table is of the benchmark.
     """
-    failures = failures_of(parsed, target.stack, text)
+    said = failures_of(parsed, target.stack, text)
+    failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
     if not parsed.tables:
-        return (without_table(failures),)
+        return (without_table(failures, unread=unread_rows(parsed)),)
     if benchmark is not None:
         micro.find(benchmark)
     run = Known(node_pairs, tuple(sizes), nodes, ranks_per_node)
@@ -126,8 +129,8 @@ def judge(
     titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
     found = _groups(keyed, passes)
     if benchmark is not None and all(key != benchmark for key, _ in found):
-        said = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
-        raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
+        has = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
+        raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {has}")
     made = said_of_itself(text)
     remarks = (
         () if made is None else (f"{made[1]} (line {made[0]}): values between the published ones were never measured",)
@@ -139,7 +142,7 @@ def judge(
         for key, tables in found
         if benchmark is None or key == benchmark
     )
-    return tuple(replace(one, remarks=(*remarks, *one.remarks)) for one in judged)
+    return tuple(replace(one, remarks=(*remarks, *over_rdma, *one.remarks)) for one in judged)
 
 
 def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]:
@@ -149,15 +152,20 @@ def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]
         return ()
     cause = first_cause(None if stack == ANY_STACK else stack, (text,))
     if cause is None:
-        return found
-    others = (each for each in found if each.line != cause.line)
+        return own_words_first(found)
+    others = own_words_first(each for each in found if each.line != cause.line)
     return (OutputLine(cause.line, cause.quoted, means=cause.means), *others)
 
 
-def without_table(failures: tuple[OutputLine, ...], has: str = "no table") -> Judgement:
-    """Return the failure of an output that itself says why it has no table. Raises RailyardError if it does not say."""
+def without_table(failures: tuple[OutputLine, ...], has: str = "no table", unread: str | None = None) -> Judgement:
+    """Return the failure of an output that itself says why it has no table; ``unread``: rows that were not read.
+
+    Raises RailyardError if it does not say why.
+    """
     if not failures:
-        raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
+        why = f": {unread}" if unread else ""
+        raise RailyardError(f"the output has no table of a benchmark, so there is nothing to judge{why}")
+    has += f" ({unread})" if unread else ""
     first = failures[0]
     count = counted(len(failures), "failure")
     means = f" ({first.means})" if first.means else ""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import counted
+from railyard.hardware.link_names import links_meant, why_no_link
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.site.references.model import ANY
 from railyard.site.site import Site
@@ -24,13 +25,15 @@ _KINDS: Mapping[str, str] = {
 
 
 def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None = None) -> Target:
-    """Return a link alone, with a card and a slot for each rail.
+    """Return a link alone, with a card and a slot for each rail. ``link`` may be another name that means only one link.
 
     Raises RailyardError if a name is not in the tables, or if the link does not have the MTU.
     """
-    if link not in LINKS:
-        hint = did_you_mean(link, LINKS)
+    meant = links_meant(link)
+    if len(meant) != 1:
+        hint = why_no_link(link)
         raise RailyardError(f'--link: found "{link}", expected a link of docs/reference/rates.md; {hint}')
+    link = meant[0]
     if slot is not None and slot not in SLOTS:
         hint = did_you_mean(slot, SLOTS)
         raise RailyardError(f'--slot: found "{slot}", expected a slot of docs/reference/rates.md; {hint}')

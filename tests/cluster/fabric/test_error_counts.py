@@ -46,10 +46,38 @@ def test_errors_since_they_were_cleared_name_port_and_cable(counted: Callable[..
 
 def test_a_few_errors_since_they_were_cleared_are_none(counted: Callable[..., Report]) -> None:
     assert counted("[SymbolErrorCounter == 10] [PortXmitDiscards == 100]").findings == ()
-    (finding,) = counted("[SymbolErrorCounter == 11] [PortXmitDiscards == 101]").findings
+    (finding,) = counted("[SymbolErrorCounter == 11] [LinkDownedCounter == 12]").findings
     assert (finding.found, finding.expected) == (
-        *("SymbolErrorCounter 11 and PortXmitDiscards 101 since they were cleared", "at most 10 and 100"),
+        *("SymbolErrorCounter 11 and LinkDownedCounter 12 since they were cleared", "at most 10 and 10"),
     )
+
+
+DISCARDED = (
+    "packets were dropped before they were sent: congestion first (a receiver that does not take them in time), or a "
+    "link that was down or has a smaller MTU; look at what it sends to (PortXmitWait there, the receiving node, "
+    "routing, traffic from many to one), and at the cable only if its symbol errors grow too"
+)
+
+
+def test_discards_are_congestion_and_not_a_cable(counted: Callable[..., Report]) -> None:
+    assert sentences(counted("[PortXmitDiscards == 101]")) == [
+        f"vn3 mlx5_1 port 1: found PortXmitDiscards 101 since they were cleared, expected at most 100; {DISCARDED}"
+    ]
+    assert sentences(counted("", "[PortXmitDiscards == 3]")) == [
+        "vn3 mlx5_1 port 1: found PortXmitDiscards +3 in the time between two readings, expected at most 0; "
+        f"{DISCARDED}"
+    ]
+
+
+def test_discards_beside_symbol_errors_are_two_findings(counted: Callable[..., Report]) -> None:
+    both = counted("[SymbolErrorCounter == 11] [PortXmitDiscards == 101]").findings
+    assert [(each.what, "cable to LeafB" in each.fix) for each in both] == [("errors", True), ("congestion", False)]
+
+
+def test_a_bounded_wait_is_congestion(counted: Callable[..., Report]) -> None:
+    (found,) = counted("[PortXmitWait == 12345]", errors={"PortXmitWait": 1000}).findings
+    assert (found.what, found.found) == ("congestion", "PortXmitWait 12345 since they were cleared")
+    assert found.fix.startswith("it had data to send but no credit: congestion, or a slow receiver behind it, not its ")
 
 
 def test_of_two_readings_what_grew_counts(counted: Callable[..., Report]) -> None:
@@ -70,7 +98,8 @@ def test_a_port_that_only_passes_on_what_another_marked_is_not_blamed(counted: C
     assert report.findings == ()
     assert report.notes == (
         "PortRcvRemotePhysicalErrors is not 0 on 1 port: a signal, not a fault unless fabric_state.errors bounds it",
-        "PortXmitWait is not 0 on 1 port: a signal, not a fault unless fabric_state.errors bounds it",
+        "PortXmitWait is not 0 on 1 port: it had data to send but no credit: congestion, or a slow receiver behind it, "
+        "not its cable; a signal, not a fault unless fabric_state.errors bounds it",
     )
 
 

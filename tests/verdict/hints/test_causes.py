@@ -67,7 +67,7 @@ EXAMPLES = [
         seen("slingshot-11", streamed(3121, 6.0)),
         [
             "looks like TCP in place of RDMA: 6.000 us for each message of a few bytes in a window, "
-            "and 12.4 % of the limit at best"
+            "and 12.4 % of the limit at best, a rate of Ethernet 25G (100.3 % of 3098 MB/s)"
         ],
     ),
     (
@@ -95,6 +95,32 @@ EXAMPLES = [
         [
             "looks like a slot of PCIe Gen3 x8 in place of PCIe Gen3 x16 (95.7 % of 7202 MB/s) or "
             "a slot of PCIe Gen2 x16 in place of PCIe Gen3 x16 (94.2 % of 7314 MB/s)",
+        ],
+    ),
+    (
+        # 1790 MB/s over Aries, judged by EDR: no rate alone says that it is InfiniBand DDR
+        "another-network",
+        seen("ib-edr", streamed(1790)),
+        [
+            "looks like another network than ib-edr, or a link or slot that runs far below it: 1789 MB/s is a rate of "
+            "InfiniBand DDR 4X (90.0 % of 1987 MB/s), PCIe Gen1 x8 (97.9 % of 1829 MB/s), PCIe Gen2 x4 (97.9 % of 1829 "
+            "MB/s) or PCIe Gen4 x1 (99.4 % of 1800 MB/s)"
+        ],
+    ),
+    (
+        "another-network",
+        seen("ib-edr", streamed(1125)),
+        [
+            "looks like another network than ib-edr, or a link or slot that runs far below it: 1125 MB/s is a rate of "
+            "Ethernet 10G (90.8 % of 1239 MB/s) or RoCEv2 on Ethernet 10G (91.8 % of 1225 MB/s)"
+        ],
+    ),
+    (
+        "tcp",
+        seen("ib-edr", streamed(1125, 6.0)),
+        [
+            "looks like TCP in place of RDMA: 6.001 us for each message of a few bytes in a window, and 9.0 % of the "
+            "limit at best, a rate of Ethernet 10G (90.6 % of 1239 MB/s)"
         ],
     ),
     (

@@ -249,7 +249,12 @@ def test_an_accident_of_a_node_is_named_and_not_what_came_of_it(assessed: Assess
 
 
 #: Messages with genuine examples in public places (the corpus of INDEX.tsv) but not here.
-PUBLIC = {"No available (?P<name>": "NPB-MZ with Open MPI 1.x over MX", "failed to modify QP": "perftest over RoCE"}
+PUBLIC = {
+    "No available (?P<name>": "NPB-MZ with Open MPI 1.x over MX",
+    "failed to modify QP": "perftest over RoCE",
+    "cxil_map": "open-mpi/ompi, issue 13833; HPE, libcxi, cxil_map()",
+    "ot completion": "NVIDIA/nccl-tests, issue 24",
+}
 
 
 def test_every_message_has_a_genuine_example() -> None:
@@ -318,3 +323,54 @@ def test_of_an_unknown_message_the_first_line_is_quoted_as_before(assessed: Asse
 
 def test_the_page_has_the_table() -> None:
     assert f"\n\n{document()}\n" in (ROOT / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8")
+
+
+RETRIES = (
+    "the other end did not answer within the retries of the queue pair: look at cable and switch between the two, at "
+    "MTU and GID index, and whether the other process had ended before"
+)
+REGISTRATION = (
+    "the driver of Slingshot's card refused to register memory for it: memory of a GPU in a job that is not set up for "
+    "it (MPICH_GPU_SUPPORT_ENABLED, craype-accel modules, FI_HMEM), or too many registrations"
+)
+#: A line of a library behind a heading without any row -> what it means.
+BEHIND_A_HEADING = {
+    "vn2:2201:2240 [0] transport/net_ib.cu:780 NCCL WARN NET/IB : Got completion with error 12, opcode 1, len 0, "
+    "vendor err 129": RETRIES,
+    "vn2:2201:2240 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.1.0.2<47891> with "
+    "status=12 opcode=0 len=0 vendor err 129 (Recv)": RETRIES,
+    "[vn1:mpi_rank_0][handle_cqe] Got completion with error 12, vendor code=0x81, dest rank=1": RETRIES,
+    "[vn1:mpi_rank_0][handle_cqe] Got completion with error 10, vendor code=0x88, dest rank=1": (
+        "a transfer over RDMA failed with code 10 of ibv_wc_status"
+    ),
+    "cxil_map: write error": REGISTRATION,
+}
+
+
+@pytest.mark.parametrize("line", BEHIND_A_HEADING)
+def test_an_error_behind_a_heading_without_any_row_is_the_first_cause(line: str) -> None:
+    text = f"# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n\n{line}\n"
+    (found,) = judge(with_wrong_lines(osu.parse(text), text), of_link("slingshot-11"), text=text)
+    quoted = line[:200]
+    assert found.sentence == (
+        f'rule 1 (complete): the output has no table and reports 2 failures, line 4: "{quoted}" '
+        f"({BEHIND_A_HEADING[line]})"
+    )
+
+
+def test_an_unknown_error_is_quoted_before_a_heading_without_any_row() -> None:
+    text = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\nsrun: error: something unheard of\n"
+    (found,) = judge(with_wrong_lines(osu.parse(text), text), of_link("ib-edr"), text=text)
+    assert found.sentence == (
+        'rule 1 (complete): the output has no table and reports 2 failures, line 3: "srun: error: something unheard of"'
+    )
+
+
+def test_in_a_run_too_an_error_is_quoted_before_a_heading_without_any_row(
+    assessed: Assess, imb_text: Callable[..., str]
+) -> None:
+    lines = imb_text().splitlines(keepends=True)
+    text = "".join(line for one in lines for line in (one, one))  # two outputs, line by line
+    found = assessed(output=f"{text}node 2 failed status 3\n").verdict
+    last = len(text.splitlines()) + 1
+    assert f'the output itself reports 2 failures, line {last}: "node 2 failed status 3"' in found.sentence

@@ -1,0 +1,288 @@
+"""What libraries print when a run leaves RDMA for TCP, and go on: one table; each entry has its words and its source.
+
+A row that is *sure* is printed for the transport that the run uses. Any other row says that a device could not be used:
+a library may then have used another one over RDMA, so figures that TCP cannot reach speak against it. Neither is a
+failure of a run whose network is meant to carry TCP.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from railyard.base.clean_text import one_line
+from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.metrics import curves, key_of
+from railyard.benchmarks.moved_bytes import pairs_of
+from railyard.benchmarks.table import micro
+from railyard.hardware.links import Link
+from railyard.parsers.lines import LONGEST_NOTE, cleaned
+from railyard.parsers.parsed import Table
+from railyard.verdict.hints.causes import RDMA_FAMILIES, TCP_LATENCY_UP_TO_BYTES
+from railyard.verdict.rules.model import OutputLine
+
+#: Half a round trip of up to 8 B that TCP does not reach: published RDMA is at 0.6 to 7 us, TCP at 12 us and more.
+NEVER_TCP_LATENCY_US = 7.0
+#: One message of up to 8 B in a window of messages: RDMA takes 0.1 to 1.2 us, TCP 4.5 us and more.
+NEVER_TCP_MESSAGE_COST_US = 1.5
+_QUOTED = 100  # characters of a line in a remark
+#: From EFA, too, a library falls back to TCP.
+_FAMILIES = RDMA_FAMILIES | {"efa"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """One message: its library, its words, its pattern for a line, what it means, what to do, and its source.
+
+    Groups of the pattern fill the blanks of ``means``. ``except_with``: a pattern of other lines that speak against it.
+    """
+
+    library: str
+    words: str
+    pattern: str
+    means: str
+    fix: str
+    source: str
+    is_sure: bool
+    except_with: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackLine:
+    """A message that was found: its line (1-based), as it reads, and what it means, with what to do."""
+
+    line: int
+    quoted: str
+    means: str
+    is_sure: bool
+
+
+_PROVIDER = r"(?P<name>(?:tcp|sockets|udp)(?:;ofi_rx[md])?)(?![\w;])"
+_RDMA_PROVIDER = r"\bprovider:? (?:verbs|cxi|psm[23x]?|efa|opx|mlx|gni)\b"
+_FIX_OFI = "name the provider of the fabric in FI_PROVIDER; fi_info lists those that the node has"
+_FIX_NCCL = "NET/IB and NET/OFI in the lines above say why no RDMA device was taken; see NCCL_IB_HCA and NCCL_NET"
+_FIX_UCX = "ucx_info -d on the node lists the devices; see UCX_TLS and UCX_NET_DEVICES"
+
+FALLBACKS: tuple[Fallback, ...] = (
+    Fallback(
+        "PSM2",
+        "PSM2 no hfi units are active; PSM2 can't open hfi unit",
+        r"^[^\n]{0,200}(?<![A-Za-z])PSM2 (?:no hfi units are active|can't open hfi unit: -?[0-9]{1,4})[^\n]{0,80}$",
+        "PSM2 found no Omni-Path card that is up, so the library went on over another network, mostly TCP",
+        "look at hfi1_0 with opainfo or ibstat",
+        "github.com/cornelisnetworks/opa-psm2, psm_ep.c",
+        is_sure=False,
+    ),
+    Fallback(
+        "PSM2",
+        "hfi_wait_for_device: The … device failed to appear after … seconds",
+        r"^[^\n]{0,200}\bhfi_wait_for_device: The \S{1,60} device failed to appear after [^\n]{1,80}$",
+        "PSM2 waited in vain for the Omni-Path card, so the library went on over another network, mostly TCP",
+        "is the driver hfi1 loaded, and is the port up?",
+        "github.com/cornelisnetworks/opa-psm2, opa_service.c",
+        is_sure=False,
+    ),
+    Fallback(
+        "Open MPI",
+        "there are no active ports detected",
+        r"^[^\n]{0,200}\bthere are no active ports detected\b[^\n]{0,120}$",
+        "Open MPI found an RDMA device but no port of it that is up, and left it out of the job",
+        "look at cable, subnet manager and ibstat of the node",
+        "github.com/open-mpi/ompi, v4.1.x, opal/mca/btl/openib/help-mpi-btl-openib.txt",
+        is_sure=False,
+    ),
+    Fallback(
+        "Open MPI",
+        "There was an error initializing an OpenFabrics device",
+        r"^[^\n]{0,200}\bThere was an error initializing an OpenFabrics device\b[^\n]{0,80}$",
+        "Open MPI could not use the RDMA device with its own driver (btl/openib); without UCX the job runs over TCP",
+        "ask for UCX: --mca pml ucx --mca btl ^openib",
+        "github.com/open-mpi/ompi, v4.1.x, opal/mca/btl/openib/help-mpi-btl-openib.txt",
+        is_sure=False,
+    ),
+    Fallback(
+        "Open MPI",
+        "Using tcp btl (for send) to …",
+        r"^[^\n]{0,200}\bmca: bml: Using tcp btl (?:for send )?to [^\n]{1,120}$",
+        "Open MPI sends to that process over TCP (btl/tcp)",
+        "ask for the fabric's own way, and it fails if it is not there: --mca pml ucx, or --mca pml cm --mca mtl ofi",
+        "github.com/open-mpi/ompi, v4.1.x, ompi/mca/bml/r2/bml_r2.c",
+        is_sure=True,
+    ),
+    Fallback(
+        "UCX",
+        "UCX  WARN  network device … is not available",
+        r"^[^\n]{0,100}UCX {1,2}WARN {1,4}network device '(?P<name>[^'\n]{1,80})' is not available, please use"
+        r"[^\n]{0,400}$",
+        "UCX_NET_DEVICES names {name}, which that node does not have, so UCX may use TCP",
+        _FIX_UCX,
+        "github.com/openucx/ucx, src/ucp/core/ucp_context.c",
+        is_sure=False,
+    ),
+    Fallback(
+        "UCX",
+        "inter-node cfg … tag(tcp/…)",
+        r"^[^\n]{0,200}\binter-node cfg#[0-9]{1,6} (?:tag|am|rma|rma_am)\((?P<name>tcp/[\w.:-]{1,40})[^\n]{0,300}$",
+        "UCX chose TCP between the nodes ({name})",
+        _FIX_UCX,
+        "github.com/openucx/ucx, src/ucp/core/ucp_worker.c (UCX_LOG_LEVEL=info)",
+        is_sure=True,
+    ),
+    Fallback(
+        "Intel MPI",
+        "MPI startup(): libfabric provider: tcp;ofi_rxm",
+        rf"^[^\n]{{0,120}}\bMPI startup\(\): libfabric provider: {_PROVIDER}[^\n]{{0,80}}$",
+        "Intel MPI chose the provider {name} of Libfabric: TCP",
+        "name the provider of the fabric in I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi)",
+        "I_MPI_DEBUG of the Intel MPI Library Developer Reference",
+        is_sure=True,
+    ),
+    Fallback(
+        "Intel MPI",
+        "MPI startup(): (shm and) tcp data transfer mode(s)",
+        r"^[^\n]{0,120}\bMPI startup\(\): (?:shm and )?tcp data transfer modes?\b[^\n]{0,80}$",
+        "Intel MPI chose TCP between the nodes",
+        "set I_MPI_FABRICS to the fabric, and I_MPI_FALLBACK=0",
+        "I_MPI_DEBUG of the Intel MPI Library, releases before 2019",
+        is_sure=True,
+    ),
+    Fallback(
+        "NCCL",
+        "NET/OFI Selected Provider is tcp;ofi_rxm",
+        rf"^[^\n]{{0,200}}\bNET/OFI Selected [Pp]rovider is {_PROVIDER}[^\n]{{0,120}}$",
+        "NCCL's plugin chose the provider {name} of Libfabric: TCP",
+        _FIX_OFI,
+        "github.com/aws/aws-ofi-nccl, src/nccl_ofi_net.cpp",
+        is_sure=True,
+    ),
+    Fallback(
+        "Libfabric",
+        "libfabric provider: tcp;ofi_rxm; FI provider: tcp",
+        rf"^[^\n]{{0,200}}\b(?:[Ll]ibfabric|OFI|FI)[ _][Pp]rovider(?: is|:) ?{_PROVIDER}[^\n]{{0,120}}$",
+        "the library chose the provider {name} of Libfabric: TCP",
+        _FIX_OFI,
+        "github.com/pmodels/mpich, src/mpid/ch4/netmod/ofi/ofi_init.c, and what launch scripts print",
+        is_sure=True,
+    ),
+    Fallback(
+        "Libfabric",
+        "Found provider with the highest priority tcp",
+        rf"^[^\n]{{0,200}}\bFound provider with the highest priority {_PROVIDER}[^\n]{{0,120}}$",
+        "of the providers of Libfabric that fit, {name} came first: TCP",
+        _FIX_OFI,
+        "github.com/ofiwg/libfabric, src/fabric.c (FI_LOG_LEVEL=info)",
+        is_sure=False,
+        except_with=r"highest priority (?:verbs|cxi|psm[23x]?|efa|opx|mlx|gni)\b",
+    ),
+    Fallback(
+        "Libfabric",
+        "provider: tcp;ofi_rxm",
+        rf"^\s{{0,8}}provider:? {_PROVIDER}[^\n]{{0,120}}$",
+        "only a provider of TCP is named here ({name})",
+        _FIX_OFI,
+        "github.com/pmodels/mpich, src/mpid/ch4/netmod/ofi/util.c; fi_info of Libfabric",
+        is_sure=False,
+        except_with=_RDMA_PROVIDER,
+    ),
+    Fallback(
+        "NCCL",
+        "NET/Socket : Using [0]docker0",
+        r"^[^\n]{0,200}\bNET/Socket ?: Using \[0\](?P<name>[\w.-]{1,40}):[^\n]{0,400}$",
+        "NCCL found no RDMA device and uses sockets (TCP) over {name}",
+        _FIX_NCCL,
+        "github.com/NVIDIA/nccl, src/transport/net_socket.cc",
+        is_sure=True,
+        except_with=r"\bUsing network (?!Socket)\w",
+    ),
+    Fallback(
+        "NCCL",
+        "Using network Socket",
+        r"^[^\n]{0,200}\bNCCL INFO Using network Socket\b[^\n]{0,80}$",
+        "NCCL uses sockets (TCP)",
+        _FIX_NCCL,
+        "github.com/NVIDIA/nccl, src/init.cc",
+        is_sure=True,
+    ),
+)
+#: Every line that a pattern matches has one of these: to look for them first is much faster than all patterns.
+_ROOT = re.compile(
+    r"PSM2 |hfi_wait|active ports|OpenFabrics device|tcp btl|network device '|inter-node cfg|MPI startup\(\)"
+    r"|[Pp]rovider|NET/Socket|network Socket"
+)
+
+
+def fallbacks(text: str) -> tuple[FallbackLine, ...]:
+    """Return the messages of a text that say that RDMA was left, each row of the table once, in the order of lines."""
+    plain = cleaned(text)
+    if not _ROOT.search(plain):
+        return ()
+    lines = [(number, line[:LONGEST_NOTE]) for number, line in enumerate(plain.split("\n"), 1) if _ROOT.search(line)]
+    found: dict[int, FallbackLine] = {}
+    for row in FALLBACKS:
+        pattern = re.compile(row.pattern)
+        first = next(((number, match) for number, line in lines if (match := pattern.match(line))), None)
+        if first is None or first[0] in found or (row.except_with and re.search(row.except_with, plain)):
+            continue
+        number, match = first
+        means = row.means.format_map({name: one_line(value or "") for name, value in match.groupdict().items()})
+        found[number] = FallbackLine(number, one_line(match[0]).strip(), f"{means}; {row.fix}", row.is_sure)
+    return tuple(found[line] for line in sorted(found))
+
+
+def judged_fallbacks(
+    link: Link, text: str, tables: Sequence[Table], failures: Sequence[OutputLine]
+) -> tuple[tuple[OutputLine, ...], tuple[str, ...]]:
+    """Return the failures with the messages by which a run left RDMA, and remarks on those that figures speak against.
+
+    By a link whose network carries TCP, nothing is added. ``failures``: what the output reports besides, which stays
+    first: a run that failed has another cause. Messages that are sure come before others.
+    """
+    found = fallbacks(text) if link.family in _FAMILIES else ()
+    if not found:
+        return tuple(failures), ()
+    fast = any(map(shows_rdma, tables))
+    means = {each.line: each.means for each in found}
+    known = {each.line for each in failures}
+    counted = [each for each in found if each.is_sure or not fast]
+    counted.sort(key=lambda each: (not each.is_sure, each.line))
+    remarks = tuple(
+        f'line {each.line}, "{each.quoted[:_QUOTED]}": small messages are faster than TCP can be, so it was RDMA'
+        for each in found
+        if fast and not each.is_sure
+    )
+    new = (OutputLine(each.line, each.quoted, means=each.means) for each in counted if each.line not in known)
+    explained = (each if each.means else replace(each, means=means.get(each.line, "")) for each in failures)
+    return (*explained, *new), remarks
+
+
+def shows_rdma(table: Table) -> bool:
+    """Return whether small messages are faster than TCP can be; False for a table without small messages."""
+    key = key_of(table)
+    if key is None or micro.find(key).within:
+        return False
+    try:
+        made = curves(table, key)
+    except ValueError:
+        return False
+    return any(_is_never_tcp(table, key, curve) for curve in made)
+
+
+def _is_never_tcp(table: Table, key: str, curve: Curve) -> bool:
+    metric = micro.metric(key, curve.metric)
+    points = zip(curve.sizes, curve.values, strict=True)
+    small = [(size, value) for size, value in points if 0 < size <= TCP_LATENCY_UP_TO_BYTES and value > 0]
+    if metric.name == "latency" and metric.shape == "latency":
+        return any(value < NEVER_TCP_LATENCY_US for _, value in small)
+    if metric.name == "bandwidth" and metric.shape == "stream":
+        at_once = metric.directions * pairs_of(table, key)
+        return any(size * at_once / value < NEVER_TCP_MESSAGE_COST_US for size, value in small)
+    return False
+
+
+def document() -> str:
+    """Return the table as Markdown, one row per message: the text that is in the documentation."""
+    rows = ["| library | looked for | what it means | what to do | sure |", "| --- | --- | --- | --- | --- |"]
+    for row in FALLBACKS:
+        means = re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), row.means)
+        sure = "yes" if row.is_sure else "unless figures show RDMA"
+        rows.append(f"| {row.library} | `{row.words}` | {means} | {row.fix} | {sure} |")
+    return "\n".join(rows) + "\n"

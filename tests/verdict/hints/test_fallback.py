@@ -1,0 +1,211 @@
+"""Words of a library that left RDMA for TCP: they fail a run that is judged by a link of RDMA, and no other run."""
+
+import re
+
+import pytest
+
+from railyard.cli.main import main
+from railyard.hardware.links import LINKS
+from railyard.parsers.detect import parse
+from railyard.parsers.parsed import Parsed
+from railyard.verdict.hints.fallback import FALLBACKS, document, fallbacks, judged_fallbacks, shows_rdma
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_link
+from tests.conftest import ROOT
+
+HEAD = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
+
+
+def osu_bw(message_us: float, top_mb_s: float, smallest: int = 0) -> str:
+    """Return a curve t = t0 + n/B; ``smallest`` is a power of two."""
+    sizes = (1 << power for power in range(smallest, 23))
+    return HEAD + "".join(f"{size:<10}{size / (message_us + size / top_mb_s):>18.2f}\n" for size in sizes)
+
+
+RDMA = osu_bw(0.3, 12_100)
+TCP = osu_bw(6.0, 1_121)
+#: Without small messages, figures do not show how they were carried.
+LARGE_ONLY = osu_bw(0.3, 12_100, smallest=20)
+
+#: A line of each row -> what it means and what to do.
+SURE = {
+    "[vn1:01433] mca: bml: Using tcp btl for send to [[2101,1],1] on node vn2": (
+        "Open MPI sends to that process over TCP (btl/tcp); ask for the fabric's own way, and it fails if it is not "
+        "there: --mca pml ucx, or --mca pml cm --mca mtl ofi"
+    ),
+    "[1795220129.091716] [vn2:524  :0]      ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 "
+    "tag(tcp/eth0)  rma(tcp/eth0)": (
+        "UCX chose TCP between the nodes (tcp/eth0); ucx_info -d on the node lists the devices; see UCX_TLS and "
+        "UCX_NET_DEVICES"
+    ),
+    "[0] MPI startup(): libfabric provider: tcp;ofi_rxm": (
+        "Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the fabric in "
+        "I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi)"
+    ),
+    "[0] MPI startup(): libfabric provider: sockets": (
+        "Intel MPI chose the provider sockets of Libfabric: TCP; name the provider of the fabric in "
+        "I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi)"
+    ),
+    "[0] MPI startup(): shm and tcp data transfer modes": (
+        "Intel MPI chose TCP between the nodes; set I_MPI_FABRICS to the fabric, and I_MPI_FALLBACK=0"
+    ),
+    "vn1:4101:4101 [0] NCCL INFO NET/OFI Selected Provider is tcp;ofi_rxm (found 1 nics)": (
+        "NCCL's plugin chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the fabric in "
+        "FI_PROVIDER; fi_info lists those that the node has"
+    ),
+    "libfabric provider: tcp;ofi_rxm - 10.1.0.0/24": (
+        "the library chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the fabric in "
+        "FI_PROVIDER; fi_info lists those that the node has"
+    ),
+    "FI provider: tcp;ofi_rxm": (
+        "the library chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the fabric in "
+        "FI_PROVIDER; fi_info lists those that the node has"
+    ),
+    "vn1:77:77 [0] NCCL INFO NET/Socket : Using [0]docker0:172.17.0.1<0>": (
+        "NCCL found no RDMA device and uses sockets (TCP) over docker0; NET/IB and NET/OFI in the lines above say why "
+        "no RDMA device was taken; see NCCL_IB_HCA and NCCL_NET"
+    ),
+    "vn1:77:77 [0] NCCL INFO Using network Socket": (
+        "NCCL uses sockets (TCP); NET/IB and NET/OFI in the lines above say why no RDMA device was taken; see "
+        "NCCL_IB_HCA and NCCL_NET"
+    ),
+}
+#: Any run reports this as a failure: the kernel's words for an error are in it.
+TIMED_OUT = "hfi_wait_for_device: The /dev/hfi1_0 device failed to appear after 15.0 seconds: Connection timed out"
+NOT_SURE = {
+    "vn1.rank0: PSM2 no hfi units are active (err=23)": (
+        "PSM2 found no Omni-Path card that is up, so the library went on over another network, mostly TCP; look at "
+        "hfi1_0 with opainfo or ibstat"
+    ),
+    "vn1.2101PSM2 can't open hfi unit: -1 (err=23)": (
+        "PSM2 found no Omni-Path card that is up, so the library went on over another network, mostly TCP; look at "
+        "hfi1_0 with opainfo or ibstat"
+    ),
+    TIMED_OUT: (
+        "PSM2 waited in vain for the Omni-Path card, so the library went on over another network, mostly TCP; is the "
+        "driver hfi1 loaded, and is the port up?"
+    ),
+    "but there are no active ports detected (or Open MPI was unable to use": (
+        "Open MPI found an RDMA device but no port of it that is up, and left it out of the job; look at cable, subnet "
+        "manager and ibstat of the node"
+    ),
+    "WARNING: There was an error initializing an OpenFabrics device.": (
+        "Open MPI could not use the RDMA device with its own driver (btl/openib); without UCX the job runs over TCP; "
+        "ask for UCX: --mca pml ucx --mca btl ^openib"
+    ),
+    "[1795446873.635521] [vn1:17594:0] ucp_context.c:1381 UCX  WARN  network device 'mlx5_7:1' is not available, "
+    "please use one or more of: 'eth0'(tcp), 'lo'(tcp)": (
+        "UCX_NET_DEVICES names mlx5_7:1, which that node does not have, so UCX may use TCP; ucx_info -d on the node "
+        "lists the devices; see UCX_TLS and UCX_NET_DEVICES"
+    ),
+    "libfabric:2101:1795446873:core:core:fi_getinfo_():1352<info> Found provider with the highest priority tcp, "
+    "must_use_util_prov = 0": (
+        "of the providers of Libfabric that fit, tcp came first: TCP; name the provider of the fabric in FI_PROVIDER; "
+        "fi_info lists those that the node has"
+    ),
+    "provider: tcp;ofi_rxm, score = 5, pref = 0, FI_FORMAT_UNSPEC [32]": (
+        "only a provider of TCP is named here (tcp;ofi_rxm); name the provider of the fabric in FI_PROVIDER; fi_info "
+        "lists those that the node has"
+    ),
+}
+
+
+def judged(text: str, link: str = "ib-edr") -> Judgement:
+    (one,) = judge(parse(text), of_link(link), text=text)
+    return one
+
+
+@pytest.mark.parametrize("line", SURE)
+def test_the_word_that_tcp_carries_the_run_fails_it_whatever_the_figures_are(line: str) -> None:
+    found = judged(f"{line}\n{RDMA}")
+    assert (found.state, found.rules[0].fault) == ("fail", "set-up")
+    assert found.sentence.startswith("rule 1 (complete): the output itself reports 1 failure, line 1: ")
+    assert f"({SURE[line]})" in found.sentence
+
+
+@pytest.mark.parametrize("line", NOT_SURE)
+def test_a_device_that_could_not_be_used_fails_a_run_whose_figures_may_be_of_tcp(line: str) -> None:
+    for table in (TCP, LARGE_ONLY):
+        found = judged(f"{line}\n{table}")
+        assert (found.state, found.rules[0].fault) == ("fail", "set-up")
+        assert f"({NOT_SURE[line]})" in found.sentence
+
+
+@pytest.mark.parametrize("line", [line for line in NOT_SURE if line != TIMED_OUT])
+def test_figures_that_tcp_cannot_reach_speak_against_a_device_that_could_not_be_used(line: str) -> None:
+    found = judged(f"{line}\n{RDMA}")
+    assert found.state == "pass"
+    (remark,) = (each for each in found.remarks if each.startswith("line 1"))
+    assert remark.endswith('": small messages are faster than TCP can be, so it was RDMA')
+
+
+@pytest.mark.parametrize("line", [line for line in (*SURE, *NOT_SURE) if line != TIMED_OUT])
+def test_on_a_network_that_carries_tcp_nothing_is_a_fallback(line: str) -> None:
+    found = judge(parse(f"{line}\n{TCP}"), of_link("eth-10"), text=f"{line}\n{TCP}")
+    assert [each.state for each in found] == ["not-judged"]
+    assert judged_fallbacks(LINKS["eth-10"], line, (), ()) == ((), ())
+
+
+@pytest.mark.parametrize("link", ["ib-ndr", "roce-100", "opa-100", "slingshot-11", "efa-100"])
+def test_it_is_a_fallback_from_every_network_with_rdma(link: str) -> None:
+    failures, _ = judged_fallbacks(LINKS[link], "[0] MPI startup(): libfabric provider: tcp", (), ())
+    assert [failure.line for failure in failures] == [1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "provider: verbs;ofi_rxm\n    fabric: IB-0xfe80000000000000\nprovider: tcp;ofi_rxm\n    fabric: 10.1.0.0/24\n",
+        "fi_getinfo_():1352<info> Found provider with the highest priority cxi, must_use_util_prov = 0\n"
+        "fi_getinfo_():1352<info> Found provider with the highest priority tcp, must_use_util_prov = 0\n",
+        "vn1:77:77 [0] NCCL INFO NET/Socket : Using [0]eth0:10.1.0.1<0>\nvn1:77:90 [0] NCCL INFO Using network IB\n",
+        "vn1:77:77 [0] NCCL INFO Bootstrap : Using eth0:10.1.0.1<0>\n",
+        "[0] MPI startup(): libfabric provider: verbs;ofi_rxm\n",
+        "ucp_context_0 inter-node cfg#1 tag(rc_mlx5/mlx5_0:1 tcp/eth0)\n",
+        "ucp_context_0 intra-node cfg#1 tag(tcp/eth0)\n",
+        "[vn1:01433] mca: bml: Using openib btl for send to [[2101,1],1] on node vn2\n",
+    ],
+)
+def test_a_line_about_another_transport_is_no_fallback(text: str) -> None:
+    assert fallbacks(text) == ()
+
+
+def test_a_run_that_failed_keeps_its_own_cause_first() -> None:
+    text = f"[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n{RDMA}Abort(1) on node 1 (rank 1 in comm 0): Fatal\n"
+    found = judged(text)
+    assert 'reports 2 failures, line 27: "Abort(1) on node 1' in found.sentence
+
+
+def test_the_words_alone_are_a_failure() -> None:
+    line = "but there are no active ports detected (or Open MPI was unable to use"
+    failures, _ = judged_fallbacks(LINKS["ib-hdr"], f"\n{line}\n", Parsed().tables, ())
+    assert [(each.line, each.text) for each in failures] == [(2, line)]
+
+
+def test_a_sum_of_many_pairs_over_tcp_does_not_look_like_rdma() -> None:
+    text = f"# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 16 ] [ window size: 64 ]\n# {HEAD[2:6]}"
+    text = text.rpartition("\n")[0] + "\n# Size                  MB/s        Messages/s\n"
+    text += "".join(f"{1 << n:<10}{16 * (1 << n) / 6:>20.2f}{16e6 / 6:>20.2f}\n" for n in range(4))
+    (table,) = parse(text).tables
+    assert not shows_rdma(table)
+
+
+def test_the_command_says_it_word_for_word(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "osu_bw.out"
+    file.write_text(f"[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n{RDMA}", encoding="utf-8")
+    assert main(["judge", str(file), "--link", "ib-edr"]) == 1
+    assert (
+        '  FAIL  rule 1 (complete): the output itself reports 1 failure, line 1: "[0] MPI startup(): libfabric '
+        'provider: tcp;ofi_rxm" (Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the '
+        "fabric in I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi)); look at the quoted line in the job's output\n"
+    ) in capsys.readouterr().out
+
+
+def test_every_row_has_a_line_here() -> None:
+    for row in FALLBACKS:
+        assert any(re.match(row.pattern, line) for line in (*SURE, *NOT_SURE)), row.words
+        assert any(re.match(row.pattern, line) for line in (SURE if row.is_sure else NOT_SURE)), row.words
+
+
+def test_the_page_has_the_table() -> None:
+    assert f"\n\n{document()}\n" in (ROOT / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8")
