@@ -42,7 +42,8 @@ _SIGN = re.compile(r"\biperf3: |\biperf 3\.|\biperf3 ")
 _OWN = ("Server listening on", "-----", "Reverse mode", "Time:", "Test Complete.", "CPU Utilization", "Server output:")
 _EXPECTED = 'output of iperf3: "Connecting to host …" or a closing line "… sec … sender"'
 _OWN_WORDS = (
-    *("iperf", '"start"', '"event"', "connecting to host", "accepted connection from", " connected to "),
+    *("iperf3", "iperf 3", "iperf done", '"start"', '"event"', "connecting to host", " connected to "),
+    re.compile(r"accepted connection from [^\s,]{1,200}, port ").search,  # UCX says so, too, without this
     *("starting test: ", "sender", "receiver"),
 )
 

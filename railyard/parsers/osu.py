@@ -49,8 +49,9 @@ _REFUSAL = re.compile(
 _EXPECTED = 'output of OSU: a banner "# OSU … Test v…" or a heading "# Size …"'
 # A banner or an executable's name, the unit of a heading, what osu_init prints, and words of each refusal.
 _SIGNS = (
-    *("osu", "omb-py", "omb python", "(us)", "[us]", "(mb/s)", "messages/s", "ops/s", "nprocs:"),
-    re.compile(r"(?<!bw)\[mb/s\]").search,  # libcxi prints BW[MB/s]
+    *("osu", "omb-py", "omb python", "(us)", "[us]", "messages/s", "ops/s", "nprocs:"),
+    # libcxi prints BW[MB/s], ucx_perftest "bandwidth (MB/s)  |"
+    re.compile(r"(?<!bw)\[mb/s\]|\(mb/s\)(?! {0,8}\|)").search,
     *("test requires", "support not enabled", "than 1 node", "benchmarks expect", "failed: "),
     *("error initializ", "could not initializ", "error allocat", "could not allocat"),
 )

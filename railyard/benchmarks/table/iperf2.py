@@ -1,0 +1,20 @@
+"""iperf 2: TCP or UDP, one stream or several."""
+
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffic, printed_benchmark
+from railyard.parsers.parsed import Table
+
+STREAMS = (2, 4, 8, 16)  # beside one
+
+
+def _said(table: Table) -> str | None:
+    named, streams = printed_benchmark(table), table.context.get("streams")
+    return f"{named}/{streams}-streams" if named and streams in STREAMS else named
+
+
+TOOL = Tool("iperf2", said=_said)
+# A client counts what its socket took. For UDP the server's report, in the last row, counts what came over the network.
+# Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
+ENTRIES = tuple(
+    Benchmark(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0), rows="last")
+    for key in ("iperf2/iperf2", *(f"iperf2/iperf2/{count}-streams" for count in STREAMS))
+)

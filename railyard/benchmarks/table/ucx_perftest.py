@@ -1,0 +1,81 @@
+"""ucx_perftest: UCX itself, without MPI."""
+
+from dataclasses import replace
+
+from railyard.benchmarks.model import (
+    Benchmark,
+    Tool,
+    Traffic,
+    bandwidth,
+    latency,
+    message_rate,
+    printed_benchmark,
+)
+from railyard.parsers.parsed import Table
+
+LOOPBACK, DEVICE, ALONE = "loopback", "device", "one-at-a-time"
+_WINDOW = 32  # the last figure of a test's entry in the table ``tests`` of perftest.c; -O sets another
+_HOST = ("host", "None")
+
+
+def _said(table: Table) -> str | None:
+    """Return the test, and what makes it another one: a loop, buffers of a GPU, or one message at a time (-O 1)."""
+    named = printed_benchmark(table)
+    if named is None:
+        return None
+    if table.context.get("loopback") is True:
+        return f"{named}/{LOOPBACK}"
+    if _from_device(table):
+        return f"{named}/{DEVICE}"
+    return f"{named}/{ALONE}" if table.context.get("window") == 1 and named in _WINDOWED else named
+
+
+def _from_device(table: Table) -> bool:
+    return any(str(table.context.get(name)) not in _HOST for name in ("send_memory", "receive_memory"))
+
+
+TOOL = Tool("ucx_perftest", said=_said, from_device=_from_device, has_no_end=True)
+# A time is one message's: half a round trip of a ping-pong (factor 2 in ucx_perf_calc_result of libperf.c), the whole
+# of a get or an atomic that returns a value. A batch file's heading says "overhead" for any test. Bandwidth is one way.
+_TIME = latency("latency", "latency", "overhead", "thread_latency", "thread_overhead")
+_RATE = message_rate(optional=True)
+_PINGPONGS = ("am_lat", "put_lat", "tag_lat", "tag_sync_lat", "ucp_put_lat", "stream_lat", "ucp_am_lat")
+_WINDOWED = ("tag_bw", "tag_sync_bw", "ucp_put_bw", "ucp_am_bw", "put_bw")
+# One message at a time unless -O says more: that does not fill a link.
+_SINGLE = ("am_bw", "stream_bw")
+_GETS = ("get", "ucp_get")
+_ATOMICS = ("add_lat", "fadd", "swap", "cswap", "ucp_fadd", "ucp_swap", "ucp_cswap")
+_TESTS = (
+    *(
+        Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True)
+        for name in _PINGPONGS
+    ),
+    *(Benchmark(f"ucx_perftest/{name}", (bandwidth("stream"), _RATE), Traffic(1, 0, _WINDOW)) for name in _WINDOWED),
+    Benchmark("ucx_perftest/get_bw", (bandwidth("stream"), _RATE), Traffic(0, 1, _WINDOW)),
+    # a heading of a stream whose test the text does not name
+    Benchmark("ucx_perftest/bandwidth", (bandwidth("stream"), _RATE)),
+    *(Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _RATE), Traffic(1, 0)) for name in _SINGLE),
+    *(Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _TIME), Traffic(0, 1)) for name in _GETS),
+    *(Benchmark(f"ucx_perftest/{name}", (_TIME,)) for name in _ATOMICS),
+    *(Benchmark(f"ucx_perftest/{name}", (message_rate(),)) for name in ("add_mr", "ucp_add")),
+)
+ENTRIES = (
+    *_TESTS,
+    *(replace(test, key=f"{test.key}/{DEVICE}", in_gpu=True) for test in _TESTS),
+    *(
+        replace(
+            test,
+            key=f"{test.key}/{LOOPBACK}",
+            payload=False,
+            within_node=True,
+            of_link=False,
+            reported="its messages stay on one node, and no published figure says what that should give",
+        )
+        for test in _TESTS
+    ),
+    *(
+        Benchmark(f"{test.key}/{ALONE}", (bandwidth("pingpong"), _RATE), Traffic(1, 0))
+        for test in _TESTS
+        if test.key.removeprefix("ucx_perftest/") in _WINDOWED
+    ),
+)

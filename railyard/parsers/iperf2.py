@@ -1,0 +1,258 @@
+"""Output of iperf 2.0 to 2.2, client or server, as typed tables: a row per end of a run, streams summed.
+
+``context["role"]`` names the end of each row: the sender is a client, the receiver a server, or the "Server Report"
+that a client prints for UDP. ``interval`` is a row's length in seconds, ``streams`` the number of streams. Bandwidth is
+MB/s (10^6 B/s): bits are decimal here, bytes binary (kConversionForBits and kConversion of stdio.c). Over UDP,
+``lost`` of ``datagrams`` did not arrive.
+
+A run's report begins at 0 s, as the first interval of ``-i`` does. It is the last line of its stream that begins at
+0 s, and intervals before it end where it ends. Where no interval is there, a report of less than 3 s counts only if
+its end is no whole number of seconds: it may be the first interval of a text that ends early. With several streams,
+only their sum counts.
+
+iperf3 is another program: its streams are "connected to" an address, and its reports end with sender or receiver.
+
+Source: report_bw_format and its neighbours in src/Locale.c, byte_snprintf in src/stdio.c, iperf 2.0.13 (lynxis/iperf2)
+and 2.1.6 (open-vela/external_iperf2).
+"""
+
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+
+TOOL = "iperf2"
+
+SUM = "SUM"
+_BIT_RATES = {prefix: 1e-6 / 8 * 1e3**step for step, prefix in enumerate(("", "K", "M", "G", "T"))}
+_BYTES = {prefix: 1e-6 * 2.0 ** (10 * step) for step, prefix in enumerate(("", "K", "M", "G", "T"))}
+
+# [  3]  0.0-10.0 sec  10.9 GBytes  9.40 Gbits/sec   |   [SUM] 0.0000-10.0131 sec  10.9 GBytes  9.35 Gbits/sec
+_REPORT = re.compile(
+    r"^\[ {0,3}(?P<id>SUM|[0-9]{1,5})\] {1,3}(?P<start>[0-9]{1,9}\.[0-9]{1,4})- {0,3}(?P<end>[0-9]{1,9}\.[0-9]{1,4})"
+    r" sec {1,6}(?P<moved>[0-9]{1,9}(?:\.[0-9]{1,3})?) (?P<size>[KMGT]?)Bytes {1,6}"
+    r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,4})?) (?P<prefix>[KMGT]?)(?P<kind>bits|Bytes)/sec(?P<rest>(?:\s.{0,200})?)$"
+)
+# 0.010 ms    0/  893 (0%)
+_DATAGRAMS = re.compile(r"^\s{1,6}[0-9.]{1,12} ms {1,6}(?P<lost>[0-9]{1,18})/ {0,8}(?P<sent>[0-9]{1,18}) \(")
+# [  3] local 10.0.0.1 port 40000 connected with 10.0.0.2 port 5001 (icwnd/mss/irtt=14/1448/97)
+_CONNECTED = re.compile(
+    r"^\[ {0,3}(?P<id>[0-9]{1,5})\] local \S{1,200} port [0-9]{1,5} connected with \S{1,200} port [0-9]"
+)
+# Client connecting to 10.0.0.2, TCP port 5001   |   Server listening on UDP port 5001
+_BEGINS = re.compile(
+    r"^(?P<side>Client connecting to \S{1,200},|Server listening on) (?P<protocol>TCP|UDP) port [0-9]{1,5}"
+)
+_VERSION = re.compile(r"^iperf version (?P<version>2\.[0-9.]{1,12}\S{0,12})")
+_OWN = ("TCP window size", "UDP buffer size", "Sending ", "Receiving ", "Binding to", "Read buffer", "Write buffer")
+_FAILED = re.compile(
+    r"\b(?:connect|bind|write|read|accept|listen|recv\w{0,8}) failed: |^(?:\[.{1,6}\] )?WARNING: did not rec"
+)
+_SHORTEST = 3.0  # seconds: nobody makes reports of longer intervals, but for long runs
+_EXPECTED = 'output of iperf 2: "… connected with …" or a report "[  3]  0.0-10.0 sec …"'
+_ROW_SIGN = re.compile(r"\n\[ {0,3}(?:sum|[0-9]{1,5})\] {1,3}[0-9.]{3,14}- {0,3}[0-9.]{3,14} sec ")
+_SIGNS = (" connected with ", "client connecting to ", "server listening on ", _ROW_SIGN.search)
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """One line with a rate; ``lost`` and ``datagrams`` are what a receiver of UDP counted."""
+
+    line: int
+    stream: str
+    start: float
+    end: float
+    bandwidth_mb_s: float
+    decimals: int
+    lost: int | None = None
+    datagrams: int | None = None
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run: ``reports`` are the last ones that begin at 0 s, by stream and whether the server made them.
+
+    ``intervals``: where the others end. ``is_servers``: the next report is the server's.
+    """
+
+    line: int
+    side: str | None
+    protocol: str | None
+    version: str | None
+    streams: set[str] = field(default_factory=set)
+    reports: dict[tuple[str, bool], _Report] = field(default_factory=dict)
+    intervals: dict[str, float] = field(default_factory=dict)
+    is_servers: bool = False
+    spoiled: bool = False
+
+    def take(self, report: _Report) -> None:
+        """Keep a report, or note where an interval ends."""
+        if report.start > 0:
+            self.intervals[report.stream] = report.end
+        else:
+            self.reports[report.stream, self.is_servers] = report
+
+    def final(self) -> list[tuple[_Report, str]]:
+        """Return the reports of the whole run with their ends, the sender's first; none if they are missing."""
+        streams = self.streams | {stream for stream, _ in self.reports if stream != SUM}
+        wanted = SUM if len(streams) > 1 else next(iter(streams), SUM)
+        reports = (
+            (each, is_servers or self.side == "server")
+            for (stream, is_servers), each in self.reports.items()
+            if stream == wanted
+        )
+        return [(each, "receiver" if received else "sender") for each, received in reports if self._is_final(each)]
+
+    def is_over(self) -> bool:
+        """Return whether all its streams have their reports: a further connection is another run's."""
+        known = {stream for stream, _ in self.reports}
+        return bool(known) and self.streams <= known
+
+    def _is_final(self, report: _Report) -> bool:
+        last = self.intervals.get(report.stream)
+        if last is not None:
+            return report.end >= last - 0.1
+        return report.end >= _SHORTEST or not report.end.is_integer()
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output.
+
+    Raises ParseError if the text has neither a connection nor a report of iperf 2.
+    """
+    text = own_text(text, _SIGNS, _EXPECTED)
+    reader = _Reader()
+    for line, stripped in filled_lines(text):
+        reader.read(line, stripped)
+    return reader.parsed(text)
+
+
+class _Reader:
+    """What was said about the next run, the open run, and what was found so far."""
+
+    def __init__(self) -> None:
+        self.side: str | None = None
+        self.protocol: str | None = None
+        self.version: str | None = None
+        self.begun = 0  # the line of a client whose connection is not there yet
+        self.runs: list[_Run] = []
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+
+    def read(self, line: Line, text: str) -> None:
+        """Read one stripped line."""
+        if text[0] == "[" and self._report(line, text):
+            return
+        if begins := _BEGINS.match(text[:400]):
+            self.side = "client" if begins["side"].startswith("Client") else "server"
+            self.protocol = begins["protocol"]
+            self.begun = line.number if self.side == "client" else self.begun
+        elif version := _VERSION.match(text[:100]):
+            self.version = version["version"]
+        elif text.endswith("Server Report:"):
+            for run in self.runs[-1:]:
+                run.is_servers = True
+        elif not (text.startswith(("-----", *_OWN)) or text.endswith("datagrams")):
+            self._foreign(line, text)
+
+    def parsed(self, text: str) -> Parsed:
+        """Return what was found, after every line was read."""
+        if not self.runs and self.begun:
+            self.failures.append(Remark(self.begun, "a client without a connection"))
+        elif not self.runs:
+            raise foreign(text, _EXPECTED)
+        tables = []
+        for run in self.runs:
+            rows = run.final()
+            if rows:
+                tables.append(_table(run, rows))
+            else:
+                what = "the sum of its streams" if len(run.streams) > 1 and run.is_over() else "its report"
+                self.failures.append(Remark(run.line, f"a run without {what}"))
+        return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
+
+    def _report(self, line: Line, text: str) -> bool:
+        if connected := _CONNECTED.match(text[:700]):
+            if not self.runs or self.runs[-1].is_over():
+                self._begin(line)
+            self.runs[-1].streams.add(connected["id"])
+            return True
+        found = _REPORT.match(text) if len(text) <= 400 else None
+        if found is None:
+            return text.startswith("[ ID]")
+        report = _of(line.number, found)
+        if not (self.runs or report.decimals in (1, 4)):
+            return False  # iperf3 has two
+        if report.bandwidth_mb_s < 0:
+            for run in self.runs[-1:]:
+                run.spoiled = True
+            self.failures.append(Remark(line.number, f"figures that contradict each other: {text[:300]}"))
+            return True
+        if not self.runs or (report.start == 0 and self._is_next(report)):
+            self._begin(line)
+        self.runs[-1].take(report)
+        return True
+
+    def _is_next(self, report: _Report) -> bool:
+        """Return whether a report must be of a run whose connection the text lacks."""
+        run = self.runs[-1]
+        return report.stream != SUM and run.is_over() and report.stream not in run.streams and bool(run.streams)
+
+    def _begin(self, line: Line) -> None:
+        self.runs.append(_Run(line.number, self.side, self.protocol, self.version))
+        self.begun = 0
+
+    def _foreign(self, line: Line, text: str) -> None:
+        failed = bool(_FAILED.search(text[:300])) or is_failure(text)
+        (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
+        for run in self.runs[-1:] if failed or line.dots else ():
+            run.spoiled = run.spoiled or not run.is_over()
+
+
+def _of(line: int, found: re.Match[str]) -> _Report:
+    """Return a report; its bandwidth is -1 if the bytes that were moved say something else."""
+    start, end = float(found["start"]), float(found["end"])
+    rates = _BIT_RATES if found["kind"] == "bits" else _BYTES
+    rate = float(found["rate"]) * rates[found["prefix"]]
+    moved = float(found["moved"]) * _BYTES[found["size"]]
+    seconds = end - start
+    # three digits of both, and a time of one decimal
+    coarse = 0.02 + 0.06 / seconds if seconds > 0 else 0.0
+    agrees = seconds > 0 and abs(moved - rate * seconds) <= coarse * max(moved, rate * seconds)
+    datagrams = _DATAGRAMS.match(found["rest"])
+    return _Report(
+        line,
+        found["id"],
+        start,
+        end,
+        rate if agrees or moved == rate == 0 else -1.0,
+        len(found["end"].partition(".")[2]),
+        int(datagrams["lost"]) if datagrams else None,
+        int(datagrams["sent"]) if datagrams else None,
+    )
+
+
+def _table(run: _Run, rows: list[tuple[_Report, str]]) -> Table:
+    context: dict[str, ContextValue] = {
+        **({"protocol": run.protocol} if run.protocol else {}),
+        **({"side": run.side} if run.side else {}),
+        "role": ", ".join(role for _, role in rows),
+        "streams": max(1, len(run.streams)),
+        "interval": round(rows[0][0].end, 4),
+    }
+    for row, _ in rows:
+        if row.datagrams is not None:
+            context |= {"protocol": "UDP", "datagrams": row.datagrams, "lost": row.lost}
+    return Table(
+        tool=TOOL,
+        version=run.version,
+        benchmark="iperf2",
+        columns=("bandwidth",),
+        units=("MB/s",),
+        rows=tuple((row.bandwidth_mb_s,) for row, _ in rows),
+        line=run.line,
+        complete=not run.spoiled,
+        context=MappingProxyType(context),
+    )

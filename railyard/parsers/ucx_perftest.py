@@ -1,0 +1,321 @@
+"""Output of ucx_perftest of UCX 1.5 to 1.18, as typed tables: one row for each finished test, its last report.
+
+Columns by the heading's names: iterations; ``latency`` or ``overhead`` (us, over the whole run; of a ping-pong it is
+half a round trip) with ``_average`` (of the last interval) and a percentile (``_typical`` up to 1.11, later ``_50``);
+``bandwidth`` and ``message_rate`` likewise. The heading's "MB/s" are MiB/s (print_progress divides by 1024 * 1024),
+here MB/s (10^6 B/s). A test of several threads prints no averages; then its latency is the threads' mean.
+
+A client prints neither its test nor its message size. Both come from its command line, its server's box or the name of
+a batch file's test, if one of them is in the text (``ucx_perftest_settings``). The size follows from the figures, too:
+bandwidth by message rate. A size that the text states counts only if its figures agree. Without one, the size is the
+only whole number of bytes that gives the printed figures, or the only round one. Otherwise the table has no sizes.
+
+Tests that differ only in a rising size make one table. A row counts if it is its test's last: "Final:" since 1.10. Up
+to 1.9 it is the last before the next heading; at the end of a text it counts if its iterations are those of ``-n``, or
+if they are a multiple of 100, since an interval ends anywhere.
+
+Source: print_progress, print_header and print_test_name of src/tools/perf/perftest.c (1.8) and perftest_run.c (1.18),
+ucx_perf_calc_result of lib/libperf.c (openucx/ucx).
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.parsed import NO_CONTEXT, Cell, Parsed, Remark, Table
+from railyard.parsers.ucx_perftest_rows import (
+    ROW,
+    THREADS,
+    Heading,
+    agree,
+    cells_of,
+    cells_of_threads,
+    heading_of,
+    size_of,
+)
+from railyard.parsers.ucx_perftest_settings import TESTS, Box, Settings, of_batch, of_command
+
+TOOL = "ucx_perftest"
+#: What a stream is called whose test the text does not name: only streams have an "overhead" as their time.
+BANDWIDTH = "bandwidth"
+
+_TIMES = ("latency (usec)", "overhead (usec)")
+_GROUPS = ["bandwidth (MB/s)", "message rate (msg/s)"]
+# +tag_lat/8-----+--------------+----------+   |   ===== tag_bw =====
+_TITLE = re.compile(r"^\+(?P<name>[^\s+|-][^\s|]{0,199}?)[-+]{0,200}\+$")
+_RULED = re.compile(r"^={2,200} ?(?P<name>[a-z_]{2,20}) ?={2,200}$")
+_BORDER = re.compile(r"^\+[-+]{3,300}$")
+_INTERVAL = re.compile(r"^\[thread [0-9]{1,4}\]")
+_BEGUN = re.compile(r"^(?:Final|\[thread|\s*[0-9])")
+_OWN = re.compile(r"^(?:Waiting for connection\.\.\.|Accepted connection from \S{1,100})$")
+# [1700000000.1] [node1:12:0]  perftest.c:391  UCX  ERROR client failed. connect() failed: Connection refused
+_OWN_FAILURE = re.compile(r"\b(?:perftest|libperf)[a-z_]{0,20}\.c{1,2}:[0-9]{1,6} +UCX +(?:ERROR|FATAL)")
+_EXPECTED = 'output of ucx_perftest: a heading with "# iterations" and "message rate (msg/s)"'
+_SIGNS = ("# iterations", "| api: ", "perftest", "libperf")
+
+
+@dataclass(slots=True)
+class _Test:
+    """One test while it is read: after a heading, or after the title of one of a batch."""
+
+    line: int
+    heading: Heading
+    settings: Settings
+    last: tuple[Line, tuple[Cell, ...]] | None = None  # up to 1.9: the last report
+    begun: bool = False
+    refused: bool = False
+    rows: int = 0
+
+
+@dataclass(slots=True)
+class _Run:
+    """One table while it is read."""
+
+    line: int
+    heading: Heading
+    settings: Settings
+    columns: tuple[str, ...]
+    sizes: list[int | None] = field(default_factory=list)
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    spoiled: bool = False
+
+    @property
+    def benchmark(self) -> str | None:
+        if self.settings.test is not None:
+            return self.settings.test
+        # the heading of a batch file says "overhead" of any test
+        return BANDWIDTH if self.heading.time == "overhead" and self.settings.name is None else None
+
+    def is_alike(self, columns: tuple[str, ...], settings: Settings) -> bool:
+        """Return whether a further test differs from these at most in its size."""
+        return (self.columns, self.settings.test, self.settings.context()) == (
+            *(columns, settings.test),
+            settings.context(),
+        )
+
+    def is_continued(self, size: int | None) -> bool:
+        """Return whether a size is the next one of this table."""
+        last = self.sizes[-1]
+        return not self.spoiled and size is not None and last is not None and last < size
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output.
+
+    Raises ParseError if the text has neither a heading, nor a server's box, nor an error of ucx_perftest.
+    """
+    text = own_text(text, _SIGNS, _EXPECTED)
+    reader = _Reader()
+    for line, _ in filled_lines(text):
+        reader.read(line)
+    return reader.parsed(text)
+
+
+class _Reader:
+    """The settings that wait for their heading, the open test, and what was found so far."""
+
+    def __init__(self) -> None:
+        self.command = Settings()
+        self.box = Box()
+        self.boxes: list[int] = []  # lines of boxes
+        self.titled: str | None = None
+        self.time: str | None = None
+        self.test: _Test | None = None
+        self.headings = 0
+        self.runs: list[_Run] = []
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+
+    def read(self, line: Line) -> None:
+        """Read one line that is not blank."""
+        text = line.text.rstrip()
+        taken = (
+            (text[0] == "|" and self._heading(line, text))
+            or (text[0] in "+=" and self._title(line, text))
+            or (self.test is not None and self._row(self.test, line, text))
+            or _OWN.match(text[:200])
+        )
+        if not taken:
+            self._foreign(line, text.strip())
+
+    def parsed(self, text: str) -> Parsed:
+        """Return what was found, after every line was read."""
+        self._close(at_end=True)
+        if not self.headings and self.boxes:
+            self.failures.append(
+                Remark(self.boxes[0], "no figures: a server prints none, its client's output has them")
+            )
+        elif not self.headings and not any(_OWN_FAILURE.search(failure.text) for failure in self.failures):
+            raise foreign(text, _EXPECTED)
+        tables = tuple(_table(run) for run in self.runs)
+        return Parsed(tables, tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
+
+    def _heading(self, line: Line, text: str) -> bool:
+        if self.box.take(text):
+            if text.startswith("| API:"):
+                self.boxes.append(line.number)
+            return True
+        cells = [cell.strip() for cell in text.split("|")] if len(text) <= 300 and line.ended else []
+        named = [cell for cell in cells if cell]
+        if len(named) == 3 and named[0] in _TIMES and named[1:] == _GROUPS:
+            self.time = named[0].partition(" ")[0]
+            return True
+        if "# iterations" not in named or "overall" not in named:
+            return False
+        heading = heading_of(line.number, self.time, named)
+        self._close()
+        self.time = None
+        self.headings += 1
+        if heading is None:
+            self.failures.append(Remark(line.number, f"a heading with other columns than ucx_perftest's: {text[:300]}"))
+            return True
+        self._begin(line.number, heading)
+        return True
+
+    def _begin(self, line: int, heading: Heading) -> None:
+        """Open the test after a heading."""
+        said = self.command
+        if self.titled is not None:
+            said = Settings(test=self.titled).over(said)
+            self.titled = None
+        self.test = _Test(line, heading, said)
+
+    def _title(self, line: Line, text: str) -> bool:
+        if _BORDER.match(text):
+            return True
+        if ruled := _RULED.match(text):
+            if ruled["name"] in TESTS:
+                self.titled = ruled["name"]
+            return ruled["name"] in TESTS
+        title = _TITLE.match(text) if line.ended else None
+        if title is None or self.test is None:
+            return False
+        heading = self.test.heading
+        if self.test.begun or self.test.rows:
+            self._close()
+        # options of the command line hold for each test of a batch, but its test and size are the file's own
+        said = replace(self.command, test=None, size=None, iterations=None)
+        self.test = _Test(line.number, heading, of_batch(title["name"]).over(said), begun=True)
+        return True
+
+    def _row(self, test: _Test, line: Line, text: str) -> bool:
+        """Take a report; return whether the line is one, or the beginning of one that is cut."""
+        if _INTERVAL.match(text):
+            test.begun = True
+            return True
+        found = ROW.match(text) if len(text) <= 900 else None
+        several = THREADS.match(text) if found is None and test.heading.form == "stage" else None
+        cells = cells_of(found) if found else cells_of_threads(several) if several else None
+        if cells is None or not line.ended:
+            return self._cut(test, line, text)
+        if found and not _is_named_well(test, found["before"].strip(), text):
+            return found["before"].isspace() and test.heading.form == "stage"  # an interval of a build without threads
+        if not agree(cells):
+            test.refused = True
+            self.failures.append(Remark(line.number, f"figures that contradict each other: {text.strip()[:300]}"))
+            return True
+        self._take(test, line, cells, found["before"].strip() if found else "")
+        return True
+
+    def _cut(self, test: _Test, line: Line, text: str) -> bool:
+        if line.ended or not _BEGUN.match(text):
+            return False
+        test.begun = True
+        for run in self.runs[-1:]:
+            run.spoiled = True
+        return True
+
+    def _take(self, test: _Test, line: Line, cells: tuple[Cell, ...], name: str) -> None:
+        """Keep a test's last report; up to 1.9 it is only known later that it was the last."""
+        test.begun = True
+        if test.heading.form == "old":
+            test.last = (line, cells)
+            return
+        if test.heading.form == "test" and name:
+            said = replace(self.command, test=None, size=None, iterations=None)
+            test.settings = of_batch(name).over(said)
+        self._keep(test, line, cells)
+
+    def _keep(self, test: _Test, line: Line, cells: tuple[Cell, ...]) -> None:
+        box = self.box.settings()
+        if box is not None:
+            test.settings = test.settings.over(box)
+            self.box.clear()
+        stated = test.settings.size if not test.rows or test.heading.form == "test" else None
+        size = size_of(cells, stated)
+        test.rows += 1
+        # the first batch file is the outer loop: with sizes in it, each size has all tests
+        columns = test.heading.columns if len(cells) > 4 else test.heading.columns_of_threads
+        run = next((run for run in reversed(self.runs) if run.is_alike(columns, test.settings)), None)
+        if run is None or not run.is_continued(size):
+            where = test.heading.line if all(run.line != test.heading.line for run in self.runs) else line.number
+            run = _Run(where, test.heading, test.settings, columns)
+            self.runs.append(run)
+        run.sizes.append(size)
+        run.rows.append(cells)
+
+    def _close(self, at_end: bool = False) -> None:
+        """End the open test: take what was its last report, or note that it has none."""
+        test, self.test = self.test, None
+        if test is None:
+            return
+        if test.last is not None:
+            line, cells = test.last
+            if not at_end or _is_last(test.settings.iterations, cells[0]):
+                self._keep(test, line, cells)
+        if not (test.rows or test.refused) and (test.begun or test.line == test.heading.line):
+            what = "a test without its last report" if test.begun else "a heading without any row"
+            self.failures.append(Remark(test.line, what))
+            for run in self.runs[-1:]:
+                run.spoiled |= at_end and test.begun
+
+    def _foreign(self, line: Line, text: str) -> None:
+        command = of_command(text)
+        if command is not None:
+            self.command = command
+        failed = is_failure(text) or bool(_OWN_FAILURE.search(text[:2000]))
+        (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
+        if failed or line.dots:
+            for run in self.runs[-1:] if self.test and self.test.rows else ():
+                run.spoiled = True
+
+
+def _is_named_well(test: _Test, before: str, text: str) -> bool:
+    """Return whether what is before a row's figures makes it a test's last report.
+
+    Without a name, a row begins with blanks: a line that begins with a figure is the rest of a broken one.
+    """
+    form = test.heading.form
+    if before:
+        return before == "Final:" if form != "test" else before != "Final:"
+    return form != "stage" and text[0] in " \t"
+
+
+def _is_last(asked: int | None, iterations: Cell) -> bool:
+    count = int(iterations or 0)
+    return count == asked if asked is not None else count % 100 == 0
+
+
+def _table(run: _Run) -> Table:
+    has_sizes = None not in run.sizes
+    context = run.settings.context()
+    columns = ("size", *run.columns) if has_sizes else run.columns
+    rows = [(size, *row) for size, row in zip(run.sizes, run.rows, strict=True)] if has_sizes else run.rows
+    return Table(
+        tool=TOOL,
+        version=None,
+        benchmark=run.benchmark,
+        columns=columns,
+        units=tuple(map(_unit, columns)),
+        rows=tuple(rows),
+        line=run.line,
+        complete=not run.spoiled,
+        context=MappingProxyType(context) if context else NO_CONTEXT,
+    )
+
+
+def _unit(column: str) -> str | None:
+    if column in ("size", "iterations"):
+        return "B" if column == "size" else None
+    return "MB/s" if column.startswith("bandwidth") else "1/s" if column.startswith("message_rate") else "us"

@@ -1,0 +1,81 @@
+"""Output of iperf 2: which report is a run's, sums of streams, units, and what is cut. Texts are synthetic."""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.benchmarks.metrics import key_of
+from railyard.parsers.iperf2 import parse
+from railyard.parsers.parsed import ParseError, Remark
+
+MADE = Path(__file__).parent / "made"
+INTERVALS = (MADE / "iperf2-intervals.txt").read_text(encoding="utf-8")
+STREAMS = (MADE / "iperf2-two-streams-2.1.txt").read_text(encoding="utf-8")
+DATAGRAMS = (MADE / "iperf2-udp.txt").read_text(encoding="utf-8")
+ONE = "[  3] local 10.1.0.1 port 40000 connected with 10.1.0.2 port 5001\n"
+
+
+def test_the_report_of_the_whole_run_counts_and_not_its_intervals() -> None:
+    (table,) = parse(INTERVALS).tables
+    assert (table.rows, table.units, table.line, table.complete) == (((1173.75,),), ("MB/s",), 5, True)
+    assert dict(table.context) == {
+        "protocol": "TCP",
+        "side": "client",
+        "role": "sender",
+        "streams": 1,
+        "interval": 3.0,
+    }
+    assert key_of(table) == "iperf2/iperf2"
+
+
+def test_of_several_streams_the_sum_counts() -> None:
+    (table,) = parse(STREAMS).tables
+    assert table.rows == ((1173.75,),)
+    assert key_of(table) == "iperf2/iperf2/2-streams"
+
+
+def test_several_streams_without_their_sum_are_a_failure() -> None:
+    parsed = parse("".join(line for line in STREAMS.splitlines(keepends=True) if "[SUM]" not in line))
+    assert parsed.tables == ()
+    assert parsed.failures == (Remark(6, "a run without the sum of its streams"),)
+
+
+def test_over_udp_the_server_says_what_arrived() -> None:
+    (table,) = parse(DATAGRAMS).tables
+    assert table.rows == ((125.0,), (124.625,))
+    assert (table.context["role"], table.context["lost"], table.context["datagrams"]) == (
+        *("sender, receiver", 2551),
+        850341,
+    )
+
+
+def test_bytes_are_binary() -> None:
+    (table,) = parse(f"{ONE}[  3]  0.0-10.0 sec  10.9 GBytes  1.09 GBytes/sec\n").tables
+    assert table.rows[0][0] == pytest.approx(1.09 * 2**30 / 1e6)
+
+
+def test_clients_of_a_server_one_after_another_are_runs_of_their_own() -> None:
+    listening = "Server listening on TCP port 5001\n"
+    report = "[  3]  0.0-10.0 sec  10.9 GBytes  9.36 Gbits/sec\n"
+    tables = parse(f"{listening}{ONE}{report}{ONE.replace('3', '4', 1)}{report.replace('3', '4', 1)}").tables
+    assert [(table.context["role"], table.rows) for table in tables] == 2 * [("receiver", ((1170.0,),))]
+
+
+@pytest.mark.parametrize("seconds", ["1.0", "2.0"])
+def test_a_short_report_alone_may_be_an_interval(seconds: str) -> None:
+    moved = float(seconds) * 1.09
+    parsed = parse(f"{ONE}[  3]  0.0- {seconds} sec  {moved:.2f} GBytes  9.36 Gbits/sec\n")
+    assert (parsed.tables, parsed.failures) == ((), (Remark(1, "a run without its report"),))
+
+
+def test_a_rate_that_its_bytes_contradict_is_a_failure() -> None:
+    parsed = parse(INTERVALS.replace("0.0- 3.0 sec  3.28", "0.0- 3.0 sec  32.8"))
+    assert parsed.tables == ()
+    assert parsed.failures[1].text.startswith("figures that contradict each other: [  3]  0.0- 3.0 sec")
+
+
+def test_a_refused_connection_is_a_failure_and_iperf3_another_tool() -> None:
+    refused = "Client connecting to 10.1.0.2, TCP port 5001\nconnect failed: Connection refused\n"
+    assert [failure.line for failure in parse(refused).failures] == [1, 2]
+    with pytest.raises(ParseError):
+        parse((MADE / "iperf3-one-stream.txt").read_text(encoding="utf-8"))
