@@ -210,7 +210,8 @@ class Benchmark:
     with its own rank. ``within``: what carries it within a node, between a GPU and the processors or between two GPUs;
     empty if no such link bounds it. ``turn``: what happens in the time of one printed value, if one message follows
     another and it is not a ping-pong. ``pattern``: how the ranks of a collective exchange messages; None if
-    nothing is known. ``over_tcp``: it uses TCP or UDP itself, whatever the link.
+    nothing is known. ``over_tcp``: it uses TCP or UDP itself, whatever the link. ``loops``: its
+    bytes leave a card and come back to the same node.
     """
 
     key: str
@@ -239,6 +240,7 @@ class Benchmark:
     turn: Turn | None = None
     pattern: Pattern | None = None
     over_tcp: bool = False
+    loops: bool = False
 
     @property
     def one_turn(self) -> Turn | None:

@@ -93,6 +93,8 @@ def facts_of(
 
 def why_not(benchmark: Benchmark) -> str | None:
     """Return why no link bounds a benchmark on its first day; None if one may."""
+    if benchmark.loops:
+        return None
     if benchmark.within_node and not benchmark.within:
         return benchmark.reported or f"{benchmark.key} does not leave its node"
     return benchmark.reported if not benchmark.payload and not benchmark.within else None

@@ -13,7 +13,7 @@ from railyard.benchmarks.least_time import crossing
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
-from railyard.hardware.day_one import NODE, NODE_MB_S, NODE_OF_GPUS, Rail, Where, class_of, rail_of
+from railyard.hardware.day_one import LOOP_SHARE, NODE, NODE_MB_S, NODE_OF_GPUS, Rail, Where, class_of, rail_of
 from railyard.job.case import Case
 from railyard.job.launch import device_name
 from railyard.parsers.parsed import Table
@@ -137,7 +137,7 @@ class Target:
 
     def _rail(self, benchmark: Benchmark, facts: Facts) -> Rail | str:
         """Return the class of the fabric's link with what its rails carry, or "not judged: …" and why it has none."""
-        if facts.nodes == 1 and not self.system:
+        if facts.nodes == 1 and not self.system and not benchmark.loops:
             node = NODE_OF_GPUS if facts.from_device else NODE
             return Rail(node, NODE_MB_S, NODE_MB_S, 2 * NODE_MB_S)
         where: Where = "device" if facts.from_device else "host"
@@ -147,7 +147,9 @@ class Target:
         alone = self if self.rails == 1 else replace(self, rails=1, policy="single")
         ways = ((alone, 1), (self, 1), (self, 2))
         rail = rail_of(found, *(target.limit(each, one_stream=True, of=benchmark) for target, each in ways))
-        return rail if rail is not None else f"not judged: no limit is known for {self.fabric.link.name}"
+        if rail is None:
+            return f"not judged: no limit is known for {self.fabric.link.name}"
+        return rail.times(LOOP_SHARE) if benchmark.loops else rail
 
     def _why_no_floor_of_gpus(self, benchmark: Benchmark, from_device: bool) -> str | None:
         """Return why no floor holds for messages from the memory of GPUs; None for one, and for other messages."""

@@ -97,6 +97,7 @@ def _virtual(mbit_s: int, row: Row) -> Target:
         # A full bucket and one segment of TCP (64 KiB) pass at once; shorter messages are faster than the rate.
         "burst": "128K",
         "limit_from": "1M",
+        "family": "declared" if rdma else "ethernet",  # no class is like Soft-RoCE in an emulated guest
         "source": "the shaper of each virtual rail",
     }
     fabric = Fabric.model_validate(

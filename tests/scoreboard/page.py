@@ -19,6 +19,10 @@ EXCEPTIONS: Mapping[tuple[str, str | None], str] = {
     ("corpus/perftest/dgxspark_run_infinitely_rows_client1.txt", "perftest/ib_write_bw"): (
         "with --run_infinitely perftest prints rows of one size and no end, as a cut output does"
     ),
+    ("corpus/hpl/hplai_3080ti_PASSED.txt", "hpl/hpl_ai"): "it was posted as an excerpt, so its end is missing",
+    ("recordings/hpcc1.5.0-hpccoutf-openmpi4.1.4-vcluster-4nodes-400mbit-hsn0.txt", "hpcc/Summary"): (
+        "the bucket of a virtual rail lets the first bytes of a message pass at once, and HPC Challenge prints no size"
+    ),
 }
 _WORDS = {
     "report-only": "pass",
@@ -47,7 +51,7 @@ this page, and a test judges each output again.
 class Counts:
     """How many outputs there are of a kind. An output fails if one of its benchmarks does.
 
-    ``point_to_point`` counts benchmarks between two ranks, or pairs of ranks, in all outputs.
+    ``point_to_point`` counts benchmarks between two ranks, or pairs of ranks, in all outputs whose link is known.
     """
 
     healthy: int
@@ -68,7 +72,7 @@ def counts_of(all_entries: Sequence[Entry]) -> Counts:
     with_benchmark = [entry for entry in all_entries if entry.state != "no-benchmark"]
     healthy = by_output(entry for entry in with_benchmark if entry.row.condition == "healthy")
     degraded = by_output(entry for entry in with_benchmark if entry.row.condition == "degraded")
-    between_two = [entry for entry in with_benchmark if entry.point_to_point]
+    between_two = [entry for entry in with_benchmark if entry.point_to_point and entry.state != "unknown-link"]
     return Counts(
         healthy=len(healthy),
         healthy_fail=tuple(entry for of in healthy.values() for entry in of if entry.state == "fail"),
@@ -116,7 +120,8 @@ def _count_lines(counts: Counts) -> Iterator[str]:
     yield f"| healthy | {counts.healthy} | {len(by_output(counts.healthy_fail))} fail{explained} | 0 |"
     yield f"| degraded | {counts.degraded} | {len(counts.degraded_pass)} pass | 0 |"
     share = f"{counts.not_judged} not judged ({counts.share_not_judged:.1%})"
-    yield f"| point-to-point tables | {counts.point_to_point} | {share} | under {MOST_NOT_JUDGED:.0%} |"
+    goal = f"under {MOST_NOT_JUDGED:.0%}"
+    yield f"| point-to-point tables with a known link | {counts.point_to_point} | {share} | {goal} |"
     if EXCEPTIONS:
         yield ""
         yield "Explained:"

@@ -20,6 +20,7 @@ from railyard.cli.commands.judge import read
 from railyard.parsers.parsed import Parsed
 from railyard.verdict.stored.each_file import first_sentence
 from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import unnamed
 from tests.scoreboard.links import Row, rows, rows_of, target_of
 
 ROOT = Path(__file__).parents[2]
@@ -119,28 +120,29 @@ def _entries_of_row(file: str, row: Row, parsed: Parsed, text: str) -> Iterator[
     except RailyardError as error:
         yield Entry(row, file, None, "not-judged", ours(str(error)))
         return
-    if judged is not None:
-        for one in judged:
-            yield Entry(row, file, one.benchmark, one.state, ours(one.sentence))
-        return
-    why = "its ranks share a node" if row.link == "within-node" else "no link is known that it ran on"
-    for key in dict.fromkeys(map(key_of, parsed.tables)):
-        yield Entry(row, file, key, "unknown-link", why)
-    if not parsed.tables:
-        yield Entry(row, file, None, "fail", f"it says itself what failed, the first in line {parsed.failures[0].line}")
+    unknown = target_of(row) is None and row.link != "within-node"
+    for one in judged:
+        state: State = "unknown-link" if unknown and one.state == "not-judged" else one.state
+        why = "no link is known that it ran on; by itself its curve shows no fault"
+        yield Entry(row, file, one.benchmark, state, why if state == "unknown-link" else ours(one.sentence))
 
 
-def _judged(row: Row, parsed: Parsed, text: str) -> Sequence[Judgement] | None:
-    """Return the verdicts of a row's tables; None if no link is known to judge them by."""
-    target = target_of(row)
-    if target is None:
-        return None  # until judge() takes no link: then its curve alone is judged
+def _judged(row: Row, parsed: Parsed, text: str) -> Sequence[Judgement]:
+    """Return the verdicts of a row's tables; without a link that carried them, of their curves alone."""
     loopback = row.link.startswith("loopback ") and any(
         key_of(table) == "perftest/ib_write_bw" for table in parsed.tables
     )
-    return judge(parsed, target, benchmark=_LOOPBACK if loopback else None, node_pairs=row.node_pairs, text=text)
+    return judge(
+        parsed,
+        target_of(row) or unnamed(),
+        benchmark=_LOOPBACK if loopback else None,
+        node_pairs=row.node_pairs,
+        nodes=1 if row.link == "within-node" else row.nodes,
+        ranks_per_node=row.ranks_per_node,
+        text=text,
+    )
 
 
 def ours(sentence: str) -> str:
     """Return the first sentence of a reason without what it quotes of the output."""
-    return _QUOTED.sub(r", the first in line \1", first_sentence(sentence, most=400))
+    return _QUOTED.sub(r", the first in line \1", first_sentence(sentence, most=400)).replace('"', "'")

@@ -74,6 +74,7 @@ _TESTS = (
         within_node=True,
         printed="ib_write_bw",
         reported="no published figure says what a card's loop through its own slot should give",
+        loops=True,
     ),
 )
 #: Benchmarks that are also measured from the memory of GPUs.

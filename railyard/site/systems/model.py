@@ -91,13 +91,17 @@ class DeclaredLink(Model):
     burst: Size = Field(
         0, description="How many bytes of each message pass at once, before the rate applies (a token bucket)"
     )
+    family: Literal["infiniband", "omnipath", "slingshot", "roce", "ethernet", "efa", "declared"] = Field(
+        "declared",
+        description="The links that it is like: their day-one band bounds sizes without a reference; declared: none",
+    )
     source: Prose
     note: Prose | None = None
 
     def as_link(self) -> links.Link:
         """Return it in the form of an entry of the table."""
         mtus = (self.mtu,) if self.mtu else ()
-        family = UNNAMED if self.name == UNNAMED else "declared"
+        family = UNNAMED if self.name == UNNAMED else self.family
         return links.Link(
             *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, family),
             *(self.headers, mtus, self.source, self.note or "", self.limit_from, self.burst),
