@@ -92,6 +92,7 @@ docs: venv ## write the generated pages of docs/ again, and all pages as a site 
 	@$(BIN)/python -m railyard.cli.published > docs/reference/published.md
 	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/python -m tests.scoreboard.page
+	@$(BIN)/python -m tests.slowed_curves > docs/reference/day-one.md
 	@$(BIN)/sphinx-build --fail-on-warning --quiet docs docs/_build/html
 
 screenshots: browser ## the pictures of the page in docs/ again, from the records of real runs in docs/screenshots

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted, listing, message_size, size_ranges
-from railyard.benchmarks.model import BANDWIDTH
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric
 from railyard.benchmarks.table.micro import BENCHMARKS, tool
+from railyard.hardware.day_one import class_of
+from railyard.hardware.links import Link
 from railyard.site.matrix import Cell, Need, asked_for
 from railyard.site.references.load import References
 from railyard.site.sizes import QUICK_SIZES, doubled, largest_allowed, sizes_within
@@ -51,12 +53,24 @@ def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[N
         yield Asked(test, metric.name, measured, bounds)
 
 
+def has_day_one_band(benchmark: Benchmark, metric: Metric, link: Link) -> bool:
+    """Return whether the class of a link bounds a metric at each size that no reference bounds."""
+    if not benchmark.of_link or benchmark.within_node or benchmark.every_gpu:
+        return False
+    if isinstance(class_of(link, "device" if benchmark.in_gpu else "host", benchmark.over_tcp), str):
+        return False
+    if metric.shape in ("stream", "one-of-two"):
+        return metric.name == BANDWIDTH
+    return benchmark.pattern is not None if metric.shape == "collective" else benchmark.one_turn is not None
+
+
 def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
     """Yield a finding for each metric and range of sizes without a bound, in tests that have a bound at other sizes.
 
     Short messages may be left to latency's references: that is a remark, or nothing if the file's ``unbounded`` has
     these sizes. A bandwidth without a bound for large messages is not judged where it matters, so that is a problem,
-    whatever the file says. A replayed system has the sizes that its source printed, and nobody can add any. The last
+    whatever the file says. So is a latency without a bound for the smallest ones, unless the file says why, or the
+    link's class bounds them. A replayed system has the sizes that its source printed, and nobody can add any. The last
     findings are about wrong statements in ``unbounded``.
     """
     system = references.system
@@ -66,7 +80,7 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
         if not one.bounds or not one.open:
             continue
         above = one.metric == BANDWIDTH and one.open[-1] > min(one.bounds)
-        if above and system.provider != "replay":
+        if (above or _decides(references, one)) and system.provider != "replay":
             lost.setdefault((one.metric, size_ranges(one.open, one.measured)), []).append(one.test)
             continue
         said = [each.sizes for each in references.unbounded if each.covers(one.test)]
@@ -79,6 +93,18 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
         what = f"no reference bounds the {metric} at {ranges} of {_words(tests)}"
         yield remark(system.system, f"{what}: bound them, or say in unbounded why not")
     yield from _untrue(references, asked)
+
+
+def _decides(references: References, one: Asked) -> bool:
+    """Return whether a time has no bound at its smallest sizes, and the file does not say why: then no run passes."""
+    smallest = one.measured[: 2 if one.measured[0] == 0 else 1]
+    benchmark = BENCHMARKS[one.test.benchmark]
+    metric, link = benchmark.metrics[0], references.system.fabrics[one.test.fabric].link
+    collective = metric.shape == "collective" and one.measured[-1] in one.bounds
+    if metric.is_bandwidth or collective or has_day_one_band(benchmark, metric, link):
+        return False
+    said = any(each.covers(one.test) and each.sizes.covers(smallest[0]) for each in references.unbounded)
+    return not said and not any(size in one.bounds for size in smallest)
 
 
 def _words(tests: Sequence[TestId]) -> str:

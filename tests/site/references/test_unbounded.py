@@ -1,5 +1,6 @@
 """Sizes that a file calls unbounded: lint accepts them, and finds every new gap beside them."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -9,9 +10,12 @@ from railyard.base.errors import InputError
 from railyard.results.reference_sheet import as_json, lines
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
+from railyard.site.references.gaps import Asked, gaps
 from railyard.site.references.lint import findings
 from railyard.site.references.load import References, load_references
+from railyard.site.site import Site, site_at
 from railyard.site.systems.load import load_system
+from railyard.site.test_id import TestId
 
 CLONE = Path(__file__).parents[3]
 TODAY = date(2026, 11, 23)
@@ -162,3 +166,22 @@ def test_the_sheet_of_references_has_them_with_the_reason(tmp_path: Path) -> Non
         f"  nothing bounds osu/osu_bw {where} up to 512 KiB: short messages pass out of a bucket"
     )
     assert lines(loaded(tmp_path, TABLE))[-1].startswith("  nothing bounds osu/osu_bw up to 512 KiB: ")
+
+
+@pytest.mark.parametrize(("stated", "weight"), [(False, "problem"), (True, None)])
+def test_a_latency_whose_smallest_sizes_nothing_bounds_is_a_problem_before_the_run(
+    virtual: Site, stated: bool, weight: str | None
+) -> None:
+    test = TestId("hsn", "mpich", 1, "osu/osu_latency", "OsuLatency")
+    one = Asked(test, "latency", (1, 64, 1 << 20), {1 << 20: "osu-latency-one-rail"})
+    references = virtual.references if stated else replace(virtual.references, unbounded=())
+    found = [each for each in gaps(references, [one]) if "no reference bounds" in each.what]
+    assert [each.weight for each in found] == ([] if weight is None else [weight])
+
+
+def test_a_latency_that_the_class_of_its_link_bounds_is_only_remarked() -> None:
+    site = site_at(CLONE, "dell-c6320")
+    test = TestId("edr", "hpcx", 1, "osu/osu_latency", "OsuLatency")
+    one = Asked(test, "latency", (1, 64, 4096), {4096: "edr-latency-4k"})
+    (found,) = gaps(replace(site.references, unbounded=()), [one])
+    assert found.weight == "remark"
