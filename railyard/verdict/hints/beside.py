@@ -1,4 +1,4 @@
-"""Causes that stand beside a benchmark's table in the same text: people paste lspci or ibstat with ib_write_bw.
+"""Causes that are beside a benchmark's table in the same text: people paste lspci or ibstat with ib_write_bw.
 
 A slot below its card's best and a port below the named link are offered as causes. They decide nothing: which card the
 run used is not known from the text.
