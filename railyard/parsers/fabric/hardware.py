@@ -11,7 +11,7 @@ class PciSlot(NamedTuple):
 
     What is not printed is None. Speeds are in GT/s per lane, sizes in bytes. ``kind`` is the class ("Infiniband
     controller"), ``name`` the model. ``max_payload`` and ``max_read_request`` are set (DevCtl), not what would be
-    possible (DevCap). ``line`` is that of LnkSta, 1-based, or of the device if it has none.
+    possible (DevCap). ``line`` is that of LnkSta, 1-based.
     """
 
     address: str

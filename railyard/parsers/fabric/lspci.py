@@ -1,4 +1,4 @@
-"""``lspci -vv``: one PciSlot per device that has a link, with its LnkCap, LnkSta and DevCtl.
+"""``lspci -vv``: one PciSlot per device that has a LnkSta, with its LnkCap and DevCtl.
 
 Without root the capabilities are not readable: such a device is a remark. "(ok)" is printed by releases up to 3.7 only,
 "(downgraded)" since 3.6: both are compared, not believed. Source: ``cap_express_link``, ``cap_express_dev`` of
@@ -31,7 +31,7 @@ _SIGNS = ("lnksta:", "lnkcap:")
 
 
 def parse(text: str) -> Parsed:
-    """Return one PciSlot per device with a link, in the order of the text, as ``hardware``.
+    """Return one PciSlot per device with a LnkSta, in the order of the text, as ``hardware``.
 
     Raises ParseError if no device has a link in the form of lspci.
     """
@@ -53,7 +53,7 @@ def parse(text: str) -> Parsed:
             notes.remark(number, f"{devices[-1]['address']}: capabilities are not readable: run lspci as root")
         elif not _take(devices[-1], line, number) and not is_open and line[0] != "\t":
             notes.foreign(number, line)
-    slots = tuple(PciSlot(**device) for device in devices if "width" in device or "best_width" in device)
+    slots = tuple(PciSlot(**device) for device in devices if "width" in device)
     done = finish("lspci", [], bool(slots), notes, lines, _EXPECTED)
     return Parsed(failures=done.failures, remarks=done.remarks, hardware=Hardware(slots=slots))
 

@@ -10,16 +10,19 @@ from railyard.parsers.fabric.hardware import GidEntry, Hardware
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.parsed import Parsed
 
-_HEADING = re.compile(r"^\s*DEV\s+PORT\s+INDEX\s+GID\s+IPv4\s+VER\s+(?:DEV|NETDEV)\s*$", re.IGNORECASE)
+_GAP = r"\s{1,40}"  # bounded, so that a line of blanks costs no more than its length
+_HEADING = re.compile(
+    rf"^\s{{0,40}}DEV{_GAP}PORT{_GAP}INDEX{_GAP}GID{_GAP}IPv4{_GAP}VER{_GAP}(?:NET)?DEV\s{{0,40}}$", re.I
+)
 # mlx5_0  1  3  0000:0000:0000:0000:0000:ffff:0a01:0001  10.1.0.1  v2  ens1f0np0
 _ROW = re.compile(
-    r"^\s*(?P<device>[A-Za-z][\w.-]{0,60})\s+(?P<port>[0-9]{1,3})\s+(?P<index>[0-9]{1,4})\s+"
-    r"(?P<gid>[0-9a-f]{4}(?::[0-9a-f]{4}){7})(?:\s+(?P<ipv4>[0-9]{1,3}(?:\.[0-9]{1,3}){3}))?"
-    r"(?:\s+(?P<version>v[12]))?(?:\s+(?P<netdev>[A-Za-z][\w.@-]{0,30}))?\s*$"
+    rf"^\s{{0,40}}(?P<device>[A-Za-z][\w.-]{{0,60}}){_GAP}(?P<port>[0-9]{{1,3}}){_GAP}(?P<index>[0-9]{{1,4}}){_GAP}"
+    rf"(?P<gid>[0-9a-f]{{4}}(?::[0-9a-f]{{4}}){{7}})(?:{_GAP}(?P<ipv4>[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}))?"
+    rf"(?:{_GAP}(?P<version>v[12]))?(?:{_GAP}(?P<netdev>[A-Za-z][\w.@-]{{0,30}}))?$"
 )
-_OWN = re.compile(r"^\s*(?:[-\s]{10,200}|n_gids_found=[0-9]{1,6})\s*$")
+_OWN = re.compile(r"^\s{0,40}(?:[-\s]{10,200}|n_gids_found=[0-9]{1,6})$")
 _EXPECTED = 'the heading "DEV PORT INDEX GID IPv4 VER DEV"'
-_SIGNS = (re.compile(r"\bdev\s+port\s+index\s+gid\s+ipv4\b").search,)
+_SIGNS = (re.compile(r"\bdev\s{1,40}port\s{1,40}index\s{1,40}gid\s{1,40}ipv4\b").search,)
 
 
 def parse(text: str) -> Parsed:
@@ -32,7 +35,7 @@ def parse(text: str) -> Parsed:
     gids: list[GidEntry] = []
     known = False
     for number, line in enumerate(lines, 1):
-        shown = line[:LONGEST]
+        shown = line[:LONGEST].rstrip()
         if _HEADING.match(shown):
             known = True
         elif known and number != cut and (found := _ROW.match(shown)):
