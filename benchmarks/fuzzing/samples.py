@@ -113,9 +113,11 @@ def load(folders: list[Path]) -> Samples:
 
 
 def sample_of(tool: str, name: str, text: str) -> Sample | None:
-    """Return a sample; None if the tool's parser reads neither a table nor a port in it."""
+    """Return a sample; None if the tool's parser reads neither a table nor a port nor a slot in it."""
     whole = read(EVERY[tool], text)
-    return Sample(tool, name, text, whole) if whole is not None and (whole.tables or whole.fabric) else None
+    if whole is None or not (whole.tables or whole.fabric or whole.hardware):
+        return None
+    return Sample(tool, name, text, whole)
 
 
 def _stretch(text: str) -> str:
@@ -175,7 +177,7 @@ def _is_same(part: Parsed, whole: Parsed) -> bool:
 def _said(parsed: Parsed) -> list[Any]:
     """Return what stays the same in a reading if rows in the middle are left out."""
     tables = [(table.benchmark, table.version, table.columns, table.complete, table.ended) for table in parsed.tables]
-    return [tables, bool(parsed.fabric), bool(parsed.failures)]
+    return [tables, bool(parsed.fabric), bool(parsed.hardware), bool(parsed.failures)]
 
 
 def _has_ports(part: Parsed, whole: Parsed) -> bool:

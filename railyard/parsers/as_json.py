@@ -15,15 +15,17 @@ FORMAT = 1
 
 
 def to_json(parsed: Parsed, file: str | None = None) -> dict[str, Any]:
-    """Return the object: format, tables, failures, remarks; and ``file``, ``fabric`` and ``nccl`` if there are any.
+    """Return the object: format, tables, failures, remarks; and ``file`` and what else there is in the text.
 
-    Numbers are not rounded; texts have no control codes. JSON can hold every value.
+    That is ``fabric`` (ports), ``hardware`` (slots, GIDs, nearness) and ``nccl``. Numbers are not rounded; texts have
+    no control codes. JSON can hold every value.
     """
     return {
         "format": FORMAT,
         **({} if file is None else {"file": clean(file)}),
         "tables": [_table(table) for table in parsed.tables],
         **({"fabric": [encode(port.as_json(), "fabric") for port in parsed.fabric]} if parsed.fabric else {}),
+        **({"hardware": encode(parsed.hardware.as_json(), "hardware")} if parsed.hardware else {}),
         **({} if parsed.nccl is None else {"nccl": _spoken(parsed.nccl)}),
         "failures": _remarks(parsed.failures),
         "remarks": _remarks(parsed.remarks),

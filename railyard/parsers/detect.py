@@ -17,6 +17,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS
 from railyard.parsers.collector import held_back
 from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.fabric.hardware import together
 from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
@@ -60,7 +61,7 @@ def _whichever(text: str) -> Parsed:
     printed = {tool: parsed for tool, parsed in known.items() if _own_lines(parsed)}
     if len(printed) > 1:
         raise _claimed_twice(printed, text) or _mixed(printed, text)
-    ports = [parsed for parsed in states.values() if parsed.fabric]
+    ports = [parsed for parsed in states.values() if parsed.fabric or parsed.hardware]
     if printed or ports:
         return _with_log(_together([*printed.values(), *ports]), known.values())
     # without ports, a fabric tool needs a sign of its own: any manual has its name and the word "failed"
@@ -97,8 +98,11 @@ def _together(parts: Sequence[Parsed]) -> Parsed:
     if len(parts) == 1:
         return parts[0]
     noted = set.intersection(*({note.line for note in (*part.failures, *part.remarks)} for part in parts))
-    benchmarks = [part for part in parts if not part.fabric]
+    benchmarks = [part for part in parts if not (part.fabric or part.hardware)]
     told = [note for part in benchmarks or parts for note in part.failures if benchmarks or note.line in noted]
+    # "ASPM not supported" of lspci is no failure of perftest
+    of_hardware = [{note.line for note in (*part.failures, *part.remarks)} for part in parts if part.hardware]
+    told = [note for note in told if all(note.line in lines for lines in of_hardware)]
     failures = {note.line: note for note in told}
     remarks = {note.line: note for part in parts for note in part.remarks if note.line in noted - failures.keys()}
     return Parsed(
@@ -106,6 +110,7 @@ def _together(parts: Sequence[Parsed]) -> Parsed:
         failures=tuple(failures[line] for line in sorted(failures)),
         remarks=tuple(remarks[line] for line in sorted(remarks)),
         fabric=tuple(sorted((port for part in parts for port in part.fabric), key=lambda port: port.line)),
+        hardware=together([part.hardware for part in parts]),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from railyard.parsers.fabric.hardware import NO_HARDWARE, Hardware
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.nccl_said import Spoken
 
@@ -86,6 +87,7 @@ class Parsed:
     """All that is in one output, in the order of the text.
 
     ``nccl``: the jobs of nccl-tests or rccl-tests, and the log of NCCL or RCCL; None if there is neither.
+    ``hardware``: the slots, GIDs and nearness that a node's tools print (lspci, show_gids, nvidia-smi).
     """
 
     tables: tuple[Table, ...] = ()
@@ -93,3 +95,4 @@ class Parsed:
     remarks: tuple[Remark, ...] = ()
     fabric: tuple[PortState, ...] = ()
     nccl: Spoken | None = None
+    hardware: Hardware = NO_HARDWARE

@@ -19,7 +19,7 @@ def unread_rows(parsed: Parsed) -> str | None:
 
     Return None if there is no such row, or if a table was read.
     """
-    if parsed.tables or parsed.fabric:
+    if parsed.tables or parsed.fabric or parsed.hardware:
         return None
     rows = [remark for remark in parsed.remarks if _is_row(remark)]
     if not rows:

@@ -26,7 +26,7 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
 
     Ports are not changed: a fabric's own tools have other words for errors.
     """
-    if parsed.fabric and not parsed.tables:
+    if not parsed.tables and (parsed.fabric or parsed.hardware):
         return parsed
     whole = cleaned(text)
     if not ("," in whole or _NOT_FINITE.search(whole) or failure_lines.ROOT.search(whole)):

@@ -41,7 +41,13 @@ def values(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
         for port in parsed.fabric
         for key, value in _flat(port.as_json())
     }
-    return {**rows, **ports, **_spoken(parsed)}
+    hardware = {
+        (kind, one["line"], *key): value
+        for kind, entries in parsed.hardware.as_json().items()
+        for one in entries
+        for key, value in _flat(one)
+    }
+    return {**rows, **ports, **hardware, **_spoken(parsed)}
 
 
 def _spoken(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
@@ -77,7 +83,8 @@ def judged(parsed: Parsed) -> list[Any]:
         (table.tool, table.benchmark, table.version, table.columns, table.units, table.rows, table.complete)
         for table in parsed.tables
     ]
-    return [tables, [{**port.as_json(), "line": 0} for port in parsed.fabric]]
+    hardware = {kind: [{**one, "line": 0} for one in entries] for kind, entries in parsed.hardware.as_json().items()}
+    return [tables, [{**port.as_json(), "line": 0} for port in parsed.fabric], hardware]
 
 
 def ill_formed(parsed: Parsed, text: str) -> str | None:
@@ -91,7 +98,7 @@ def ill_formed(parsed: Parsed, text: str) -> str | None:
     for note in notes:
         if type(note) is not Remark or not 1 <= note.line <= last or not note.text.strip() or len(note.text) > 2100:
             return f"a note of line {note.line} of {last}: {note.text[:60]!r}"
-    if not (parsed.tables or parsed.fabric or notes or parsed.nccl):
+    if not (parsed.tables or parsed.fabric or parsed.hardware or notes or parsed.nccl):
         return "neither a table nor a port nor a note, and no ParseError"
     return next(filter(None, (_ill_formed_port(port, last) for port in parsed.fabric)), None)
 

@@ -7,6 +7,7 @@ from railyard.base.hostlist import label
 from railyard.base.wording import counted
 from railyard.cluster.fabric.error_counts import counter_findings, signals
 from railyard.cluster.fabric.link_state import is_software, link_findings, unjudged
+from railyard.cluster.fabric.listed import listed_findings
 from railyard.cluster.fabric.manager import manager_findings
 from railyard.cluster.fabric.members import adapters, member_findings
 from railyard.cluster.fabric.model import Expected, Finding, Readings, Report
@@ -25,6 +26,7 @@ JUDGES: tuple[Callable[[Expected, Readings], list[Finding]], ...] = (
     link_findings,
     counter_findings,
     slot_findings,
+    listed_findings,
     uniform_findings,
     driver_findings,
     roce_findings,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from railyard.base.finding import Weight
+from railyard.parsers.fabric.hardware import Hardware
 from railyard.parsers.fabric.port import PortState
 
 
@@ -98,8 +99,8 @@ class Readings:
     ``ports``: the ports that the subnet's diagnostics print. ``own``: the ports that nodes read about themselves, with
     ``node`` set. ``is_whole``: the subnet was discovered. ``counters``: ports with error counters. ``later``: the same
     ports at a second time. Both are None if not read. ``managers``: the answer of ``sminfo`` (None if there was none),
-    by the rail that it was asked from (``words.asked_as``; empty if unknown). ``notes``: what could not be read, one
-    sentence each.
+    by the rail that it was asked from (``words.asked_as``; empty if unknown). ``hardware``: node and what
+    lspci, show_gids or nvidia-smi print of it. ``notes``: what could not be read, one sentence each.
     """
 
     ports: tuple[PortState, ...] = ()
@@ -109,6 +110,7 @@ class Readings:
     later: tuple[PortState, ...] | None = None
     managers: Mapping[str, Manager | None] = field(default_factory=dict)
     is_whole: bool = False
+    hardware: tuple[tuple[str, Hardware], ...] = ()
     notes: tuple[str, ...] = ()
 
 

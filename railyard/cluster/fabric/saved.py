@@ -2,7 +2,8 @@
 
     DIR/iblinkinfo.out ibnetdiscover.out ibqueryerrors.out ibqueryerrors-later.out sminfo.out
     DIR/own.out                          lines of `railyard fabric --own`, of any number of nodes
-    DIR/NODE/ibstat.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
+    DIR/NODE/ibstat.out ibstatus.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
+    DIR/NODE/lspci.out show_gids.out nvidia-smi.out
     DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
     DIR/answers/asked, …                 lines of `railyard fabric --own` in one file per node (job/node_files.py)
 
@@ -20,6 +21,7 @@ from railyard.base.errors import InputError
 from railyard.base.fields import show
 from railyard.base.output_file import read_output
 from railyard.cluster.fabric.answers import notes_of, own_of, readings_of
+from railyard.cluster.fabric.listed import gids_of
 from railyard.cluster.fabric.manager import parse_sminfo
 from railyard.cluster.fabric.merge import by_device, by_guid, merged, with_subnet
 from railyard.cluster.fabric.model import Card, Manager, Readings
@@ -29,11 +31,14 @@ from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.cluster.fabric.words import some
 from railyard.job import node_files
 from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.fabric.hardware import Hardware
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Parsed, ParseError
 
 SUBNET_TOOLS = ("iblinkinfo", "ibnetdiscover", "ibqueryerrors")
-NODE_TOOLS = ("ibv_devinfo", "ibstat", "rdma_link", "mlxlink")
+NODE_TOOLS = ("ibv_devinfo", "ibstat", "ibstatus", "rdma_link", "mlxlink")
+#: Tools that show a node's slots, GIDs, and how near its GPUs and NICs are.
+HARDWARE_TOOLS = ("lspci", "show_gids", "nvidia_smi")
 SMINFO, PFC, OWN, SYS, LATER = "sminfo", "dcb", "own", "sys", "later"
 _EXPECTED = f"outputs named by their tools: {', '.join((*SUBNET_TOOLS, SMINFO, OWN))}, and folders of nodes"
 _NO_UMAD = "reading the subnet needs read access to /dev/infiniband/umad* (root has it)"
@@ -47,6 +52,7 @@ class _Found:
     later: dict[str, Parsed] = field(default_factory=dict)
     own: list[PortState] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
+    hardware: list[tuple[str, Hardware]] = field(default_factory=list)
     managers: dict[str, Manager | None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     files: int = 0
@@ -92,12 +98,13 @@ def _readings(found: _Found) -> Readings:
     return Readings(
         ports=ports,
         own=own,
-        cards=_cards(found.cards, own),
+        cards=_cards(found.cards, own, found.hardware),
         counters=counters,
         later=_counted(found.later.values()),
         # Without umad rights sminfo fails like all tools, which says nothing about a manager.
         managers={asked: manager for asked, manager in found.managers.items() if manager is not None or is_whole},
         is_whole=is_whole,
+        hardware=tuple(found.hardware),
         notes=tuple(found.notes),
     )
 
@@ -108,14 +115,17 @@ def _counted(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
     return merged(by_guid, *read) if read else None
 
 
-def _cards(read: list[Card], own: tuple[PortState, ...]) -> tuple[Card, ...]:
-    """Return each card once. If its sysfs was not read, the firmware is what ibstat or ibv_devinfo prints."""
+def _cards(read: list[Card], own: tuple[PortState, ...], hardware: list[tuple[str, Hardware]]) -> tuple[Card, ...]:
+    """Return each card once. If its sysfs was not read, firmware and GIDs are what the tools print."""
     cards: dict[tuple[str | None, str | None], Card] = {
         (port.node, port.device): Card(port.node, port.device, firmware=port.firmware)
         for port in own
         if port.node and port.device and port.firmware
     }
     cards.update({(card.node, card.device): card for card in read})
+    for node, device, gids in gids_of(hardware):
+        card = cards.get((node, device), Card(node, device))
+        cards[node, device] = card if card.gids else replace(card, gids=gids)
     return tuple(cards.values())
 
 
@@ -159,6 +169,8 @@ def _read_node(folder: Path, found: _Found) -> None:
                 pfc[_device(path) or ""] = priorities
         elif tool in NODE_TOOLS:
             views[tool] += _of_node(_parsed(path, tool, found), folder.name, _device(path))
+        elif tool in HARDWARE_TOOLS:
+            found.hardware.append((folder.name, _parsed(path, tool, found).hardware))
         else:
             found.notes.append(f"not read, since no known tool has this name: {folder.name}/{path.name}")
             continue
@@ -208,8 +220,9 @@ def _parsed(path: Path, tool: str, found: _Found) -> Parsed:
 
 
 def tool_of(path: Path) -> str:
-    """Return the tool that a file is named after."""
-    return path.name.partition(".")[0].partition("-")[0]
+    """Return the tool that a file is named after. nvidia-smi has the sign in its own name that ends a tool's here."""
+    named = path.name.partition(".")[0]
+    return "nvidia_smi" if named.startswith("nvidia-smi") else named.partition("-")[0]
 
 
 def _device(path: Path) -> str | None:

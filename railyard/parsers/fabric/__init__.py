@@ -1,4 +1,4 @@
-"""What a fabric's own tools print -> the state of each port: one module per tool, no path, no clock.
+"""What a fabric's own tools print -> the state of each port, and of a node's slots: one module per tool, no path.
 
 ``FABRIC_PARSERS`` is made on first use, like ``railyard.parsers.PARSERS``.
 """
@@ -22,10 +22,13 @@ FABRIC_TOOLS = (
     "ibstat",
     "ibstatus",
     "ibv_devinfo",
+    "lspci",
     "mlxlink",
+    "nvidia_smi",
     "perfquery",
     "rdma_link",
     "rdma_statistic",
+    "show_gids",
 )
 FABRIC_PARSERS: Mapping[str, Callable[[str], "Parsed"]]
 

@@ -16,6 +16,7 @@ from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.port_remarks import WAIT, has_small_mtu, port_remarks, port_words
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.unread_rows import unread_rows
+from railyard.results.report.hardware_text import hardware_parts, hardware_remarks
 from railyard.results.report.nccl_text import nccl_lines
 from railyard.results.report.text import number
 from railyard.results.report.text_plot import plot
@@ -52,11 +53,13 @@ def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) ->
     parts = [] if file is None else [f"{one_line(file)}:"]
     parts += [_table(table, width) for table in parsed.tables]
     parts += [_ports(parsed, width)] if parsed.fabric else []
+    parts += hardware_parts(parsed.hardware, lambda columns: _columns(columns, 1, width))
+    parts += [folded(remark, width, "  ") for remark in hardware_remarks(parsed.hardware)]
     parts += [folded(remark, width, "  ") for remark in port_remarks(parsed.fabric)]
     parts += [wrapped(part, width) for part in nccl_lines(parsed.nccl)] if parsed.nccl else []
     parts += _listed("failure", parsed.failures, _MOST_FAILURES, width)
     parts += _listed("remark", parsed.remarks, _MOST_REMARKS, width)
-    if not parsed.tables and not parsed.fabric:
+    if not (parsed.tables or parsed.fabric or parsed.hardware):
         unread = unread_rows(parsed)
         why = "nothing was measured, or nothing of it was printed" if unread is None else unread
         parts.append(folded(f"no table: {why}", width, "  "))
@@ -208,9 +211,12 @@ def _ports(parsed: Parsed, width: int) -> str:
         if any(cell not in (None, "") for cell in cells):
             columns.append([head, unit, *(one_line(_cell(cell)) for cell in cells)])
             named += head in _NAMES_OF_A_PORT
-    count = counted(len(parsed.fabric), "port", ",")
-    tables = [_laid_out(part, flush_left=True) for part in _fitting(columns, named, width)]
-    return "\n\n".join("\n".join(lines) for lines in [[count, *tables[0]], *tables[1:]])
+    return f"{counted(len(parsed.fabric), 'port', ',')}\n{_columns(columns, named, width)}"
+
+
+def _columns(columns: Sequence[Sequence[str]], named: int, width: int) -> str:
+    """Return columns of texts as tables that fit into the width, one below the other."""
+    return "\n\n".join("\n".join(_laid_out(part, flush_left=True)) for part in _fitting(columns, named, width))
 
 
 def _peer(port: PortState) -> str | None:

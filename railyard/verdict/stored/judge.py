@@ -23,6 +23,7 @@ from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import gap, other_sizes
 from railyard.verdict.day_one import facts_of
+from railyard.verdict.hints.beside import causes_beside
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.fallback import judged_fallbacks
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
@@ -142,7 +143,21 @@ def judge(
         for key, tables in found
         if benchmark is None or key == benchmark
     )
-    return tuple(replace(one, remarks=(*remarks, *over_rdma, *one.remarks)) for one in judged)
+    beside = causes_beside(parsed, target.fabric.link)
+    return tuple(_with_beside(replace(one, remarks=(*remarks, *over_rdma, *one.remarks)), beside) for one in judged)
+
+
+def _with_beside(judgement: Judgement, beside: tuple[Likeness, ...]) -> Judgement:
+    """Return the judgement with what else the text shows: as causes of a failure, else as remarks."""
+    if judgement.state == "fail":
+        return replace(judgement, causes=(*beside, *judgement.causes))
+    return replace(
+        judgement,
+        remarks=(
+            *judgement.remarks,
+            *(f"in the same text: {each.sentence.removeprefix('looks like ')}" for each in beside),
+        ),
+    )
 
 
 def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]:

@@ -1,0 +1,48 @@
+"""``show_gids`` of MLNX_OFED: one GidEntry per row of its table, below "DEV PORT INDEX GID IPv4 VER DEV".
+
+IPv4, version and interface may be missing in a row. Source: the script show_gids of MLNX_OFED, and what the kernel has
+in ports/N/gids, gid_attrs/types and gid_attrs/ndevs.
+"""
+
+import re
+
+from railyard.parsers.fabric.hardware import GidEntry, Hardware
+from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
+from railyard.parsers.parsed import Parsed
+
+_GAP = r"\s{1,40}"  # bounded, so that a line of blanks costs no more than its length
+_HEADING = re.compile(
+    rf"^\s{{0,40}}DEV{_GAP}PORT{_GAP}INDEX{_GAP}GID{_GAP}IPv4{_GAP}VER{_GAP}(?:NET)?DEV\s{{0,40}}$", re.I
+)
+# mlx5_0  1  3  0000:0000:0000:0000:0000:ffff:0a01:0001  10.1.0.1  v2  ens1f0np0
+_ROW = re.compile(
+    rf"^\s{{0,40}}(?P<device>[A-Za-z][\w.-]{{0,60}}){_GAP}(?P<port>[0-9]{{1,3}}){_GAP}(?P<index>[0-9]{{1,4}}){_GAP}"
+    rf"(?P<gid>[0-9a-f]{{4}}(?::[0-9a-f]{{4}}){{7}})(?:{_GAP}(?P<ipv4>[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}))?"
+    rf"(?:{_GAP}(?P<version>v[12]))?(?:{_GAP}(?P<netdev>[A-Za-z][\w.@-]{{0,30}}))?$"
+)
+_OWN = re.compile(r"^\s{0,40}(?:[-\s]{10,200}|n_gids_found=[0-9]{1,6})$")
+_EXPECTED = 'the heading "DEV PORT INDEX GID IPv4 VER DEV"'
+_SIGNS = (re.compile(r"\bdev\s{1,40}port\s{1,40}index\s{1,40}gid\s{1,40}ipv4\b").search,)
+
+
+def parse(text: str) -> Parsed:
+    """Return one GidEntry per row, in the order of the text, as ``hardware``.
+
+    Raises ParseError if the heading is missing.
+    """
+    lines, cut = lines_of(tools_text(text, "show_gids", _SIGNS, _EXPECTED))
+    notes = Notes()
+    gids: list[GidEntry] = []
+    known = False
+    for number, line in enumerate(lines, 1):
+        shown = line[:LONGEST].rstrip()
+        if _HEADING.match(shown):
+            known = True
+        elif known and number != cut and (found := _ROW.match(shown)):
+            said = found.groupdict()
+            port, index = int(said.pop("port")), int(said.pop("index"))
+            gids.append(GidEntry(port=port, gid_index=index, line=number, **said))
+        elif not known or not _OWN.match(shown):
+            notes.foreign(number, line)
+    done = finish("show_gids", [], known, notes, lines, _EXPECTED)
+    return Parsed(failures=done.failures, remarks=done.remarks, hardware=Hardware(gids=tuple(gids)))

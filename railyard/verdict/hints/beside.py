@@ -1,0 +1,64 @@
+"""Causes that are beside a benchmark's table in the same text: people paste lspci or ibstat with ib_write_bw.
+
+A slot below its card's best and a port below the named link are offered as causes. They decide nothing: which card the
+run used is not known from the text.
+"""
+
+from collections.abc import Iterator
+
+from railyard.base.wording import number
+from railyard.hardware import limits
+from railyard.hardware.links import SLOTS, Link, pcie_generation
+from railyard.parsers.fabric.hardware import PciSlot
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.fabric.port_remarks import has_small_mtu, place
+from railyard.parsers.parsed import Parsed
+from railyard.results.report.hardware_text import below_words
+from railyard.verdict.hints.causes import Likeness
+
+#: Some tools sum signalled rates (4 x 25.78125 is printed as 104), and ibstat prints 40 for QDR's 32.
+_NEARLY = 0.98
+_LAYERS = {"infiniband": "InfiniBand", "roce": "Ethernet", "ethernet": "Ethernet", "slingshot": "Ethernet"}
+
+
+def causes_beside(parsed: Parsed, link: Link) -> tuple[Likeness, ...]:
+    """Return a cause for each degraded slot, slow port and small path MTU in the text of a benchmark's output."""
+    cards = [slot for slot in parsed.hardware.slots if slot.is_network]
+    # beside a card of InfiniBand, those of Ethernet are not meant
+    of_ib = [slot for slot in cards if slot.kind == "Infiniband controller"] if link.family == "infiniband" else []
+    slots = (_slot(slot, link) for slot in of_ib or cards if slot.is_degraded)
+    return (*slots, *_ports(parsed.fabric, link))
+
+
+def _slot(slot: PciSlot, link: Link) -> Likeness:
+    most = _most(slot, link)
+    words = f"{slot.address} ({slot.name[:80]}), line {slot.line}: {below_words(slot)}{most}"
+    return Likeness("slot-beside", f"looks like the slot of {words}")
+
+
+def _most(slot: PciSlot, link: Link) -> str:
+    """Return what the slot lets the link carry: ", 6715 MB/s at most"; empty if the table does not have the slot."""
+    generation = None if slot.speed is None else pcie_generation(f"{slot.speed:.1f} GT/s")
+    known = SLOTS.get(f"pcie{generation}-x{slot.width}")
+    if known is None:
+        return ""
+    bound = limits.limit(link, known, max_payload=slot.max_payload or limits.DEFAULT_MAX_PAYLOAD)
+    return "" if bound is None else f", {number(bound.value_mb_s)} MB/s at most"
+
+
+def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
+    for port in ports:
+        if port.is_active is False or port.link_layer not in (None, _LAYERS.get(link.family)):
+            continue
+        rate = link.data_rate_gbit_s
+        if rate is not None and port.rate is not None and port.rate < _NEARLY * rate:
+            words = " ".join(word for word in (port.width, port.speed) if word)
+            shown = f"{port.rate:g} Gbit/s{f' ({words})' if words else ''}"
+            sentence = f"looks like {place(port)}, line {port.line}: {shown}, below the {rate:g} Gbit/s of {link.name}"
+            yield Likeness("port-beside", sentence)
+        elif has_small_mtu(port):
+            sentence = (
+                f"looks like {place(port)}, line {port.line}: active_mtu {port.mtu_bytes} below max_mtu "
+                f"{port.max_mtu_bytes}"
+            )
+            yield Likeness("mtu-beside", sentence)
