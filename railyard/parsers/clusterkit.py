@@ -25,6 +25,7 @@ _FIGURE = re.compile(
     r"^(?P<which>Minimum|Maximum|Average) (?P<what>bandwidth|latency): {1,8}(?P<value>[0-9]{1,12}(?:\.[0-9]{1,6})?) "
     r"(?P<unit>MB/s(?:ec)?|us(?:ec)?)(?P<rest>(?:\s.{0,300})?)$"
 )
+_NOT_FINITE = re.compile(r"^(?:Minimum|Maximum|Average) (?:bandwidth|latency): {1,8}[+-]?(?:nan|inf)(?:\s|$)")
 _WHICH = {"Minimum": "min", "Maximum": "max", "Average": "avg"}
 _UNITS = {"bandwidth": ("MB/s", "MB/sec"), "latency": ("us", "usec")}
 _NAMES = re.compile(r"\A[\s(]*(?P<names>[\w.-]{1,100}(?:, ?[\w.-]{1,100})?)(?=\s|\Z)")
@@ -54,7 +55,9 @@ def parse(text: str) -> Parsed:
     for line, stripped in filled_lines(text):
         found = _FIGURE.match(stripped) if len(stripped) <= 500 else None
         if found is None or found["unit"] not in _UNITS[found["what"]]:
-            failed = is_failure(stripped)
+            is_wrong = bool(_NOT_FINITE.match(stripped[:100]))
+            failed = is_wrong or is_failure(stripped)
+            stripped = f"not finite: {stripped}" if is_wrong else stripped
             (failures if failed else remarks).append(Remark(line.number, stripped[:2000]))
             for report in reports[-1:] if failed or line.dots else ():
                 report.spoiled = True

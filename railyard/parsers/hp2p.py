@@ -25,6 +25,7 @@ _FIGURE = re.compile(
     r"^(?P<which>Min|Max|Avg|Std) (?P<what>bandwidth|latency|bisection bandwidth|bisection efficiency) {0,20}: "
     r"(?P<value>[0-9]{1,12}\.[0-9]{2}) (?P<unit>MB/s|us|%)$"
 )
+_NOT_FINITE = re.compile(r"^(?:Min|Max|Avg|Std) [a-z ]{7,22}: [+-]?(?:nan|inf) \S{1,4}$")
 _UNITS = {"bandwidth": "MB/s", "latency": "us", "bisection bandwidth": "MB/s", "bisection efficiency": "%"}
 #  Message size                : 1048576
 _SIZE = re.compile(r"^Message size {1,20}: (?P<size>[1-9][0-9]{0,11})$")
@@ -75,7 +76,8 @@ class _Reader:
         if _SUMMARY.match(text[:60]):
             self.summaries.append(_Summary(line.number, self.size))
         elif not self._own(line, text[:400]):
-            failed = is_failure(text)
+            failed = is_failure(text) or bool(_NOT_FINITE.match(text[:120]))
+            text = f"not finite: {text}" if failed and _NOT_FINITE.match(text[:120]) else text
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
             for summary in self._open() if failed or line.dots else ():
                 summary.spoiled = True

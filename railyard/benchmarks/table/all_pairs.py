@@ -1,7 +1,7 @@
 """hp2p and ClusterKit: figures over all pairs of a machine's ranks or nodes, without message sizes.
 
 Each pair of an hp2p sends both ways while all other pairs do, so that the network's own bottlenecks count, and ranks of
-one node may be a pair. A minimum belongs to the slowest pair. ClusterKit adds both directions unless it was told to
+one node may be a pair. A minimum belongs to the slowest pair. ClusterKit adds both directions unless it was asked to
 send one way only, and no report says which. So a link bounds these figures from above, and no floor of a link holds.
 
 Source: hp2p_iteration of hp2p.c (cea-hpc/hp2p); NVIDIA HPC-X, ClusterKit, "Test Descriptions and Options".
