@@ -50,6 +50,8 @@ _CONTEXT = {
 }
 _EQUATIONS = ("Linear System Information", "Number of Equations")
 _SHORT = ("Official results execution time (sec) must be at least", "You have selected the QuickPath option")
+# The rest of a figure whose line a page has broken
+_REST = re.compile(r"[0-9.]|e?[+-][0-9]")
 _ERROR = re.compile(r"^(?:Error in call to |[0-9]{1,9} error\(s\) in call\(s\) |Failed to reduce the residual )")
 _EXPECTED = 'report of HPCG: "HPCG-Benchmark", or "HPCG result is VALID with a GFLOP/s rating of"'
 _SIGNS = ("hpcg-benchmark", "hpcg result is")
@@ -78,7 +80,7 @@ def parse(text: str) -> Parsed:
     last: tuple[Line, str] | None = None
     for line, stripped in filled_lines(text):
         if last is not None:
-            reader.read(*last, broken=stripped[0].isdigit())
+            reader.read(*last, broken=bool(_REST.match(stripped)))
         last = line, stripped
     if last is not None:
         reader.read(*last, broken=False)

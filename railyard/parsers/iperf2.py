@@ -182,6 +182,8 @@ class _Reader:
         found = _REPORT.match(text) if len(text) <= 400 else None
         if found is None:
             return text.startswith("[ ID]")
+        if "nan%)" in found["rest"]:  # of no datagram at all
+            self.failures.append(Remark(line.number, f"not finite: {text[:300]}"))
         report = _of(line.number, found)
         if not (self.runs or report.decimals in (1, 4)):
             return False  # iperf3 has two

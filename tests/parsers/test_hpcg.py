@@ -47,7 +47,9 @@ def test_the_rating_alone_is_a_report() -> None:
     assert (table.columns, table.rows) == (("performance", "passed"), ((36.8812, True),))
 
 
-@pytest.mark.parametrize("text", [RATING[:-1], RATING[:-3], RATING.replace("36.", "3\n6.")])
+@pytest.mark.parametrize(
+    "text", [RATING[:-1], RATING[:-3], RATING.replace("36.", "3\n6."), RATING.replace("36.", "36\n.")]
+)
 def test_a_rating_that_is_cut_or_broken_is_none(text: str) -> None:
     assert parse(text).tables == ()
 

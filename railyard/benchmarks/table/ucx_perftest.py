@@ -57,7 +57,6 @@ _TESTS = (
     *(Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _RATE), Traffic(1, 0)) for name in _SINGLE),
     *(Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _TIME), Traffic(0, 1)) for name in _GETS),
     *(Benchmark(f"ucx_perftest/{name}", (_TIME,)) for name in _ATOMICS),
-    *(Benchmark(f"ucx_perftest/{name}", (message_rate(),)) for name in ("add_mr", "ucp_add")),
 )
 ENTRIES = (
     *_TESTS,

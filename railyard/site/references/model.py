@@ -21,8 +21,8 @@ from railyard.base.fields import (
     refuse,
     show,
 )
+from railyard.benchmarks.table import all_pairs, network
 from railyard.benchmarks.table.applications import A_NODE
-from railyard.benchmarks.table.network import ENTRIES
 from railyard.site.references.amount import Amount, AnyTolerance, Fraction
 from railyard.site.references.below_link import BelowLink
 from railyard.site.references.claim import Claim
@@ -32,6 +32,7 @@ from railyard.site.test_id import TestId
 from railyard.stacks import model
 
 ANY = "any"
+_FIGURES = (*network.ENTRIES, *all_pairs.ENTRIES)  # of whole networks
 UNITS: Mapping[str, str] = {
     "bandwidth": "MB/s",
     "latency": "us",
@@ -40,13 +41,13 @@ UNITS: Mapping[str, str] = {
     "performance": "Gflop/s",
     "op_rate": "Mop/s",
     A_NODE: "Mflop/s",
-    **{metric.name: metric.unit for entry in ENTRIES for metric in entry.metrics},
+    **{metric.name: metric.unit for entry in _FIGURES for metric in entry.metrics},
 }
 """The unit of each metric, as parsers give it (MB/s is 10^6 B/s)."""
 HIGHER_IS_BETTER = frozenset(
     {
         *("bandwidth", "message_rate", "performance", "op_rate", A_NODE),
-        *(metric.name for entry in ENTRIES for metric in entry.metrics if metric.better == "higher"),
+        *(metric.name for entry in _FIGURES for metric in entry.metrics if metric.better == "higher"),
     }
 )
 

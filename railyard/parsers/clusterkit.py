@@ -1,0 +1,97 @@
+"""Summaries of ClusterKit (NVIDIA HPC-X), of bandwidth.txt, latency.txt and bwResultAnalyzer.py, as typed tables.
+
+One row per report: ``bandwidth`` (MB/s, 10^6 B/s; both ways together, unless it ran with ``--unidirectional``, which no
+report says) and ``latency`` (us, one way), each with ``_min``, ``_max`` and ``_avg`` over all pairs of nodes.
+``context`` names the pairs or nodes of the minimum and the maximum, if the line does. Matrices are not read: in wide
+columns their figures touch. A table is complete if it has all three figures of what it measured.
+
+A printed MB is 10^6 B: with MiB, published 98.1 GB/s over one NDR card would be above what its link can carry.
+
+Source: NVIDIA HPC-X 2.23, "Test Descriptions and Options" (what is measured); the report in apps/health_checks of
+Azure/azurehpc, and the lines that ck-bench.sh of wuchanghui5220/pot reads (its form).
+"""
+
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+
+TOOL = "clusterkit"
+
+# Minimum bandwidth: 40029 MB/sec node6, node11  (5.0% below the avg)   |   Average latency: 1.743 usec
+_FIGURE = re.compile(
+    r"^(?P<which>Minimum|Maximum|Average) (?P<what>bandwidth|latency): {1,8}(?P<value>[0-9]{1,12}(?:\.[0-9]{1,6})?) "
+    r"(?P<unit>MB/s(?:ec)?|us(?:ec)?)(?P<rest>(?:\s.{0,300})?)$"
+)
+_NOT_FINITE = re.compile(r"^(?:Minimum|Maximum|Average) (?:bandwidth|latency): {1,8}[+-]?(?:nan|inf)(?:\s|$)")
+_WHICH = {"Minimum": "min", "Maximum": "max", "Average": "avg"}
+_UNITS = {"bandwidth": ("MB/s", "MB/sec"), "latency": ("us", "usec")}
+_NAMES = re.compile(r"\A[\s(]*(?P<names>[\w.-]{1,100}(?:, ?[\w.-]{1,100})?)(?=\s|\Z)")
+_EXPECTED = 'report of ClusterKit: "Minimum bandwidth: … MB/s" or "Average latency: … usec"'
+_SIGNS = tuple(f"{which} {what}:" for which in ("minimum", "maximum", "average") for what in ("bandwidth", "latency"))
+
+
+@dataclass(slots=True)
+class _Report:
+    """One report while it is read."""
+
+    line: int
+    figures: dict[str, tuple[float, str]] = field(default_factory=dict)
+    context: dict[str, ContextValue] = field(default_factory=dict)
+    spoiled: bool = False
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one report.
+
+    Raises ParseError if the text has no figure of ClusterKit.
+    """
+    text = own_text(text, _SIGNS, _EXPECTED)
+    reports: list[_Report] = []
+    failures: list[Remark] = []
+    remarks: list[Remark] = []
+    for line, stripped in filled_lines(text):
+        found = _FIGURE.match(stripped) if len(stripped) <= 500 else None
+        if found is None or found["unit"] not in _UNITS[found["what"]]:
+            is_wrong = bool(_NOT_FINITE.match(stripped[:100]))
+            failed = is_wrong or is_failure(stripped)
+            stripped = f"not finite: {stripped}" if is_wrong else stripped
+            (failures if failed else remarks).append(Remark(line.number, stripped[:2000]))
+            for report in reports[-1:] if failed or line.dots else ():
+                report.spoiled = True
+        elif line.ended or found["unit"].endswith("ec") or found["rest"]:
+            _take(reports, line, found)
+    if not reports:
+        raise foreign(text, _EXPECTED)
+    return Parsed(tuple(map(_table, reports)), tuple(failures), tuple(remarks))
+
+
+def _take(reports: list[_Report], line: Line, found: re.Match[str]) -> None:
+    """Keep a figure; one that the open report has begins another."""
+    which, what = _WHICH[found["which"]], found["what"]
+    name = f"{what}_{which}"
+    if not reports or name in reports[-1].figures:
+        reports.append(_Report(line.number))
+    reports[-1].figures[name] = (float(found["value"]), _UNITS[what][0])
+    named = _NAMES.match(found["rest"]) if line.ended else None
+    if named and which != "avg":
+        reports[-1].context[f"{name}_of"] = named["names"]
+
+
+def _table(report: _Report) -> Table:
+    measured = {name.partition("_")[0] for name in report.figures}
+    whole = all(f"{what}_{which}" in report.figures for what in measured for which in _WHICH.values())
+    values, units = zip(*report.figures.values(), strict=True)
+    return Table(
+        tool=TOOL,
+        version=None,
+        benchmark="pairwise",
+        columns=tuple(report.figures),
+        units=units,
+        rows=(values,),
+        line=report.line,
+        complete=whole and not report.spoiled,
+        context=MappingProxyType(report.context),
+    )

@@ -1,0 +1,143 @@
+"""Standard output of hp2p 4.0 to 4.3, all ranks in random pairs at once, as typed tables: one row per summary.
+
+Columns, each with ``_min``, ``_avg``, ``_max`` and ``_std``: bandwidth (MB/s, 10^6 B/s; the printed MB/s are MiB/s) and
+latency (us) over all pairs of ranks, bisection_bandwidth over the iterations; bisection_efficiency (%). A pair sends
+both ways at once. Its bandwidth counts one way, and its latency is the time of such an exchange. ``context``: size (B)
+of a message, if the largest bandwidth and the least time are its own; ``stage``: "snapshot" for all summaries but the
+last. A summary is complete if its last line is there.
+
+Source: hp2p_result_display of src/hp2p_result.c, hp2p_iteration of src/hp2p.c, hp2p_util.c (cea-hpc/hp2p).
+"""
+
+import re
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from railyard.parsers.lines import BINARY_MB, Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+
+TOOL = "hp2p"
+
+_SUMMARY = re.compile(r"^={2,3} SUMMARY ={2,3}$")
+_END = re.compile(r"^={10,40}$")
+#  Min bandwidth            : 11021.37 MB/s
+_FIGURE = re.compile(
+    r"^(?P<which>Min|Max|Avg|Std) (?P<what>bandwidth|latency|bisection bandwidth|bisection efficiency) {0,20}: "
+    r"(?P<value>[0-9]{1,12}\.[0-9]{2}) (?P<unit>MB/s|us|%)$"
+)
+_NOT_FINITE = re.compile(r"^(?:Min|Max|Avg|Std) [a-z ]{7,22}: [+-]?(?:nan|inf) \S{1,4}$")
+_UNITS = {"bandwidth": "MB/s", "latency": "us", "bisection bandwidth": "MB/s", "bisection efficiency": "%"}
+#  Message size                : 1048576
+_SIZE = re.compile(r"^Message size {1,20}: (?P<size>[1-9][0-9]{0,11})$")
+_CONFIGURED = re.compile(
+    r"^[A-Z][A-Za-z. _]{2,30} {1,20}: .{0,200}$|^(?:time_mult|max_communication_time|output format) "
+)
+_OWN = re.compile(r"^=== Benchmark configuration ===$|^[0-9]{1,3} % done$|^Writing final result\.\.\.(?: Done)?$")
+_SLOW = re.compile(r"^warning: the communication between [0-9]{1,9} and [0-9]{1,9} was slow")
+_EXPECTED = 'output of hp2p: "=== SUMMARY ===" and "Min bandwidth … MB/s" below it'
+_SIGNS = ("== summary ==", "=== benchmark configuration ===")
+
+
+@dataclass(slots=True)
+class _Summary:
+    """One summary while it is read."""
+
+    line: int
+    size: int | None
+    figures: dict[str, tuple[float, str]] = field(default_factory=dict)
+    ended: bool = False
+    spoiled: bool = False
+
+
+def parse(text: str) -> Parsed:
+    """Return the tables, failures and remarks of one output.
+
+    Raises ParseError if the text has no summary of hp2p.
+    """
+    text = own_text(text, _SIGNS, _EXPECTED)
+    reader = _Reader()
+    for line, stripped in filled_lines(text):
+        reader.read(line, stripped)
+    return reader.parsed(text)
+
+
+class _Reader:
+    """The open summary, and what was found so far."""
+
+    def __init__(self) -> None:
+        self.size: int | None = None
+        self.begun = 0  # the line of a configuration
+        self.summaries: list[_Summary] = []
+        self.failures: list[Remark] = []
+        self.remarks: list[Remark] = []
+
+    def read(self, line: Line, text: str) -> None:
+        """Read one stripped line."""
+        if _SUMMARY.match(text[:60]):
+            self.summaries.append(_Summary(line.number, self.size))
+        elif not self._own(line, text[:400]):
+            failed = is_failure(text) or bool(_NOT_FINITE.match(text[:120]))
+            text = f"not finite: {text}" if failed and _NOT_FINITE.match(text[:120]) else text
+            (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
+            for summary in self._open() if failed or line.dots else ():
+                summary.spoiled = True
+
+    def parsed(self, text: str) -> Parsed:
+        """Return what was found, after every line was read."""
+        found = [summary for summary in self.summaries if summary.figures]
+        if not found and self.begun:
+            self.failures.append(Remark(self.begun, "a configuration without a summary"))
+        elif not found:
+            raise foreign(text, _EXPECTED)
+        tables = tuple(_table(summary, summary is found[-1]) for summary in found)
+        return Parsed(tables, tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
+
+    def _open(self) -> list[_Summary]:
+        return [summary for summary in self.summaries[-1:] if not summary.ended]
+
+    def _own(self, line: Line, text: str) -> bool:
+        if found := _FIGURE.match(text):
+            name = f"{found['what'].replace(' ', '_')}_{found['which'].lower()}"
+            known = found["unit"] == _UNITS[found["what"]]
+            for summary in self._open() if known else ():
+                factor = BINARY_MB if found["unit"] == "MB/s" else 1.0
+                summary.figures.setdefault(name, (float(found["value"]) * factor, found["unit"]))
+            return known and bool(self._open())
+        if size := _SIZE.match(text):
+            self.size = int(size["size"]) if line.ended else None
+            return True
+        if _END.match(text):
+            for summary in self._open():
+                summary.ended = bool(summary.figures)
+            return True
+        if text == "=== Benchmark configuration ===":
+            self.begun, self.size = line.number, None
+        elif _SLOW.match(text):
+            return False
+        return bool(_OWN.match(text)) or bool(self.begun and not self.summaries and _CONFIGURED.match(text))
+
+
+def _table(summary: _Summary, is_last: bool) -> Table:
+    context: dict[str, ContextValue] = {"stage": "final" if is_last else "snapshot"}
+    if summary.size is not None and _is_size(summary, summary.size):
+        context["size"] = summary.size
+    values, units = zip(*summary.figures.values(), strict=True)
+    return Table(
+        tool=TOOL,
+        version=None,
+        benchmark="hp2p",
+        columns=tuple(summary.figures),
+        units=units,
+        rows=(values,),
+        line=summary.line,
+        complete=summary.ended and not summary.spoiled,
+        context=MappingProxyType(context),
+    )
+
+
+def _is_size(summary: _Summary, size: int) -> bool:
+    """Return whether the largest bandwidth is this size in the least time, within the digits that are printed."""
+    if not {"bandwidth_max", "latency_min"} <= summary.figures.keys():
+        return False
+    rate, time = summary.figures["bandwidth_max"][0], summary.figures["latency_min"][0]
+    return abs(rate * time - size) <= 0.0051 * BINARY_MB * time + 0.0051 * rate + 1e-6 * size
