@@ -35,7 +35,8 @@ class Facts:
     ``pairs``: pairs of ranks that use the rails of one pair of nodes at once. ``depth``: messages in flight, if the
     output says it. ``repetitions``: messages of one size, of a run of a few. ``ranks``: all ranks of the table;
     ``waiting``: ranks of the job that took no part. ``nodes`` and ``ranks_per_node`` as the caller knows them.
-    ``from_device``: the buffers are in the memory of GPUs.
+    ``from_device``: the buffers are in the memory of GPUs. ``rate_was_set``: the sender kept a rate that it was given,
+    as iperf does over UDP.
     """
 
     pairs: int = 1
@@ -46,6 +47,7 @@ class Facts:
     ranks_per_node: int | None = None
     from_device: bool = False
     waiting: int = 0
+    rate_was_set: bool = False
 
     @property
     def unplaced(self) -> str | None:
@@ -88,6 +90,7 @@ def facts_of(
         ranks_per_node=ranks_per_node,
         from_device=micro.tool(table.tool).from_device(table),
         waiting=waiting if isinstance(waiting, int) else 0,
+        rate_was_set=table.context.get("protocol") == "UDP",
     )
 
 
@@ -110,6 +113,8 @@ def bands(
     if isinstance(rail, str):
         return rail
     if metric.shape == "figure":
+        if facts.rate_was_set:
+            return f"not judged: over UDP {benchmark.tool} sends at the rate that it is given (-b), whatever the link"
         return _of_figure(metric, rail)
     if metric.shape in ("stream", "one-of-two"):
         if metric.name != BANDWIDTH:
@@ -195,8 +200,9 @@ def _of_figure(metric: Metric, rail: Rail) -> tuple[Band, ...] | str:
     if name != BANDWIDTH:
         return f"not judged: no day-one band is known for {name}"
     window = Window(metric.directions, metric.directions, verbs=True)
-    low = _FIGURE_SHARE * day_one.lowest_of_stream_mb_s(rail, window, _FIGURE_BYTES)
-    words = f"{100 * _FIGURE_SHARE:.0f} % of a window of messages of {message_size(_FIGURE_BYTES)}"
+    share = 1.0 if rail.of.flow_mb_s is not None else _FIGURE_SHARE  # over TCP a flow is all that is asked
+    low = share * day_one.lowest_of_stream_mb_s(rail, window, _FIGURE_BYTES)
+    words = f"{100 * share:.0f} % of a window of messages of {message_size(_FIGURE_BYTES)}"
     return (scalar_band(ENTRY, "class", name, unit, _source(rail, words), Bound(low, None, None)),)
 
 

@@ -15,6 +15,10 @@ TOOL = Tool("iperf2", said=_said)
 # A client counts what its socket took. For UDP the server's report, in the last row, counts what came over the network.
 # Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
 ENTRIES = tuple(
-    Benchmark(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0), rows="last")
+    Benchmark(
+        *(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0)),
+        rows="last",
+        over_tcp=True,
+    )
     for key in ("iperf2/iperf2", *(f"iperf2/iperf2/{count}-streams" for count in STREAMS))
 )

@@ -8,10 +8,14 @@ TOOL = Tool("sockperf")
 # took; over UDP nobody counts what arrived.
 _TIME = latency("latency", "latency")
 ENTRIES = (
-    Benchmark("sockperf/ping-pong", (_TIME,), Traffic(1, 1), pingpong=True),
+    Benchmark("sockperf/ping-pong", (_TIME,), Traffic(1, 1), pingpong=True, over_tcp=True),
     Benchmark(
         *("sockperf/under-load", (_TIME,)),
         reported="the rate that it was set to decides how long messages wait, and no reference names it",
+        over_tcp=True,
     ),
-    Benchmark("sockperf/throughput", (bandwidth("stream"), message_rate(optional=True)), Traffic(1, 0)),
+    Benchmark(
+        *("sockperf/throughput", (bandwidth("stream"), message_rate(optional=True)), Traffic(1, 0)),
+        over_tcp=True,
+    ),
 )

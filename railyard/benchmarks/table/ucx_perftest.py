@@ -11,6 +11,7 @@ from railyard.benchmarks.model import (
     message_rate,
     printed_benchmark,
 )
+from railyard.hardware.day_one import ONE_SIDED
 from railyard.parsers.parsed import Table
 
 LOOPBACK, DEVICE, ALONE = "loopback", "device", "one-at-a-time"
@@ -54,9 +55,15 @@ _TESTS = (
     Benchmark("ucx_perftest/get_bw", (bandwidth("stream"), _RATE), Traffic(0, 1, _WINDOW)),
     # a heading of a stream whose test the text does not name
     Benchmark("ucx_perftest/bandwidth", (bandwidth("stream"), _RATE)),
-    *(Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _RATE), Traffic(1, 0)) for name in _SINGLE),
-    *(Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _TIME), Traffic(0, 1)) for name in _GETS),
-    *(Benchmark(f"ucx_perftest/{name}", (_TIME,)) for name in _ATOMICS),
+    *(
+        Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _RATE), Traffic(1, 0), turn=ONE_SIDED)
+        for name in _SINGLE
+    ),
+    *(
+        Benchmark(f"ucx_perftest/{name}", (bandwidth("pingpong"), _TIME), Traffic(0, 1), turn=ONE_SIDED)
+        for name in _GETS
+    ),
+    *(Benchmark(f"ucx_perftest/{name}", (_TIME,), turn=ONE_SIDED) for name in _ATOMICS),
 )
 ENTRIES = (
     *_TESTS,
@@ -73,7 +80,7 @@ ENTRIES = (
         for test in _TESTS
     ),
     *(
-        Benchmark(f"{test.key}/{ALONE}", (bandwidth("pingpong"), _RATE), Traffic(1, 0))
+        Benchmark(f"{test.key}/{ALONE}", (bandwidth("pingpong"), _RATE), Traffic(1, 0), turn=ONE_SIDED)
         for test in _TESTS
         if test.key.removeprefix("ucx_perftest/") in _WINDOWED
     ),
