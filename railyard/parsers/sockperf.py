@@ -183,7 +183,9 @@ class _Reader:
 
     def read(self, line: Line, text: str) -> None:
         """Read one stripped line, as a page shows it: quoted ("> "), or with bold parts."""
-        text = text.removeprefix("> ").replace("**", "").strip() or text
+        text = text.removeprefix("> ").strip() or text
+        if text.startswith(("sockperf", "**sockperf")):
+            text = text.replace("**", "")
         if self.commanded:
             self.commanded = False
             if _REST.search(text[:200]):
