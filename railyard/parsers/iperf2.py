@@ -1,9 +1,9 @@
 """Output of iperf 2.0 to 2.2, client or server, as typed tables: a row per end of a run, streams summed.
 
 ``context["role"]`` names the end of each row: the sender is a client, the receiver a server, or the "Server Report"
-that a client prints for UDP. ``interval`` is a row's length in seconds, ``streams`` the number of streams. Bandwidth is
-MB/s (10^6 B/s): bits are decimal here, bytes binary (kConversionForBits and kConversion of stdio.c). Over UDP,
-``lost`` of ``datagrams`` did not arrive.
+that a client prints for UDP. ``interval`` is a row's length in seconds, ``streams`` the number of streams ("several"
+for a sum alone). Bandwidth is MB/s (10^6 B/s): bits are decimal here, bytes binary (kConversionForBits and
+kConversion of stdio.c). Over UDP, ``lost`` of ``datagrams`` did not arrive.
 
 A run's report begins at 0 s, as the first interval of ``-i`` does. It is the last line of its stream that begins at
 0 s, and intervals before it end where it ends. Where no interval is there, a report of less than 3 s counts only if
@@ -241,7 +241,7 @@ def _table(run: _Run, rows: list[tuple[_Report, str]]) -> Table:
         **({"protocol": run.protocol} if run.protocol else {}),
         **({"side": run.side} if run.side else {}),
         "role": ", ".join(role for _, role in rows),
-        "streams": max(1, len(run.streams)),
+        "streams": len(run.streams) or ("several" if rows[0][0].stream == SUM else 1),
         "interval": round(rows[0][0].end, 4),
     }
     for row, _ in rows:

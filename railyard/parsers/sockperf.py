@@ -42,7 +42,7 @@ _SUMMARY = re.compile(
 )
 # ---> percentile 99.999 =   95.123   |   ---> <MAX> observation =  100.123
 _PERCENTILE = re.compile(
-    r"^---> (?:percentile (?P<rank>[0-9]{1,3}\.[0-9]{3})|<(?P<end>MAX|MIN)> observation)"
+    r"^---> (?:percentile (?P<rank>[0-9]{1,3}\.[0-9]{3})|<?(?P<end>MAX|MIN)>? observation)"
     rf" = {{1,8}}(?P<value>{_FIGURE})$"
 )
 _OBSERVATIONS = re.compile(rf"^Total (?P<count>{_COUNT}) observations;")
@@ -59,15 +59,16 @@ _BANDWIDTH = re.compile(
     r"\((?P<bits>[0-9]{1,12}\.[0-9]{3}(?:[0-9]{6})?) [MG]bps\)$"
 )
 _NOTE = re.compile(rf"^NOTE: test was performed, using (?:average )?msg-size=(?P<size>{_COUNT})(?:[.,]| \(\+)")
-_VERSION = re.compile(r"^== version #(?P<version>\S{1,60}) == ?$")
+_VERSION = re.compile(r"^== version #(?P<version>\S{0,60}) == ?$")
 # [ 0] IP = 10.0.0.2        PORT = 11111 # TCP
 _ADDRESS = re.compile(r"^\[ {0,3}[0-9]{1,4}\] (?:IP|ADDR) = .{1,200} # (?P<protocol>TCP|UDP|STREAM|DGRAM)$")
 # $ sockperf ping-pong -i 10.0.0.2 --tcp -m 1024
 _COMMAND = re.compile(
-    r"(?:^|[\s/;&|(])sockperf (?P<test>under-load|ul|ping-pong|pp|throughput|tp|playback|pb)"
+    r"(?:^|[\s/;&|(_`])sockperf (?P<test>under-load|ul|ping-pong|pp|throughput|tp|playback|pb)"
     r"(?P<options>(?:\s[^;&|]{0,2000})?)$"
 )
 _SIZE = re.compile(r"(?:^|\s)(?:-m ?|--msg-size[ =])(?P<size>[1-9][0-9]{0,9})(?=\s|$)")
+_RANGE = re.compile(r"(?:^|\s)(?:-r|--range)\b")  # sizes around the stated one
 _LOG = re.compile(r"test was performed using the following parameters: .{0,200}--msg-size=(?P<size>[0-9]{1,9}) --")
 # The rest of a command that a page has broken or a shell continues
 _REST = re.compile(r"^[-0-9]|(?:^|\s)(?:-m|--msg-size)\b")
@@ -181,7 +182,10 @@ class _Reader:
         self.own_failures = 0
 
     def read(self, line: Line, text: str) -> None:
-        """Read one stripped line."""
+        """Read one stripped line, as a page shows it: quoted ("> "), or with bold parts."""
+        text = text.removeprefix("> ").strip() or text
+        if text.startswith(("sockperf", "**sockperf")):
+            text = text.replace("**", "")
         if self.commanded:
             self.commanded = False
             if _REST.search(text[:200]):
@@ -229,6 +233,7 @@ class _Reader:
         options = command["options"].rstrip("\\ ")
         size = _SIZE.search(options)
         known = int(size["size"]) if size else None if options.endswith(("-m", *_PARTS)) else _SMALLEST
+        known = None if _RANGE.search(options) else known
         self.run, self.commanded = None, True
         test = _NAMES.get(command["test"], command["test"])
         self.client = _Client(version=self.client.version, test=test, size=known)
@@ -245,7 +250,7 @@ class _Reader:
             self.run = self._begin(line)
             self.run.context["server"] = int(server["server"])
         elif version := _VERSION.match(said):
-            self.client.version = version["version"]
+            self.client.version = version["version"] or None
         elif note := _NOTE.match(said):
             for run in self._open():
                 run.size = int(note["size"])

@@ -34,6 +34,12 @@ def test_of_several_streams_the_sum_counts() -> None:
     assert key_of(table) == "iperf2/iperf2/2-streams"
 
 
+def test_a_sum_alone_is_of_several_streams() -> None:
+    (table,) = parse("[SUM]  0.0-30.0 sec    337 GBytes  96.4 Gbits/sec\n").tables
+    assert key_of(table) == "iperf2/iperf2/several-streams"
+    assert table.rows == ((12050.0,),)
+
+
 def test_several_streams_without_their_sum_are_a_failure() -> None:
     parsed = parse("".join(line for line in STREAMS.splitlines(keepends=True) if "[SUM]" not in line))
     assert parsed.tables == ()

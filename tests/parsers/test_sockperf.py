@@ -70,6 +70,7 @@ def test_a_throughput_is_decimal_and_its_size_follows_from_its_figures() -> None
         ("-m 64 -t 2", (64,)),
         ("--msg-size=1024", (1024,)),
         ("-t 2", (14,)),
+        ("-m 64 --range 8", None),
         ("-t 2 -m", None),
         ("-t 2 --msg-", None),
         ("-t 2 \\\n  -m 64", None),
@@ -79,6 +80,12 @@ def test_a_throughput_is_decimal_and_its_size_follows_from_its_figures() -> None
 def test_the_size_of_a_ping_pong_is_that_of_a_whole_command(options: str, sizes: tuple[int, ...] | None) -> None:
     (table,) = parse(PING_PONG.replace("-m 64 -t 2", options)).tables
     assert (table.column("size") if "size" in table.columns else None) == sizes
+
+
+def test_a_page_that_quotes_marks_and_drops_what_looks_like_html_changes_nothing() -> None:
+    shown = "".join(f"> {line}" for line in PING_PONG.splitlines(keepends=True))
+    shown = shown.replace("<MAX>", "MAX").replace("<MIN>", "MIN").replace("14.021 usec", "**14.021 usec**")
+    assert parse(shown).tables == parse(PING_PONG).tables
 
 
 def test_a_burst_is_another_benchmark() -> None:

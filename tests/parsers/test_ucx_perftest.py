@@ -106,6 +106,13 @@ def test_a_message_rate_that_lost_its_end_in_a_broken_line_is_a_failure() -> Non
     assert parsed.failures[0].text.startswith("figures that contradict each other: Final:")
 
 
+def test_seconds_for_a_message_and_a_rate_of_0_agree() -> None:
+    row = "            10     0.000 3488170.147 3501741.219      28.00      27.89           0           0\n"
+    heading = BATCH[BATCH.index("+-") : BATCH.index("+8/")]
+    (table,) = parse(f"$ ucx_perftest node2 -t ucp_put_bw -s 102400000 -n 10\n{heading}{row}").tables
+    assert (table.column("size"), table.column("bandwidth")) == ((102400000,), (27.89 * BINARY_MB,))
+
+
 def test_a_refused_connection_and_a_server_alone_say_why_there_is_no_figure() -> None:
     refused = "[1.5] [node1:7:0]  perftest.c:391  UCX  ERROR client failed. connect() failed: Connection refused\n"
     assert parse(refused).failures[0].line == 1

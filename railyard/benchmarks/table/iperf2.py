@@ -3,12 +3,14 @@
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffic, printed_benchmark
 from railyard.parsers.parsed import Table
 
-STREAMS = (2, 4, 8, 16)  # beside one
+STREAMS = (2, 4, 8, 16, "several")  # beside one
 
 
 def _said(table: Table) -> str | None:
     named, streams = printed_benchmark(table), table.context.get("streams")
-    return f"{named}/{streams}-streams" if named and streams in STREAMS else named
+    if named is None or streams == 1:
+        return named
+    return f"{named}/{streams if streams in STREAMS else 'several'}-streams"
 
 
 TOOL = Tool("iperf2", said=_said)
