@@ -12,7 +12,7 @@ from railyard.base.wording import number
 from railyard.hardware import day_one
 from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import judge
+from railyard.verdict.stored.judge import Nodes, judge
 from railyard.verdict.stored.target import of_link
 
 SIZES = tuple(1 << power for power in range(23))  # 1 B to 4 MiB
@@ -138,7 +138,7 @@ def applies(link: Link, pattern: str) -> bool:
 def fails(link: Link, pattern: str, share: float, from_bytes: int) -> bool:
     """Return whether a curve fails whose sizes from ``from_bytes`` on have only this share of a healthy bandwidth."""
     shares = {size: share if size >= from_bytes else 1.0 for size in SIZES}
-    (found,) = judge(Parsed((PATTERNS[pattern](link, shares),)), link.target, nodes=2, ranks_per_node=1)
+    (found,) = judge(Parsed((PATTERNS[pattern](link, shares),)), link.target, nodes=Nodes(count=2, ranks_each=1))
     assert found.state in ("pass", "fail"), found.sentence
     return found.state == "fail"
 

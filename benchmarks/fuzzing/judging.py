@@ -22,7 +22,7 @@ from fuzzing.samples import EVERY, Sample, Samples
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics
 from railyard.benchmarks.model import LATENCY
-from railyard.hardware import limits
+from railyard.hardware.day_one import class_of
 from railyard.hardware.links import LINKS
 from railyard.parsers import PARSERS
 from railyard.parsers.parsed import Parsed, ParseError
@@ -151,10 +151,8 @@ def _printed(whole: Parsed) -> Iterator[Point]:
 
 
 def _is_bounded(point: Point, link: str) -> bool:
-    """Return whether a link bounds a value: it bounds all but latencies of larger messages."""
-    ceiling = limits.day_one_latency(LINKS[link])
-    most = 0 if isinstance(ceiling, str) else ceiling.up_to_bytes
-    return point[1] != LATENCY or point[2] <= most
+    """Return whether a link bounds a value: its day-one band has all sizes, if its class has one."""
+    return point[1] != LATENCY or not isinstance(class_of(LINKS[link]), str)
 
 
 def _points(curves: Pass) -> Iterator[Point]:

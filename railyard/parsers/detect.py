@@ -15,6 +15,7 @@ from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS
+from railyard.parsers.broken_lines import refuse_broken_lines, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import together
@@ -46,12 +47,18 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     text, if two tools know the same heading, or if it holds the outputs of two benchmarks. Raises RailyardError for a
     tool that has no parser.
     """
-    if tool is None:
-        return _whichever(text)
     known = {**PARSERS, **FABRIC_PARSERS}
-    if tool not in known:
+    if tool is not None and tool not in known:
         raise RailyardError(f'--tool: found "{tool}", expected a tool with a parser; {did_you_mean(tool, known)}')
-    return known[tool](text)
+    read = _whichever if tool is None else known[tool]
+    try:
+        parsed = read(text)
+    except ParseError as error:
+        better = refuse_broken_lines(error, text, read)
+        raise better from (error if better is not error else None)
+    # one tool printed it, so no other has to be asked again
+    tools = {table.tool for table in parsed.tables} & set(PARSERS)
+    return without_broken_lines(parsed, text, PARSERS[tools.pop()] if len(tools) == 1 else read)
 
 
 @held_back

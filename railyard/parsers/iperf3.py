@@ -9,11 +9,14 @@ sender's bandwidth over UDP is what was sent, not what arrived: ``lost`` of ``da
 
 A table is complete if it has "iperf Done." or a receiver's row for each direction, and no error of iperf3 before its
 end. A run without closing lines, or with several streams and no sum, gives a failure and no table.
+
+Clients that run at once, each with a title (``-T``) before its lines, are one table: a row for each, then their sum.
 """
 
 import re
 
 from railyard.parsers import iperf3_json
+from railyard.parsers.iperf3_clients import clients_of
 from railyard.parsers.iperf3_run import Row, Run
 from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text
 from railyard.parsers.parsed import Parsed, Remark
@@ -54,6 +57,12 @@ def parse(text: str) -> Parsed:
     Raises ParseError if the text has neither a run of iperf3 nor an error under its name.
     """
     text = own_text(text, _OWN_WORDS, _EXPECTED)
+    if (several := clients_of(text, _read)) is not None:
+        return several
+    return _read(text)
+
+
+def _read(text: str) -> Parsed:
     reader = _Reader(*iperf3_json.read(text))
     if not (reader.runs or reader.failures):
         for line in each_line(text):

@@ -234,7 +234,7 @@ class Run:
             self.spoiled = True
             self.fail(
                 self.average_line or self.line,
-                f"the mean of all busbw is printed as {self.average:g} GB/s, but the rows here give {mean:.4f}: "
+                f"the mean of all busbw is printed as {self.average:g} GB/s, but the rows here give {mean:.10g}: "
                 "rows are missing or were changed",
             )
 

@@ -223,9 +223,12 @@ class _Reader:
 
     def _row(self, line: Line) -> bool:
         words = line.words
+        if self.block:
+            self.block.widen(words)
         cells = self.block.cells(words) if self.block else None
         if cells is None or self.block is None:
             return False
+        self.block.spoiled |= bool(self.block.part)  # of the row before, only a part is there
         self._add(self.block, line, cells, words[-1])
         return True
 

@@ -65,6 +65,19 @@ class Block:
             return None
         return tuple(cells)
 
+    def widen(self, words: list[str]) -> bool:
+        """Take the columns of a collective's rows that have more than its heading, which names only the mean (7.3 with
+        ``-f``): mean, least, most, and repetitions. Return whether the words are such a row.
+        """
+        if self.columns != ("size", "avg") or self.rows or len(words) != 5 or not words[4].isdecimal():
+            return False
+        mean, least, most = (number(word) for word in words[1:4])
+        if mean is None or least is None or most is None or not least <= mean <= most:
+            return False
+        self.columns = ("size", "avg", "min", "max", "iterations")
+        self.units = ("B", "us", "us", "us", None)
+        return True
+
     def is_stray(self, words: list[str]) -> bool:
         """Return whether these words have the form of a row, but its size cannot come next."""
         if self.columns[:1] != ("size",) or len(words) != len(self.columns) or not words[0].isdigit():
@@ -90,6 +103,7 @@ class Block:
         if words[-1][-1].isdigit() and len(set(map(decimals, words[width - 1 :: width]))) > 1:
             return list(run.lines())  # one of them may be cut
         self.rows.extend(zip(*columns, strict=True))
+        self.spoiled |= bool(self.part)
         self.part = []
         if words[-1][-1].isdigit():
             self.decimals = decimals(words[-1])

@@ -28,7 +28,7 @@ TOOL = "perftest"
 _SIDES = 4  # tables that may be open at once: of two programs, and of two that were killed before
 _RULE = re.compile(r"\A-{20,200}\Z")  # 66 dashes up to 2012, then 87, per port 115; a mailer may have wrapped it
 _EXPECTED = 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'
-_SIGNS = ("#iterations", "#flows", "msgsize", "test_info", *formats.SIGNS)
+_SIGNS = ("#iterations", "#flows", "bw average[", "t_typical[usec]", "msgsize", "test_info", *formats.SIGNS)
 
 
 def parse(text: str) -> Parsed:
@@ -76,7 +76,7 @@ class _Reader:
         elif text[0] == "#":
             taken = self._heading(line, text)
         else:
-            taken = self._title(line, text)
+            taken = self._title(line, text) or (text[0] == "b" and self._heading(line, text))
         if not (taken or self._own(line, text) or self._setting(text)):
             self._foreign(line, text)
 
@@ -135,7 +135,7 @@ class _Reader:
     def _heading(self, line: Line, text: str) -> bool:
         if text in ("#, usec", "#, cycles"):
             self.unit = text[3:]
-        if not text.startswith(("#bytes", "#flows")):
+        if not text.startswith(("#bytes", "#flows", "bytes ")):
             return False
         heads, before = self._joined(line, text), self.current
         if not heads:

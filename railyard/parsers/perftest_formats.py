@@ -95,6 +95,8 @@ JSON_KEYS: MappingProxyType[str, str] = MappingProxyType(
     }
 )
 _COMPACT = {text.replace(" ", "").lower(): heading for text, heading in HEADINGS.items()}
+# a page or a mailer that takes "#" for its own sign
+_LOST_HASH = re.compile(r"\A(?:bytes|flows)|(?<!#)iterations")
 _ONE_HEADING = re.compile("|".join(re.escape(text) for text in sorted(_COMPACT, key=len, reverse=True)))
 
 # RDMA_Write Bidirectional Post List BW Test  |  Send BW  -  Multicast Test  |  Atomic_FETCH_AND_ADD_Latency_Test
@@ -204,7 +206,7 @@ def _factors(heads: tuple[Heading, ...]) -> tuple[float, ...]:
 @lru_cache(maxsize=256)
 def columns(text: str) -> tuple[Heading, ...]:
     """Return the columns of a heading; none if the text has anything but headings, or does not begin like a heading."""
-    compact = "".join(text.split()).lower().replace("%%", "%")
+    compact = _LOST_HASH.sub(r"#\g<0>", "".join(text.split()).lower().replace("%%", "%"))
     if not compact.startswith(("#bytes", "#flows")) or len(compact) > 400:
         return ()
     found: list[Heading] = []

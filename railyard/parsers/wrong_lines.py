@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 
 from railyard.parsers import failure_lines
+from railyard.parsers.absurd_numbers import without_absurd_numbers
 from railyard.parsers.lines import LONGEST_NOTE, cleaned, is_failure, texts_of
 from railyard.parsers.parsed import Parsed, Remark
 
@@ -28,6 +29,7 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
     """
     if not parsed.tables and (parsed.fabric or parsed.hardware):
         return parsed
+    parsed = without_absurd_numbers(parsed, text)
     whole = cleaned(text)
     if not ("," in whole or _NOT_FINITE.search(whole) or failure_lines.ROOT.search(whole)):
         return parsed  # most outputs: no line has to be looked at

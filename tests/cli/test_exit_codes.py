@@ -127,7 +127,7 @@ MISTAKES: Mapping[str, str] = {
     "run --system dell-c6320 --extendd": 'no such option "--extendd": neither railyard run nor reframe has it; did you '
     'mean "--extended"?',
     # what is missing, contradicts itself, or cannot be done with this system
-    "judge osu_bw.out": "--system, --link, --nodes-have, --class: found none, expected one of them: ",
+    "judge osu_bw.out --slot pcie3-x16": "--slot: found it with no --link and no --system, expected it only with ",
     "parse": "FILE: found none, expected one (see: railyard parse --help)",
     "compare last": "B: found none, expected one (see: railyard compare --help)",
     "compare last last": '"last", "last": found the same tests on both sides, expected two sides; name other runs',

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import railyard
 from railyard.benchmarks import model
+from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS
 from railyard.parsers import TOOLS as PARSED_TOOLS
 
@@ -24,6 +25,7 @@ WORDS = {"shape": get_args(model.Shape), "rows": get_args(model.Rows), "assessed
 COMPARING_CALLS = {"startswith", "endswith", "removeprefix", "removesuffix", "match", "fullmatch", "search"}
 NAMES = {*TOOLS, *PARSED_TOOLS, *(each.tool for each in BENCHMARKS.values())}
 KEYS = {*BENCHMARKS, *(key.partition("/")[2] for key in BENCHMARKS)} - {"pingpong", "bidirectional"}
+KEYS -= {BANDWIDTH, LATENCY}  # names of metrics, too
 
 
 def is_name(text: str) -> bool:

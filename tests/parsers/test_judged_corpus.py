@@ -9,7 +9,7 @@ from railyard.cli.commands.judge import read
 from railyard.cli.main import main
 from railyard.parsers import wrf
 from railyard.site.site import site_at
-from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.target import of_link, of_system
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +48,7 @@ WITHOUT = [
 def judged(file: Path, link: str, **options: int | str) -> tuple[Judgement, ...]:
     node_pairs = options.pop("node_pairs", 1)
     assert isinstance(node_pairs, int)
-    return judge(read(str(file)), of_link(link, **options), node_pairs=node_pairs)  # type: ignore[arg-type]
+    return judge(read(str(file)), of_link(link, **options), nodes=Nodes(node_pairs))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -19,7 +19,7 @@ from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
 from railyard.parsers.parsed import Parsed
 from railyard.verdict.stored.each_file import first_sentence
-from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.target import unnamed
 from tests.scoreboard.links import Row, rows, rows_of, target_of
 
@@ -136,9 +136,7 @@ def _judged(row: Row, parsed: Parsed, text: str) -> Sequence[Judgement]:
         parsed,
         target_of(row) or unnamed(),
         benchmark=_LOOPBACK if loopback else None,
-        node_pairs=row.node_pairs,
-        nodes=1 if row.link == "within-node" else row.nodes,
-        ranks_per_node=row.ranks_per_node,
+        nodes=Nodes(row.node_pairs, 1 if row.link == "within-node" else row.nodes, row.ranks_per_node),
         text=text,
     )
 

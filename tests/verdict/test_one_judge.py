@@ -18,7 +18,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.gpu.target import of_gpu_system
 from railyard.verdict.rules.model import RuleResult
 from railyard.verdict.stored.collectives import judge_collectives
-from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.target import of_system
 from tests.conftest import ROOT
 from tests.made.judged import case_of, judged
@@ -60,9 +60,7 @@ def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | 
     (found,) = judge(
         *(parsed, target),
         benchmark=one.benchmark,
-        node_pairs=max(1, need.nodes // 2),
-        nodes=need.nodes,
-        ranks_per_node=need.ranks // need.nodes,
+        nodes=Nodes(max(1, need.nodes // 2), need.nodes, need.ranks // need.nodes),
     )
     if site.system.report_only is not None and micro.tool(parsed.tables[0].tool).between_gpus:
         # Only the GPUs of the nodes set a floor. They have their own words for what was read.

@@ -16,12 +16,15 @@ from railyard.hardware.day_one import ROUND_TRIP
 from railyard.parsers.parsed import Table
 
 BIDIRECTIONAL = "bidirectional"
+ONE_OF_TWO = "one-of-two"  # --report-both: what one side sent, while both did
 LOOPBACK = "loopback"  # an output does not show that it is one
 DEVICE = "device"
 
 
 def _said(table: Table) -> str | None:
     named = printed_benchmark(table)
+    if named and table.context.get("results") in ("local", "remote"):
+        return f"{named}/{ONE_OF_TWO}"
     if named and table.context.get("bidirectional") is True:
         named = f"{named}/{BIDIRECTIONAL}"
     return f"{named}/{DEVICE}" if named in _OF_DEVICE and _from_device(table) else named
@@ -63,6 +66,10 @@ _TESTS = (
             *(f"perftest/{verb}_bw/{BIDIRECTIONAL}", (bandwidth("stream", 2), message_rate(optional=True))),
             Traffic(1, 1) if verb in _MOVES else None,
         )
+        for verb in _BANDWIDTHS
+    ),
+    *(
+        Benchmark(f"perftest/{verb}_bw/{ONE_OF_TWO}", (bandwidth("one-of-two"), message_rate(optional=True)))
         for verb in _BANDWIDTHS
     ),
     *(Benchmark(f"perftest/{verb}_lat", (_TIME,), Traffic(1, 1), pingpong=True) for verb in _SENT),

@@ -216,7 +216,7 @@ def _judge_file(
 
         sizes = _sizes(given.sizes)
         return judge_collectives(parsed, gpus, benchmark=given.benchmark, sizes=sizes, text=output), gpus
-    from railyard.verdict.stored.judge import judge
+    from railyard.verdict.stored.judge import Nodes, judge
 
     target = nic or target or _target(given)
     if not given.in_turn:
@@ -225,12 +225,10 @@ def _judge_file(
         parsed,
         target,
         benchmark=given.benchmark,
-        node_pairs=given.node_pairs,
+        nodes=Nodes(given.node_pairs, given.nodes, given.ranks_per_node),
         passes=not given.each,
         sizes=_sizes(given.sizes),
         text=output,
-        nodes=given.nodes,
-        ranks_per_node=given.ranks_per_node,
     )
     if nic is not None and of is not None:
         from railyard.verdict.stored.nic_demands import with_demands

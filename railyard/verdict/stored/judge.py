@@ -86,15 +86,14 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What the caller knows about a stored run: pairs of nodes that it summed over, requested sizes in bytes (empty:
-    unknown), nodes, and ranks on each (None: unknown).
+class Nodes:
+    """Where a stored run was: ``pairs`` of nodes that its values are summed over, how many nodes, and ``ranks_each`` on
+    each of them (None: unknown).
     """
 
-    node_pairs: int = 1
-    sizes: tuple[int, ...] = ()
-    nodes: int | None = None
-    ranks_per_node: int | None = None
+    pairs: int = 1
+    count: int | None = None
+    ranks_each: int | None = None
 
 
 def judge(
@@ -102,20 +101,17 @@ def judge(
     target: Target,
     *,
     benchmark: str | None = None,
-    node_pairs: int = 1,
+    nodes: Nodes = Nodes(),
     passes: bool = True,
     sizes: Sequence[int] = (),
     text: str = "",
-    nodes: int | None = None,
-    ranks_per_node: int | None = None,
 ) -> tuple[Judgement, ...]:
     """Return a judgement for each table, in the order of the output.
 
-    ``benchmark`` selects one key, and names the benchmark if a table does not. ``node_pairs``: the number of pairs of
-    nodes that a multi-pair benchmark sums over. ``passes``: equal tables are passes of one run, so their median counts.
-    ``sizes``: the message sizes that were requested, in bytes; empty if unknown. ``nodes`` and ``ranks_per_node``: None
-    if unknown; collectives need both. ``text`` is the output: if it reports failures, their first cause is looked for
-    in it.
+    ``benchmark`` selects one key, and names the benchmark if a table does not. ``nodes``: where it ran; a collective is
+    judged only if the number of nodes and of ranks on each is known. ``passes``: equal tables are passes of one run, so
+    their median counts. ``sizes``: the message sizes that were requested, in bytes; empty if unknown. ``text`` is the
+    output: if it reports failures, their first cause is looked for in it.
 
     Raises RailyardError if there is neither a table nor a failure, or if no table is of the benchmark.
     """
@@ -125,7 +121,6 @@ def judge(
         return (without_table(failures, unread=unread_rows(parsed)),)
     if benchmark is not None:
         micro.find(benchmark)
-    run = Known(node_pairs, tuple(sizes), nodes, ranks_per_node)
     keyed = [(key_of(table, benchmark), table) for table in parsed.tables]
     titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
     found = _groups(keyed, passes)
@@ -139,7 +134,7 @@ def judge(
     judged = (
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
-        else _judged(failures, key, tables, target, run)
+        else _judged(failures, key, tables, target, nodes, sizes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -203,14 +198,15 @@ def _judged(
     key: str | None,
     tables: list[Table],
     target: Target,
-    known: Known,
+    nodes: Nodes,
+    sizes: Sequence[int],
 ) -> Judgement:
     lines = tuple(table.line for table in tables)
     if key is None:
         return Judgement(None, lines, "not-judged", unknown(tables[0]))
     benchmark = micro.find(key)
-    read = read_of(tables, key, known.node_pairs)
-    facts = facts_of(tables[0], benchmark, known.node_pairs, known.nodes, known.ranks_per_node)
+    read = read_of(tables, key, nodes.pairs)
+    facts = facts_of(tables[0], benchmark, nodes.pairs, nodes.count, nodes.ranks_each)
     run_ = Run(
         *(benchmark, target, facts.nodes, facts.ranks_per_node),
         on_one_host=facts.nodes == 1,
@@ -218,8 +214,8 @@ def _judged(
         facts=facts,
     )
     judged = metric_inputs(run_, read)
-    inputs = replace(_inputs(failures, key, tables, target, judged, known.sizes), own_fault=own_fault(run_, judged))
-    has_end = known.sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
+    inputs = replace(_inputs(failures, key, tables, target, judged, sizes), own_fault=own_fault(run_, judged))
+    has_end = sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
     no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
     unseen = "" if has_end else no_end
     rules = _rules(inputs, _nothing_holds(judged, target), unseen)
@@ -233,7 +229,7 @@ def _judged(
         rules=rules,
         curves=tuple(_standing(curve, judged, benchmark) for curve in read.curves),
         causes=likenesses(tables[0], benchmark, judged, target) if failure else (),
-        remarks=tuple(_remarks(judged, tables[0], benchmark, known.node_pairs)),
+        remarks=tuple(_remarks(judged, tables[0], benchmark, nodes.pairs)),
     )
 
 

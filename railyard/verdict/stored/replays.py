@@ -18,7 +18,7 @@ from railyard.site.matrix import Need, asked_for
 from railyard.site.site import Site
 from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.target import of_system
 
 
@@ -44,9 +44,8 @@ def _first(one: Recording) -> TestId:
 def _record(site: Site, one: Recording, need: Need) -> Record:
     target = of_system(site, one.fabric, one.stack, one.rails, named_policy(one.check), _hops(site, one.fabric))
     text = content_of(folder_of(site.home, site.system.system), one).decode()
-    found = judge(
-        _parsed(site, one, text), target, benchmark=one.benchmark, node_pairs=max(1, need.nodes // 2), text=text
-    )
+    nodes = Nodes(max(1, need.nodes // 2), need.nodes, need.ranks // need.nodes)
+    found = judge(_parsed(site, one, text), target, benchmark=one.benchmark, nodes=nodes, text=text)
     return _as_record(one, target, found[0])
 
 

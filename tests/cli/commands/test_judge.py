@@ -18,7 +18,7 @@ from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.target import of_link, of_system
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -359,7 +359,7 @@ def test_sums_over_several_pairs_of_nodes_are_divided() -> None:
     assert only(multi, LINK).remarks[-1] == (
         "its sums are over 4 pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
     )
-    shared = only(multi, LINK, node_pairs=4)
+    shared = only(multi, LINK, nodes=Nodes(4))
     assert shared.state == "pass"
     assert shared.remarks[-1] == "its sums are divided by 4 pairs of nodes"
 

@@ -1,0 +1,85 @@
+"""Figures that no measurement gives: infinite, beyond any machine, or below 0. Each is a failure with its line.
+
+A parser converts what is printed, so "1.7e308" MiB/s is infinite in MB/s. Such a cell becomes empty, and its table
+incomplete: a figure that is left out is seen, a wrong one is not.
+"""
+
+import math
+import re
+from dataclasses import replace
+
+from railyard.parsers.lines import cleaned, texts_of
+from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+
+#: No rate, time or count of a benchmark is beyond these, in any unit.
+_LARGEST, _SMALLEST = 1e30, 1e-30
+#: Units of what is measured: never below 0, and never beyond these. Residuals and constants of a machine have none.
+_MEASURED = frozenset({"MB/s", "us", "1/s", "B", "Gflop/s", "Gbit/s", "s"})
+_LONGEST = 1000  # no row of a tool is longer
+_NUMBER = re.compile(
+    r"(?<![^\s=:|,(])(?P<number>[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?(?:[eE][+-]?[0-9]{1,4})?|inf|infinity|nan))"
+    r"(?=[\s|,)%]|\Z)",
+    re.IGNORECASE,
+)
+
+
+def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
+    """Return what was read without figures that no measurement gives, and with a failure for the line of each."""
+    doubtful = [table for table in parsed.tables if not table.complete or _has_absurd(table)]
+    if not doubtful:
+        return parsed
+    lines, found = texts_of(cleaned(text)), dict[int, Remark]()
+    for table in doubtful:
+        for number, line in enumerate(lines[table.line - 1 :], start=table.line):
+            what = _absurd_in(line) if number not in found else None
+            if what is not None:
+                found[number] = Remark(number, f"{what}: {line.strip()}")
+    if not found and not any(map(_has_absurd, doubtful)):
+        return parsed
+    new = tuple(found.values()) or (Remark(doubtful[0].line, "a figure that no measurement gives"),)
+    return replace(
+        parsed,
+        tables=tuple(map(_without, parsed.tables)),
+        failures=tuple(sorted((*new, *parsed.failures), key=lambda failure: failure.line)),
+    )
+
+
+def _cells(table: Table) -> list[tuple[Cell, str | None]]:
+    return [pair for row in table.rows for pair in zip(row, table.units, strict=True)]
+
+
+def _has_absurd(table: Table) -> bool:
+    return any(_is_absurd(cell, unit) for cell, unit in _cells(table))
+
+
+def _is_absurd(cell: Cell, unit: str | None) -> bool:
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        return False
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return True
+    return unit in _MEASURED and (cell < 0 or cell > _LARGEST or 0 < cell < _SMALLEST)
+
+
+def _absurd_in(line: str) -> str | None:
+    """Return what is wrong with the first such number of a row, in words; None if each can be, or for other lines."""
+    words = line.split() if len(line) <= _LONGEST else []
+    if 2 * sum(_NUMBER.fullmatch(word) is not None for word in words) < max(1, len(words)):
+        return None
+    for found in _NUMBER.finditer(line):
+        value = float(found["number"])
+        if not math.isfinite(value):
+            return "not finite"
+        if abs(value) > _LARGEST or 0 < abs(value) < _SMALLEST:
+            return "beyond any measurement"
+        if value < 0:
+            return "below 0"
+    return None
+
+
+def _without(table: Table) -> Table:
+    """Return a table whose absurd cells are empty; it is incomplete if it had one."""
+    rows = tuple(
+        tuple(None if _is_absurd(cell, unit) else cell for cell, unit in zip(row, table.units, strict=True))
+        for row in table.rows
+    )
+    return table if rows == table.rows else replace(table, rows=rows, complete=False)
