@@ -30,8 +30,12 @@ def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
         return parsed
     lines, found = texts_of(cleaned(text)), dict[int, Remark]()
     for table in doubtful:
+        # the root of a collective without one is -1
+        negative = any(
+            _is_absurd(cell, unit) and isinstance(cell, int | float) and cell < 0 for cell, unit in _cells(table)
+        )
         for number, line in enumerate(lines[table.line - 1 :], start=table.line):
-            what = _absurd_in(line) if number not in found else None
+            what = _absurd_in(line, negative) if number not in found else None
             if what is not None:
                 found[number] = Remark(number, f"{what}: {line.strip()}")
     if not found and not any(map(_has_absurd, doubtful)):
@@ -60,7 +64,7 @@ def _is_absurd(cell: Cell, unit: str | None) -> bool:
     return unit in _MEASURED and (cell < 0 or cell > _LARGEST or 0 < cell < _SMALLEST)
 
 
-def _absurd_in(line: str) -> str | None:
+def _absurd_in(line: str, negative: bool) -> str | None:
     """Return what is wrong with the first such number of a row, in words; None if each can be, or for other lines."""
     words = line.split() if len(line) <= _LONGEST else []
     if 2 * sum(_NUMBER.fullmatch(word) is not None for word in words) < max(1, len(words)):
@@ -71,7 +75,7 @@ def _absurd_in(line: str) -> str | None:
             return "not finite"
         if abs(value) > _LARGEST or 0 < abs(value) < _SMALLEST:
             return "beyond any measurement"
-        if value < 0:
+        if value < 0 and negative:
             return "below 0"
     return None
 

@@ -16,8 +16,8 @@ from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 #: Narrower columns break every line of every tool. Broader ones break no row.
 _NARROWEST, _BROADEST = 16, 400
-#: Beyond the longest lines: a prompt above the output may be longer than the column.
-_MOST_COLUMNS = 3
+#: A prompt or a banner above the output may be longer than the column.
+_MOST_LONGER, _MOST_COLUMNS = 3, 3
 #: Longer outputs are files, which nobody copied out of a terminal.
 _LONGEST = 300_000
 _WHAT = "lines that are broken at column {}, so that figures may be halves (paste it without line breaks): {}"
@@ -109,18 +109,29 @@ def _cells(rows: Sequence[tuple[object, ...]]) -> int:
 
 
 def _columns(lines: Sequence[str]) -> list[int]:
-    """Return the columns at which the lines may have been broken: the longest length, and the most frequent ones."""
-    lengths = Counter(len(line) for line in lines[:-1] if _NARROWEST <= len(line) <= _BROADEST)
-    if not lengths:
-        return []
-    often = [length for length, count in lengths.most_common(_MOST_COLUMNS) if count > 1]
-    return list(dict.fromkeys([max(lengths), *often]))
+    """Return the columns at which the lines may have been broken: the longest lengths, beyond which few lines go."""
+    lengths = Counter(map(len, lines[:-1]))
+    found, longer = list[int](), 0
+    for length in sorted(lengths, reverse=True):
+        if longer > _MOST_LONGER or length < _NARROWEST:
+            break
+        if length <= _BROADEST:
+            found.append(length)
+        longer += lengths[length]
+    return found[:_MOST_COLUMNS]
 
 
 def _breaks_a_number(lines: Sequence[str], column: int) -> bool:
-    """Return whether a line of this length ends like a number and the next begins like one, without a blank between."""
+    """Return whether a line of this length ends like a number and goes on in the next: a shorter line that begins like
+    one, without a blank. (Rows of one length are whole.)
+    """
     return any(
-        len(line) == column and line[-1] in _DIGITS and following[:1] in _DIGITS and following
+        len(line) == column
+        and 0 < len(following) < column
+        and line[-1] in _DIGITS
+        and following[0] in _DIGITS
+        and _FIRST.search(line[-60:]) is not None
+        and _REST.match(following) is not None
         for line, following in pairwise(lines)
     )
 

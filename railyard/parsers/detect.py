@@ -20,6 +20,7 @@ from railyard.parsers.collector import held_back
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import together
 from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
+from railyard.parsers.lost_signs import with_lost_signs
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 # What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
@@ -51,6 +52,7 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     if tool is not None and tool not in known:
         raise RailyardError(f'--tool: found "{tool}", expected a tool with a parser; {did_you_mean(tool, known)}')
     read = _whichever if tool is None else known[tool]
+    text = with_lost_signs(text)
     try:
         parsed = read(text)
     except ParseError as error:

@@ -3,7 +3,8 @@
 ``parse`` returns one table per heading: size (B; printed in units of 1024, "1.5k"), iterations (in units of 1000),
 bandwidth (MB/s, 10^6 B/s), time (us, one transfer: half a round trip of a ping-pong) and message_rate (1/s). The
 columns ``total`` and ``time`` in seconds are products of these and are left out. fi_pingpong is known by its heading
-(``#sent``). All others print the same heading, so their benchmark is null, unless a row begins with its name.
+(``#sent``). All others print the same heading, so their benchmark is null, unless a row begins with its name, or the
+command's line is above the heading.
 
 A table is complete unless a row is cut, or an error or an ellipsis is between its rows or after them. A missing
 acknowledgement (``-3`` in place of ``=10``) is a failure.
@@ -33,6 +34,11 @@ _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 _ACKNOWLEDGED = re.compile(r"\A(?P<sign>[=+-])(?P<count>[0-9]{1,15}[kmb]?)\Z")
 # fi_getinfo(): util/pingpong.c:1234, ret=-61 (No data available)   |   [error] fabtests:common/shared.c:2345: …
 _OWN_FAILURE = re.compile(r"\): \S{1,200}:[0-9]{1,6}\s{0,4}, ret=-?[0-9]{1,6} \(|^\[error\] ")
+# $ fi_rdm_tagged_bw -p verbs 10.1.0.2   |   [user@n1 ~]$ ./fi_msg_pingpong   |   + srun -N2 fi_rma_bw -o write
+_CALL = re.compile(
+    r"\A[^\n$#%>]{0,120}[$#%>+] {1,4}(?:\S{1,200} {1,4}){0,12}?(?:\S{1,200}/)?(?P<program>fi_[a-z0-9_]{2,40})"
+    r"(?=\s|\Z)"
+)
 _DECIMALS = 2  # of every figure of a row
 # Rows without a name that need no second look, by whether they say what was acknowledged.
 _BEFORE, _AFTER = r"[0-9]{1,15}(?:\.[0-9]{1,3})?[kmg]?", ("[0-9.]{1,20}[kmgtb]?", "[0-9.]{1,20}s", *[DECIMAL] * 3)
@@ -73,11 +79,15 @@ def parse(text: str) -> Parsed:
     failures: list[Remark] = []
     remarks: list[Remark] = []
     scanner = Scanner(text)
+    program: str | None = None
     for line in scanner:
         words = line.words
         run = _heading(line.number, words) if "usec/xfer" in words else None
         if run is not None:
+            run.benchmark, program = run.benchmark or program, None
             runs.append(run)
+        elif called := _CALL.match(line.text):
+            program = called["program"]
         elif line.text.strip() and not (runs and _row(runs[-1], line, words, failures)):
             _foreign(line, runs, failures, remarks)
         while runs and not runs[-1].before and (alike := scanner.run(_ROWS[runs[-1].acknowledged])):

@@ -32,6 +32,21 @@ def test_a_name_before_the_row_is_the_benchmark() -> None:
     assert (table.benchmark, table.rows) == ("fi_rdm_tagged_bw", ((64, 10, 12.5, 5.12, 200000.0),))
 
 
+@pytest.mark.parametrize(
+    ("call", "benchmark"),
+    [
+        ("$ fi_rdm_tagged_pingpong -p verbs 10.1.0.2", "fi_rdm_tagged_pingpong"),
+        ("[user@n1 ~]$ ./fi_msg_bw -I 100", "fi_msg_bw"),
+        ("+ srun -N 2 --mpi=none /opt/fabtests/bin/fi_rma_bw -o write", "fi_rma_bw"),
+        ("the program fi_rma_bw prints no name", None),
+    ],
+)
+def test_the_command_above_a_heading_names_the_benchmark(call: str, benchmark: str | None) -> None:
+    row = "64      10      1.2k        0.00s     12.50       5.12       0.20\n"
+    first, second = parse(f"{call}\n{OTHER}{row}{OTHER}{row}").tables
+    assert (first.benchmark, second.benchmark) == (benchmark, None)
+
+
 def test_a_message_that_was_not_acknowledged_is_a_failure() -> None:
     parsed = parse(PINGPONG + ROW.replace("=10", "-3 "))
     assert parsed.failures == (Remark(2, ROW.replace("=10", "-3 ").strip()),)
