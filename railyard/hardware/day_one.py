@@ -117,13 +117,13 @@ RDMA_OF_2003 = replace(
     RDMA,
     name="RDMA before 2008",
     start_us=10.0,
-    shares=_shares(0.60, 0.45),
+    shares=_shares(0.55, 0.42),
     cost_us=6.0,
     verbs_cost_us=4.0,
     stream_shares=_shares(0.75, 0.60),
     evidence=(
         "published: half a round trip of a few bytes takes at most 7 us (InfiniBand 4X of 2003), 8 MiB one at a time "
-        "reach at least 66 % of the limit of link and slot, windows of two ports at least 81 %"
+        "reach at least 58 % of the limit of link and slot, windows of two ports at least 81 %"
     ),
 )
 #: Elastic Fabric Adapter: reliable datagrams of the cloud, in libfabric.
