@@ -33,10 +33,10 @@ def test_a_healthy_curve_passes_and_one_at_a_twentieth_fails(link: Link, pattern
 
 @pytest.mark.parametrize(("link", "pattern"), [case for case in CASES if is_goal(*case.values)])  # type: ignore[arg-type]
 def test_rdma_between_hosts_fails_at_the_goal_from_1_mib(link: Link, pattern: str) -> None:
-    # Exchanges load both directions at once: healthy FDR gives 79 % of the sum, so half of a rail must fail.
-    share = 0.5 if "exchange" in pattern else GOAL
+    # Exchanges load both directions at once: healthy FDR gives 79 % of the sum, and links of 2003 gave 58 % one way.
+    share = GOAL if "exchange" not in pattern else 0.4 if link.name == "ib-sdr" else 0.5
     assert fails(link, pattern, share, MIB)
-    assert fails(link, pattern, 0.5, 64 * KIB)
+    assert fails(link, pattern, min(share, 0.5), 64 * KIB)
 
 
 @pytest.mark.full
