@@ -36,6 +36,12 @@ class FoundFabric:
         return max(slots, key=slots.count, default=None)
 
     @property
+    def max_payload(self) -> int | None:
+        """The most bytes that a PCIe packet carries, if all cards have the same; None if it is not known."""
+        found = {port.pci.max_payload for port in self.ports}
+        return found.pop() if len(found) == 1 else None
+
+    @property
     def mtu(self) -> int | None:
         """The MTU, if all ports have the same one and the link has an MTU."""
         mtus = {port.mtu for port in self.ports}

@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from railyard.base.fields import NAME_PATTERN
+from railyard.cluster.detect import printed
 from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, left_out, traps
 from railyard.cluster.detect.hwloc import domains
 from railyard.cluster.detect.network_ports import cxi_ports, net_ports
 from railyard.cluster.detect.node import NodeFound, node_of
 from railyard.cluster.detect.ports import Port, rdma_ports
+from railyard.cluster.detect.printed import with_slots
 from railyard.cluster.detect.schedulers import Scheduler, scheduler_of
 from railyard.cluster.detect.software import Software, software_of
 from railyard.cluster.detect.source import Source
@@ -83,14 +85,15 @@ def detect(source: Source) -> Found:
     rdma = (*rdma_ports(source), *cxi_ports(source))
     taken = {port.netdev for port in rdma if port.netdev is not None}
     sits = domains(source)
-    ports = tuple(_seated(port, sits) for port in (*rdma, *net_ports(source, taken)))
+    shown = with_slots((*rdma, *net_ports(source, taken)), source)
+    ports = tuple(_seated(port, sits) for port in shown)
     fabrics = fabrics_of(ports)
     return Found(
         node=node_of(source, sits),
         fabrics=fabrics,
         scheduler=scheduler_of(source),
         software=software_of(source),
-        traps=traps(fabrics),
+        traps=(*traps(fabrics), *printed.traps(ports, source)),
         left_out=left_out(ports),
     )
 

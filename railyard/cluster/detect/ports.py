@@ -26,13 +26,16 @@ _IPV4_GID = re.compile(r"(?:0000:){5}ffff:[0-9a-f]{4}:[0-9a-f]{4}")
 
 @dataclass(frozen=True, slots=True)
 class Pci:
-    """A device's place: its address, its slot now and at best (names of the table), and its memory domain."""
+    """A device's place: its address, its slot now and at best (names of the table), its memory domain, and the most
+    bytes that a PCIe packet carries.
+    """
 
     driver: str | None = None
     address: str | None = None
     slot: str | None = None
     best_slot: str | None = None
     numa: int | None = None
+    max_payload: int | None = None
 
     @property
     def card(self) -> str | None:

@@ -35,6 +35,14 @@ _KEPT_BEFORE = {"/proc/cpuinfo": "\n\n", "/proc/meminfo": "\n"}
 _MOST_BYTES = 1 << 20  # of one file: sysfs has pages; /proc/cpuinfo has half a megabyte for 512 processors
 
 
+LSPCI, IBSTATUS, TOPOLOGY = ("lspci", "-vv"), ("ibstatus",), ("nvidia-smi", "topo", "-m")
+#: Of these commands only lines with one of these words are recorded: others have serial numbers and addresses.
+_KEPT_LINES = {
+    LSPCI: (" controller: ", "LnkCap:", "LnkSta:", "DevCtl:", "MaxPayload", "NUMA node"),
+    IBSTATUS: ("Infiniband device", "state:", "rate:", "link_layer:"),
+}
+
+
 class Source(Protocol):
     """What detect may read from a node. No method raises: what is missing or cannot be read is None."""
 
@@ -168,6 +176,8 @@ class Recorder:
 
 def _is_read(words: Sequence[str], line: str) -> bool:
     """Return whether anything here reads a line. Other lines have addresses, paths and settings of a site."""
+    if tuple(words) in _KEPT_LINES:
+        return any(word in line for word in _KEPT_LINES[tuple(words)])
     if words[0] == "scontrol":
         return line.startswith("ClusterName")
     # hwloc's remarks contain the host's name and the cards' addresses.

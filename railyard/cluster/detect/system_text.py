@@ -9,6 +9,7 @@ from railyard.cluster.detect.found import Found
 from railyard.cluster.detect.ports import Port
 from railyard.cluster.detect.stack_text import missing, stacks_text
 from railyard.cluster.detect.yaml_text import GUESSED, LEFT_OUT, MISSING, TRAP, comment, scalar
+from railyard.hardware.limits import DEFAULT_MAX_PAYLOAD
 from railyard.site.systems.jobs import FAMILIES
 
 REPORT_ONLY = (
@@ -179,6 +180,8 @@ def _fabric(fabric: FoundFabric) -> Iterator[str]:
     yield from _link(fabric)
     if fabric.slot is not None:
         yield f"    slot: {fabric.slot}"
+    if fabric.max_payload not in (None, DEFAULT_MAX_PAYLOAD):
+        yield f"    max_payload: {fabric.max_payload}"
     if fabric.mtu is not None:
         yield f"    mtu: {fabric.mtu}"
     if first.gid_index is not None:

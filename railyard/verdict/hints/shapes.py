@@ -183,6 +183,17 @@ def lesser_slots(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
         yield f"a slot of {slot.generation} in place of {seen.slot.generation}", _limit(seen, slot=slot)
 
 
+def links_of_rate(mb_s: float, directions: int) -> tuple[str, ...]:
+    """Return the links of the table whose limit a flat top fits, with its share of each; the nearest first."""
+    shares = {
+        link.name: mb_s / bound.value_mb_s
+        for link in LINKS.values()
+        if (bound := limits.limit(link, directions=directions)) is not None
+    }
+    fits = [name for name, share in shares.items() if FITS_FROM[directions] <= share <= FITS_UP_TO]
+    return tuple(f"{name} ({percent(shares[name])})" for name in sorted(fits, key=lambda name: -shares[name]))
+
+
 def limit_at_mtu(seen: Seen, mtu: int) -> Limit | None:
     """Return the limit of the run at another path MTU."""
     return _limit(seen, mtu=mtu) if mtu in seen.link.mtus else None

@@ -11,12 +11,13 @@ from typing import Literal
 
 from railyard.base.bounds import WEAK_END_SHARE
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted, listing, message_size, percent
+from railyard.base.wording import counted, either, listing, message_size, number, percent
 from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.model import Benchmark
+from railyard.benchmarks.model import BANDWIDTH, Benchmark
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
+from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
@@ -28,6 +29,7 @@ from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.fallback import judged_fallbacks
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
+from railyard.verdict.hints.shapes import FLAT, links_of_rate
 from railyard.verdict.inputs import Run, Target, contradictions, metric_inputs, own_fault, read_of
 from railyard.verdict.path.proof import not_judged as no_path
 from railyard.verdict.rules import run
@@ -229,7 +231,7 @@ def _judged(
         rules=rules,
         curves=tuple(_standing(curve, judged, benchmark) for curve in read.curves),
         causes=likenesses(tables[0], benchmark, judged, target) if failure else (),
-        remarks=tuple(_remarks(judged, tables[0], benchmark, nodes.pairs)),
+        remarks=tuple(_remarks(judged, tables[0], run_, nodes.pairs)),
     )
 
 
@@ -349,11 +351,13 @@ def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark)
     )
 
 
-def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, node_pairs: int) -> Iterable[str]:
+def _remarks(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
     """Yield what a reader should know besides: sizes without a reference, and sums over pairs."""
+    benchmark, target = of.benchmark, of.target
     held = any(metric.bands for metric in judged)
     for metric in judged:
         yield from _weak_end(metric)
+        yield from _plateau(metric, benchmark, target)
         if held and metric.floor_remark:
             yield f"{metric.declared.name} {metric.floor_remark}"
         sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]
@@ -368,6 +372,18 @@ def _remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark, 
         yield f"its sums are divided by {node_pairs} pairs of nodes"
     elif pairs > 1:
         yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
+
+
+def _plateau(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
+    """Yield which links a flat top fits, if nobody named one."""
+    declared = micro.metric(benchmark.key, metric.declared.name)
+    found = [(size, value) for size, value in points(metric) if size >= DAY_ONE_FROM_BYTES]
+    if target.fabric.link.family != UNNAMED or declared.name != BANDWIDTH or declared.shape != "stream" or not found:
+        return
+    top = max(value for _, value in found)
+    fits = links_of_rate(top, declared.directions) if min(value for _, value in found) >= FLAT * top else ()
+    if fits:
+        yield f"its flat top of {number(top)} MB/s from {message_size(found[0][0])} on fits {either(fits)}"
 
 
 def _weak_end(metric: MetricInput) -> Iterable[str]:

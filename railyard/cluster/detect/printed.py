@@ -1,0 +1,69 @@
+"""What the tools of a node print about its cards, where the kernel's files do not say it: lspci, ibstatus, nvidia-smi.
+
+A slot that /sys lacks and the payload of a PCIe packet are in ``lspci -vv`` (as root). ``ibstatus`` may print ports
+that a container hides. ``nvidia-smi topo -m`` says which NICs have no GPU on their side of the node. show_gids is not
+asked: its GIDs are addresses of the site, and the kernel's own files have what is used of them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from railyard.cluster.detect.ports import Port
+from railyard.cluster.detect.rates import slot_name
+from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source
+from railyard.parsers.fabric import ibstatus, lspci, nvidia_smi
+from railyard.parsers.fabric.hardware import PciSlot
+from railyard.parsers.parsed import Parsed, ParseError
+
+
+def with_slots(ports: Sequence[Port], source: Source) -> tuple[Port, ...]:
+    """Return the ports with the slots that only lspci prints, and with the payload of a packet."""
+    printed = {_full(slot.address): slot for slot in _read(source, LSPCI, lspci.parse).hardware.slots}
+    return tuple(_with_slot(port, printed) for port in ports)
+
+
+def traps(ports: Sequence[Port], source: Source) -> tuple[str, ...]:
+    """Return a sentence for each port that only ibstatus prints, and for each NIC that is far from every GPU."""
+    known = {(port.device, port.port) for port in ports}
+    hidden = [
+        f"ibstatus prints {each.device} port {each.port}, which /sys/class/infiniband does not show here: a container "
+        "may hide it, so it is no rail in this file"
+        for each in _read(source, IBSTATUS, ibstatus.parse).fabric
+        if each.device is not None and (each.device, each.port) not in known
+    ]
+    near = _read(source, TOPOLOGY, nvidia_smi.parse).hardware.nearness
+    gpus = {each.name for each in near if each.name.startswith("GPU")}
+    ways = {each.device: {each.to[gpu] for gpu in gpus & each.to.keys()} for each in near if each.device is not None}
+    far = [
+        f"{device}: by nvidia-smi topo -m no GPU is on its side of the node (SYS), so messages from the memory of GPUs "
+        "cross between processors"
+        for device, words in ways.items()
+        if words == {"SYS"}
+    ]
+    return (*hidden, *far)
+
+
+def _with_slot(port: Port, printed: Mapping[str, PciSlot]) -> Port:
+    slot = printed.get(port.pci.address or "")
+    if slot is None:
+        return port
+    pci = replace(port.pci, max_payload=slot.max_payload)
+    if pci.slot is None:
+        pci = replace(pci, slot=_name(slot.speed, slot.width), best_slot=_name(slot.best_speed, slot.best_width))
+    return replace(port, pci=pci)
+
+
+def _name(speed: float | None, width: int | None) -> str | None:
+    return None if speed is None or width is None else slot_name(f"{speed:.1f} GT/s", str(width))
+
+
+def _full(address: str) -> str:
+    """Return an address with its domain, which lspci leaves out on nodes with one."""
+    return address if address.count(":") == 2 else f"0000:{address}"
+
+
+def _read(source: Source, words: tuple[str, ...], parse: Callable[[str], Parsed]) -> Parsed:
+    try:
+        return parse(f"{source.run(*words) or ''}\n")
+    except ParseError:
+        return Parsed()
