@@ -119,7 +119,7 @@ def _row(run: _Run, line: Line, words: list[str], failures: list[Remark]) -> boo
     figures = [number(word) for word in own[-3:]] if len(own) == length and own[-4].endswith("s") else []
     cut = not line.ended and not re.search(rf"\.[0-9]{{{_DECIMALS}}}\s*\Z", line.text)
     if count is None or len(figures) != 3 or cut:
-        run.spoiled = run.spoiled or not line.ended
+        run.spoiled = run.spoiled or not line.ended or count is not None  # a size and a count, but not their figures
         return not line.ended
     rate, time, transfers = figures
     if rate is None or time is None or transfers is None:

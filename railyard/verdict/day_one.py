@@ -18,10 +18,12 @@ from railyard.parsers.parsed import Table
 from railyard.site.references.load import Band, Bound, scalar_band
 
 ENTRY = "day-one"
-#: A tool that prints one figure without its size sends messages of about this size (qperf: 64 KiB; iperf3: 128 KiB),
+#: A tool that prints one figure without its size sends messages of about this size (qperf: 64 KiB, but 2 KiB over
+#: unreliable datagrams, which have at most an MTU: run_client_ud_bw in rdma.c of linux-rdma/qperf; iperf3: 128 KiB),
 #: may wait for interrupts, and may have no window: qperf over InfiniBand 4X of 2003 printed 27.6 us and 66 % of the
 #: limit for datagrams.
 _FIGURE_BYTES = 64 << 10
+_DATAGRAM_BYTES = MappingProxyType({"qperf/ud_bw": 2 << 10, "qperf/ud_bi_bw": 2 << 10})
 _FIGURE_STARTS = 4
 _FIGURE_SHARE = 0.7
 #: Bandwidths are printed with two decimals, of MiB/s in old releases of IMB.
@@ -115,7 +117,7 @@ def bands(
     if metric.shape == "figure":
         if facts.rate_was_set:
             return f"not judged: over UDP {benchmark.tool} sends at the rate that it is given (-b), whatever the link"
-        return _of_figure(metric, rail)
+        return _of_figure(benchmark, metric, rail)
     if metric.shape in ("stream", "one-of-two"):
         if metric.name != BANDWIDTH:
             return f"not judged: the day-one band of {benchmark.key} bounds its bandwidth, not {metric.name}"
@@ -190,7 +192,7 @@ def _of_stream(
     return (_band(metric, rail, words, _lower(lowest, sizes)),)
 
 
-def _of_figure(metric: Metric, rail: Rail) -> tuple[Band, ...] | str:
+def _of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> tuple[Band, ...] | str:
     """Return the band of one figure without a message size: a flow or a window of messages, or one message's time."""
     name, unit = metric.name, metric.unit
     if name == LATENCY:
@@ -201,8 +203,9 @@ def _of_figure(metric: Metric, rail: Rail) -> tuple[Band, ...] | str:
         return f"not judged: no day-one band is known for {name}"
     window = Window(metric.directions, metric.directions, verbs=True)
     share = 1.0 if rail.of.flow_mb_s is not None else _FIGURE_SHARE  # over TCP a flow is all that is asked
-    low = share * day_one.lowest_of_stream_mb_s(rail, window, _FIGURE_BYTES)
-    words = f"{100 * share:.0f} % of a window of messages of {message_size(_FIGURE_BYTES)}"
+    size = _DATAGRAM_BYTES.get(benchmark.key, _FIGURE_BYTES)
+    low = share * day_one.lowest_of_stream_mb_s(rail, window, size)
+    words = f"{100 * share:.0f} % of a window of messages of {message_size(size)}"
     return (scalar_band(ENTRY, "class", name, unit, _source(rail, words), Bound(low, None, None)),)
 
 

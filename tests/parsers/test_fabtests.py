@@ -65,6 +65,15 @@ def test_a_row_that_is_cut_does_not_count(cut: str) -> None:
     assert (len(table.rows), table.complete) == (1, False)
 
 
+@pytest.mark.parametrize("place", [2, 3, 5, 6, 7])
+def test_a_row_that_lacks_a_cell_leaves_its_table_incomplete(place: int) -> None:
+    cells = ROW.split()
+    row = "   ".join(cells[:place] + cells[place + 1 :])
+    parsed = parse(f"{PINGPONG}{row}\n{LARGE}")
+    assert ([len(table.rows) for table in parsed.tables], parsed.tables[0].complete) == ([1], False)
+    assert parsed.remarks == (Remark(2, row),)
+
+
 def test_a_last_row_without_its_newline_counts_when_its_last_figure_is_whole() -> None:
     (table,) = parse(PINGPONG + ROW.rstrip()).tables
     assert (len(table.rows), table.complete) == (1, True)

@@ -442,6 +442,13 @@ def test_a_single_figure_is_never_passed_by_a_link_or_without_a_reference(one: T
         assert "not judged: " in found.sentence or "no reference for " in found.sentence or found.state == "fail"
 
 
+@pytest.mark.parametrize(
+    ("test", "mb_s", "state"), [("ud_bw", 5100.0, "pass"), ("ud_bw", 450.0, "fail"), ("rc_bw", 5100.0, "fail")]
+)
+def test_datagrams_of_qperf_are_bounded_by_their_short_messages(test: str, mb_s: float, state: str) -> None:
+    assert only(Parsed((table("qperf", test, {"bw": "MB/s"}, (mb_s,)),)), of_link("ib-hdr")).state == state
+
+
 def test_a_ring_that_no_rail_carries_is_impossible_in_a_stored_output_too() -> None:
     text = (Path(__file__).parents[2] / "recordings" / "hpcc1.5.0-openmpi4.1.4-veth.out").read_text(encoding="utf-8")
     ring = "NaturallyOrderedRingBandwidth_GBytes=0.0"
