@@ -106,7 +106,7 @@ class Sizes:
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
     ) -> PathProof:
         """Return the path proof; ``plan`` has the intended rails and the policy; this adds its traffic."""
-        from railyard.verdict.path import counted, proof
+        from railyard.verdict.path import proof
 
         benchmark = micro.find(case.benchmark)
         tool = micro.tool(benchmark.tool)
@@ -116,6 +116,8 @@ class Sizes:
         plan = replace(plan, unknown=f"{tool.name} prints no repetitions and was given none")
         if tool.repetitions == "told":
             return proof.judge(readings, replace(plan, traffic=_traffic(case, tables)))
+        from railyard.verdict.path import counted
+
         return counted.judge(case, readings, plan, (), f"expected bytes unknown: {plan.unknown}")
 
 
