@@ -144,7 +144,7 @@ def _simulate(
 
 
 def _alarms(found: Spread, new: dict[int, float], metric: str) -> bool:
-    from railyard.site.references.load import regime
+    from railyard.site.references.band import regime
 
     for size, median in found.curve.items():
         tolerance = found.tolerance[regime(size)]

@@ -5,6 +5,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 import click
 from click.shell_completion import shell_complete
@@ -27,7 +28,7 @@ EXIT_READER_LEFT = 141  # 128 + SIGPIPE
 class LazyGroup(click.Group):
     """A group whose command NAME is ``command`` in ``railyard/cli/commands/NAME.py``, imported only when it is needed.
 
-    So only a command that needs ReFrame, pydantic or rich waits for their import.
+    So only a command that needs ReFrame, pydantic or rich waits for their import, and `--help` waits for none.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -46,8 +47,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all commands, grouped by what people do, without cutting any description."""
-        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        write_commands(formatter, {name: command for name, command in found.items() if command is not None})
+        write_commands(formatter, self.list_commands(ctx), partial(self.get_command, ctx))
 
 
 @click.command(cls=LazyGroup, name=PROGRAM, context_settings={"help_option_names": ["-h", "--help"]})

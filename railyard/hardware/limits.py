@@ -17,8 +17,9 @@ bucket is not empty. That is the link's burst, and every message may have it aga
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from railyard.hardware.links import HEADERS, Link, Slot
+from railyard.hardware.links import HEADERS, SLOTS, Link, Slot
 
 DEFAULT_MAX_PAYLOAD = 256
 """PCIe max payload size in bytes: the default of Gen3 servers. 512 gives 4.5 % more; a system may state it."""
@@ -140,6 +141,50 @@ def limit(
         terms = f"{_times(cards, 'card')}slot {budget_terms}, below the link's {wire:.1f} MB/s = {value:.1f} MB/s"
         sources = [slot.source]
     return Limit(value, terms, "; ".join(sources), link.limit_from_bytes, burst)
+
+
+class RailLike(Protocol):
+    """A rail in its place: ``slot`` None means the slot of all rails."""
+
+    @property
+    def slot(self) -> str | None: ...
+    @property
+    def rails_per_card(self) -> int: ...
+    @property
+    def rails_per_port(self) -> int: ...
+    @property
+    def bonded_ports(self) -> int: ...
+
+
+def limit_of_rails(
+    link: Link,
+    rails: Iterable[RailLike],
+    *,
+    slot: str | None,
+    mtu: int | None,
+    max_payload: int,
+    directions: int,
+    one_stream: bool = False,
+) -> Limit | None:
+    """Return the bound of rails that may be in different places, or None if the link's rate is unknown.
+
+    Rails in equal places are bounded together, others separately. ``slot``: of rails that name no other one.
+    ``one_stream``: only one of bonded ports counts, since that is what a run must reach.
+    """
+    groups: dict[tuple[str | None, Sharing], int] = {}
+    for rail in rails:
+        bonded = 1 if one_stream else rail.bonded_ports
+        place = (rail.slot or slot, Sharing(rail.rails_per_card, rail.rails_per_port, bonded))
+        groups[place] = groups.get(place, 0) + 1
+    return combine(
+        limit(
+            *(link, SLOTS[name] if name else None, count, sharing),
+            mtu=mtu,
+            directions=directions,
+            max_payload=max_payload,
+        )
+        for (name, sharing), count in groups.items()
+    )
 
 
 def message_limit(link: Link, ports: int, directions: int) -> MessageLimit | None:

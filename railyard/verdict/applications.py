@@ -18,7 +18,8 @@ from railyard.parsers.parsed import Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.path import counted, proof, traffic, within_node
+from railyard.verdict.path import counted, traffic, within_node
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import Declared, Measured, MetricInput, MostLike, OutputLine
 from railyard.verdict.sizes import Sizes
 
@@ -266,7 +267,7 @@ class Application(Sizes):
 
     def path(
         self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
-    ) -> proof.PathProof:
+    ) -> PathProof:
         """Return the path proof of an application's run.
 
         If its algorithm gives the least that each node must move, that is compared with the intended rails, as for a

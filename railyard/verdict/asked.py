@@ -1,13 +1,18 @@
 """What a tool was asked for, compared with what it printed: tables, message sizes, processes, messages in flight."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from railyard.base.wording import counted, listing, message_size
 from railyard.benchmarks.table import micro
-from railyard.job.case import Case
 from railyard.parsers.parsed import Table
+
+if TYPE_CHECKING:
+    from railyard.job.case import Case
 
 _SHOWN = 4  # sizes in a sentence
 

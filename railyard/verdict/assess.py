@@ -29,7 +29,8 @@ from railyard.verdict.hints.conditions import possible_causes
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_inputs, of_case, own_fault, read_of
-from railyard.verdict.path import proof
+from railyard.verdict.path.result import PathProof
+from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.path.run import judged_path
 from railyard.verdict.published import Computed
 from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, failed
@@ -57,7 +58,7 @@ class Assessment:
     verdict: Verdict
     curves: tuple[Curve, ...]
     figures: tuple[Figure, ...]
-    path: proof.PathProof
+    path: PathProof
     pair_tables: tuple[Table, ...] = ()
     version: str | None = None
     starved: float | None = None
@@ -88,7 +89,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
     readings = counters.by_node(read, case.launch.nodes)
     log = f"{evidence.stdout}\n{evidence.stderr}"
-    path = judged_path(case, assessor, tables, readings, log) if evidence.played is None else proof.not_judged("replay")
+    path = judged_path(case, assessor, tables, readings, log) if evidence.played is None else no_path("replay")
     failures = (
         *_failures(case, parsed, evidence),
         *assessor.failures(case, tables, played=evidence.played is not None),

@@ -15,7 +15,7 @@ from railyard.benchmarks.table import micro
 from railyard.hardware import day_one
 from railyard.hardware.day_one import Rail, Turn, Window
 from railyard.parsers.parsed import Table
-from railyard.site.references.load import Band, Bound, scalar_band
+from railyard.site.references.band import Band, Bound, scalar_band
 
 ENTRY = "day-one"
 #: A tool that prints one figure without its size sends messages of about this size (qperf: 64 KiB, but 2 KiB over

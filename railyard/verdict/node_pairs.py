@@ -21,6 +21,7 @@ from railyard.site.test_id import TestId
 from railyard.site.topology import Leaves
 from railyard.verdict.path import proof, within_node
 from railyard.verdict.path import traffic as path_traffic
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import BandLike, Declared, Measured, MetricInput
 from railyard.verdict.sizes import Sizes
 
@@ -216,7 +217,7 @@ class NodePairs(Sizes):
 
     def path(
         self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: path_traffic.Plan
-    ) -> proof.PathProof:
+    ) -> PathProof:
         """Return the path proof: each node in a pair moved what its rows say, or nothing if the ranks share a node.
 
         ``plan`` has the intended rails and the policy; this adds its traffic.

@@ -4,24 +4,30 @@
 other answers, in modules of their own that no other run imports.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from railyard.base.bounds import MESSAGE_OVERHEAD
 from railyard.benchmarks import moved_bytes
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import AssessedBy, Benchmark, Metric
 from railyard.benchmarks.moved_bytes import is_mirrored, least_moved, parts_of_a_vector
 from railyard.benchmarks.table import micro
-from railyard.job.case import Case, Evidence
-from railyard.job.counters.node import NodeCounters
-from railyard.parsers.nccl_said import Spoken
 from railyard.parsers.parsed import Parsed, Table
-from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.path import counted, proof, traffic
-from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OtherWay, OutputLine, RuleResult
+
+if TYPE_CHECKING:
+    from railyard.benchmarks.curve import Curve
+    from railyard.benchmarks.figure import Figure
+    from railyard.job.case import Case, Evidence
+    from railyard.job.counters.node import NodeCounters
+    from railyard.parsers.nccl_said import Spoken
+    from railyard.verdict.blame.suspects import Findings
+    from railyard.verdict.path import traffic
+    from railyard.verdict.path.result import PathProof
+    from railyard.verdict.rules.model import LimitLike, MetricInput, MostLike, OtherWay, OutputLine, RuleResult
 
 
 class Sizes:
@@ -32,7 +38,7 @@ class Sizes:
 
     has_shape = True
 
-    def of(self, evidence: Evidence) -> "Sizes":
+    def of(self, evidence: Evidence) -> Sizes:
         """Return the answers for one run, from its other files; most benchmarks need only its output."""
         return self
 
@@ -98,8 +104,10 @@ class Sizes:
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
-    ) -> proof.PathProof:
+    ) -> PathProof:
         """Return the path proof; ``plan`` has the intended rails and the policy; this adds its traffic."""
+        from railyard.verdict.path import proof
+
         benchmark = micro.find(case.benchmark)
         tool = micro.tool(benchmark.tool)
         plan = replace(plan, collective=benchmark.traffic is None)
@@ -108,6 +116,8 @@ class Sizes:
         plan = replace(plan, unknown=f"{tool.name} prints no repetitions and was given none")
         if tool.repetitions == "told":
             return proof.judge(readings, replace(plan, traffic=_traffic(case, tables)))
+        from railyard.verdict.path import counted
+
         return counted.judge(case, readings, plan, (), f"expected bytes unknown: {plan.unknown}")
 
 
@@ -130,6 +140,8 @@ def assessor_of(benchmark: Benchmark) -> Sizes:
 
 def _traffic(case: Case, tables: Sequence[Table]) -> dict[str, traffic.NodeTraffic]:
     """Return what each node moved at least; an incomplete table counts with the rows that it has."""
+    from railyard.verdict.path import traffic
+
     first = traffic.added([_first_node(case, table) for table in tables])
     nodes = case.launch.nodes
     return {
@@ -139,6 +151,8 @@ def _traffic(case: Case, tables: Sequence[Table]) -> dict[str, traffic.NodeTraff
 
 
 def _first_node(case: Case, table: Table) -> traffic.NodeTraffic:
+    from railyard.verdict.path import traffic
+
     told = (case.benchmark, case.window, case.repetitions)
     nodes = len(case.launch.nodes)
     least = least_moved(table, *told, nodes, case.ranks_per_node)

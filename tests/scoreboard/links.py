@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Literal
 
 from railyard.hardware.links import LINKS
+from railyard.site.link_alone import LinkAlone
 from railyard.site.systems.model import Fabric
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.target import ANY_STACK, of_link
@@ -82,8 +83,10 @@ def target_of(row: Row) -> Target | None:
     if name not in LINKS:
         return None
     target = of_link(name, row.slot, row.rails, row.mtu)
-    rails = tuple(rail.model_copy(update={"rails_per_card": row.rails_per_card}) for rail in target.fabric.rails)
-    return replace(target, fabric=target.fabric.model_copy(update={"rails": rails}))
+    fabric = target.fabric
+    assert isinstance(fabric, LinkAlone)
+    rails = tuple(replace(rail, rails_per_card=row.rails_per_card) for rail in fabric.rails)
+    return replace(target, fabric=replace(fabric, rails=rails))
 
 
 def _virtual(mbit_s: int, row: Row) -> Target:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from railyard.results.record.form import Suspect
-from railyard.verdict.path.proof import PathProof, judge
+from railyard.verdict.path.proof import judge
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from tests.made.sysfs import Tree
 

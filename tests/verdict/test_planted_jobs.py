@@ -11,7 +11,7 @@ from railyard.results.record.form import Suspect
 from railyard.site.references.model import ExpectedFailure
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.path.proof import PathProof
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import Inputs, Job
 from railyard.verdict.verdict import Verdict, judge
 from tests.made.fault_case import fault

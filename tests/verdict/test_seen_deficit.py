@@ -9,7 +9,7 @@ import pytest
 from railyard.benchmarks.curve import Curve
 from railyard.results.record.form import CurveRecord, DeficitRecord
 from railyard.results.store.show import detail_lines
-from railyard.site.references.load import Bound, scalar_band
+from railyard.site.references.band import Bound, scalar_band
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of
 from railyard.verdict.rules.model import Declared, Measured, MetricInput

@@ -16,9 +16,9 @@ from railyard.benchmarks.least_time import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm.jobs import Ended
 from railyard.results.record.form import Suspect
-from railyard.site.references.load import Band, Bound, curve_band, floor_band, scalar_band
+from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure
-from railyard.verdict.path.proof import PathProof
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.recording import verdict_record
 from railyard.verdict.rules.model import (
     RULE_NAMES,

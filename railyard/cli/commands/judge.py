@@ -239,13 +239,15 @@ def _judge_file(
 
 def _target(given: _Options) -> "Target":
     """Return what to judge an output between hosts by."""
-    from railyard.verdict.stored.target import of_link, of_system, unnamed
+    from railyard.verdict.stored.target import of_link, unnamed
 
     if given.link is None and given.system is None:
         return unnamed()
     rails = 1 if given.rails is None else given.rails
     if given.link is not None:
         return of_link(given.link, given.slot, rails, given.mtu)
+    from railyard.verdict.stored.system_target import of_system
+
     return of_system(_site(str(given.system)), given.fabric, given.stack, rails, given.policy, given.hops)
 
 
@@ -275,15 +277,16 @@ def _gpu_target(given: _Options, of: "TransportClass | None", parsed: "Parsed") 
     If a system's references name nccl-tests, and its file has no GPUs, they are judged like any other benchmark.
     """
     from railyard.benchmarks.table import micro
+
+    between = bool(parsed.tables) and all(micro.tool(table.tool).between_gpus for table in parsed.tables)
+    if of is None and given.nodes_have is None and (given.system is None or not between):
+        return None
     from railyard.verdict.gpu.target import of_class, of_gpu_system, of_gpus, of_words
 
     if given.nodes_have is not None:
         return of_words(given.nodes_have, of, given.nodes)
     if given.system is None:
         return None if of is None else of_class(of, given.nodes)
-    between = bool(parsed.tables) and all(micro.tool(table.tool).between_gpus for table in parsed.tables)
-    if of is None and not between:
-        return None
     site = _site(given.system)
     if of is None and site.system.gpus is None and any(map(of_gpus, site.references.entries)):
         return None

@@ -17,7 +17,7 @@ from railyard.provision.replay.model_file import FILE_NAME, ModelCurve, read_mod
 from railyard.provision.replay.texts import WRITERS, Made, text_of
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.matrix import Need, asked_for, matrix
-from railyard.site.references.load import BANDWIDTH_FROM_BYTES
+from railyard.site.references.band import BANDWIDTH_FROM_BYTES
 from railyard.site.references.model import is_for
 from railyard.site.site import Site
 from railyard.site.test_id import TestId, with_policy

@@ -13,7 +13,8 @@ from railyard.results.capture.entry import Captured, captured, entry_id, with_be
 from railyard.results.capture.spread import spread
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.store.units import in_unit
-from railyard.site.references.load import LATENCY_UP_TO_BYTES, References, load_references
+from railyard.site.references.band import LATENCY_UP_TO_BYTES
+from railyard.site.references.load import References, load_references
 from railyard.site.references.model import ANY, UNITS, Entry
 from railyard.site.references.strength import is_too_weak
 from railyard.site.systems.model import System

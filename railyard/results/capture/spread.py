@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from railyard.site.references.amount import REGIMES
-from railyard.site.references.load import regime
+from railyard.site.references.band import regime
 
 #: Per test, all its sizes together.
 FALSE_ALARMS = 0.001

@@ -18,7 +18,6 @@ from railyard.base.fields import (
 from railyard.base.numbers import powers_of_two
 from railyard.benchmarks.apps.installed import Application
 from railyard.hardware import limits, links
-from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.node import NodeHardware
 from railyard.site.references.model import Benchmarks, Policy
 from railyard.site.systems.fabric_state import FabricState
@@ -101,9 +100,8 @@ class DeclaredLink(Model):
     def as_link(self) -> links.Link:
         """Return it in the form of an entry of the table."""
         mtus = (self.mtu,) if self.mtu else ()
-        family = UNNAMED if self.name == UNNAMED else self.family
         return links.Link(
-            *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, family),
+            *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, self.family),
             *(self.headers, mtus, self.source, self.note or "", self.limit_from, self.burst),
         )
 
@@ -213,23 +211,17 @@ class Fabric(Model):
     def limit(self, rails: int, directions: int, one_stream: bool = False, policy: str = "") -> limits.Limit | None:
         """Return the physical bound of the rails that a run uses, or None if the link's rate is unknown.
 
-        Rails in equal places are bounded together, others separately. ``one_stream``: only one of bonded ports counts,
-        since that is what a run must reach. ``policy`` may name one rail alone. Raises ValueError for rails that do not
-        exist.
+        ``one_stream``: only one of bonded ports counts. ``policy`` may name one rail alone. Raises ValueError for rails
+        that do not exist.
         """
-        groups: dict[tuple[str | None, limits.Sharing], int] = {}
-        for rail in self.used(rails, policy):
-            bonded = 1 if one_stream else rail.bonded_ports
-            place = (rail.slot or self.slot, limits.Sharing(rail.rails_per_card, rail.rails_per_port, bonded))
-            groups[place] = groups.get(place, 0) + 1
-        return limits.combine(
-            limits.limit(
-                *(self.link, links.SLOTS[slot] if slot else None, count, sharing),
-                mtu=self.mtu,
-                directions=directions,
-                max_payload=self.max_payload,
-            )
-            for (slot, sharing), count in groups.items()
+        return limits.limit_of_rails(
+            self.link,
+            self.used(rails, policy),
+            slot=self.slot,
+            mtu=self.mtu,
+            max_payload=self.max_payload,
+            directions=directions,
+            one_stream=one_stream,
         )
 
     def message_limit(self, rails: int, directions: int, policy: str = "") -> limits.MessageLimit | None:

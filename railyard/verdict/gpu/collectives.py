@@ -23,6 +23,7 @@ from railyard.verdict.gpu import meant_way, rails
 from railyard.verdict.gpu.rules import like_healthy, shows_dips, unlike_healthy
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve
 from railyard.verdict.path import counted, proof, traffic, within_node
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import OtherWay, OutputLine, RuleResult
 from railyard.verdict.sizes import Sizes
 
@@ -131,7 +132,7 @@ class GpuCollectives(Sizes):
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
-    ) -> proof.PathProof:
+    ) -> PathProof:
         """Return the path proof: the counters show what the NICs of a node must carry, whatever the algorithm.
 
         If each group has a GPU of each node and the same number of NICs, all rails carry the same. In all other cases

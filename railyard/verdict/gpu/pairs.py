@@ -32,6 +32,7 @@ from railyard.verdict.gpu import meant_way
 from railyard.verdict.gpu.collectives import GpuCollectives, meant, moved_at_most, moved_by, of_nodes
 from railyard.verdict.path import counted as by_counters
 from railyard.verdict.path import proof, traffic
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import Declared, Measured, MetricInput, OtherWay, OutputLine, RuleResult
 
 #: How many are named one by one in a sentence.
@@ -136,7 +137,7 @@ class GpuPairs(GpuCollectives):
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
-    ) -> proof.PathProof:
+    ) -> PathProof:
         """Return the path proof: over all of its steps each node moved at least what no algorithm can avoid.
 
         The library chooses how much each NIC carries, and each must have been used.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from railyard.benchmarks.physics import Least
 from railyard.job.counters.node import NodeCounters
 from railyard.verdict.path import proof, traffic, used_rails
+from railyard.verdict.path.result import PathProof
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def judge(
     case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, least: tuple[Least, ...], unknown: str
-) -> proof.PathProof:
+) -> PathProof:
     """Return the path proof. ``least``: one bound per node in the launch's order, () if there is none.
 
     If a run is proven without a bound, ``unknown`` is added to its sentence.

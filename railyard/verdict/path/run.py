@@ -18,7 +18,7 @@ from railyard.parsers.parsed import Table
 from railyard.stacks import ask
 from railyard.verdict.path.addresses import conflicts
 from railyard.verdict.path.ports import loses
-from railyard.verdict.path.proof import PathProof, not_judged
+from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import Plan, Policy
 
 if TYPE_CHECKING:

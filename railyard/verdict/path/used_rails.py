@@ -8,14 +8,13 @@ from railyard.base.wording import listing, message_size
 from railyard.job.counters.node import NodeCounters
 from railyard.results.idle_rails import on_every_node
 from railyard.verdict.path import proof, traffic
+from railyard.verdict.path.result import PathProof
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
 
 
-def held(
-    case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, found: proof.PathProof
-) -> proof.PathProof:
+def held(case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, found: PathProof) -> PathProof:
     """Return the proof, or another one if a rail idled and no message is known that had to be split.
 
     If a rail idles only on some nodes, the fault is theirs. If it idles on all nodes, the fault is the stack's if the

@@ -7,7 +7,7 @@ from railyard.base.hostlist import named
 from railyard.base.wording import traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import RailTraffic, Suspect
-from railyard.verdict.path.proof import PathProof
+from railyard.verdict.path.result import PathProof
 
 
 def judge(

@@ -1,19 +1,23 @@
 """What the rules get and what each returns: frozen values, no files, no clock."""
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from railyard.base.bounds import PRINTED_ZERO_BELOW
 from railyard.base.wording import message_size
-from railyard.benchmarks.least_time import Crossing
-from railyard.parsers.slurm.jobs import Ended
-from railyard.results.record.form import FaultClass, RuleState, Suspect
-from railyard.site.references.model import ExpectedFailure
-from railyard.verdict.path.proof import PathProof
+
+if TYPE_CHECKING:
+    from railyard.benchmarks.least_time import Crossing
+    from railyard.parsers.slurm.jobs import Ended
+    from railyard.results.record.form import FaultClass, RuleState, Suspect
+    from railyard.site.references.model import ExpectedFailure
+    from railyard.verdict.path.result import PathProof
 
 Quantity = Literal["bandwidth", "latency", "time", "rate", "work"]
 QUANTITIES: dict[str, Quantity] = {
@@ -296,7 +300,7 @@ class Inputs:
     suspects: tuple[Suspect, ...] = ()
     replayed: str | None = None
     contradictions: tuple[str, ...] = ()
-    beside: "RuleResult | None" = None
+    beside: RuleResult | None = None
     has_references: bool = True
     own_fault: str | None = None
 

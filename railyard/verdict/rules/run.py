@@ -5,12 +5,14 @@ metric was read, is finite, and has its declared unit. The bytes went over the i
 and over no other network.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from railyard.base.clean_text import one_line
 from railyard.base.hostlist import MOST_IN_WORDS, named
 from railyard.base.wording import counted, listing, places, some
-from railyard.results.record.form import FaultClass
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     Inputs,
@@ -24,6 +26,9 @@ from railyard.verdict.rules.model import (
     points,
     why_unusable,
 )
+
+if TYPE_CHECKING:
+    from railyard.results.record.form import FaultClass
 
 SHOWN_CHARACTERS = 160
 """The most of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway.

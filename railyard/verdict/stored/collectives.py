@@ -28,7 +28,7 @@ from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.gpu import GpuSeen, likely
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, read_of
-from railyard.verdict.path.proof import not_judged as no_path
+from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RuleResult
 from railyard.verdict.rules.reference import reference

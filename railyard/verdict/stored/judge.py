@@ -31,7 +31,7 @@ from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.hints.shapes import FLAT, links_of_rate
 from railyard.verdict.inputs import Run, Target, contradictions, metric_inputs, own_fault, read_of
-from railyard.verdict.path.proof import not_judged as no_path
+from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import (
     RULE_NAMES,

@@ -19,7 +19,7 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement, Nodes, judge
-from railyard.verdict.stored.target import of_system
+from railyard.verdict.stored.system_target import of_system
 
 
 def replayed(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:

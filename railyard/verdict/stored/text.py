@@ -1,19 +1,21 @@
 """Judgements as text for a terminal and as JSON values: both have everything that is printed."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from railyard.base.wording import counted, message_size, number
-from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement, State
+
+if TYPE_CHECKING:
+    from railyard.verdict.gpu.target import GpuTarget
 
 FORMAT = 1
 #: States that are written differently for people.
 WORDS = {"not-judged": "not judged"}
 
 
-def text(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> str:
+def text(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement]) -> str:
     """Return the judgements as lines: one block each, then the verdict of the whole output."""
     lines = [f"{name} against {target.described}"]
     for judgement in judgements:
@@ -43,12 +45,12 @@ def _last(judgements: Sequence[Judgement]) -> str:
     return f"{WORDS.get(state, state)}: {counted(len(judgements), 'benchmark')}{parts}"
 
 
-def as_json(name: str, target: Target | GpuTarget, judgements: Sequence[Judgement]) -> dict[str, Any]:
+def as_json(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement]) -> dict[str, Any]:
     """Return the judgements as JSON values, ``format`` first; percentages and values are not rounded."""
     return {
         "format": FORMAT,
         "file": name,
-        "against": target.as_json if isinstance(target, GpuTarget) else _against(target),
+        "against": _against(target) if isinstance(target, Target) else target.as_json,
         "state": state_of(judgements),
         "not_judged_here": NOT_JUDGED_HERE,
         "judgements": [_judgement(judgement) for judgement in judgements],

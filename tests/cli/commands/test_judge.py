@@ -19,7 +19,8 @@ from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement, Nodes, judge
-from railyard.verdict.stored.target import of_link, of_system
+from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored.target import of_link
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = tuple(2**n for n in range(23))

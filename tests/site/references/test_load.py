@@ -9,7 +9,8 @@ import pytest
 from railyard.base.errors import InputError, RailyardError
 from railyard.benchmarks.model import Metric
 from railyard.results.reference_sheet import lines
-from railyard.site.references.load import Band, Bound, References, check_covered, load_references, references_of, regime
+from railyard.site.references.band import Band, Bound, regime
+from railyard.site.references.load import References, check_covered, load_references, references_of
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from railyard.job.counters.node import Bond, DeviceCounters, Direction, NodeCounters
-from railyard.verdict.path.proof import PathProof, judge
+from railyard.verdict.path.proof import judge
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 
 MB = 1_000_000

@@ -9,7 +9,8 @@ import pytest
 from railyard.job.counters.node import NodeCounters
 from railyard.site.systems.model import Fabric
 from railyard.verdict.path.ports import sends_again
-from railyard.verdict.path.proof import PathProof, judge
+from railyard.verdict.path.proof import judge
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from tests.made.sysfs import Tree, write
 

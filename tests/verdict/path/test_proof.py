@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from railyard.base.json_codec import encode
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect
-from railyard.verdict.path.proof import PathProof, judge, not_judged
+from railyard.verdict.path.proof import judge
+from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
 
 MB = 1_000_000

@@ -8,7 +8,8 @@ import pytest
 
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect
-from railyard.verdict.path.proof import PathProof, judge
+from railyard.verdict.path.proof import judge
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 
 MB = 1_000_000

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.stacks import ask
-from railyard.verdict.path.proof import PathProof
+from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.run import LONGEST, Said, compared_with_log, read_log
 
 DEVICES = ("hsn0", "hsn1", "eth0")

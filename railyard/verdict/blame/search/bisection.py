@@ -6,10 +6,6 @@ all shifts are measured (or some, evenly spread), and their mean is judged: the 
 
 from railyard.verdict.blame.search.model import Round
 
-#: Full-bisection networks with static routes give 55 to 60 % of what the cables could carry, over random halves.
-#: Source: T. Hoefler, T. Schneider, A. Lumsdaine, Multistage switches are not crossbars, IEEE Cluster 2008, abstract.
-STATIC_SHARE = 0.55
-
 
 def shifts(nodes: int, count: int | None = None) -> tuple[Round, ...]:
     """Return the shifts of the second half against the first: shift s pairs i with N/2 + (i+s) mod N/2.

@@ -1,0 +1,44 @@
+"""What a path proof says about a run: the record of it, without the counters and comparisons that it came from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from railyard.results.record.form import ProofState, RailTraffic, Suspect
+    from railyard.verdict.path.addresses import Conflict
+
+Fault = Literal["fabric", "node", "set-up", "disturbed", "not-proven"]
+
+
+@dataclass(frozen=True, slots=True)
+class PathProof:
+    """Whether the path is proven, the sentence that says so, and every node's bytes.
+
+    ``fault`` is set if the path failed or is not proven. ``disturbance`` says that an intended rail carried more than
+    the run moved: this is not a failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends``
+    are nodes whose TCP sent more segments again than the bound allows. ``one_rail``: only one of several rails was
+    used, and nobody knows whether the others should have been. ``uneven``: it failed only because of the shares of its
+    rails, which do not tell who is slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``:
+    addresses that two nodes have.
+    """
+
+    state: "ProofState"
+    sentence: str
+    fault: Fault | None = None
+    look_at: str = "the path proof's numbers in the record"
+    suspects: "tuple[Suspect, ...]" = ()
+    nodes: "Mapping[str, tuple[RailTraffic, ...]] | None" = None
+    expected_bytes: int | None = None
+    disturbance: str | None = None
+    clocks_khz: Mapping[str, int] = field(default_factory=dict)
+    resends: tuple[str, ...] = ()
+    one_rail: bool = False
+    uneven: bool = False
+    lost: str | None = None
+    conflicts: "tuple[Conflict, ...]" = ()
+
+
+def not_judged(reason: str) -> PathProof:
+    """Return the proof of a run that has no path to prove, and why; rule 4 decides whether that may pass."""
+    return PathProof("not-judged", f"path not judged: {reason}", look_at="the system's rails and their counters")

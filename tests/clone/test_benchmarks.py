@@ -1,0 +1,73 @@
+"""Every program of benchmarks/ still runs, with the smallest work: rules that come later may refuse what it makes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+
+#: Program -> words for the smallest work that gives a result, and how the last line of the result begins.
+BRIEF = {
+    "blame": ("--draws 1 --jobs 1", ""),
+    "fuzz": ("--inputs 20 --processes 1", ""),
+    "gpu_pairs": ("--draws 1", ""),
+    "judge": ("--repeats 1 --megabytes 0.01", "railyard judge, 0.01 MB"),
+    "node_files": ("--nodes 4", ""),
+    "pairs": ("--draws 1 --nodes 128", ""),
+    "parsers": ("--tools hpl --repeats 1", "hpl "),
+    "reader": ("--repeats 1 --cards 1", ""),
+    "screening": ("--draws 1 --nodes 512", ""),
+    "steadiness": ("", ""),
+    "listing": ("--repeats 1 --cases 10 --shapes single", "single  -lC"),
+    "overhead": ("--repeats 1 --tests 2", "above bare "),
+    "capture": ("--made --captures 5 --runs 5", "heavy-tailed"),
+}
+#: The same for those that take more than five seconds even so.
+LONG = {
+    "report": ("--repeats 1", ""),
+    "scale": ("--sizes 64 --days 60", ""),
+}
+#: Program -> why no test can start it with anything but --help.
+NOT_HERE = {
+    "history": "reads the stored runs of a site",
+    "jumbo": "makes network namespaces",
+    "kills": "kills runs of the virtual cluster",
+    "spack": "needs a Spack on PATH",
+    "testbed": "brings the virtual cluster up and down",
+}
+#: What the programs share.
+SHARED = {"sidebyside"}
+
+
+def start(program: str, words: str) -> list[str]:
+    """Return the lines that a program prints; fails with its errors if it does not end with 0."""
+    command = [sys.executable, str(FOLDER / f"{program}.py"), *words.split()]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=FOLDER.parent)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout.splitlines()
+
+
+def test_every_benchmark_is_started_or_has_a_reason_why_not() -> None:
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*BRIEF, *LONG, *NOT_HERE, *SHARED}
+
+
+@pytest.mark.parametrize("program", BRIEF)
+def test_a_benchmark_gives_its_result(program: str) -> None:
+    words, last = BRIEF[program]
+    lines = start(program, words)
+    assert lines and lines[-1].startswith(last)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("program", LONG)
+def test_a_long_benchmark_gives_its_result(program: str) -> None:
+    words, last = LONG[program]
+    lines = start(program, words)
+    assert lines and lines[-1].startswith(last)
+
+
+@pytest.mark.parametrize("program", NOT_HERE)
+def test_a_benchmark_that_needs_more_says_how_it_is_used(program: str) -> None:
+    assert start(program, "--help")[0].startswith(f"usage: {program}.py")
