@@ -201,7 +201,8 @@ def _class_lines() -> Iterator[str]:
     yield "| class | start, us | one at a time | each of a window, us (without MPI) | window | later steps | evidence |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     classes = (
-        *(day_one.RDMA, day_one.RDMA_OF_2003, day_one.RDMA_OF_GPUS, day_one.EFA, day_one.TCP, day_one.TCP_1G),
+        *(day_one.RDMA, day_one.RDMA_OF_QDR, day_one.RDMA_OF_2003, day_one.RDMA_OF_GPUS),
+        *(day_one.EFA, day_one.TCP, day_one.TCP_1G),
         *(day_one.NODE, day_one.NODE_OF_GPUS),
     )
     for each in classes:

@@ -93,6 +93,11 @@ class Traffic:
     window: int | None = None
     trials: int = 1
 
+    @property
+    def reads(self) -> bool:
+        """Whether the data only comes back, as with RDMA reads: each waits for its request."""
+        return self.forward == 0 and self.backward > 0
+
 
 @dataclass(frozen=True, slots=True)
 class LeastVector:

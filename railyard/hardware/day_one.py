@@ -98,7 +98,7 @@ def _shares(one_way: float, both_ways: float) -> Mapping[int, float]:
     return MappingProxyType({1: one_way, 2: both_ways})
 
 
-#: InfiniBand from QDR on, Omni-Path, Slingshot, RoCE.
+#: InfiniBand from FDR on, Omni-Path, Slingshot, RoCE.
 RDMA = LinkClass(
     "RDMA",
     start_us=6.0,
@@ -111,6 +111,15 @@ RDMA = LinkClass(
         "4 MiB one at a time reach at least 91 % of the limit, a message in a window takes at most 1.3 us and 0.5 us "
         "without MPI; windows of long messages reach at least 92 % one way and 79 % both ways (FDR)"
     ),
+)
+#: InfiniBand QDR: many of its cards sit in a slot of PCIe Gen2 x8, which carries 92 % of what the link does. A card in
+#: PCIe Gen3 does more; only a run that names its slot is bounded by the slot itself.
+RDMA_OF_QDR = replace(
+    RDMA,
+    name="RDMA of QDR",
+    shares=_shares(0.64, 0.50),
+    stream_shares=_shares(0.78, 0.68),
+    evidence="as RDMA, behind a slot of PCIe Gen2 x8 (3657 of 3975 MB/s)",
 )
 #: InfiniBand SDR and DDR: cards on PCI-X and PCIe Gen1.
 RDMA_OF_2003 = replace(
@@ -202,6 +211,7 @@ LOOP_SHARE = 0.5
 UNNAMED = "unnamed"
 _RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
 _OLDER_UP_TO_GBIT_S_PER_LANE = 4.0  # DDR
+_QDR_UP_TO_GBIT_S_PER_LANE = 8.0
 
 
 def class_of(link: Link, where: Where = "host", over_tcp: bool = False) -> LinkClass | str:
@@ -220,7 +230,9 @@ def class_of(link: Link, where: Where = "host", over_tcp: bool = False) -> LinkC
         lane = (link.data_rate_gbit_s or 0.0) / (link.lanes or 1)
         if where == "device":
             return RDMA_OF_GPUS
-        return RDMA_OF_2003 if link.family == "infiniband" and lane <= _OLDER_UP_TO_GBIT_S_PER_LANE else RDMA
+        if link.family != "infiniband" or lane > _QDR_UP_TO_GBIT_S_PER_LANE:
+            return RDMA
+        return RDMA_OF_2003 if lane <= _OLDER_UP_TO_GBIT_S_PER_LANE else RDMA_OF_QDR
     if link.family == "efa":
         return EFA if where == "host" else f"{unknown} from the memory of GPUs"
     return unknown
@@ -332,8 +344,8 @@ def lowest_of_stream_mb_s(rail: Rail, window: Window, size_bytes: int) -> float:
     wire = size_bytes / rate
     if size_bytes >= DAY_ONE_FROM_BYTES:
         time = wire
-    elif window.verbs:  # a process that is loaded both ways posts and polls twice as often
-        time = max(window.loaded * of.verbs_cost_us, wire)
+    elif window.verbs:
+        time = max(of.verbs_cost_us, wire)
     else:
         time = of.cost_us + wire
     if window.depth is not None:

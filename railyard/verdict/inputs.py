@@ -137,11 +137,12 @@ class Target:
         if (why := self._why_no_floor_of_gpus(benchmark, facts.from_device)) is not None:
             return why
         found = day_one.bands(benchmark, metric, self._rail(benchmark, facts), facts, sizes)
-        # A class's own floor is for buffers in the host's memory.
+        # A class's own floor is for sends and writes between buffers in the hosts' memory: reads give a little less.
         if (
             facts.from_device
             or facts.nodes == 1
             or metric.name != BANDWIDTH
+            or (benchmark.traffic is not None and benchmark.traffic.reads)
             or max(sizes, default=0) < limits.DAY_ONE_FROM_BYTES
         ):
             return found

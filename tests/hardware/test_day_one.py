@@ -9,6 +9,7 @@ from railyard.hardware.day_one import (
     RDMA,
     RDMA_OF_2003,
     RDMA_OF_GPUS,
+    RDMA_OF_QDR,
     TCP,
     TCP_1G,
     LinkClass,
@@ -40,7 +41,8 @@ def rail(link: str, slot: str | None = None, of: LinkClass = RDMA) -> Rail:
     [
         ("ib-sdr", RDMA_OF_2003),
         ("ib-ddr-12x", RDMA_OF_2003),
-        ("ib-qdr", RDMA),
+        ("ib-qdr", RDMA_OF_QDR),
+        ("ib-fdr10", RDMA),
         ("ib-xdr", RDMA),
         ("opa-100", RDMA),
         ("slingshot-11", RDMA),
@@ -173,3 +175,17 @@ def test_more_ranks_nodes_and_bytes_never_lower_the_bound_of_a_collective() -> N
                 for nodes, ranks in ((2, 1), (4, 1), (4, 8), (64, 8))
             ]
             assert bounds == sorted(bounds)
+
+
+def test_qdr_behind_a_slot_of_gen2_keeps_its_bound_and_at_60_percent_does_not() -> None:
+    qdr = rail("ib-qdr", of=RDMA_OF_QDR)
+    one_way, both_ways = (lowest_of_stream_mb_s(qdr, Window(n, n), MIB) for n in (1, 2))
+    assert 0.6 * 3657 < one_way < 0.85 * 3657 < 3150
+    assert 0.6 * 2 * 3657 < both_ways < 0.75 * 2 * 3657 + 1 < 5525
+
+
+def test_a_card_that_is_loaded_both_ways_is_not_allowed_twice_the_time_for_a_message() -> None:
+    ndr = rail("ib-ndr")
+    both_ways = lowest_of_stream_mb_s(ndr, Window(2, 2, verbs=True), 64 * KIB)
+    # One direction alone carries 48.9 GB/s.
+    assert both_ways > 48900

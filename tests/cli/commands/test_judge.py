@@ -20,7 +20,7 @@ from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored.target import of_link, unnamed
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = tuple(2**n for n in range(23))
@@ -596,3 +596,21 @@ def test_sizes_that_are_none_are_a_sentence(
 def test_the_sizes_that_were_asked_for_are_those_that_must_be_there(tmp_path: Path, sizes: str, code: int) -> None:
     file = written(tmp_path, osu_bw(rates(12300)))
     assert main(["judge", file, "--link", "ib-edr", "--slot", "pcie3-x16", "--sizes", sizes]) == code
+
+
+def test_a_get_is_held_to_the_class_of_the_link_and_not_to_the_floor_of_its_puts() -> None:
+    def state(benchmark: str, mb_s: float) -> str:
+        rows = ((1 << 20, mb_s), (2 << 20, mb_s))
+        found = table("osu", benchmark, {"size": "B", "bandwidth": "MB/s"}, *rows)
+        return only(Parsed((found,)), of_link("ib-edr")).state
+
+    assert (state("osu_get_bw", 11770), state("osu_get_bw", 7450)) == ("pass", "fail")
+    assert (state("osu_put_bw", 11770), state("osu_put_bw", 12050)) == ("fail", "pass")
+
+
+def test_a_flat_top_without_a_link_says_which_links_it_fits() -> None:
+    found = only(Parsed((stream(rates(12250)),)), unnamed())
+    assert found.state != "pass"
+    assert [each for each in found.remarks if "its flat top of" in each and "ib-edr" in each]
+    held = only(Parsed((stream(rates(12250)),)), of_link("ib-edr"))
+    assert not [each for each in held.remarks if "flat top" in each]
