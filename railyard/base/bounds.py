@@ -59,7 +59,8 @@ WEAK_END_SHARE = JudgingBound(
     "weak-end-share",
     0.5,
     "of the limit",
-    "if less is asked of the largest size of a bandwidth, messages are so short that their number sets it: the output "
+    "if less is asked of a bandwidth, its messages are so short that their number sets it, or one flow of TCP is all "
+    "that is asked: the output "
     "may pass at a half of its link's rate, so the judgement says so",
     _OWN,
 )

@@ -17,13 +17,13 @@ from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import BANDWIDTH, Benchmark
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
-from railyard.hardware.day_one import UNNAMED
+from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import gap, other_sizes
-from railyard.verdict.day_one import facts_of
+from railyard.verdict.day_one import ENTRY, facts_of
 from railyard.verdict.hints.beside import causes_beside
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.fallback import judged_fallbacks
@@ -357,6 +357,7 @@ def _remarks(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: i
     held = any(metric.bands for metric in judged)
     for metric in judged:
         yield from _weak_end(metric)
+        yield from _weak_flow(metric, benchmark, target)
         yield from _plateau(metric, benchmark, target)
         if held and metric.floor_remark:
             yield f"{metric.declared.name} {metric.floor_remark}"
@@ -398,6 +399,20 @@ def _weak_end(metric: MetricInput) -> Iterable[str]:
         yield (
             f"{metric.declared.name} at {message_size(size)}, its largest size, has a bound of {percent(share)} of the "
             "limit: measure up to 1 MiB or more to see the link's rate"
+        )
+
+
+def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
+    """Yield that over TCP little of the link's rate is asked, since a processor moves the bytes of a flow."""
+    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp)
+    limit, lone = metric.limit, metric.bands and all(band.entry_id == ENTRY for band in metric.bands)
+    if isinstance(of, str) or of.flow_mb_s is None or limit is None or not lone or metric.declared.name != BANDWIDTH:
+        return
+    share = of.flow_mb_s / limit.value_mb_s
+    if share < WEAK_END_SHARE.value:
+        yield (
+            f"bandwidth over TCP has a bound of {percent(share)} of the limit, which one flow reaches: a port at a lower "
+            "rate may pass; only a reference of your system asks for more"
         )
 
 

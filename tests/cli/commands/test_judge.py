@@ -614,3 +614,13 @@ def test_a_flat_top_without_a_link_says_which_links_it_fits() -> None:
     assert [each for each in found.remarks if "its flat top of" in each and "ib-edr" in each]
     held = only(Parsed((stream(rates(12250)),)), of_link("ib-edr"))
     assert not [each for each in held.remarks if "flat top" in each]
+
+
+def test_a_flow_of_tcp_passes_with_the_share_of_the_link_that_is_asked_of_it() -> None:
+    slow = "bandwidth over TCP has a bound of 8.1 % of the limit"
+    found = only(Parsed((stream(rates(1176, message_us=2.0)),)), of_link("eth-100"))
+    assert found.state == "pass"
+    assert [each for each in found.remarks if each.startswith(slow)]
+    ten = only(Parsed((stream(rates(1176, message_us=2.0)),)), of_link("eth-10"))
+    assert ten.state == "pass"
+    assert not [each for each in ten.remarks if "one flow reaches" in each]
