@@ -24,7 +24,7 @@ fabrics:
   hsn:
     description: One rail without counters
     kind: tcp
-    link: {name: test-link, data_rate_gbit_s: 100, headers: tcp, mtu: 65536, source: this test}
+    link: {name: test-link, data_rate_gbit_s: 100, headers: tcp, mtu: 65536, limit_from: 1M, source: this test}
     rails:
       - {device: lo, counters: none}
 stacks:
