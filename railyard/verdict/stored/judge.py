@@ -411,8 +411,8 @@ def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Ite
     share = of.flow_mb_s / limit.value_mb_s
     if share < WEAK_END_SHARE.value:
         yield (
-            f"bandwidth over TCP has a bound of {percent(share)} of the limit, which one flow reaches: a port at a lower "
-            "rate may pass; only a reference of your system asks for more"
+            f"bandwidth over TCP has a bound of {percent(share)} of the limit, which one flow reaches: a port at a "
+            "lower rate may pass; only a reference of your system asks for more"
         )
 
 
