@@ -13,7 +13,6 @@ Azure/azurehpc, and the lines that ck-bench.sh of wuchanghui5220/pot reads (its 
 
 import re
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
@@ -83,15 +82,7 @@ def _take(reports: list[_Report], line: Line, found: re.Match[str]) -> None:
 def _table(report: _Report) -> Table:
     measured = {name.partition("_")[0] for name in report.figures}
     whole = all(f"{what}_{which}" in report.figures for what in measured for which in _WHICH.values())
-    values, units = zip(*report.figures.values(), strict=True)
-    return Table(
-        tool=TOOL,
-        version=None,
-        benchmark="pairwise",
-        columns=tuple(report.figures),
-        units=units,
-        rows=(values,),
-        line=report.line,
-        complete=whole and not report.spoiled,
-        context=MappingProxyType(report.context),
+    complete = whole and not report.spoiled
+    return Table.of_figures(
+        TOOL, None, "pairwise", report.figures, line=report.line, complete=complete, context=report.context
     )

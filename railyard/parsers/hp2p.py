@@ -11,7 +11,6 @@ Source: hp2p_result_display of src/hp2p_result.c, hp2p_iteration of src/hp2p.c, 
 
 import re
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from railyard.parsers.lines import BINARY_MB, Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
@@ -121,18 +120,8 @@ def _table(summary: _Summary, is_last: bool) -> Table:
     context: dict[str, ContextValue] = {"stage": "final" if is_last else "snapshot"}
     if summary.size is not None and _is_size(summary, summary.size):
         context["size"] = summary.size
-    values, units = zip(*summary.figures.values(), strict=True)
-    return Table(
-        tool=TOOL,
-        version=None,
-        benchmark="hp2p",
-        columns=tuple(summary.figures),
-        units=units,
-        rows=(values,),
-        line=summary.line,
-        complete=summary.ended and not summary.spoiled,
-        context=MappingProxyType(context),
-    )
+    complete = summary.ended and not summary.spoiled
+    return Table.of_figures(TOOL, None, "hp2p", summary.figures, line=summary.line, complete=complete, context=context)
 
 
 def _is_size(summary: _Summary, size: int) -> bool:

@@ -63,6 +63,22 @@ class Table:
         if other:
             raise ValueError(f"{len(self.columns)} columns but a row of {min(other)}")
 
+    @staticmethod
+    def of_figures(
+        tool: str,
+        version: str | None,
+        benchmark: str | None,
+        figures: Mapping[str, tuple[Cell, str | None]],
+        *,
+        line: int,
+        complete: bool,
+        context: Mapping[str, ContextValue],
+    ) -> "Table":
+        """Return the table of one row; ``figures``: the value and the unit of each column, at least one."""
+        values, units = zip(*figures.values(), strict=True)
+        made = MappingProxyType(dict(context)) if context else NO_CONTEXT
+        return Table(tool, version, benchmark, tuple(figures), units, (values,), line, complete, made)
+
     def column(self, name: str) -> tuple[Cell, ...]:
         """Return the cells of one column, one per row. Raises KeyError for a column that the table lacks."""
         if name not in self.columns:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, number, own_text
-from railyard.parsers.parsed import NO_CONTEXT, ContextValue, Parsed, Remark, Table
+from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 
 TOOL = "qperf"
 
@@ -239,15 +239,12 @@ def _unit_of(name: str, printed: str) -> tuple[str | None, float] | None:
 
 def _table(run: _Run) -> Table:
     version = run.context.get("loc_qperf")
-    values, units = zip(*run.figures.values(), strict=True)
-    return Table(
-        tool="qperf",
-        version=str(version) if version else None,
-        benchmark=run.name,
-        columns=tuple(run.figures),
-        units=units,
-        rows=(values,),
+    return Table.of_figures(
+        "qperf",
+        str(version) if version else None,
+        run.name,
+        run.figures,
         line=run.line,
         complete=not run.spoiled,
-        context=MappingProxyType(run.context) if run.context else NO_CONTEXT,
+        context=run.context,
     )

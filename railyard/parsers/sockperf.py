@@ -20,10 +20,9 @@ src/defs.h, sockperf 2.7 to 3.10 (Mellanox/sockperf).
 import math
 import re
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from railyard.parsers.lines import BINARY_MB, Line, filled_lines, foreign, is_failure, own_text
-from railyard.parsers.parsed import NO_CONTEXT, Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 
 TOOL = "sockperf"
 
@@ -373,15 +372,12 @@ class _Reader:
 def _table(run: _Run) -> Table:
     context = {name: said for name, said in run.context.items() if name != "deviation"}
     figures: dict[str, tuple[Cell, str | None]] = {**({"size": (run.size, "B")} if run.size else {}), **run.figures}
-    values, units = zip(*figures.values(), strict=True)
-    return Table(
-        tool=TOOL,
-        version=run.version,
-        benchmark=run.benchmark(),
-        columns=tuple(figures),
-        units=units,
-        rows=(values,),
+    return Table.of_figures(
+        TOOL,
+        run.version,
+        run.benchmark(),
+        figures,
         line=run.line,
         complete=run.ended and not run.spoiled,
-        context=MappingProxyType(context) if context else NO_CONTEXT,
+        context=context,
     )
