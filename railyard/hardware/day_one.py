@@ -93,6 +93,15 @@ class LinkClass:
     late_from_bytes: int = 0
     flow_mb_s: float | None = None
 
+    def start_of(self, size_bytes: int) -> float:
+        """Return the start of a message of a size, us, with the further step if there is one."""
+        late = self.late_from_bytes and size_bytes >= self.late_from_bytes
+        return self.start_us + (self.late_us if late else 0.0)
+
+    def within_flow(self, rate_mb_s: float) -> float:
+        """Return a rate, MB/s, or what a processor handles of it."""
+        return rate_mb_s if self.flow_mb_s is None else min(rate_mb_s, self.flow_mb_s)
+
 
 def _shares(one_way: float, both_ways: float) -> Mapping[int, float]:
     return MappingProxyType({1: one_way, 2: both_ways})
@@ -267,13 +276,14 @@ def longest_us(rail: Rail, turn: Turn, size_bytes: int, pairs: int = 1) -> float
     """
     of = rail.of
     directions = 2 if turn.both_ways else 1
-    rate = of.shares[directions] * min(rail.one_mb_s, rail.all_both_mb_s / directions)
-    if of.flow_mb_s is not None:
-        rate = min(rate, of.flow_mb_s)
-    copied = min(size_bytes, EAGER_UP_TO_BYTES) / COPY_MB_S
-    late = of.late_us if of.late_from_bytes and size_bytes >= of.late_from_bytes else 0.0
+    rate = of.within_flow(of.shares[directions] * min(rail.one_mb_s, rail.all_both_mb_s / directions))
+    copied = _copied_us(size_bytes)
     summed = size_bytes / COPY_MB_S if turn.computes else 0.0
-    return turn.starts * (of.start_us + late) + turn.sends * (copied + summed + pairs * size_bytes / rate)
+    return turn.starts * of.start_of(size_bytes) + turn.sends * (copied + summed + pairs * size_bytes / rate)
+
+
+def _copied_us(size_bytes: int) -> float:
+    return min(size_bytes, EAGER_UP_TO_BYTES) / COPY_MB_S
 
 
 def lowest_of_turn_mb_s(rail: Rail, turn: Turn, size_bytes: int, pairs: int = 1) -> float:
@@ -301,10 +311,8 @@ def longest_collective_us(rail: Rail, pattern: Pattern, size_bytes: int, nodes: 
     in MPICH", International Journal of High Performance Computing Applications 19 (2005) 49-66.
     """
     of, ranks = rail.of, nodes * ranks_per_node
-    copied = min(size_bytes, EAGER_UP_TO_BYTES) / COPY_MB_S
-    late = of.late_us if of.late_from_bytes and size_bytes >= of.late_from_bytes else 0.0
-    turn = of.start_us + late + copied
-    rate = min(rail.all_mb_s, of.flow_mb_s or rail.all_mb_s)
+    turn = of.start_of(size_bytes) + _copied_us(size_bytes)
+    rate = of.within_flow(rail.all_mb_s)
     if pattern == "tree":
         rounds = 2 * math.ceil(math.log2(max(ranks, 2)))
         reduced = rounds / 2 * size_bytes / REDUCE_MB_S
@@ -339,9 +347,7 @@ def lowest_of_stream_mb_s(rail: Rail, window: Window, size_bytes: int) -> float:
     rate = of.stream_shares[window.loaded] * (rail.all_mb_s if window.loaded == 1 else rail.all_both_mb_s / 2)
     if size_bytes < DAY_ONE_FROM_BYTES:  # only a stack knows from which size on it uses several rails
         rate = min(rate, of.stream_shares[window.loaded] * rail.one_mb_s)
-    if of.flow_mb_s is not None:
-        rate = min(rate, of.flow_mb_s)
-    wire = size_bytes / rate
+    wire = size_bytes / of.within_flow(rate)
     if size_bytes >= DAY_ONE_FROM_BYTES:
         time = wire
     elif window.verbs:
