@@ -156,35 +156,49 @@ class RailLike(Protocol):
     def bonded_ports(self) -> int: ...
 
 
-def limit_of_rails(
-    link: Link,
-    rails: Iterable[RailLike],
-    *,
-    slot: str | None,
-    mtu: int | None,
-    max_payload: int,
-    directions: int,
-    one_stream: bool = False,
-) -> Limit | None:
-    """Return the bound of rails that may be in different places, or None if the link's rate is unknown.
+class FabricLike(Protocol):
+    """A link with its rails: ``slot`` is that of rails that name no other one, None if unknown."""
 
-    Rails in equal places are bounded together, others separately. ``slot``: of rails that name no other one.
-    ``one_stream``: only one of bonded ports counts, since that is what a run must reach.
+    @property
+    def link(self) -> Link: ...
+    @property
+    def slot(self) -> str | None: ...
+    @property
+    def mtu(self) -> int | None: ...
+    @property
+    def max_payload(self) -> int: ...
+
+
+def limit_of_rails(
+    fabric: FabricLike, rails: Iterable[RailLike], directions: int, one_stream: bool = False
+) -> Limit | None:
+    """Return the bound of some rails of a fabric, which may be in different places; None if its rate is unknown.
+
+    Rails in equal places are bounded together, others separately. ``one_stream``: only one of bonded ports counts,
+    since that is what a run must reach.
     """
     groups: dict[tuple[str | None, Sharing], int] = {}
     for rail in rails:
         bonded = 1 if one_stream else rail.bonded_ports
-        place = (rail.slot or slot, Sharing(rail.rails_per_card, rail.rails_per_port, bonded))
+        place = (rail.slot or fabric.slot, Sharing(rail.rails_per_card, rail.rails_per_port, bonded))
         groups[place] = groups.get(place, 0) + 1
     return combine(
         limit(
-            *(link, SLOTS[name] if name else None, count, sharing),
-            mtu=mtu,
+            *(fabric.link, SLOTS[name] if name else None, count, sharing),
+            mtu=fabric.mtu,
             directions=directions,
-            max_payload=max_payload,
+            max_payload=fabric.max_payload,
         )
         for (name, sharing), count in groups.items()
     )
+
+
+def message_limit_of_rails(fabric: FabricLike, rails: Iterable[RailLike], directions: int) -> MessageLimit | None:
+    """Return the bound on messages per second of some rails of a fabric, or None if no link bounds them.
+
+    Rails that share a port count as separate ports, so the bound is still an upper bound.
+    """
+    return message_limit(fabric.link, sum(rail.bonded_ports for rail in rails), directions)
 
 
 def message_limit(link: Link, ports: int, directions: int) -> MessageLimit | None:

@@ -39,20 +39,11 @@ class LinkAlone:
 
     def limit(self, rails: int, directions: int, one_stream: bool = False, policy: str = "") -> limits.Limit | None:
         """Return the physical bound of so many rails, or None if the link's rate is unknown."""
-        return limits.limit_of_rails(
-            self.link,
-            self.used(rails, policy),
-            slot=self.slot,
-            mtu=self.mtu,
-            max_payload=self.max_payload,
-            directions=directions,
-            one_stream=one_stream,
-        )
+        return limits.limit_of_rails(self, self.used(rails, policy), directions, one_stream)
 
     def message_limit(self, rails: int, directions: int, policy: str = "") -> limits.MessageLimit | None:
         """Return the most messages that so many rails carry per second, or None if no link bounds them."""
-        ports = sum(rail.bonded_ports for rail in self.used(rails, policy))
-        return limits.message_limit(self.link, ports, directions)
+        return limits.message_limit_of_rails(self, self.used(rails, policy), directions)
 
 
 def link_alone(link: Link, rails: int = 1, slot: str | None = None, mtu: int | None = None) -> LinkAlone:

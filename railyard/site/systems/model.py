@@ -214,24 +214,14 @@ class Fabric(Model):
         ``one_stream``: only one of bonded ports counts. ``policy`` may name one rail alone. Raises ValueError for rails
         that do not exist.
         """
-        return limits.limit_of_rails(
-            self.link,
-            self.used(rails, policy),
-            slot=self.slot,
-            mtu=self.mtu,
-            max_payload=self.max_payload,
-            directions=directions,
-            one_stream=one_stream,
-        )
+        return limits.limit_of_rails(self, self.used(rails, policy), directions, one_stream)
 
     def message_limit(self, rails: int, directions: int, policy: str = "") -> limits.MessageLimit | None:
         """Return the most messages that these rails carry per second, or None if no link bounds them.
 
-        Rails that share a port count as separate ports, so the bound is still an upper bound. Raises ValueError for
-        rails that do not exist.
+        Raises ValueError for rails that do not exist.
         """
-        ports = sum(rail.bonded_ports for rail in self.used(rails, policy))
-        return limits.message_limit(self.link, ports, directions)
+        return limits.message_limit_of_rails(self, self.used(rails, policy), directions)
 
 
 class Nodes(Model):
