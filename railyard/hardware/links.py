@@ -235,7 +235,18 @@ def pcie_generation(speed: str | None) -> int | None:
     on older kernels. Return None for ``Unknown``, any other word, and a speed that no generation has.
     """
     found = _SPEED.match(speed or "")
-    return next((row[0] for row in _PCIE if found and row[1] == float(found[1])), None)
+    return pcie_generation_of(float(found[1])) if found else None
+
+
+def pcie_generation_of(gt_s: float | None) -> int | None:
+    """Return the generation of PCI Express for a lane's GT/s; None for a speed that no generation has, and for None."""
+    return next((row[0] for row in _PCIE if row[1] == gt_s), None)
+
+
+def pcie_slot(gt_s: float | None, lanes: int | None) -> str | None:
+    """Return the table's name of a slot with so many lanes at this speed; None if the table has no such slot."""
+    name = f"pcie{pcie_generation_of(gt_s)}-x{lanes}"
+    return name if name in SLOTS else None
 
 
 def _slots() -> Iterator[Slot]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from railyard.cluster.detect.ports import Port
-from railyard.cluster.detect.rates import slot_name
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source
+from railyard.hardware.links import pcie_slot
 from railyard.parsers.fabric import ibstatus, lspci, nvidia_smi
 from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.parsed import Parsed, ParseError
@@ -49,12 +49,10 @@ def _with_slot(port: Port, printed: Mapping[str, PciSlot]) -> Port:
         return port
     pci = replace(port.pci, max_payload=slot.max_payload)
     if pci.slot is None:
-        pci = replace(pci, slot=_name(slot.speed, slot.width), best_slot=_name(slot.best_speed, slot.best_width))
+        pci = replace(
+            pci, slot=pcie_slot(slot.speed, slot.width), best_slot=pcie_slot(slot.best_speed, slot.best_width)
+        )
     return replace(port, pci=pci)
-
-
-def _name(speed: float | None, width: int | None) -> str | None:
-    return None if speed is None or width is None else slot_name(f"{speed:.1f} GT/s", str(width))
 
 
 def _full(address: str) -> str:

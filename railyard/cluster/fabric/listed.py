@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from railyard.base.finding import Weight
 from railyard.cluster.fabric.model import Expected, Finding, Gid, Readings
-from railyard.hardware.links import SLOTS, pcie_generation
+from railyard.hardware.links import SLOTS, pcie_generation_of
 from railyard.parsers.fabric.hardware import Hardware, PciSlot
 from railyard.results.report.hardware_text import far_gpus, rate_words
 
@@ -69,7 +69,7 @@ def _reaches(speed: float | None, width: int | None, name: str) -> bool:
     slot = SLOTS[name]
     if not name.startswith("pcie"):
         return True
-    generation = None if speed is None else pcie_generation(f"{speed:.1f} GT/s")
+    generation = pcie_generation_of(speed)
     fast = generation is None or generation >= int(name[4])
     return fast and (width is None or width >= slot.lanes)
 

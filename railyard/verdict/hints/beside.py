@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from railyard.base.wording import number
 from railyard.hardware import limits
-from railyard.hardware.links import SLOTS, Link, pcie_generation
+from railyard.hardware.links import SLOTS, Link, pcie_slot
 from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.port_remarks import has_small_mtu, place
@@ -38,11 +38,10 @@ def _slot(slot: PciSlot, link: Link) -> Likeness:
 
 def _most(slot: PciSlot, link: Link) -> str:
     """Return what the slot lets the link carry: ", 6715 MB/s at most"; empty if the table does not have the slot."""
-    generation = None if slot.speed is None else pcie_generation(f"{slot.speed:.1f} GT/s")
-    known = SLOTS.get(f"pcie{generation}-x{slot.width}")
-    if known is None:
+    name = pcie_slot(slot.speed, slot.width)
+    if name is None:
         return ""
-    bound = limits.limit(link, known, max_payload=slot.max_payload or limits.DEFAULT_MAX_PAYLOAD)
+    bound = limits.limit(link, SLOTS[name], max_payload=slot.max_payload or limits.DEFAULT_MAX_PAYLOAD)
     return "" if bound is None else f", {number(bound.value_mb_s)} MB/s at most"
 
 
