@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from railyard.base.errors import did_you_mean
+from railyard.base.wording import either
 from railyard.hardware.links import LINKS, Link
 
 #: Words for a family -> the beginnings of its names in the table.
@@ -69,8 +70,8 @@ def why_no_link(word: str) -> str:
     meant = links_meant(word) or _of_wrong_rate(plain) or _of_family(plain) or _by_rate(plain, with_family=False)
     if not meant:
         return did_you_mean(word, LINKS)
-    *before, last = (f'"{name}"' for name in meant)
-    return f"did you mean {', '.join(before)}{' or ' if before else ''}{last}?"
+    names = [f'"{name}"' for name in meant]
+    return f"did you mean {either(names)}?"
 
 
 def _plain(word: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from railyard.base.wording import counted, number, percent
+from railyard.base.wording import counted, either, number, percent
 from railyard.benchmarks.model import Metric
 from railyard.hardware import limits
 from railyard.hardware.limits import Limit
@@ -95,11 +95,9 @@ def like_another(seen: Seen) -> str | None:
     found = _fits(seen, (*far_links(seen), *any_slots(seen)))
     if top is None or not found:
         return None
-    *before, last = found
-    rates = f"{', '.join(before)} or {last}" if before else last
     return (
         f"another network than {seen.link.name}, or a link or slot that runs far below it: {number(top)} MB/s is a "
-        f"rate of {rates}"
+        f"rate of {either(found)}"
     )
 
 
