@@ -28,7 +28,7 @@ from railyard.verdict.day_one import Facts, facts_of
 from railyard.verdict.hints.conditions import possible_causes
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, contradictions, is_from_device, metric_inputs, of_case, own_fault, read_of
+from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, own_fault, read_of
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.path.run import judged_path
@@ -337,7 +337,6 @@ def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
         ranks_per_node=case.ranks_per_node,
         window=case.window,
         on_one_host=case.site.system.provider == "host",
-        from_device=bool(tables) and is_from_device(tables[0]),
         facts=_facts(case, benchmark, tables),
         most={name: bound for name, bound in most.items() if bound is not None},
         limit=assessor.limit(case, tables),

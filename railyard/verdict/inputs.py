@@ -4,7 +4,7 @@ target: a fabric of a system with its references, or only a link.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -252,9 +252,9 @@ class Run:
     """What made an output, as far as it is known, and what it is compared with.
 
     ``nodes`` and ``ranks_per_node`` None: not known. ``window``: messages in flight, 1 if it is not known.
-    ``on_one_host``: its processes shared one host, with no network between them. ``from_device``: its buffers were in
-    the memory of an accelerator. ``facts``: what its output says besides. ``most``: the most that its processors can
-    compute, for the metrics that this bounds. ``limit``: the limit of its bandwidth, if a link alone does not set it.
+    ``on_one_host``: its processes shared one host, with no network between them. ``facts``: what its output says
+    besides. ``most``: the most that its processors can compute, for the metrics that this bounds. ``limit``: the limit
+    of its bandwidth, if a link alone does not set it.
     """
 
     benchmark: Benchmark
@@ -263,7 +263,6 @@ class Run:
     ranks_per_node: int | None = None
     window: int = 1
     on_one_host: bool = False
-    from_device: bool = False
     facts: Facts = field(default_factory=Facts)
     most: Mapping[str, MostLike] = field(default_factory=dict)
     limit: LimitLike | None = None
@@ -292,8 +291,8 @@ def own_fault(run: Run, judged: Sequence[MetricInput]) -> str | None:
     link = run.target.fabric.link
     if run.benchmark.rows != "sizes" or link.burst_bytes or link.limit_from_bytes:
         return None
-    for metric, each in zip(judged, map(_declared(run.benchmark), judged), strict=True):
-        found = points(metric)
+    for metric in judged:
+        each, found = micro.metric(run.benchmark.key, metric.declared.name), points(metric)
         bounded = run.target.references is not None and all(
             any(band.bounds(size) for band in metric.bands) for size, _ in found
         )
@@ -305,16 +304,12 @@ def own_fault(run: Run, judged: Sequence[MetricInput]) -> str | None:
     return None
 
 
-def _declared(benchmark: Benchmark) -> Callable[[MetricInput], Metric]:
-    return lambda metric: micro.metric(benchmark.key, metric.declared.name)
-
-
 def _shares(run: Run, metric: Metric) -> own_shape.Shares:
     if metric.shape == "collective":
         return own_shape.COLLECTIVE
     if run.benchmark.within_node or run.on_one_host or run.nodes == 1:
         return own_shape.WITHIN_A_NODE
-    return own_shape.FROM_GPUS if run.from_device else own_shape.BETWEEN_HOSTS
+    return own_shape.FROM_GPUS if run.facts.from_device else own_shape.BETWEEN_HOSTS
 
 
 def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | None) -> MetricInput:
@@ -412,8 +407,3 @@ def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
         both_ways = traffic is not None and traffic.forward > 0 and traffic.backward > 0
         return "latency" if benchmark.pingpong or both_ways else "time"
     return QUANTITIES.get(metric.unit, "work")
-
-
-def is_from_device(table: Table) -> bool:
-    """Return whether the buffers of a run were in the memory of an accelerator, as far as its output says."""
-    return micro.tool(table.tool).from_device(table)

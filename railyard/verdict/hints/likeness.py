@@ -9,7 +9,7 @@ from railyard.hardware.links import SLOTS
 from railyard.parsers.parsed import Table
 from railyard.verdict.hints.causes import Likeness, likely
 from railyard.verdict.hints.shapes import Seen
-from railyard.verdict.inputs import Target, is_from_device
+from railyard.verdict.inputs import Target
 from railyard.verdict.rules.model import MetricInput, points
 
 
@@ -48,5 +48,5 @@ def _seen(table: Table, benchmark: Benchmark, metric: MetricInput, target: Targe
         limit_mb_s=None if metric.limit is None else metric.limit.value_mb_s,
         targets=targets,
         pairs=moved_bytes.pairs_of(table, benchmark.key),
-        from_device=is_from_device(table),
+        from_device=micro.tool(table.tool).from_device(table),
     )

@@ -21,6 +21,7 @@ from railyard.hardware.limits import Limit
 from railyard.parsers.nccl_said import Log, Spoken
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.class_standing import Standing
+from railyard.verdict.day_one import Facts
 from railyard.verdict.gpu import rules
 from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
@@ -237,7 +238,8 @@ def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> Ru
     """Return rule 5 by the system's references; None if it has none for this benchmark."""
     if target.referenced is None:
         return None
-    judged = metric_inputs(Run(micro.find(key), target.referenced, from_device=True), read_of([table], key, 1))
+    of = Run(micro.find(key), target.referenced, facts=Facts(from_device=True))
+    judged = metric_inputs(of, read_of([table], key, 1))
     if not any(metric.bands for metric in judged):
         return None
     return reference(replace(inputs, metrics=judged))

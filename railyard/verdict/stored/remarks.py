@@ -1,0 +1,81 @@
+"""What a reader of a stored output's judgement should know besides: bounds that ask little, sizes without any, sums."""
+
+from collections.abc import Iterable, Sequence
+
+from railyard.base.bounds import WEAK_END_SHARE
+from railyard.base.wording import either, message_size, number, percent
+from railyard.benchmarks import moved_bytes
+from railyard.benchmarks.model import BANDWIDTH, Benchmark
+from railyard.benchmarks.table import micro
+from railyard.hardware.day_one import UNNAMED, class_of
+from railyard.hardware.limits import DAY_ONE_FROM_BYTES
+from railyard.parsers.parsed import Table
+from railyard.verdict.day_one import ENTRY
+from railyard.verdict.hints.shapes import FLAT, links_of_rate
+from railyard.verdict.inputs import Run, Target
+from railyard.verdict.rules.model import MetricInput, points
+
+
+def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
+    """Yield what a reader should know besides: sizes without a reference, and sums over pairs."""
+    benchmark, target = of.benchmark, of.target
+    held = any(metric.bands for metric in judged)
+    for metric in judged:
+        yield from _weak_end(metric)
+        yield from _weak_flow(metric, benchmark, target)
+        yield from _plateau(metric, benchmark, target)
+        if held and metric.floor_remark:
+            yield f"{metric.declared.name} {metric.floor_remark}"
+        sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]
+        if not metric.bands or not sizes or benchmark.rows != "sizes":
+            continue
+        where = message_size(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} sizes from {message_size(sizes[0])} to "
+        where += "" if len(sizes) == 1 else message_size(sizes[-1])
+        against = "compared with the limit only" if metric.limit is not None else "shown, not judged"
+        yield f"{metric.declared.name} at {where} is in no reference: {against}"
+    pairs = moved_bytes.pairs_of(table, benchmark.key)
+    if node_pairs > 1 and benchmark.sums_pairs:
+        yield f"its sums are divided by {node_pairs} pairs of nodes"
+    elif pairs > 1:
+        yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
+
+
+def _plateau(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
+    """Yield which links a flat top fits, if nobody named one."""
+    declared = micro.metric(benchmark.key, metric.declared.name)
+    found = [(size, value) for size, value in points(metric) if size >= DAY_ONE_FROM_BYTES]
+    if target.fabric.link.family != UNNAMED or declared.name != BANDWIDTH or declared.shape != "stream" or not found:
+        return
+    top = max(value for _, value in found)
+    fits = links_of_rate(top, declared.directions) if min(value for _, value in found) >= FLAT * top else ()
+    if fits:
+        yield f"its flat top of {number(top)} MB/s from {message_size(found[0][0])} on fits {either(fits)}"
+
+
+def _weak_end(metric: MetricInput) -> Iterable[str]:
+    """Yield that the largest size of a bandwidth is short, so that little of the link's rate is asked of it."""
+    limit, found = metric.limit, points(metric)
+    if limit is None or not metric.declared.sized or not found or not metric.bands:
+        return
+    size = found[-1][0]
+    asked = max((bound.low or 0.0 for band in metric.bands if (bound := band.bound_at(size)) is not None), default=0.0)
+    share = asked / limit.at(size)
+    if 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES:
+        yield (
+            f"{metric.declared.name} at {message_size(size)}, its largest size, has a bound of {percent(share)} of the "
+            "limit: measure up to 1 MiB or more to see the link's rate"
+        )
+
+
+def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
+    """Yield that over TCP little of the link's rate is asked, since a processor moves the bytes of a flow."""
+    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp)
+    limit, lone = metric.limit, metric.bands and all(band.entry_id == ENTRY for band in metric.bands)
+    if isinstance(of, str) or of.flow_mb_s is None or limit is None or not lone or metric.declared.name != BANDWIDTH:
+        return
+    share = of.flow_mb_s / limit.value_mb_s
+    if share < WEAK_END_SHARE.value:
+        yield (
+            f"bandwidth over TCP has a bound of {percent(share)} of the limit, which one flow reaches: a port at a "
+            "lower rate may pass; only a reference of your system asks for more"
+        )
