@@ -12,6 +12,7 @@ from railyard.hardware.day_one import (
     RDMA_OF_QDR,
     TCP,
     TCP_1G,
+    TCP_OF_SDR,
     LinkClass,
     Pattern,
     Rail,
@@ -61,6 +62,7 @@ def test_a_link_has_a_class_or_says_why_not(link: str, expected: LinkClass | str
 def test_the_memory_of_gpus_and_tcp_are_classes_of_their_own() -> None:
     assert class_of(LINKS["ib-edr"], "device") == RDMA_OF_GPUS
     assert class_of(LINKS["ib-edr"], over_tcp=True) == TCP
+    assert class_of(LINKS["ib-sdr"], over_tcp=True) == TCP_OF_SDR
     assert class_of(LINKS["efa-100"], "device") == (
         "not judged: there is no source for a day-one band of EFA (one card of c5n, p3dn, p4d, p5) from the memory of "
         "GPUs"
@@ -123,6 +125,12 @@ def test_a_window_of_a_healthy_link_is_above_its_bound_and_a_slow_one_below(
     link: str, slot: str | None, window: Window, size: int, healthy_mb_s: float, slow_mb_s: float
 ) -> None:
     assert slow_mb_s < lowest_of_stream_mb_s(rail(link, slot), window, size) < healthy_mb_s
+
+
+def test_ip_over_sdr_keeps_its_bound_and_at_half_does_not() -> None:
+    """qperf moved 656 MB/s over TCP, and 626 MB/s over UDP."""
+    lowest = lowest_of_stream_mb_s(rail("ib-sdr", of=TCP_OF_SDR), Window(verbs=True), 64 * KIB)
+    assert 0.9 * 626 < lowest < 626
 
 
 def test_a_window_of_one_message_waits_for_each_and_a_short_run_for_the_last() -> None:
