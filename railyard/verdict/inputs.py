@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from railyard.base.numbers import smallest_sizes
 from railyard.base.wording import counted
 from railyard.benchmarks import metrics, own_shape
 from railyard.benchmarks.agreement import contradiction
@@ -369,7 +370,7 @@ def _open_because(run: Run, metric: Metric, bands: tuple[Band, ...], sizes: Sequ
     references, benchmark = run.target.references, run.benchmark
     if references is None or metric.better == "higher" or not sizes:
         return None
-    if not bands or any(band.bounds(size) for band in bands for size in sizes[:2]):
+    if not bands or any(band.bounds(size) for band in bands for size in smallest_sizes(sizes)):
         return None
     test = run.target.test_id(benchmark)
     return next((one.reason for one in references.unbounded if one.covers(test) and one.sizes.covers(sizes[0])), None)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railyard.base.finding import Finding, problem, remark
+from railyard.base.numbers import smallest_sizes
 from railyard.base.wording import counted, listing, message_size, size_ranges
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric
 from railyard.benchmarks.table.micro import BENCHMARKS, tool
@@ -97,7 +98,7 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
 
 def _decides(references: References, one: Asked) -> bool:
     """Return whether a time has no bound at its smallest sizes, and the file does not say why: then no run passes."""
-    smallest = one.measured[: 2 if one.measured[0] == 0 else 1]
+    smallest = smallest_sizes(one.measured)
     benchmark = BENCHMARKS[one.test.benchmark]
     metric, link = benchmark.metrics[0], references.system.fabrics[one.test.fabric].link
     collective = metric.shape == "collective" and one.measured[-1] in one.bounds

@@ -7,6 +7,7 @@ not pass, however good its other sizes are.
 from dataclasses import dataclass
 
 from railyard.base.hostlist import named
+from railyard.base.numbers import smallest_sizes
 from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges
 from railyard.verdict.rules.model import (
     RULE_NAMES,
@@ -110,7 +111,7 @@ def deciding_sizes(metric: MetricInput) -> list[int]:
         return []
     if metric.declared.higher_is_better:
         return measured[-1:]
-    smallest = measured[: 2 if measured[0] == 0 else 1]
+    smallest = smallest_sizes(measured)
     return [*smallest, measured[-1]] if metric.crossing is not None or metric.declared.of_all else smallest
 
 
