@@ -29,7 +29,6 @@ _WHICH = {"Minimum": "min", "Maximum": "max", "Average": "avg"}
 _UNITS = {"bandwidth": ("MB/s", "MB/sec"), "latency": ("us", "usec")}
 _NAMES = re.compile(r"\A[\s(]*(?P<names>[\w.-]{1,100}(?:, ?[\w.-]{1,100})?)(?=\s|\Z)")
 _EXPECTED = 'report of ClusterKit: "Minimum bandwidth: … MB/s" or "Average latency: … usec"'
-_SIGNS = tuple(f"{which} {what}:" for which in ("minimum", "maximum", "average") for what in ("bandwidth", "latency"))
 
 
 @dataclass(slots=True)
@@ -47,7 +46,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has no figure of ClusterKit.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reports: list[_Report] = []
     failures: list[Remark] = []
     remarks: list[Remark] = []

@@ -50,7 +50,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither the test's title nor an error of its own.
     """
-    plain = own_text(text, (_TITLE.lower(), "cxi_write_bw: "), _EXPECTED)
+    plain = own_text(text, TOOL, _EXPECTED)
     runs: list[_Run] = []
     failures: list[Remark] = []
     remarks: list[Remark] = []

@@ -1,11 +1,10 @@
-"""Which tool printed a text, and what it holds. The parsers themselves decide: each raises for a foreign text.
+"""Which tool printed a text, and what it holds. The parsers decide: each raises for a foreign text.
 
 ``parse`` reads an output of any tool that Railyard knows. HPCC prints HPL's output inside its own: HPL's parser leaves
 such a text to HPCC's. Two benchmarks in one text are refused, since neither parser can say where its own output ends. A
 heading that two tools print alike is refused too, unless the caller names the tool. In a text that no tool knows, a
-launcher, an MPI library or a scheduler may say why nothing ran: then these lines are the failures. Every parser is
-asked. If it finds none of its own signs, it refuses as fast as a search (``lines.own_text``). Each parser has its own
-table of signs, so there is no second table that could become outdated.
+launcher, an MPI library or a scheduler may say why nothing ran: then these lines are the failures. Only parsers with a
+sign in the text are asked, and imported (``signs``). They read the same table of signs before they begin.
 """
 
 import re
@@ -14,11 +13,12 @@ from dataclasses import replace
 from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.parsers import PARSERS
+from railyard.parsers import PARSERS, signs
 from railyard.parsers.broken_lines import refuse_broken_lines, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import together
+from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
 from railyard.parsers.lost_signs import with_lost_signs
 from railyard.parsers.parsed import Parsed, ParseError, Remark
@@ -48,10 +48,7 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     text, if two tools know the same heading, or if it holds the outputs of two benchmarks. Raises RailyardError for a
     tool that has no parser.
     """
-    known = {**PARSERS, **FABRIC_PARSERS}
-    if tool is not None and tool not in known:
-        raise RailyardError(f'--tool: found "{tool}", expected a tool with a parser; {did_you_mean(tool, known)}')
-    read = _whichever if tool is None else known[tool]
+    read = _whichever if tool is None else _parser(tool)
     text = with_lost_signs(text)
     try:
         parsed = read(text)
@@ -61,6 +58,14 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     # one tool printed it, so no other has to be asked again
     tools = {table.tool for table in parsed.tables} & set(PARSERS)
     return without_broken_lines(parsed, text, PARSERS[tools.pop()] if len(tools) == 1 else read)
+
+
+def _parser(tool: str) -> Callable[[str], Parsed]:
+    for parsers in (PARSERS, FABRIC_PARSERS):
+        if tool in parsers:
+            return parsers[tool]
+    near = did_you_mean(tool, (*PARSERS, *FABRIC_PARSERS))
+    raise RailyardError(f'--tool: found "{tool}", expected a tool with a parser; {near}')
 
 
 @held_back
@@ -89,10 +94,15 @@ def _with_log(parsed: Parsed, known: Iterable[Parsed]) -> Parsed:
 
 def recognised(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dict[str, Parsed]:
     """Return what the parsers read in the text, by tool; only those that accept it, none if none does."""
+    text = cleaned(text)
+    marked = without_marks(text)  # as a fabric's tools are read
+    forms = {text.folded, cleaned(marked).folded} if marked is not text else {text.folded}
     found = {}
-    for tool, read in parsers.items():
+    for tool in parsers:
+        if not any(signs.can_be_of(tool, form) for form in forms):
+            continue
         try:
-            found[tool] = read(text)
+            found[tool] = parsers[tool](text)
         except ParseError:
             continue
     return found

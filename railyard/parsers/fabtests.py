@@ -47,7 +47,6 @@ _ROWS = {
     False: run_pattern(_BEFORE, "[0-9]{1,15}[kmb]?", *_AFTER),
 }
 _EXPECTED = 'output of libfabric\'s tests: a heading "bytes … usec/xfer"'
-_SIGNS = ("usec/xfer", ", ret=", "[error] ")
 
 
 @dataclass(slots=True)
@@ -74,7 +73,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a heading of these tests nor an error in their form.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     runs: list[_Run] = []
     failures: list[Remark] = []
     remarks: list[Remark] = []

@@ -51,7 +51,6 @@ _TITLE = re.compile(
 _LEGEND = re.compile(r"^\s*(?:Legend|(?:RR|Nat|Lat|BW|BW\+Sync) = [a-z ]{3,60})\s*$")
 _REFUSAL = re.compile(r"^\s*ERROR: this application must be run on at least [0-9]{1,9} nodes\s*$")
 _EXPECTED = 'output of GPCNeT: "Network Tests v…" or one of its boxes'
-_SIGNS = ("network tests", "networkload tests", "congestion tests", "application must be run on at least")
 
 
 @dataclass(slots=True)
@@ -75,7 +74,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a banner, nor a box, nor a refusal of GPCNeT.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line in each_line(text):
         reader.read(line)

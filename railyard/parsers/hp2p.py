@@ -34,7 +34,6 @@ _CONFIGURED = re.compile(
 _OWN = re.compile(r"^=== Benchmark configuration ===$|^[0-9]{1,3} % done$|^Writing final result\.\.\.(?: Done)?$")
 _SLOW = re.compile(r"^warning: the communication between [0-9]{1,9} and [0-9]{1,9} was slow")
 _EXPECTED = 'output of hp2p: "=== SUMMARY ===" and "Min bandwidth … MB/s" below it'
-_SIGNS = ("== summary ==", "=== benchmark configuration ===")
 
 
 @dataclass(slots=True)
@@ -53,7 +52,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has no summary of hp2p.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)

@@ -66,7 +66,6 @@ _is_bad = remembering(_BAD)
 _NETWORK = MappingProxyType({"LatencyBandwidth": 5, "PingPong": 6, "NaturallyOrderedRing": 2, "RandomlyOrderedRing": 2})
 _BY_SIZE = 5
 _EXPECTED = 'output of HPC Challenge: its banner or a line "Begin of … section."'
-_SIGNS = ("hpc challenge benchmark version", " section.")
 
 
 @dataclass(slots=True)
@@ -92,7 +91,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither the banner nor a section of HPC Challenge.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)

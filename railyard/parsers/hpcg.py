@@ -54,7 +54,6 @@ _SHORT = ("Official results execution time (sec) must be at least", "You have se
 _REST = re.compile(r"[0-9.]|e?[+-][0-9]")
 _ERROR = re.compile(r"^(?:Error in call to |[0-9]{1,9} error\(s\) in call\(s\) |Failed to reduce the residual )")
 _EXPECTED = 'report of HPCG: "HPCG-Benchmark", or "HPCG result is VALID with a GFLOP/s rating of"'
-_SIGNS = ("hpcg-benchmark", "hpcg result is")
 
 
 @dataclass(slots=True)
@@ -75,7 +74,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither the report's title nor a rating.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     last: tuple[Line, str] | None = None
     for line, stripped in filled_lines(text):

@@ -18,7 +18,6 @@ TOOL = "hpl"
 
 _HPCC = ("HPC Challenge Benchmark version", "Begin of HPL section.", "Begin of Summary section.")
 _EXPECTED = 'output of HPL: a banner "HPLinpack …" or a heading "T/V  N  NB …"'
-_SIGNS = ("hpl", "t/v")
 
 
 def parse(text: str) -> Parsed:
@@ -26,7 +25,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a banner nor a heading of HPL nor an error of xhpl, or if it is hpcc's.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     if any(mark in text for mark in _HPCC):
         raise foreign(text, "output of HPL alone: this is HPC Challenge's, which hpcc reads")
     reader = HplReader()

@@ -88,15 +88,13 @@ _SAID = (("banner", _BANNER), ("maximum", _MAXIMUM), ("end", _END), ("title", _T
 
 _EXPECTED = 'output of IMB: a banner, a title "# Benchmarking …" or a heading'
 
-_SIGNS = ("imb-", "mpi benchmark", "benchmarking", "#repetitions")
-
 
 def parse(text: str) -> Parsed:
     """Return the tables, failures and remarks of one output of IMB.
 
     Raises ParseError if the text has neither a banner nor a title nor a heading of IMB, and names none of its programs.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
     for line in scanner:
         reader.read(line)

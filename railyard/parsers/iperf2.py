@@ -52,8 +52,6 @@ _FAILED = re.compile(
 )
 _SHORTEST = 3.0  # seconds: nobody makes reports of longer intervals, but for long runs
 _EXPECTED = 'output of iperf 2: "… connected with …" or a report "[  3]  0.0-10.0 sec …"'
-_ROW_SIGN = re.compile(r"\n\[ {0,3}(?:sum|[0-9]{1,5})\] {1,3}[0-9.]{3,14}- {0,3}[0-9.]{3,14} sec ")
-_SIGNS = (" connected with ", "client connecting to ", "server listening on ", _ROW_SIGN.search)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a connection nor a report of iperf 2.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)

@@ -44,11 +44,6 @@ _VERSION = re.compile(r"^\s{0,8}iperf (?P<version>3\.\S{1,20})(?: \(.{0,40}\))?\
 _SIGN = re.compile(r"\biperf3: |\biperf 3\.|\biperf3 ")
 _OWN = ("Server listening on", "-----", "Reverse mode", "Time:", "Test Complete.", "CPU Utilization", "Server output:")
 _EXPECTED = 'output of iperf3: "Connecting to host …" or a closing line "… sec … sender"'
-_OWN_WORDS = (
-    *("iperf3", "iperf 3", "iperf done", '"start"', '"event"', "connecting to host", " connected to "),
-    re.compile(r"accepted connection from [^\s,]{1,200}, port ").search,  # UCX says so, too, without this
-    *("starting test: ", "sender", "receiver"),
-)
 
 
 def parse(text: str) -> Parsed:
@@ -56,7 +51,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a run of iperf3 nor an error under its name.
     """
-    text = own_text(text, _OWN_WORDS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     if (several := clients_of(text, _read)) is not None:
         return several
     return _read(text)

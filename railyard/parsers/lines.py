@@ -6,13 +6,13 @@ another tool then refuses as fast as a search for a few words of its tool.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
 from itertools import chain, count, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
-from railyard.parsers import failure_lines
+from railyard.parsers import failure_lines, signs
 from railyard.parsers.parsed import ParseError
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
@@ -26,8 +26,6 @@ _DIGITS = 24  # of a number before its point
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 _NOT_A_NUMBER = re.compile(r"\A[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
-#: A part of a text in lower case, or a search in it.
-Sign = str | Callable[[str], object]
 #: How many characters of a line a failure or a remark quotes.
 LONGEST_NOTE = 2000
 _BEGINNING = 2**16  # characters: nearly every output shows its tool there
@@ -185,8 +183,8 @@ class CleanText(str):
 
     @cached_property
     def folded(self) -> str:
-        """Return it in lower case after a newline, so that one can search for a line's beginning; computed once."""
-        return f"\n{self.lower()}"
+        """Return it as signs are searched for in it; computed once."""
+        return signs.folded(self)
 
     @cached_property
     def first(self) -> Line:
@@ -261,18 +259,17 @@ It searches the first 2,000 characters: a launcher's message is at a line's begi
 _WEB_PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
 
 
-def own_text(text: str, signs: Sequence[Sign], expected: str) -> CleanText:
-    """Return the text, ``cleaned``, if it has one of the tool's signs; even then it may be another tool's.
+def own_text(text: str, tool: str, expected: str) -> CleanText:
+    """Return the text, ``cleaned``, if it has one of the tool's signs (``signs``); even then it may be another tool's.
 
-    Signs are in lower case; the text's case does not matter. A newline at a sign's beginning means a line's beginning.
     Raises ParseError, which says what was expected, for a text without any sign: none of its lines can be the tool's.
     It also does for a web page: even if it shows an output, lines may be left out or changed there.
     """
     plain = cleaned(text)
     if _WEB_PAGE.match(plain):
         raise foreign(plain, expected)
-    in_beginning = len(plain) > _BEGINNING and _holds(f"\n{plain[:_BEGINNING].lower()}", signs)
-    if not (in_beginning or _holds(plain.folded, signs)):
+    in_beginning = len(plain) > _BEGINNING and signs.can_be_of(tool, signs.folded(plain[:_BEGINNING]))
+    if not (in_beginning or signs.can_be_of(tool, plain.folded)):
         raise foreign(plain, expected)
     return plain
 
@@ -281,7 +278,3 @@ def foreign(text: str, expected: str) -> ParseError:
     """Return the error for a text that is not the tool's: it shows the first line that is not blank."""
     first = first_line(text)
     return ParseError(first.number, first.text, expected)
-
-
-def _holds(folded: str, signs: Sequence[Sign]) -> bool:
-    return any(sign in folded if isinstance(sign, str) else sign(folded) for sign in signs)

@@ -63,7 +63,6 @@ _BEGINS = (
     *("GFTIME", "FFTIME", "LLTIME", "FLTIME", "solve_ksprop", "Restored", "Unitarity"),
 )
 _EXPECTED = 'output of MILC: "MIMD version …" or "Time = … seconds"'
-_SIGNS = ("mimd version", "time = ", "time= ")
 
 
 def parse(text: str) -> Parsed:
@@ -71,7 +70,7 @@ def parse(text: str) -> Parsed:
 
     A run that ended before its first "Time =" gives no table. Raises ParseError if the text is not MILC's.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     lines = texts_of(text)
     reader = _Reader()
     quiet: set[str] = set()  # lines without meaning here: each set of parameters prints the same ones again

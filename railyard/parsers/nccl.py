@@ -45,7 +45,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a line of these programs nor a line of the log.
     """
-    text = own_text(text, words.SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     written = nccl_json.read(text)
     reader = _Reader(Prefixes(text))
     for line in each_line(text):

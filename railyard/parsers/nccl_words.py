@@ -231,12 +231,6 @@ OWN = (
     ),
     *("Errors with asterisks", "GPU memory usage", "Swap Comms Enabled"),
 )
-#: What a text is searched for before it is read, in lower case.
-SIGNS = (
-    *("nthread", "busbw", "collective test", "avg bus bandwidth", "out of bounds values", "nccl-tests version"),
-    *("rccl-tests", "nccl info", "nccl warn", "nccl version", "rccl version", '"bus_bw"', '"busbw"', "using devices"),
-    *("test nccl failure", "test cuda failure", "test timeout"),
-)
 
 
 def program_of(name: str) -> str:

@@ -83,13 +83,6 @@ _OWN = re.compile(
 )
 _EXPECTED = 'output of NetPIPE: "Now starting the main loop" or its rows'
 _PROGRAM = re.compile(r"\bNP[a-z0-9]{2,12}\b")
-# the last one is _PROGRAM, in a form that a search by letters can use
-_SIGNS = (
-    "now starting the main loop",
-    "start testing with",
-    " times -->",
-    re.compile(r"np(?<!\wnp)[a-z0-9]{2,12}\b").search,
-)
 
 
 @dataclass(slots=True)
@@ -114,7 +107,7 @@ def parse(text: str) -> Parsed:
     written = data_file(text)
     if written:
         return Parsed((written,))
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
     for line in scanner:
         reader.read(line)

@@ -63,8 +63,6 @@ _OWN = re.compile(
 )
 _is_own = remembering(_OWN)
 _EXPECTED = 'output of NPB: a banner "NAS Parallel Benchmarks …" or a result block "… Benchmark Completed."'
-# the last one is the end of a program's name, "ft.C.16"
-_SIGNS = ("benchmark completed", "nas parallel benchmark", re.compile(r"\.[swa-f]\.[x0-9]").search)
 
 
 @dataclass(slots=True)
@@ -102,7 +100,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a banner nor a result block, nor an error that names a program of NPB.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)

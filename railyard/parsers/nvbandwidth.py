@@ -46,11 +46,6 @@ _ERROR = re.compile(
 )
 _OWN = ("Built from Git version:", "MPI version:", "NOTE: ", "Performance can vary", "nvbandwidth")
 _EXPECTED = 'output of nvbandwidth: "nvbandwidth Version: …" or "Running host_to_device_memcpy_ce."'
-_SIGNS = (
-    *("nvbandwidth", "&&&& perf "),
-    re.compile(r"\b(?:running|waiving) [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80}\.").search,
-    re.compile(r"\bsum [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80} ").search,
-)
 _SHOWS = ("nvbandwidth Version: ", "Running host_", "Running device_", "SUM host_", "SUM device_")
 _LONGEST = 2000
 
@@ -60,7 +55,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has no line of nvbandwidth.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     written = nvbandwidth_json.read(text)
     reader, prefixes = _Reader(), Prefixes(text, _SHOWS)
     for line in each_line(text):

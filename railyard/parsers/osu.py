@@ -47,14 +47,6 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _EXPECTED = 'output of OSU: a banner "# OSU … Test v…" or a heading "# Size …"'
-# A banner or an executable's name, the unit of a heading, what osu_init prints, and words of each refusal.
-_SIGNS = (
-    *("osu", "omb-py", "omb python", "(us)", "[us]", "messages/s", "ops/s", "nprocs:"),
-    # libcxi prints BW[MB/s], ucx_perftest "bandwidth (MB/s)  |"
-    re.compile(r"(?<!bw)\[mb/s\]|\(mb/s\)(?! {0,8}\|)").search,
-    *("test requires", "support not enabled", "than 1 node", "benchmarks expect", "failed: "),
-    *("error initializ", "could not initializ", "error allocat", "could not allocat"),
-)
 
 
 def parse(text: str) -> Parsed:
@@ -62,7 +54,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a banner nor a heading of OSU, nor an error of one of its programs.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
     for line in scanner:
         stripped = line.text.strip()

@@ -101,7 +101,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither its heading nor a sentence of its own.
     """
-    text = own_text(text, ("railyard-pairs",), _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
     for line in scanner:
         reader.read(line)

@@ -28,7 +28,6 @@ TOOL = "perftest"
 _SIDES = 4  # tables that may be open at once: of two programs, and of two that were killed before
 _RULE = re.compile(r"\A-{20,200}\Z")  # 66 dashes up to 2012, then 87, per port 115; a mailer may have wrapped it
 _EXPECTED = 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'
-_SIGNS = ("#iterations", "#flows", "bw average[", "t_typical[usec]", "msgsize", "test_info", *formats.SIGNS)
 
 
 def parse(text: str) -> Parsed:
@@ -36,7 +35,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither title nor heading nor results of perftest, nor an error of its own.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     written = perftest_json.read(text)
     lines = texts_of(text)
     reader = _Reader(lines)

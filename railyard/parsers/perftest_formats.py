@@ -161,12 +161,6 @@ SIGN = re.compile(
     r"|Couldn't init GPU context|Couldn't initialize ROCm device"
     r"|Unable to find the Infiniband/RoCE device|Failed to exchange data between server and clients"
 )
-#: A part of each alternative of ``SIGN``, in lower case.
-SIGNS = (
-    *("ib_write_", "ib_read_", "ib_send_", "ib_atomic_", "raw_ethernet_", "parser function exited"),
-    *("unable to init the socket", "waiting for client", "unable to find the infiniband", "failed to exchange data"),
-    *("couldn't init gpu context", "couldn't initialize rocm device"),
-)
 
 
 def is_own_failure(text: str) -> bool:

@@ -83,7 +83,6 @@ _FAILURE = re.compile(
     r"|invalid port|out of space)"
 )
 _EXPECTED = 'output of qperf: a test\'s name with its colon ("rc_bw:")'
-_SIGNS = ("qperf", "_bw:", "_lat:", "_compare_swap", "_fetch_add", "conf:", "quit:")
 
 
 @dataclass(slots=True)
@@ -119,7 +118,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a test of qperf with its colon nor a server's errors under its name.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)

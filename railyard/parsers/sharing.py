@@ -38,7 +38,7 @@ def parse(text: str) -> Parsed:
     failures: list[Remark] = []
     remarks: list[Remark] = []
     ended = refused = False
-    plain = own_text(text, ("railyard-sharing",), _EXPECTED)
+    plain = own_text(text, TOOL, _EXPECTED)
     for line in lines_of(plain):
         said = line.text.strip()
         found = _HEADING.match(said)

@@ -86,7 +86,6 @@ _FAILED = re.compile(
     r"|conflicts with|Invalid"
 )
 _EXPECTED = 'output of sockperf: lines that begin with "sockperf: "'
-_SIGNS = ("sockperf: ", "sockperf[")
 
 
 @dataclass(slots=True)
@@ -160,7 +159,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a figure of a client nor an error under sockperf's name.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)

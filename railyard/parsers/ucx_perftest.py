@@ -52,7 +52,6 @@ _OWN = re.compile(r"^(?:Waiting for connection\.\.\.|Accepted connection from \S
 # [1700000000.1] [node1:12:0]  perftest.c:391  UCX  ERROR client failed. connect() failed: Connection refused
 _OWN_FAILURE = re.compile(r"\b(?:perftest|libperf)[a-z_]{0,20}\.c{1,2}:[0-9]{1,6} +UCX +(?:ERROR|FATAL)")
 _EXPECTED = 'output of ucx_perftest: a heading with "# iterations" and "message rate (msg/s)"'
-_SIGNS = ("# iterations", "| api: ", re.compile(r"\b(?:perftest|libperf)[a-z_]{0,20}\.c").search)
 
 
 @dataclass(slots=True)
@@ -105,7 +104,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither a heading, nor a server's box, nor an error of ucx_perftest.
     """
-    text = own_text(text, _SIGNS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line, _ in filled_lines(text):
         reader.read(line)

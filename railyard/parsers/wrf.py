@@ -45,7 +45,6 @@ _CRASH = re.compile(r"\bforrtl: (?:severe|error)|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|K
 _CRASH_ROOT = re.compile("SIG|ortr")  # every line of _CRASH holds one: forrtl, Fortran
 _FATAL_LINES = 8  # of one FATAL block at most, if its closing rule is missing
 _EXPECTED = 'output of WRF: "Timing for main: …" or another line of wrf.exe'
-_OWN_WORDS = ("timing for ", "fatal called", "taskid:", "starting wrf task", "wrf: ", "wrf v", "ntasks in x")
 
 
 @dataclass(slots=True)
@@ -63,7 +62,7 @@ def parse(text: str) -> Parsed:
 
     A run that ended before its first timed step gives no table. Raises ParseError if the text is not WRF's.
     """
-    text = own_text(text, _OWN_WORDS, _EXPECTED)
+    text = own_text(text, TOOL, _EXPECTED)
     reader = _Reader()
     for line in each_line(text):
         reader.read(line)

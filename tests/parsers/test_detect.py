@@ -1,14 +1,11 @@
 """Which tool printed a text, and what is said about a text of no tool or of two tools. Texts are synthetic."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from railyard import parsers
 from railyard.base.errors import RailyardError
 from railyard.parsers import PARSERS, detect, osu
-from railyard.parsers import TOOLS as TOOLS_OF_PARSERS
 from railyard.parsers.detect import parse, recognised
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.parsed import Parsed, ParseError, Remark
@@ -96,13 +93,6 @@ def test_a_heading_of_size_and_rate_alone_is_not_taken_for_osus() -> None:
         "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# Size      MB/s\n1      1.50\n"
     ).tables
     assert (table.tool, table.columns) == ("osu", ("size", "bandwidth"))
-
-
-def test_a_parser_is_there_by_its_module() -> None:
-    folder = Path(parsers.__file__).parent
-    own = [path.stem for path in sorted(folder.glob("*.py")) if "\nTOOL = " in path.read_text(encoding="utf-8")]
-    assert list(TOOLS_OF_PARSERS) == list(PARSERS) == own
-    assert len(own) > 10
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from railyard.parsers import PARSERS, detect
 from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.parsed import ParseError
+from railyard.parsers.signs import Form
 from tests.parsers.properties import ill_formed, invented, judged, values, wrongly_complete
 from tests.parsers.samples import MADE, samples
 
@@ -108,20 +109,6 @@ def test_every_sample_is_its_tools_and_no_others(tool: str, text: str) -> None:
     assert judged(detect.parse(text)) == judged(found[tool])
 
 
-@pytest.mark.parametrize(("tool", "text"), SAMPLES)
-def test_no_part_of_an_output_is_turned_away_for_want_of_a_sign(
-    tool: str, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = text.splitlines(keepends=True)
-    step = max(1, len(lines) // 40)
-    parts = [text, *("".join(lines[place : place + step]) for place in range(0, len(lines), step))]
-    parts += ["".join(lines[:place]) for place in range(step, len(lines), step)]
-    own = {tool: EVERY_ONE[tool]}
-    signed = [detect.recognised(part, own) for part in parts]
-    monkeypatch.setattr("railyard.parsers.lines._holds", lambda folded, sign: True)
-    assert signed == [detect.recognised(part, own) for part in parts]
-
-
 @pytest.mark.parametrize("apart", [7, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("tool", "text"), SAMPLES)
 def test_an_output_cut_at_any_byte_gives_no_value_that_the_whole_lacks(tool: str, text: str, apart: int) -> None:
@@ -163,6 +150,8 @@ def patterns() -> list[Any]:
 
 def _held(value: Any) -> list[re.Pattern[str]]:
     """Return the patterns in a value: itself, or those inside tuples, lists and mappings."""
+    if isinstance(value, Form):
+        return [re.compile(value.pattern)]
     if isinstance(value, re.Pattern):
         return [value]
     if isinstance(value, Mapping):

@@ -26,7 +26,6 @@ _LEFT = re.compile(
     r"(?P<lid>[0-9]{1,6})\s+(?P<port>[0-9]{1,4})\[\s*[0-9]{0,4}\s*\]\s*$"
 )
 _EXPECTED = 'a port as "5 1[  ] ==( 4X 25.78125 Gbps Active/ ..."'
-_SIGNS = ("==(",)
 
 
 class _Node(NamedTuple):
@@ -43,7 +42,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if no line is a link in the form of iblinkinfo, and no line is a failure of iblinkinfo.
     """
-    lines, cut = lines_of(tools_text(text, "iblinkinfo", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "iblinkinfo", _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
     node = _Node()

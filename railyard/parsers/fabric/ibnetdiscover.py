@@ -14,7 +14,6 @@ from railyard.hardware.ib_speeds import rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, named
-from railyard.parsers.lines import Sign
 from railyard.parsers.parsed import Parsed
 
 # Switch	40 "S-ec0d9a0300000020"		# "Leaf2" enhanced port 0 lid 5 lmc 0
@@ -48,11 +47,6 @@ _OWN = re.compile(
 )
 _KINDS = {"Ca": "CA", "Rt": "Router", "CA": "CA", "SW": "Switch", "RT": "Router"}  # of a node, and of -p
 _EXPECTED = 'a node as "Switch 40 "S-...", or a port of its -p'
-# GUIDs in the topology, a GUID and a width in the report
-_SIGNS: tuple[Sign, ...] = (
-    *(f'"{kind}-' for kind in "shr?"),
-    re.compile(r"0x[0-9a-f]{1,16}\s+(?:[0-9]{1,2}x|\?\?)\s").search,
-)
 
 
 class _Node(NamedTuple):
@@ -71,7 +65,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if no line is a node or a port in the form of ibnetdiscover, and no line is a failure of it.
     """
-    lines, cut = lines_of(tools_text(text, "ibnetdiscover", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "ibnetdiscover", _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
     node: _Node | None = None

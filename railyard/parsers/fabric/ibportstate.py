@@ -27,7 +27,6 @@ _WIDTH = re.compile(r"\b(?P<width>[0-9]{1,2}X)\b")
 _FDR10 = 0x01
 _LONGEST = 400
 _EXPECTED = 'a heading as "# Port info: Lid 12 port 2"'
-_SIGNS = ("port info: ",)
 
 
 @dataclass(slots=True)
@@ -51,7 +50,7 @@ class _Block:
 
 def parse(text: str) -> Parsed:
     """Return one PortState per block, in the order of the text. Raises ParseError if no line heads such a block."""
-    lines, cut = lines_of(tools_text(text, "ibportstate", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "ibportstate", _EXPECTED))
     notes = Notes()
     blocks: list[_Block] = []
     fields: dict[str, str] | None = None

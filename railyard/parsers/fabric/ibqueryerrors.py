@@ -41,7 +41,6 @@ _DATA = frozenset({"PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"}
 _NO_LINK = Link()
 _LONGEST = 4000  # the tool's own buffer for one port's counters has 2048 characters
 _EXPECTED = '"Errors for ..." or "## Summary: ..."'
-_SIGNS = ("errors for ", "data counters for ", "guid 0x", "\n## ")
 
 
 def parse(text: str) -> Parsed:
@@ -49,7 +48,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has no node, no port and no summary of ibqueryerrors, nor a failure of it.
     """
-    lines, cut = lines_of(tools_text(text, "ibqueryerrors", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "ibqueryerrors", _EXPECTED))
     reader = _Reader()
     for number, line in enumerate(lines, 1):
         if line and (len(line) > _LONGEST or not reader.read(number, line, number == cut)):

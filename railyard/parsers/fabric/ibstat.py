@@ -15,7 +15,6 @@ from railyard.hardware.ib_speeds import speed_name
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, physical_of, said, state_of
-from railyard.parsers.lines import Sign
 from railyard.parsers.parsed import Parsed
 
 # CA 'mlx5_0'   |   CA: 'mlx5_0'   |   Switch 'x'   |   iWARP RNIC 'cxgb4_0'
@@ -36,20 +35,6 @@ _DEVICE_FIELDS = frozenset(
 )
 _PORT_FIELDS = frozenset({"LMC", "Capability mask", "Effective speed"})
 _EXPECTED = "a device as \"CA 'mlx5_0'\", or port GUIDs only"
-_DEVICES = tuple(f"{kind}{colon} '" for kind in ("ca", "switch", "router", "rnic", "???") for colon in ("", ":"))
-
-
-def _names_device(folded: str) -> bool:
-    # most texts have no quote, and a search for one letter costs almost nothing
-    return "'" in folded and any(device in folded for device in _DEVICES)
-
-
-# a device, ibpanic's words, and the beginning of a list of port GUIDs
-_SIGNS: tuple[Sign, ...] = (
-    _names_device,
-    "stat of ib device",
-    re.compile(r"\s*(?:vm_hostname |(?:0x)?[0-9a-f]{16}\b)").match,
-)
 
 
 def parse(text: str) -> Parsed:
@@ -57,7 +42,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text names no device in the form of ibstat, and is neither a list of GUIDs nor a failure.
     """
-    lines, cut = lines_of(tools_text(text, "ibstat", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "ibstat", _EXPECTED))
     reader = _Reader()
     for number, line in enumerate(lines, 1):
         reader.read(number, line, number == cut)

@@ -24,7 +24,6 @@ _LIST = re.compile(r"^\s*[0-9]{1,4} HCAs? found:\s*$")
 _FDR10 = "8"
 _BAD_KEYS = {"bad_pkey_cntr": "BadPKeyCounter", "qkey_viol_cntr": "QKeyViolationCounter"}
 _EXPECTED = 'a device as "hca_id: mlx5_0"'
-_SIGNS = ("hca_id", " hca found:", " hcas found:", "no ib devices found", "ib device '")
 
 
 def parse(text: str) -> Parsed:
@@ -32,7 +31,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither "hca_id:" nor the list of -l, nor a failure of ibv_devinfo.
     """
-    lines, cut = lines_of(tools_text(text, "ibv_devinfo", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "ibv_devinfo", _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
     known = False

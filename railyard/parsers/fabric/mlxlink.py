@@ -24,7 +24,6 @@ from railyard.parsers.parsed import Parsed, ParseError
 
 _TITLE = "Operational Info"
 _EXPECTED = 'the section "Operational Info", or the JSON of --json'
-_SIGNS = ("operational info", '"status"', '"result"')
 # 0x000000f1 (NDR,HDR,EDR,FDR,SDR)
 _LIST = re.compile(r"^0x[0-9a-fA-F]{1,16} ?\((?P<names>[^()]{0,500})\)$")
 _BER = re.compile(r"^[0-9]{1,3}(?:\.[0-9]{1,6})?[eE]-?[0-9]{1,3}$")
@@ -61,7 +60,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither the section "Operational Info" nor mlxlink's JSON, nor a failure of it.
     """
-    text = tools_text(text, "mlxlink", _SIGNS, _EXPECTED)
+    text = tools_text(text, "mlxlink", _EXPECTED)
     notes = Notes()
     # JSON first: no line of the console begins with a brace
     is_json = text.lstrip()[:1] == "{" or "\n{" in text

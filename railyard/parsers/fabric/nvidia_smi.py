@@ -22,7 +22,6 @@ _AFFINITY = re.compile(r"[0-9]{1,5}(?:[,-][0-9]{1,5}){0,40}")  # N/A is not prin
 _LEGEND = re.compile(r"^\s*(?P<nic>NIC[0-9]{1,3}): (?P<device>[A-Za-z][\w.-]{0,60})\s*$")
 _OWN = re.compile(r"^\s*(?:(?:NIC )?Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC|PSB)\s+= .{3,200}|NVIDIA Topology:)\s*$")
 _EXPECTED = 'a heading of GPUs and NICs as "GPU0 GPU1 NIC0 CPU Affinity"'
-_SIGNS = ("cpu affinity", "nic legend:", re.compile(r"\n?\s+gpu0\s+(?:gpu1|nic0|mlx)").search)
 
 
 def parse(text: str) -> Parsed:
@@ -30,7 +29,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if there is no heading of GPUs and NICs.
     """
-    lines, cut = lines_of(tools_text(text, "nvidia-smi", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "nvidia-smi", _EXPECTED))
     notes = Notes()
     names: list[str] = []
     rows: list[Nearness] = []

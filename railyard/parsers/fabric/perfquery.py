@@ -24,7 +24,6 @@ _BLOCK = re.compile(
 _SELECTORS = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
 _EXTENDED = "Port extended"
 _EXPECTED = 'a heading as "# Port counters: Lid 1 port 1"'
-_SIGNS = (" counters: ",)
 
 
 def parse(text: str) -> Parsed:
@@ -32,7 +31,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if no line heads a block in the form of perfquery, and no line is a failure of perfquery.
     """
-    lines, cut = lines_of(tools_text(text, "perfquery", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "perfquery", _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []
     block: tuple[int, re.Match[str]] | None = None

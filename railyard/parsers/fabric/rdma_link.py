@@ -21,7 +21,6 @@ _PORT = re.compile(
 )
 _CAPABILITIES = re.compile(r"^\s*(?:caps: )?<.*$")
 _EXPECTED = 'a port as "link mlx5_0/1 state ACTIVE ...", or the same as JSON'
-_SIGNS = ("\nlink ", '"ifname"', re.compile(r"\n[0-9]{1,5}/[0-9]{1,5}: ").search)
 
 
 def parse(text: str) -> Parsed:
@@ -29,7 +28,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if no line and no JSON object is a port with a state, as for ``rdma statistic``.
     """
-    text = tools_text(text, "rdma link", _SIGNS, _EXPECTED)
+    text = tools_text(text, "rdma link", _EXPECTED)
     # JSON first: its lines are long, and never of the other form
     ports = _from_json(text) if '"ifname"' in text else []
     if ports:

@@ -24,7 +24,6 @@ _NO_COUNTERS = frozenset({"ifindex", "ifname", "port"})
 _DIGITS = 20  # of 2^64 - 1
 _WRAPPED = 60  # a line that a mailer broke has at least this length
 _EXPECTED = 'a port as "link mlx5_0/1 rx_write_requests 0 ...", or the same as JSON'
-_SIGNS = ("\nlink ", '"ifname"')
 
 
 @lru_cache(maxsize=256)  # the ports of one driver have the same names
@@ -62,7 +61,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if no line and no JSON object is a port with counters, as for ``rdma link``.
     """
-    text = tools_text(text, "rdma statistic", _SIGNS, _EXPECTED)
+    text = tools_text(text, "rdma statistic", _EXPECTED)
     # JSON first: its lines are long, and never of the other form
     states = _from_json(text) if '"ifname"' in text else []
     if states:

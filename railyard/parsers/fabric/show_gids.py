@@ -22,7 +22,6 @@ _ROW = re.compile(
 )
 _OWN = re.compile(r"^\s{0,40}(?:[-\s]{10,200}|n_gids_found=[0-9]{1,6})$")
 _EXPECTED = 'the heading "DEV PORT INDEX GID IPv4 VER DEV"'
-_SIGNS = (re.compile(r"\bdev\s{1,40}port\s{1,40}index\s{1,40}gid\s{1,40}ipv4\b").search,)
 
 
 def parse(text: str) -> Parsed:
@@ -30,7 +29,7 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the heading is missing.
     """
-    lines, cut = lines_of(tools_text(text, "show_gids", _SIGNS, _EXPECTED))
+    lines, cut = lines_of(tools_text(text, "show_gids", _EXPECTED))
     notes = Notes()
     gids: list[GidEntry] = []
     known = False

@@ -5,10 +5,9 @@ thousands of lines.
 """
 
 import re
-from collections.abc import Sequence
 
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.lines import Sign, is_failure, own_text
+from railyard.parsers.lines import is_failure, own_text
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 LONGEST = 2000
@@ -30,16 +29,22 @@ _FAILED_ROOT = re.compile(
 )
 
 
-def tools_text(text: str, tool: str, signs: Sequence[Sign], expected: str) -> str:
+def tools_text(text: str, tool: str, expected: str) -> str:
     """Return the text without colours and a mail's marks, if it names the tool or has one of its signs.
 
-    Raises ParseError otherwise, like ``own_text``.
+    ``tool``: its name as it is written, such as "rdma link". Raises ParseError otherwise, like ``own_text``.
     """
+    key = tool.replace(" ", "_").replace("-", "_")
+    return own_text(without_marks(text), key, f"output of {tool}: {expected}")
+
+
+def without_marks(text: str) -> str:
+    """Return a text without colours and the marks of a mail's quotation; the same text if it has none."""
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if ">" in text and (text[0] == ">" or "\n>" in text):
         text = _QUOTED.sub("", text)
-    return own_text(text, (tool, *signs), f"output of {tool}: {expected}")
+    return text
 
 
 def lines_of(text: str) -> tuple[list[str], int]:

@@ -1,0 +1,37 @@
+"""The parsers of a package by tool, each imported when it is first asked for.
+
+To import all of them takes longer than to read a small output: most have some twenty patterns.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from railyard.parsers.collector import held_back
+
+if TYPE_CHECKING:
+    # parsed.py imports the package fabric, which imports this: at run time that would be a circle
+    from railyard.parsers.parsed import Parsed
+
+
+class Parsers(Mapping[str, Callable[[str], "Parsed"]]):
+    """By tool its ``parse``, in the order of the tools given; a tool's module has its name."""
+
+    def __init__(self, package: str, tools: Iterable[str]) -> None:
+        self._package = package
+        self._known: dict[str, Callable[[str], Parsed] | None] = dict.fromkeys(tools)
+
+    def __getitem__(self, tool: str) -> Callable[[str], "Parsed"]:
+        read = self._known[tool]
+        if read is None:
+            read = self._known[tool] = held_back(import_module(f"{self._package}.{tool}").parse)
+        return read
+
+    def __contains__(self, tool: object) -> bool:
+        return tool in self._known  # without an import
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)

@@ -1,0 +1,154 @@
+"""By which words a text shows that it can be the output of a tool: the one table of all tools that have a parser.
+
+A parser is asked, and its module imported, only if one of its tool's signs is in the text. A sign only says that the
+text *can* be the tool's; the parser decides. So every line by which a parser knows its tool must have a sign here, else
+it never sees the text. tests/parsers/test_signs.py compares the signs with the parsers, on whole and on cut samples.
+
+A new tool is a module with its name, in this package or in ``fabric``, and a line here.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Form(NamedTuple):
+    """A pattern as a sign, and a word without which it cannot match: a search for a word is much faster."""
+
+    word: str
+    pattern: str
+
+
+#: Part of a text as ``folded`` returns it. A newline at its beginning means a line's beginning.
+Sign = str | Form
+
+#: By tool, in the order in which the parsers are asked.
+SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
+    {
+        "clusterkit": tuple(
+            f"{which} {what}:" for which in ("minimum", "maximum", "average") for what in ("bandwidth", "latency")
+        ),
+        "cxi": ("cxi rdma write bandwidth test", "cxi_write_bw: "),
+        "fabtests": ("usec/xfer", ", ret=", "[error] "),
+        "gpcnet": ("network tests", "networkload tests", "congestion tests", "application must be run on at least"),
+        "hp2p": ("== summary ==", "=== benchmark configuration ==="),
+        "hpcc": ("hpc challenge benchmark version", " section."),
+        "hpcg": ("hpcg-benchmark", "hpcg result is"),
+        "hpl": ("hpl", "t/v"),
+        "imb": ("imb-", "mpi benchmark", "benchmarking", "#repetitions"),
+        "iperf2": (
+            *(" connected with ", "client connecting to ", "server listening on "),
+            Form("sec ", r"\n\[ {0,3}(?:sum|[0-9]{1,5})\] {1,3}[0-9.]{3,14}- {0,3}[0-9.]{3,14} sec "),
+        ),
+        "iperf3": (
+            *("iperf3", "iperf 3", "iperf done", '"start"', '"event"', "connecting to host", " connected to "),
+            # UCX says so, too, without the port
+            Form("accepted connection from ", r"accepted connection from [^\s,]{1,200}, port "),
+            *("starting test: ", "sender", "receiver"),
+        ),
+        "milc": ("mimd version", "time = ", "time= "),
+        "nccl": (
+            *("nthread", "busbw", "collective test", "avg bus bandwidth", "out of bounds values", "nccl-tests version"),
+            *("rccl-tests", "nccl info", "nccl warn", "nccl version", "rccl version", '"bus_bw"', '"busbw"'),
+            *("using devices", "test nccl failure", "test cuda failure", "test timeout"),
+        ),
+        "netpipe": (
+            *("now starting the main loop", "start testing with", " times -->"),
+            Form("np", r"np(?<!\wnp)[a-z0-9]{2,12}\b"),  # a program's name: NPtcp
+            Form("", r"\A\s*[0-9.]+\s"),  # np.out has only rows of numbers
+        ),
+        "npb": (
+            *("benchmark completed", "nas parallel benchmark"),
+            Form(".", r"\.[swa-f]\.[x0-9]"),  # the end of a program's name: ft.C.16
+        ),
+        "nvbandwidth": (
+            *("nvbandwidth", "&&&& perf "),
+            Form("running ", r"\brunning [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80}\."),
+            Form("waiving ", r"\bwaiving [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80}\."),
+            Form("sum ", r"\bsum [a-z][a-z0-9]{1,40}_[a-z0-9_]{1,80} "),
+        ),
+        # a banner or an executable's name, the unit of a heading, what osu_init prints, and words of each refusal
+        "osu": (
+            *("osu", "omb-py", "omb python", "(us)", "[us]", "messages/s", "ops/s", "nprocs:"),
+            # libcxi prints BW[MB/s], ucx_perftest "bandwidth (MB/s)  |"
+            Form("mb/s", r"(?<!bw)\[mb/s\]|\(mb/s\)(?! {0,8}\|)"),
+            *("test requires", "support not enabled", "than 1 node", "benchmarks expect", "failed: "),
+            *("error initializ", "could not initializ", "error allocat", "could not allocat"),
+        ),
+        "pairs": ("railyard-pairs",),
+        # headings, keys of JSON, and a part of each alternative of perftest_formats.SIGN
+        "perftest": (
+            *("#iterations", "#flows", "bw average[", "t_typical[usec]", "msgsize", "test_info"),
+            *("ib_write_", "ib_read_", "ib_send_", "ib_atomic_", "raw_ethernet_", "parser function exited"),
+            *("unable to init the socket", "waiting for client", "unable to find the infiniband"),
+            *("failed to exchange data", "couldn't init gpu context", "couldn't initialize rocm device"),
+        ),
+        "qperf": ("qperf", "_bw:", "_lat:", "_compare_swap", "_fetch_add", "conf:", "quit:"),
+        "sharing": ("railyard-sharing",),
+        "sockperf": ("sockperf: ", "sockperf["),
+        "ucx_perftest": (
+            *("# iterations", "| api: "),
+            Form("perf", r"\b(?:perftest|libperf)[a-z_]{0,20}\.c"),
+        ),
+        "wrf": ("timing for ", "fatal called", "taskid:", "starting wrf task", "wrf: ", "wrf v", "ntasks in x"),
+    }
+)
+#: By tool of a fabric.
+FABRIC_SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
+    {
+        "iblinkinfo": ("iblinkinfo", "==("),
+        # GUIDs in the topology, a GUID and a width in the report
+        "ibnetdiscover": (
+            *("ibnetdiscover", '"s-', '"h-', '"r-', '"?-'),
+            Form("0x", r"0x[0-9a-f]{1,16}\s+(?:[0-9]{1,2}x|\?\?)\s"),
+        ),
+        "ibportstate": ("ibportstate", "port info: "),
+        "ibqueryerrors": ("ibqueryerrors", "errors for ", "data counters for ", "guid 0x", "\n## "),
+        # a device, ibpanic's words, and the beginning of a list of port GUIDs
+        "ibstat": (
+            "ibstat",
+            *(f"{kind}{colon} '" for kind in ("ca", "switch", "router", "rnic", "???") for colon in ("", ":")),
+            "stat of ib device",
+            Form("", r"\A\s*(?:vm_hostname |(?:0x)?[0-9a-f]{16}\b)"),
+        ),
+        "ibstatus": ("ibstatus", "infiniband device '", "fatal error: "),
+        "ibv_devinfo": (
+            *("ibv_devinfo", "hca_id", " hca found:", " hcas found:", "no ib devices found", "ib device '"),
+        ),
+        "lspci": ("lspci", "lnksta:", "lnkcap:"),
+        "mlxlink": ("mlxlink", "operational info", '"status"', '"result"'),
+        "nvidia_smi": (
+            *("nvidia-smi", "cpu affinity", "nic legend:"),
+            Form("gpu0", r"\sgpu0\s+(?:gpu1|nic0|mlx)"),
+        ),
+        "perfquery": ("perfquery", " counters: "),
+        "rdma_link": (
+            *("rdma link", "\nlink ", '"ifname"'),
+            Form("/", r"\n[0-9]{1,5}/[0-9]{1,5}: "),
+        ),
+        "rdma_statistic": ("rdma statistic", "\nlink ", '"ifname"'),
+        "show_gids": (
+            "show_gids",
+            Form("ipv4", r"\bdev\s{1,40}port\s{1,40}index\s{1,40}gid\s{1,40}ipv4\b"),
+        ),
+    }
+)
+# Rows of numbers alone: nine of ten lines of most outputs. They show no tool, except at the beginning of a text. A line
+# of one word may be a GUID without a letter.
+_ROWS = re.compile(r"(?:\n[ \t]{0,40}[0-9]{1,15}[ \t][0-9. \t]{1,200}(?=\n)){1,1000}")
+
+
+def folded(text: str) -> str:
+    """Return a text as signs are searched for in it: in lower case, after a newline, with a 0 in place of many rows."""
+    return _ROWS.sub("\n0", f"\n{text}").lower()
+
+
+def can_be_of(tool: str, text: str) -> bool:
+    """Return whether a folded text has one of the tool's signs; True for a tool that has none."""
+    signs = SIGNS.get(tool) or FABRIC_SIGNS.get(tool) or ("",)
+    return any(sign in text if isinstance(sign, str) else _has_form(sign, text) for sign in signs)
+
+
+def _has_form(form: Form, text: str) -> bool:
+    return form.word in text and re.search(form.pattern, text) is not None
