@@ -20,7 +20,8 @@ def clean(text: str) -> str:
 
     The text is not escaped for HTML or XML: whoever writes it does that. A second call changes nothing.
     """
-    if text.isascii() and text.isprintable():  # true for nearly all texts; reading a year's results cleans millions
+    # true for nearly all texts; reading a year's results cleans millions
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     # Removing a character may join two halves of a sequence. So sequences go first, and again until none is left.

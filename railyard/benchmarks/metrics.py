@@ -132,9 +132,10 @@ def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:
     smallest = 0 if each.name == LATENCY else 1
     doubled = find(key).doubled_in
     halves = 2 if doubled is not None and table.context.get("file") == doubled else 1
-    points = []
+    points: list[tuple[int, float]] = []
     for size, value in zip(sizes, tool_of(table.tool).values(table, column), strict=True):
-        if not isinstance(size, int) or isinstance(value, bool) or not isinstance(value, int | float):
+        # type() first, for a long output has a million of them
+        if type(size) is not int or (type(value) is not float and type(value) is not int):
             raise ValueError(f"{key}: {column} at {size} B is {value}, not a number")
         if size >= smallest:
             points.append((size // halves, float(value)))

@@ -20,7 +20,7 @@ def with_lost_signs(text: str) -> str:
     """Return a text with the "#" of OSU's and IMB's own lines; the same text if none is lost."""
     if _OSU.search(text):
         text = _OSU_OWN.sub("# ", _OSU.sub("# ", text))
-    if _IMB.search(text):
+    if "repetitions" in text and _IMB.search(text):
         text = _IMB.sub(r"\g<indent>#bytes\g<blanks>#repetitions", text)
         text = _IMB_RULE.sub("#", _IMB_OWN.sub("# ", text)).replace("# processes = ", "# #processes = ")
     return text

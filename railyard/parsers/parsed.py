@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -84,7 +85,7 @@ class Table:
         if name not in self.columns:
             raise KeyError(f"{self.benchmark}: no column {name!r}, only {', '.join(self.columns)}")
         index = self.columns.index(name)
-        return tuple(row[index] for row in self.rows)
+        return tuple(map(itemgetter(index), self.rows))
 
 
 def validation_of(tables: Sequence[Table]) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -99,12 +100,16 @@ def gap(table: Table, key: str) -> str | None:
 
 
 def _not_doubled(table: Table, key: str) -> str | None:
-    steps = pairwise(sizes_of(table))
-    wide = next(((before, after) for before, after in steps if after > (2 * before or 1)), None)
+    wide = _wider_than_double(sizes_of(table))
     if wide is None:
         return None
     where = f"{message_size(wide[0])} to {message_size(wide[1])}"
     return f"{key} (line {table.line}) goes from {where}, where {table.tool} doubles its sizes: a row is missing"
+
+
+@lru_cache(maxsize=64)  # thousands of tables have the same sizes
+def _wider_than_double(sizes: tuple[int, ...]) -> tuple[int, int] | None:
+    return next(((before, after) for before, after in pairwise(sizes) if after > (2 * before or 1)), None)
 
 
 def _is_power(step: float, usual: float) -> bool:
@@ -116,7 +121,7 @@ def _is_power(step: float, usual: float) -> bool:
 def sizes_of(table: Table) -> tuple[int, ...]:
     """Return the message sizes of a table in bytes, in its order; that of its heading if it has no such column."""
     cells = table.column("size") if "size" in table.columns else (table.context.get("size"),)
-    return tuple(cell for cell in cells if isinstance(cell, int) and not isinstance(cell, bool))
+    return tuple(cell for cell in cells if type(cell) is int)  # no bool
 
 
 def _listed(sizes: Sequence[int]) -> str:

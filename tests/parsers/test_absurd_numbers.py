@@ -1,6 +1,7 @@
 """Figures that no measurement gives are failures with their line, in text and in JSON, and never a traceback."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from click.testing import CliRunner
 from railyard.cli.commands.judge import command as judge
 from railyard.cli.commands.parse import command as parse
 from railyard.cli.commands.parse import read
+from railyard.parsers.absurd_numbers import without_absurd_numbers
+from railyard.parsers.parsed import Parsed, Table
 
 SHARED = Path(__file__).parents[3] / "shared"
 OSU = """\
@@ -72,3 +75,15 @@ def test_posted_outputs_with_such_figures(name: str) -> None:
 def test_residuals_and_other_small_numbers_stay() -> None:
     recording = Path(__file__).parents[1] / "recordings" / "hpcc1.5.0-openmpi4.1.4-veth.out"
     assert read(str(recording)).failures == ()
+
+
+@pytest.mark.parametrize("cell", [math.nan, math.inf, -1.5, 2e30, 1e-31])
+@pytest.mark.parametrize("place", range(3))
+def test_one_absurd_cell_among_others_is_found_in_any_place(cell: float, place: int) -> None:
+    column = [2.5, 3.5, 4.5]
+    column[place] = cell
+    rows = tuple(zip((1, 2, 4), column, strict=True))
+    table = Table("osu", None, "osu_bw", ("size", "bandwidth"), ("B", "MB/s"), rows, line=1, complete=True)
+    (found,) = without_absurd_numbers(Parsed((table,)), "").tables
+    assert not found.complete
+    assert [row[1] for row in found.rows] == [None if at == place else value for at, value in enumerate(column)]

@@ -204,18 +204,18 @@ FALLBACKS: tuple[Fallback, ...] = (
     ),
 )
 #: Every line that a pattern matches has one of these: to look for them first is much faster than all patterns.
-_ROOT = re.compile(
-    r"PSM2 |hfi_wait|active ports|OpenFabrics device|tcp btl|network device '|inter-node cfg|MPI startup\(\)"
-    r"|[Pp]rovider|NET/Socket|network Socket"
+_ROOTS = (
+    *("PSM2 ", "hfi_wait", "active ports", "OpenFabrics device", "tcp btl", "network device '", "inter-node cfg"),
+    *("MPI startup()", "rovider", "NET/Socket", "network Socket"),
 )
 
 
 def fallbacks(text: str) -> tuple[FallbackLine, ...]:
     """Return the messages of a text that say that RDMA was left, each row of the table once, in the order of lines."""
     plain = cleaned(text)
-    if not _ROOT.search(plain):
+    if not _has_root(plain):
         return ()
-    lines = [(number, line[:LONGEST_NOTE]) for number, line in enumerate(plain.split("\n"), 1) if _ROOT.search(line)]
+    lines = [(number, line[:LONGEST_NOTE]) for number, line in enumerate(plain.split("\n"), 1) if _has_root(line)]
     found: dict[int, FallbackLine] = {}
     for row in FALLBACKS:
         pattern = re.compile(row.pattern)
@@ -226,6 +226,10 @@ def fallbacks(text: str) -> tuple[FallbackLine, ...]:
         means = row.means.format_map({name: one_line(value or "") for name, value in match.groupdict().items()})
         found[number] = FallbackLine(number, one_line(match[0]).strip(), f"{means}; {row.fix}", row.is_sure)
     return tuple(found[line] for line in sorted(found))
+
+
+def _has_root(text: str) -> bool:
+    return any(root in text for root in _ROOTS)
 
 
 def judged_fallbacks(

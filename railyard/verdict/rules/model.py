@@ -379,8 +379,8 @@ def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:
     """Return (size in bytes, value) of a metric if ``why_unusable`` finds nothing wrong with it; empty otherwise."""
     if metric.measured is None or why_unusable(metric) is not None:
         return ()
-    pairs = zip(metric.measured.sizes, metric.measured.values, strict=True)
-    return tuple((size, float(value)) for size, value in pairs if value is not None)
+    values = (value for value in metric.measured.values if value is not None)
+    return tuple(zip(metric.measured.sizes, map(float, values), strict=True))
 
 
 def cited(band: BandLike) -> str:

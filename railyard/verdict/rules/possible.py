@@ -1,6 +1,6 @@
 """Rule 3: no value of what was measured is better than physics allows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_LATENCY
@@ -53,7 +53,7 @@ def percent_of_limit(metric: MetricInput) -> float | None:
     """Return the largest value as per cent of the limit, over the sizes that are compared with it; None without a
     limit.
     """
-    judged = _judged(metric)
+    judged = _judged(metric.limit, points(metric))
     if metric.limit is None or not judged:
         return None
     return 100 * max(value / metric.limit.at(size) for size, value in judged)
@@ -126,25 +126,27 @@ def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, st
         yield most, what, "whether the library joins several messages in a packet"
 
 
-def _judged(metric: MetricInput) -> list[tuple[int, float]]:
-    start = 0 if metric.limit is None else metric.limit.from_bytes
-    return [(size, value) for size, value in points(metric) if size >= start]
+def _judged(limit: LimitLike | None, measured: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    start = 0 if limit is None else limit.from_bytes
+    return [point for point in measured if point[0] >= start]
 
 
 def _limit(metric: MetricInput) -> RuleResult | str:
     """Return a failure, the sentence of what holds, or ``?`` and why it could not be judged."""
     name, unit, limit = metric.declared.name, metric.declared.unit, metric.limit
-    if not points(metric):
+    measured = points(metric)
+    if not measured:
         return f"?{name} was not read"
     if limit is None:
         return "?no limit known"
     if unit != "MB/s":
         return f"?{name} is in {unit} and the limit in MB/s"
-    judged = _judged(metric)
+    judged = _judged(limit, measured)
     if not judged:
         return f"?{name} has no size from {message_size(limit.from_bytes)}, where the limit holds"
+    believed = IMPOSSIBLE_FACTOR.value
     for size, value in judged:
-        if value > limit.at(size) * IMPOSSIBLE_FACTOR.value:
+        if value > limit.at(size) * believed:
             return _impossible(metric.declared, size, value, limit)
     size, value = max(judged, key=lambda point: point[1])
     share, at = percent(value / limit.at(size)), metric.declared.at(size)
