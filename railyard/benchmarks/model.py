@@ -151,6 +151,10 @@ def _not_known(repetitions: int, warm_up: int | None, version: str | None) -> in
     return None
 
 
+def _as_said(repetitions: int, warm_up: int | None, version: str | None) -> int:
+    return repetitions
+
+
 def as_printed(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
     """Return the repetitions of a tool that makes only those that it prints."""
     return repetitions
@@ -165,8 +169,9 @@ class Tool:
     part of a run and not a result. ``from_device``: the buffers were in the memory of an accelerator.
 
     ``at_most``: how often a row was measured with all warm-ups, from its printed (or set) repetitions, the warm-ups
-    that the tool was set to, and its printed version; None if that is unknown. ``first_exchanges``: ping-pongs of the
-    first size, once per run. ``sizes_a_doubling``: how many sizes it measures from one power of two to the next.
+    that the tool was set to, and its printed version; None if that is unknown. ``at_least``: from the same, how often
+    it was surely measured. ``first_exchanges``: ping-pongs of the first size, once per run.
+    ``sizes_a_doubling``: how many sizes it measures from one power of two to the next.
     ``end_line``: what it prints when all is done, if a table does not show its own end; else empty.
     ``doubles``: each of its sizes is twice the one before (1 after 0), whatever its options. ``has_no_end``: nothing
     in its output shows that a row was the last. ``between_gpus``: its nodes' GPUs and NICs bound what it measures, not
@@ -182,6 +187,7 @@ class Tool:
     from_device: Callable[[Table], bool] = _never
     repetitions: RepetitionsFrom = "printed"
     at_most: Callable[[int, int | None, str | None], int | None] = _not_known
+    at_least: Callable[[int, int | None, str | None], int] = _as_said
     first_exchanges: int = 0
     sizes_a_doubling: int = 1
     end_line: str = ""

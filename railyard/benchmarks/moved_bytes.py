@@ -121,8 +121,9 @@ def moved_by(
     for size, repetitions in zip(table.column("size"), counts, strict=True):
         if not isinstance(size, int):
             return None
-        least += moved_bytes(key, size, repetitions, window, pairs) or Moved(0, 0)
         warm_up = None if told is None else told.warm_up
+        surely = tool_of(find(key).tool).at_least(repetitions, warm_up, table.version)
+        least += moved_bytes(key, size, surely, window, pairs) or Moved(0, 0)
         upper = moved_at_most(key, size + beside, repetitions, window, pairs, warm_up, table.version)
         bounded = bounded and upper is not None
         most += upper or Moved(0, 0)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.scripts import switch_port
 from tests.e2e.conftest import VirtualSite, failed, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]
@@ -61,12 +62,36 @@ def test_background_traffic_on_a_rail_is_a_disturbance_and_no_cables_fault(site:
     assert suspects(record) == set()
     assert re.search(
         r"; disturbed: shared: over hsn0 vn1 and vn2 sent \d+\.\d MB more than they received "
-        r"\(bound 16\.0 MB, the larger of unmeant-share and unmeant-bytes\); measured again: ",
+        r"\(bound 16\.0 MB, the larger of unmeant-share and shared-least\); measured again: ",
         record.verdict.text,
     )
     assert record.verdict.next == "who else used the rails during the run; run it again on exclusive nodes"
     # No cable was measured alone: while somebody else sends, a good one would look slow.
     assert "is slow" not in record.verdict.text
+
+
+def swap_cables(bed: Testbed, node: str, first: str, second: str) -> None:
+    """Plug each of two rails of a node into the other one's switch."""
+    for port, other in ((first, second), (second, first)):
+        bridge = f"br{bed.spec.networks.index(bed.spec.network(other))}"
+        words = ["ip", "link", "set", switch_port(bed.spec, node, port), "master", bridge]
+        subprocess.run(["nsenter", "-t", str(bed.state().first.pid), "-n", *words], check=True)
+
+
+@pytest.mark.parametrize("rails", [1, 2])
+@pytest.mark.fault(
+    "path",
+    "the cables of two rails of a node swapped at the switch, in a ping-pong of 10 MB",
+    "hsn0 and hsn1 are crossed between vn1 and vn2: what one node sent over one of them, ",
+)
+def test_swapped_cables_are_named_and_no_counter_is_called_wrong(site: VirtualSite, rails: int, said: str) -> None:
+    with site.bed() as bed:
+        swap_cables(bed, "vn2", "hsn0", "hsn1")
+        record = site.cell("ImbPingPong", "mpich", rails).record
+    assert failed(record) == ("fail", 4, "fabric")
+    assert record.verdict.text.startswith(said)
+    assert "counter" not in record.verdict.text
+    assert suspects(record) == {("pair", "vn1-vn2", "hsn0")}
 
 
 @pytest.mark.parametrize("stack", ["mpich", "intelmpi"])

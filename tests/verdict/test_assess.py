@@ -357,7 +357,8 @@ def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
         "fail",
         4,
         "set-up",
-        "190.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.1 MB of 89.5 MB (bound "
+        "190.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.1 MB of 179.0 MB "
+        "(bound "
         "98.0 %, carried-share)",
     )
 
@@ -369,8 +370,8 @@ def test_the_other_rail_is_a_network_that_was_not_meant(assessed: Assess) -> Non
         "fail",
         4,
         "set-up",
-        "hsn1 of vn1, which is not an intended rail, sent 95.0 MB while the run moved 89.5 MB (bound 16.0 MB, the "
-        "larger of unmeant-share and unmeant-bytes)",
+        "95.0 MB went over hsn1 of vn1, which is not an intended rail: hsn0 of vn1 sent 95.0 MB of 179.0 MB (bound "
+        "98.0 %, carried-share)",
     )
 
 
@@ -816,8 +817,8 @@ def test_a_run_without_known_bytes_fails_over_another_network(
     assessed: Assess, repetitions_from: Callable[[RepetitionsFrom], None]
 ) -> None:
     repetitions_from("nowhere")
-    elsewhere = {"hsn0": (0.1, 0.1), "eth0": (190.0, 2.0)}
-    found = assessed(parse=without_repetitions, moved={node: elsewhere for node in ("vn1", "vn2")})
+    moved = {"vn1": {"hsn0": (0.1, 0.1), "eth0": (190.0, 2.0)}, "vn2": {"hsn0": (0.1, 0.1), "eth0": (2.0, 190.0)}}
+    found = assessed(parse=without_repetitions, moved=moved)
     assert found.path.state == "failed"
     assert "eth0 of vn1" in found.path.sentence
 

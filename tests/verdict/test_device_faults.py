@@ -85,8 +85,8 @@ def test_a_stack_that_falls_back_to_tcp_is_named_though_the_ports_counted_its_by
     proof = pair.judged(tcp)
     assert (proof.state, proof.fault) == ("failed", "set-up")
     assert proof.sentence == (
-        "ib0 of vn1, the network interface of mlx5_0:1, sent 95.0 MB while the run moved 180.0 MB (bound 16.0 MB, "
-        "the larger of unmeant-share and unmeant-bytes): TCP, not RDMA"
+        "ib0 of vn1, the network interface of mlx5_0:1, sent 95.0 MB while the run moved 180.0 MB (bound 1.8 MB, "
+        "the larger of unmeant-share and wire-up): TCP, not RDMA"
     )
     assert blamed(proof) == {("stack", "vn1", "ib0"), ("stack", "vn2", "ib0")}
 

@@ -87,7 +87,7 @@ def test_figures_are_the_key_figures_with_their_sizes(assessed: Assess) -> None:
 def test_the_path_proof_has_every_device_of_every_node(assessed: Assess) -> None:
     proof = recorded(assessed(rails=2)).path_proof
     assert proof is not None
-    assert (proof.state, proof.expected_bytes) == ("proven", 2 * 16 * sum(4**n for n in range(12)))
+    assert (proof.state, proof.expected_bytes) == ("proven", 2 * 2 * 16 * sum(4**n for n in range(12)))
     assert [node.node for node in proof.nodes] == ["vn1", "vn2"]
     assert proof.nodes[0] == NodeTraffic(
         "vn1",

@@ -131,7 +131,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             "imb/Uniband",
             4,
             marks=pytest.mark.fault(
-                "output", "ten times as many repetitions printed as were made", "hsn0 of vn1 sent 570.0 MB of 2684.4 MB"
+                "output", "ten times as many repetitions printed as were made", "hsn0 of vn1 sent 570.0 MB of 5368.7 MB"
             ),
             id="repetitions-10",
         ),
@@ -265,7 +265,7 @@ def test_what_was_not_asked_for_or_cannot_be_true_fails(
     assert found.suspects == ()
 
 
-@pytest.mark.fault("output", "a table from a cache: nothing was sent", "hsn0 of vn1 sent 0.0 kB of 268.4 MB")
+@pytest.mark.fault("output", "a table from a cache: nothing was sent", "hsn0 of vn1 sent 0.0 kB of 536.9 MB")
 def test_a_table_that_no_byte_stands_behind_is_not_proven(run: Run, said: str) -> None:
     found = run(UNIBAND, moves=0).verdict
     assert (found.state, found.rule, found.fault) == ("fail", 4, "not-proven")

@@ -14,16 +14,25 @@ def _at_most(repetitions: int, warm_up: int | None, version: str | None) -> int:
     policy that our checks set (off): 7.0 for n=3, and 2.0 for n=1, which is not warmed up. IMB does not print which
     policy a run had.
     """
-    year = version.lstrip("Vv").partition(".")[0] if version else ""
-    if year == "2021":
+    if _is_2021(version):
         return 2 * repetitions + (max(1, repetitions // 10) if repetitions > 1 else 0)
     return 2 * repetitions + 1 + max(1, repetitions // 10, min(10, repetitions))
+
+
+def _at_least(repetitions: int, warm_up: int | None, version: str | None) -> int:
+    """Return the repetitions, timed and before that untimed; of other releases only the timed ones are sure."""
+    return 2 * repetitions if _is_2021(version) else repetitions
+
+
+def _is_2021(version: str | None) -> bool:
+    return version is not None and version.lstrip("Vv").partition(".")[0] == "2021"
 
 
 TOOL = Tool(
     "imb",
     Package("intel-mpi-benchmarks", "bin/IMB-MPI1"),
     at_most=_at_most,
+    at_least=_at_least,
     end_line="# All processes entering MPI_Finalize",
 )
 # With -multi and with -show_tail IMB prints t_min, t_max, t_avg instead of t.

@@ -70,6 +70,10 @@ def _at_most(repetitions: int, warm_up: int | None, version: str | None) -> int 
     return None if warm_up is None else repetitions + warm_up
 
 
+def _at_least(repetitions: int, warm_up: int | None, version: str | None) -> int:
+    return repetitions + (warm_up or 0)
+
+
 TOOL = Tool(
     "osu",
     Package(
@@ -85,6 +89,7 @@ TOOL = Tool(
     from_device=_from_device,
     repetitions="told",
     at_most=_at_most,
+    at_least=_at_least,
     doubles=True,
     has_no_end=True,
 )

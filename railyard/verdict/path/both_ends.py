@@ -1,17 +1,30 @@
 """Both ends of a rail judged together: what some nodes of a run sent over it, other nodes of the run received.
 
 If a counter does not move on one end while the other end counted the bytes, the counter is wrong and the rail is not
-idle. Bytes that left over one rail and arrived over another are the run's own, not somebody else's traffic.
+idle. Bytes that left over one rail and arrived over another are the run's own, not somebody else's traffic: the cables
+of the two are swapped, or both are in one network.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
-from railyard.base.bounds import CARRIED_SHARE, IDLE_SHARE, LEAST_PAYLOAD, UNMEANT_BYTES, UNMEANT_SHARE
+from railyard.base.bounds import CARRIED_SHARE, IDLE_SHARE, LEAST_PAYLOAD, UNMEANT_SHARE, WIRE_UP_RAIL
 from railyard.base.hostlist import named
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.path.traffic import WAYS, Finding, Plan, Spread, Way, meant_bytes, split_finding
+from railyard.results.record.form import Suspect
+from railyard.verdict.path.traffic import (
+    WAYS,
+    Finding,
+    Plan,
+    Spread,
+    Way,
+    meant_bytes,
+    split_finding,
+    unmeant_bytes,
+    wire_up_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +32,14 @@ class _Ends:
     """What the nodes of a run carried over its intended rails, each summed once: bytes by way, node and rail.
 
     ``of_all``: by way and rail, over all nodes. ``unlike``: by way, the nodes that did not carry what they should have
-    moved, in the split that was due. ``least``: above so many bytes, two ends differ.
+    moved, in the split that was due. ``elsewhere``: the most that one device besides the intended rails carried.
+    ``least``: above so many bytes, two ends differ.
     """
 
     carried: Mapping[Way, Mapping[str, Mapping[str, int]]]
     of_all: Mapping[Way, Mapping[str, int]]
     unlike: Mapping[Way, frozenset[str]]
+    elsewhere: Mapping[Way, Mapping[str, int]]
     least: float
 
     def more(self, way: Way, rail: str) -> int:
@@ -73,6 +88,55 @@ def crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
     )
 
 
+def crossed_cables(readings: Mapping[str, NodeCounters], plan: Plan) -> Finding | None:
+    """Return the finding about two rails of a pair of nodes whose cables are swapped; None if none are.
+
+    Each then receives, both ways, what was sent to the other. If both carried the same to the byte, no counter tells.
+    """
+    known = [readings[node] for node in plan.traffic if node in readings]
+    if len(plan.traffic) != 2 or len(known) != 2 or not plan.exclusive:
+        return None
+    first, second = (_by_device(reading) for reading in known)
+    both = [name for name in plan.cabled or plan.rails if name in first and name in second]
+    for rail, other in combinations(both, 2):
+        ends = ((first, second), (second, first))
+        straight = [_unlike(*way, rail, rail) + _unlike(*way, other, other) for way in ends]
+        swapped = [_unlike(*way, rail, other) + _unlike(*way, other, rail) for way in ends]
+        each_way = zip(straight, swapped, strict=True)
+        if sum(swapped) <= _SWAPPED_UP_TO * sum(straight) and sum(straight) > WIRE_UP_RAIL.value:
+            if all(after <= max(_SWAPPED_UP_TO * before, WIRE_UP_RAIL.value) for before, after in each_way):
+                return _crossing(known, rail, other, max(first[rail]["sent"], first[other]["sent"]))
+    return None
+
+
+#: Swapped cables leave some bytes that one end counted a moment later; a healthy pair has them too.
+_SWAPPED_UP_TO = 0.1
+_Counted = Mapping[str, Mapping[Way, int]]
+
+
+def _by_device(reading: NodeCounters) -> _Counted:
+    counted = (each for each in reading.devices if each.trouble is None and each.packet_bytes is None)
+    return {each.device: {"sent": each.tx.delta_bytes or 0, "received": each.rx.delta_bytes or 0} for each in counted}
+
+
+def _unlike(sender: _Counted, receiver: _Counted, left: str, arrived: str) -> int:
+    """Return by how many bytes differ what one device sent and what a device of the other node received."""
+    return abs(sender[left]["sent"] - receiver[arrived]["received"])
+
+
+def _crossing(nodes: Sequence[NodeCounters], rail: str, other: str, moved: int) -> Finding:
+    first, second = (each.node for each in nodes)
+    sentence = (
+        f"{rail} and {other} are crossed between {first} and {second}: what one node sent over one of them, "
+        f"{traffic(moved)}, the other received over the other"
+    )
+    look = (
+        f"the cables of {rail} and {other} of {first} and {second}: swapped at the switch, or in one network where "
+        "either answers for the other (arp_ignore); with a third node, a run tells which of the two nodes it is"
+    )
+    return Finding("failed", sentence, "fabric", look, (Suspect("pair", sentence, f"{first}-{second}", rail),))
+
+
 def _compared(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[str, NodeCounters]:
     """Return the readings of a run's nodes if what one sent can be compared with what others received; else {}."""
     known = {node: readings[node] for node in plan.traffic if node in readings}
@@ -89,7 +153,7 @@ def _compared(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[str, Nod
 def _least_told(plan: Plan) -> float:
     """Return above how many bytes two ends differ: less may be somebody else's traffic."""
     moved = max(moved.payload(each) for moved in plan.traffic.values() for each in WAYS)
-    return max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
+    return max(UNMEANT_SHARE.value * moved, wire_up_bytes(plan))
 
 
 def _ends(known: Mapping[str, NodeCounters], plan: Plan) -> _Ends:
@@ -101,21 +165,29 @@ def _ends(known: Mapping[str, NodeCounters], plan: Plan) -> _Ends:
             way: frozenset(node for node, each in of.items() if not _is_as_meant(node, each, plan, way))
             for way, of in carried.items()
         },
+        {
+            way: {node: max(unmeant_bytes(each, plan, way).values(), default=0) for node, each in known.items()}
+            for way in WAYS
+        },
         _least_told(plan),
     )
 
 
 def _lacks(ends: _Ends, plan: Plan, node: str, rail: str, way: Way) -> bool:
-    """Return whether a node's counter of a rail does not move, while the other ends counted what they should.
+    """Return whether a node's counter of a rail lacks bytes, while the other ends counted what they should.
 
-    Bytes that arrived over another rail than they were sent are not lacking: all rails together must lack them, too.
+    It does not move, or the node counted less than the run surely moved. Bytes that another device of the node counted
+    are not lacking.
     """
-    if plan.traffic[node].payload(way) < LEAST_PAYLOAD.value:
+    due = plan.traffic[node].payload(way)
+    if due < LEAST_PAYLOAD.value:
         return False
-    lacking = ends.more(way, rail)
+    lacking, carried = ends.more(way, rail), ends.carried[way][node]
+    if ends.elsewhere[way][node] >= lacking / 2:
+        return False
     if min(lacking, sum(ends.more(way, each) for each in plan.rails)) <= ends.least:
         return False
-    if ends.carried[way][node][rail] >= IDLE_SHARE.value * lacking:
+    if carried[rail] >= IDLE_SHARE.value * lacking and sum(carried.values()) >= CARRIED_SHARE.value * due:
         return False
     return ends.unlike[_other(way)] <= {node}
 
@@ -128,7 +200,8 @@ def _is_as_meant(node: str, carried: Mapping[str, int], plan: Plan, way: Way) ->
     if sum(carried.values()) < CARRIED_SHARE.value * moved.payload(way):
         return False
     spread = Spread(node, way, carried, plan.rails, moved.payload(way), moved.split(way))
-    return split_finding(spread, plan.policy, plan.pairs, plan.collective) is None
+    found = split_finding(spread, plan.policy, plan.pairs, plan.collective)
+    return found is None or found.state == "not-proven"
 
 
 def _contradiction(ends: _Ends, node: str, rails: Sequence[str], way: Way) -> Finding:

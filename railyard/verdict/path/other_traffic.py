@@ -7,7 +7,7 @@ carry more than the run moved, or more than arrived.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from railyard.base.bounds import SHARED_FACTOR, SHARED_KNOWN, UNMEANT_BYTES, UNMEANT_SHARE
+from railyard.base.bounds import CARRIED_SHARE, SHARED_FACTOR, SHARED_KNOWN, SHARED_LEAST, UNMEANT_SHARE, WIRE_UP
 from railyard.base.hostlist import named
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
@@ -19,37 +19,51 @@ from railyard.verdict.path.traffic import (
     Plan,
     Spread,
     Way,
+    exchanged,
     had_their_due,
     in_packets,
     meant_bytes,
     split_finding,
     unmeant_bytes,
+    wire_up_bytes,
 )
 
 #: By (rail, way): how many bytes more all nodes of a run counted than the other way.
 Unbalanced = Mapping[tuple[str, Way], int]
 
 
-def stray_finding(node: str, reading: NodeCounters, plan: Plan) -> Finding | None:
+def exchanged_elsewhere(readings: Mapping[str, NodeCounters], plan: Plan) -> int:
+    """Return the bytes that the nodes of a run may have sent to one another over all networks but the intended rails.
+
+    What they read from a file system, they did not send: so it is not among them.
+    """
+    known = [readings[node] for node in plan.traffic if node in readings]
+    sent, received = (sum(sum(unmeant_bytes(each, plan, way).values()) for each in known) for way in WAYS)
+    return exchanged(sent, received)
+
+
+def stray_finding(node: str, reading: NodeCounters, plan: Plan, elsewhere: int) -> Finding | None:
     """Return the unintended network that carried more than it may; None if none did.
 
-    If other jobs share the nodes, their traffic proves nothing. But the RDMA counters of a port see TCP on that port
-    too, so such TCP keeps RDMA from being proven.
+    ``elsewhere``: what all nodes may have exchanged over such networks. If other jobs share the nodes, their traffic
+    proves nothing. But the RDMA counters of a port see TCP on that port too, so such TCP keeps RDMA from being proven.
     """
     moved = max(plan.traffic[node].payload(way) for way in WAYS)
-    bound = max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
+    bound = max(UNMEANT_SHARE.value * moved, WIRE_UP.value)
     for way in WAYS:
         for device, amount in unmeant_bytes(reading, plan, way).items():
             if amount <= bound:
                 continue
             said = (
                 f"{way} {traffic(amount)} while the run moved {traffic(moved)} (bound {traffic(bound)}, the larger of "
-                f"{UNMEANT_SHARE.name} and {UNMEANT_BYTES.name})"
+                f"{UNMEANT_SHARE.name} and {WIRE_UP.name})"
             )
             rail = rail_of_interface(reading, device)
             if plan.exclusive:
+                if elsewhere <= max(bound, wire_up_bytes(plan)):
+                    continue
                 return _failed(node, device, rail, amount, said, plan)
-            if rail is not None and _sees_tcp(reading, rail):
+            if rail is not None and _sees_tcp(reading, rail) and not _proven_without(amount, node, reading, plan, way):
                 sentence = (
                     f"path not proven: {device} of {node}, the network interface of {rail}, {said}: the counters of "
                     f"{rail} see TCP and RDMA alike, and the nodes are not exclusive"
@@ -74,7 +88,7 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbal
         other = "received" if way == "sent" else "sent"
         return (
             f"shared: over {rail} {named(list(plan.traffic))} {way} {traffic(amount)} more than they {other} (bound "
-            f"{traffic(_bound(plan))}, the larger of {UNMEANT_SHARE.name} and {UNMEANT_BYTES.name})"
+            f"{traffic(_bound(plan))}, the larger of {UNMEANT_SHARE.name} and {SHARED_LEAST.name})"
         )
     for node, moved in plan.traffic.items():
         reading = readings.get(node)
@@ -121,6 +135,12 @@ def _failed(node: str, device: str, rail: str | None, amount: int, said: str, pl
     return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
 
 
+def _proven_without(amount: int, node: str, reading: NodeCounters, plan: Plan, way: Way) -> bool:
+    """Return whether the intended rails carried what is due one way even if so many bytes there were TCP."""
+    carried = sum(meant_bytes(reading, plan, way).values()) - amount
+    return carried >= CARRIED_SHARE.value * plan.traffic[node].payload(way)
+
+
 def _sees_tcp(reading: NodeCounters, rail: str) -> bool:
     found = reading.device(rail)
     return found is not None and found.overlap == "port"
@@ -133,8 +153,8 @@ def _allowed(moved: NodeTraffic, way: Way) -> float:
     """
     most, other = moved.most(way), moved.most("received" if way == "sent" else "sent")
     if most is None or other is None:
-        return SHARED_FACTOR.value * moved.payload(way) + UNMEANT_BYTES.value
-    return SHARED_KNOWN.value * most + (SHARED_KNOWN.value - 1) * other + UNMEANT_BYTES.value
+        return SHARED_FACTOR.value * moved.payload(way) + SHARED_LEAST.value
+    return SHARED_KNOWN.value * most + (SHARED_KNOWN.value - 1) * other + SHARED_LEAST.value
 
 
 def _bound_name(moved: NodeTraffic) -> str:
@@ -143,7 +163,7 @@ def _bound_name(moved: NodeTraffic) -> str:
 
 def _bound(plan: Plan) -> float:
     moved = max(node.payload(way) for node in plan.traffic.values() for way in WAYS)
-    return max(UNMEANT_SHARE.value * moved, UNMEANT_BYTES.value)
+    return max(UNMEANT_SHARE.value * moved, SHARED_LEAST.value)
 
 
 def unbalanced(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], int]:

@@ -150,12 +150,13 @@ def loses(reading: NodeCounters) -> bool:
 
 
 def sends_again(resent: int | None, sent: int | None) -> bool:
-    """Return whether TCP sent more segments again than over a healthy path; False if that was not read. Also False if
-    too few were sent to tell: a node that only acknowledges may send two of a thousand again.
+    """Return whether TCP sent more segments again than over a healthy path; False if that was not read.
+
+    A few are chance: a node that only acknowledges may send two of a thousand again.
     """
-    if resent is None or sent is None or sent < RESENT_LEAST.value:
+    if resent is None or sent is None:
         return False
-    return resent > RESENT_SHARE.value * sent
+    return resent > max(RESENT_LEAST.value, RESENT_SHARE.value * sent)
 
 
 def look_at(where: str) -> str:

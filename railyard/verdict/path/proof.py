@@ -6,17 +6,19 @@ known is *not proven*, never a pass.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
 from railyard.base.hostlist import MOST_IN_WORDS, named
 from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
-from railyard.verdict.path.both_ends import crossed, still_counters
+from railyard.verdict.path.both_ends import crossed, crossed_cables, still_counters
 from railyard.verdict.path.left_out import of_their_own
 from railyard.verdict.path.other_traffic import (
     Unbalanced,
     disturbance,
+    exchanged_elsewhere,
     is_excused,
     rail_of_interface,
     stray_finding,
@@ -46,19 +48,37 @@ from railyard.verdict.path.traffic import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """What only the counters of all nodes together show: ``swapped`` cables, ``still`` counters by node and way, by how
+    much the nodes sent more than they received (``strange``), and what they exchanged ``elsewhere``, in bytes.
+    """
+
+    swapped: Finding | None
+    still: Mapping[tuple[str, Way], Finding]
+    strange: Unbalanced
+    elsewhere: int
+
+
+def _together(readings: Mapping[str, NodeCounters], plan: Plan) -> _Together:
+    swapped = crossed_cables(readings, plan)
+    still = {} if swapped else still_counters(readings, plan)
+    return _Together(swapped, still, unbalanced(readings, plan), exchanged_elsewhere(readings, plan))
+
+
 def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     """Return the path proof of a run.
 
     It looks, in this order, at what the counters cannot tell, payload that is missing on the intended rails, traffic on
     other networks, and the split. A certain failure comes before a doubt about another node.
     """
-    still, strange = still_counters(readings, plan), unbalanced(readings, plan)
-    findings = _findings(readings, plan, still, strange)
+    of_all = _together(readings, plan)
+    findings = _findings(readings, plan, of_all)
     decisive = next((f for f in findings if f.state == "failed"), None) or next(iter(findings), None)
     nodes = {name: rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
     expected = sum(t.sent_bytes + t.received_bytes for t in plan.traffic.values())
     if decisive is None:
-        shared = disturbance(readings, plan, strange)
+        shared = disturbance(readings, plan, of_all.strange)
         said = () if shared is None else (shared,)
         sentence = "; ".join((_proven(readings, plan), *said, *_remarks(readings, plan)))
         return PathProof("proven", sentence, None, "", (), nodes, expected, shared)
@@ -71,7 +91,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
         _in_order(findings),
         nodes,
         expected,
-        None if still or over_another else disturbance(readings, plan, strange),
+        None if of_all.still or over_another else disturbance(readings, plan, of_all.strange),
         uneven=decisive.uneven,
         lost="; ".join(finding.sentence for finding in findings if finding.is_link) or None,
     )
@@ -85,12 +105,10 @@ def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
     return tuple(dict.fromkeys([*stack, *short_at_both_ends(rails)]))
 
 
-def _findings(
-    readings: Mapping[str, NodeCounters], plan: Plan, still: Mapping[tuple[str, Way], Finding], strange: Unbalanced
-) -> list[Finding]:
+def _findings(readings: Mapping[str, NodeCounters], plan: Plan, of_all: _Together) -> list[Finding]:
     if not plan.rails or not plan.traffic:
         return [_unproven("the run has no rail that it should use", "the system's rails")]
-    found: list[Finding] = []
+    found: list[Finding] = [] if of_all.swapped is None else [of_all.swapped]
     for node in plan.traffic:
         reading = readings.get(node)
         doubt = _doubt(node, reading, plan)
@@ -100,7 +118,8 @@ def _findings(
             found.append(doubt or _unproven(f"no counters of {node}", ""))
             continue
         found += link_findings(node, reading, plan.rails)
-        found += [finding for finding in _node_findings(node, readings, plan, still, strange) if finding]
+        if of_all.swapped is None:  # else bytes are where the cables brought them
+            found += [finding for finding in _node_findings(node, readings, plan, of_all) if finding]
         found += port_findings(node, reading, plan.bonded)
         found += error_findings(node, reading, plan.rails, plan.error_bounds)
     if any(finding.idle for finding in found):
@@ -156,12 +175,11 @@ def _node_findings(
     node: str,
     readings: Mapping[str, NodeCounters],
     plan: Plan,
-    still: Mapping[tuple[str, Way], Finding],
-    strange: Unbalanced,
+    of_all: _Together,
 ) -> list[Finding | None]:
     reading, moved = readings[node], plan.traffic[node]
     if max(moved.sent_bytes, moved.received_bytes) < LEAST_PAYLOAD.value:
-        stray = stray_finding(node, reading, plan)
+        stray = stray_finding(node, reading, plan, of_all.elsewhere)
         if stray is not None:
             return [stray]
         if plan.unknown is not None:
@@ -178,8 +196,8 @@ def _node_findings(
         payload = moved.payload(way)
         if payload < LEAST_PAYLOAD.value:
             continue
-        if (node, way) in still:
-            found.append(still[node, way])
+        if (node, way) in of_all.still:
+            found.append(of_all.still[node, way])
             continue
         missing = _missing(node, reading, payload, plan, way)
         found.append(missing)
@@ -188,8 +206,8 @@ def _node_findings(
             uneven = split_finding(spread, plan.policy, plan.pairs, plan.collective)
             # An idle rail is the stack's doing, even if others use the other rails.
             may_be = uneven is not None and uneven.fault == "fabric"
-            found.append(None if may_be and is_excused(spread, readings, plan, strange) else uneven)
-    found.append(stray_finding(node, reading, plan))
+            found.append(None if may_be and is_excused(spread, readings, plan, of_all.strange) else uneven)
+    found.append(stray_finding(node, reading, plan, of_all.elsewhere))
     return found
 
 

@@ -54,6 +54,7 @@ def judged_path(
         pairs=case.pairs,
         error_bounds=case.site.system.fabrics[case.fabric].proof.error_bounds,
         bonded=bonded_ports(case.site, case.fabric, case.launch.meant),
+        cabled=tuple(rail.device for rail in case.site.system.fabrics[case.fabric].rails),
     )
     path = assessor.path(case, tables, readings, plan)
     clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}

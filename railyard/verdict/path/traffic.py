@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from railyard.base.bounds import (
+    ACKNOWLEDGED,
     COLLECTIVE_SHARE,
     IDLE_SHARE,
-    LEAST_SPLIT_BYTES,
     ROUND_ROBIN_POINTS,
     SPLIT_POINTS,
+    WIRE_UP,
+    WIRE_UP_RAIL,
     JudgingBound,
 )
 from railyard.base.wording import listing, percent, traffic
@@ -26,6 +28,9 @@ WAYS: tuple[Way, ...] = ("sent", "received")
 
 #: Why a rail is a suspect if only its share speaks against it.
 SHORT = "carried less than its rate's share"
+
+#: Of fewer bytes, what the start of a job moves over one rail is more than 2 of the 5 points that a split may be off.
+LEAST_SPLIT_BYTES = round(WIRE_UP_RAIL.value / 0.02)
 
 Policy = Literal["single", "striping", "round-robin", "nic-per-rank"]
 
@@ -89,7 +94,7 @@ class Plan:
     lower bounds of an unknown algorithm, so no split is compared with the rates. ``exclusive``: no other job uses the
     nodes. ``error_bounds``: by how much a counter of errors may grow, if the system's file says so. ``bonded``: how
     many ports are bonded to each intended rail (LAG) by the system's file. ``unknown``: why it is not known how many
-    bytes the run should move; None if it is known, or if there is a lower bound.
+    bytes the run should move; None if it is known, or if there is a lower bound. ``cabled``: all rails of the fabric.
     """
 
     rails: Mapping[str, float]
@@ -101,6 +106,7 @@ class Plan:
     error_bounds: Mapping[str, int] = field(default_factory=dict)
     bonded: Mapping[str, int] = field(default_factory=dict)
     unknown: str | None = None
+    cabled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +172,21 @@ def unmeant_bytes(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]
     return {d.device: _delta(d, way) for d in others}
 
 
+def exchanged(sent: int, received: int) -> int:
+    """Return the bytes that some nodes may have sent to one another, of all that they sent and received.
+
+    Whatever one of them sends to another is sent and received. What only goes one way, beside its acknowledgements,
+    comes from elsewhere or goes there: a file system, a log.
+    """
+    less, more = sorted((sent, received))
+    return less if less > ACKNOWLEDGED.value * more else 0
+
+
+def wire_up_bytes(plan: Plan) -> float:
+    """Return what the start of a run may move between all of its nodes."""
+    return WIRE_UP.value * len(plan.traffic)
+
+
 def rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailTraffic, ...]:
     """Return what each device of a node moved, for the record."""
     return rail_traffic(
@@ -201,7 +222,7 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
     number of pairs of ranks between two nodes.
     """
     rails = list(spread.rates)
-    if len(rails) < 2 or spread.split_bytes < LEAST_SPLIT_BYTES.value:
+    if len(rails) < 2 or not spread.split_bytes:
         return None
     if policy == "single":
         look = "the system's rails and the check's rail count"
@@ -213,7 +234,18 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
         )
         look = "a benchmark with at least one pair per rail (osu_mbw_mr, IMB's Uniband)"
         return Finding("not-proven", sentence, "not-proven", look)
+    if spread.split_bytes < LEAST_SPLIT_BYTES:
+        return _too_little(spread)
     return _collective(spread) if collective else _against_rates(spread, policy)
+
+
+def _too_little(spread: Spread) -> Finding:
+    sentence = (
+        f"path not proven: {spread.node} {spread.way} {traffic(spread.split_bytes)} in messages that are spread over "
+        f"{listing(list(spread.rates))}, and the split can be told from {traffic(LEAST_SPLIT_BYTES)} on "
+        f"({WIRE_UP_RAIL.name})"
+    )
+    return Finding("not-proven", sentence, "not-proven", "the check's repetitions: more of them move more bytes")
 
 
 def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Mapping
 
-from railyard.base.bounds import UNMEANT_BYTES, UNMEANT_SHARE
+from railyard.base.bounds import UNMEANT_SHARE, WIRE_UP
 from railyard.base.hostlist import named
 from railyard.base.wording import traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.path.result import PathProof
+from railyard.verdict.path.traffic import exchanged
 
 
 def judge(
@@ -22,7 +23,8 @@ def judge(
     ``who`` moved it and ``by`` what: for example, GPUs by NVLink.
 
     A counter that cannot be read is a doubt, never a pass. The ranks of all nodes are one job, and its start and its
-    waiting move some bytes between nodes. So the bound is that of any network that a run should not use.
+    waiting move some bytes between nodes. So the bound is that of any network that a run should not use. A card that
+    carries what a node sends to itself counts it both ways; a file system's traffic goes one way.
     """
     shown = {node: _rail_bytes(reading) for node, reading in readings.items()}
     total = 2 * sum(payload_bytes.values())
@@ -34,14 +36,14 @@ def judge(
             return PathProof("not-proven", sentence, "not-proven", look, (), shown, total)
     for node in nodes:
         payload = payload_bytes.get(node, 0)
-        bound = max(UNMEANT_SHARE.value * payload, UNMEANT_BYTES.value)
+        bound = max(UNMEANT_SHARE.value * payload, WIRE_UP.value * len(nodes))
         for device in readings[node].devices:
-            carried = max(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
+            carried = exchanged(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
             if carried > bound and device.packet_bytes is None:  # packets are not bytes: their interface has those
                 sentence = (
                     f"{device.device} of {node} carried {traffic(carried)} while the {who} within {node} moved "
                     f"{traffic(payload)} (bound {traffic(bound)}, the larger of {UNMEANT_SHARE.name} and "
-                    f"{UNMEANT_BYTES.name}): not {'shared memory' if by == 'memory' else by}"
+                    f"{WIRE_UP.name}): not {'shared memory' if by == 'memory' else by}"
                 )
                 look = f"how the stack's transports are set, and what else uses {device.device} of {node}"
                 suspect = Suspect("stack", f"a network carried what {by} should have carried", node, device.device)

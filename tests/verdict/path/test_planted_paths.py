@@ -15,6 +15,13 @@ MB = 1_000_000
 ONE_WAY = {"vn1": NodeTraffic(180 * MB, 0, 170 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 170 * MB)}
 ONE = Plan({"hsn0": 50.0}, "single", ONE_WAY)
 TWO = Plan({"hsn0": 50.0, "hsn1": 50.0}, "striping", ONE_WAY)
+#: What an everyday ping-pong moves.
+SHORT = Plan(
+    {"hsn0": 50.0},
+    "single",
+    dict.fromkeys(("vn1", "vn2"), NodeTraffic(4_500_000, 4_500_000, 4_000_000, 4_000_000)),
+    cabled=("hsn0", "hsn1"),
+)
 VERBS = Plan({"mlx5_0:1": 100.0, "mlx5_1:1": 100.0}, "striping", ONE_WAY)
 BOND = replace(ONE, rails={"bond0": 50.0}, bonded={"bond0": 2})
 #: Kind, node and rail of a suspect.
@@ -128,7 +135,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "another rail answers for the address of the meant one",
-                "hsn1 of vn2, which is not an intended rail, received",
+                "190.0 MB went over hsn1 of vn2, which is not an intended rail: hsn0 of vn2 received",
             ),
             id="answers",
         ),
@@ -155,6 +162,73 @@ def test_the_healthy_neighbours_are_proven() -> None:
                 "94.9 MB left over hsn1 and arrived over hsn0",
             ),
             id="crossed",
+        ),
+        pytest.param(
+            proof_of(SHORT, (rail("hsn0", 5, 5), device("hsn1", 0, 0)), (rail("hsn0", 5, 0), device("hsn1", 0, 5))),
+            "set-up",
+            {("stack", "vn2", "hsn1")},
+            marks=pytest.mark.fault(
+                "path",
+                "9 MB to an address for which another rail answers",
+                "5.0 MB went over hsn1 of vn2, which is not an intended rail",
+            ),
+            id="answers-short",
+        ),
+        pytest.param(
+            proof_of(SHORT, (rail("hsn0", 5, 0), device("hsn1", 0, 5)), (rail("hsn0", 5, 0), device("hsn1", 0, 5))),
+            "fabric",
+            {("pair", "vn1-vn2", "hsn0")},
+            marks=pytest.mark.fault(
+                "path",
+                "swapped cables, one rail",
+                "hsn0 and hsn1 are crossed between vn1 and vn2: what one node sent over one of them, 5.0 MB",
+            ),
+            id="cables-one",
+        ),
+        pytest.param(
+            proof_of(
+                replace(SHORT, rails={"hsn0": 50.0, "hsn1": 50.0}, policy="striping"),
+                (rail("hsn0", 2.6, 2.4), rail("hsn1", 2.4, 2.6)),
+                (rail("hsn0", 2.6, 2.4), rail("hsn1", 2.4, 2.6)),
+            ),
+            "fabric",
+            {("pair", "vn1-vn2", "hsn0")},
+            marks=pytest.mark.fault("path", "swapped cables, two rails", "hsn0 and hsn1 are crossed between vn1 and"),
+            id="cables-two",
+        ),
+        pytest.param(
+            proof_of(SHORT, (rail("hsn0", 0, 5),), (rail("hsn0", 5, 5),)),
+            "not-proven",
+            set(),
+            marks=pytest.mark.fault(
+                "path",
+                "a counter that does not move in a ping-pong of 10 MB",
+                "vn2 received 5.0 MB, and vn1 counted 0.0 kB sent: the two ends contradict each other",
+            ),
+            id="still-short",
+        ),
+        pytest.param(
+            proof_of(SHORT, (rail("hsn0", 2.5, 5),), (rail("hsn0", 5, 5),)),
+            "not-proven",
+            set(),
+            marks=pytest.mark.fault(
+                "path",
+                "a counter that stops halfway in a ping-pong of 10 MB",
+                "vn2 received 5.0 MB, and vn1 counted 2.5 MB sent: the two ends contradict each other",
+            ),
+            id="clamped-short",
+        ),
+        pytest.param(
+            both(
+                replace(TWO, traffic=dict.fromkeys(("vn1", "vn2"), NodeTraffic(9 * MB, 9 * MB, 4 * MB, 4 * MB))),
+                lambda way: (rail("hsn0", 10, 10), rail("hsn1", 0, 0)),
+            ),
+            "set-up",
+            {("stack", None, None)},
+            marks=pytest.mark.fault(
+                "path", "an idle second rail in a ping-pong of 10 MB", "rail hsn1 of vn1 sent 0.0 kB of 10.0 MB: idle"
+            ),
+            id="idle-short",
         ),
         pytest.param(
             both(ONE, lambda way: (rail("hsn0", *way(0.1)),)),

@@ -179,7 +179,10 @@ def test_the_limit_is_of_all_ports_and_a_stream_is_held_to_one() -> None:
 
 @pytest.mark.parametrize(
     ("resent", "sent", "again"),
-    [(11, 10_000, True), (10, 10_000, False), (500, 9_999, False), (None, 10_000, False), (11, None, False)],
+    [
+        *((11, 10_000, True), (10, 10_000, False), (11, 500, True), (2, 1250, False)),
+        *((21, 20_000, True), (20, 20_000, False), (None, 10_000, False), (11, None, False)),
+    ],
 )
 def test_segments_sent_again_count_from_so_many_on(resent: int | None, sent: int | None, again: bool) -> None:
     assert sends_again(resent, sent) is again

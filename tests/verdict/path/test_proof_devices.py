@@ -70,15 +70,15 @@ def test_a_port_that_counts_tcp_as_well_does_not_prove_rdma() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB (bound 16.0 MB, "
-        "the larger of unmeant-share and unmeant-bytes): TCP, not RDMA",
+        "ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB (bound 1.8 MB, "
+        "the larger of unmeant-share and wire-up): TCP, not RDMA",
     )
     assert proof.suspects[0] == Suspect(
         "stack", "TCP over ib0 carried 188.0 MB that should have been RDMA over mlx5_0:1", "vn1", "ib0"
     )
 
 
-@pytest.mark.parametrize(("interface", "state"), [(15.9, "proven"), (16.1, "failed")])
+@pytest.mark.parametrize(("interface", "state"), [(1.79, "proven"), (1.81, "failed")])
 def test_the_interface_has_what_start_up_needs(interface: float, state: str) -> None:
     assert of_pair(190, interface=interface).state == state
 
@@ -99,7 +99,7 @@ def test_on_shared_nodes_tcp_on_the_same_port_is_a_doubt_and_no_failure() -> Non
         "not-proven",
         "not-proven",
         "path not proven: ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB "
-        "(bound 16.0 MB, the larger of unmeant-share and unmeant-bytes): the counters of mlx5_0:1 see TCP and RDMA "
+        "(bound 1.8 MB, the larger of unmeant-share and wire-up): the counters of mlx5_0:1 see TCP and RDMA "
         "alike, and the nodes are not exclusive",
     )
     # Counters that only see RDMA prove it, whatever others do.
@@ -198,7 +198,7 @@ def test_what_no_node_of_the_run_received_is_somebody_elses() -> None:
     assert proof.state == "proven"
     assert proof.disturbance == (
         "shared: over mlx5_0:1 vn1 and vn2 sent 90.0 MB more than they received "
-        "(bound 16.0 MB, the larger of unmeant-share and unmeant-bytes)"
+        "(bound 16.0 MB, the larger of unmeant-share and shared-least)"
     )
 
 
@@ -209,7 +209,7 @@ def test_what_no_node_of_the_run_sent_is_somebody_elses() -> None:
     assert proof.state == "proven"
     assert proof.disturbance == (
         "shared: over mlx5_0:1 vn1 and vn2 received 90.0 MB more than they sent "
-        "(bound 16.0 MB, the larger of unmeant-share and unmeant-bytes)"
+        "(bound 16.0 MB, the larger of unmeant-share and shared-least)"
     )
 
 

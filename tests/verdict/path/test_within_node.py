@@ -32,7 +32,7 @@ def test_a_network_that_carried_it_fails() -> None:
     assert (proof.state, proof.fault) == ("failed", "set-up")
     assert proof.sentence == (
         "hsn0 of n2 carried 2000.0 MB while the pair within n2 moved 2000.0 MB (bound 20.0 MB, the larger of "
-        "unmeant-share and unmeant-bytes): not shared memory"
+        "unmeant-share and wire-up): not shared memory"
     )
     assert [(one.kind, one.node, one.rail) for one in proof.suspects] == [("stack", "n2", "hsn0")]
 
