@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from railyard.base.wording import number
+from railyard.benchmarks import own_shape
 from railyard.hardware import day_one
 from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.inputs import Target
@@ -150,7 +151,8 @@ def fails_from(link: Link, pattern: str, from_bytes: int) -> float:
 
 def page() -> str:
     """Return docs/reference/day-one.md."""
-    return "\n".join([_INTRODUCTION, *_class_lines(), _SLOWED, *_share_lines(), ""])
+    introduction = _INTRODUCTION.replace("{OWN_SHAPES}", "\n".join([*_shape_lines(), ""]))
+    return "\n".join([introduction, *_class_lines(), _SLOWED, *_share_lines(), ""])
 
 
 _INTRODUCTION = """\
@@ -179,10 +181,13 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
 - If other ranks of the job only waited (IMB without `-npmin`), the first ones may share a node. Such a table is not
   judged, unless each rank had a node of its own: `--ranks-per-node 1`.
 
-A curve also judges itself (`railyard/benchmarks/own_shape.py`), with or without a link: it fails if it falls to less
-than 45 % of its peak, if a message takes 3.5 times as long as a larger one, or if a step from one size to the next is
-2.5 times steeper than the sizes are. From the memory of GPUs, within a node and for collectives these figures are
-wider.
+A curve also judges itself (`railyard/benchmarks/own_shape.py`), with or without a link. It fails if it falls too far
+from its highest value before, if one size is too far below both of its neighbours, if a message takes much longer than
+a larger one, or if a step from one size to the next is much steeper than the sizes are. The finding names sizes and
+factor.
+
+{OWN_SHAPES}
+Steps, dips and slower messages of GPUs' memory count from 64 KiB on, and those of collectives from 64 B.
 
 ## Classes of links
 
@@ -194,6 +199,24 @@ _SLOWED = """
 Each bound was broken once: a healthy curve, made with the magnitudes of published systems, with all its sizes from
 64 KiB on (first figure) or from 1 MiB on (second figure) slowed to a share. The table has the largest share that fails,
 in per cent of the healthy curve. One figure stands for both if they are equal."""
+
+
+def _shape_lines() -> Iterator[str]:
+    yield "| kind of curve | falls to | one size at | a smaller message takes | a step |"
+    yield "| --- | --- | --- | --- | --- |"
+    kinds = {
+        "a named link of RDMA, from QDR on": own_shape.OVER_RDMA,
+        "no named link, one way, a start that TCP does not reach": own_shape.UNLIKE_TCP,
+        "other curves between hosts": own_shape.BETWEEN_HOSTS,
+        "the memory of GPUs": own_shape.FROM_GPUS,
+        "within one node": own_shape.WITHIN_A_NODE,
+        "collectives": own_shape.COLLECTIVE,
+    }
+    for kind, of in kinds.items():
+        yield (
+            f"| {kind} | {100 * of.falls_to:.0f} % | {100 * of.dips_to:.0f} % | {number(of.slower, 2)} times as long | "
+            f"{number(of.step, 2)} times as steep |"
+        )
 
 
 def _class_lines() -> Iterator[str]:

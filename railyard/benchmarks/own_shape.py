@@ -9,44 +9,74 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from railyard.base.wording import message_size, number, percent
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, Metric
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How far a healthy curve goes: it falls to ``falls_to`` of its peak, the time of the next size rises by at most
-    ``step`` times the ratio of both sizes, and no message takes ``slower`` times as long as a larger one. Steps and
-    slower sizes count from ``from_bytes`` on.
+    """How far a healthy curve goes. It falls to ``falls_to`` of the highest value before, and a single size to
+    ``dips_to`` of both neighbours. The time of the next size rises by at most ``step`` times the ratio of both sizes,
+    and no message takes ``slower`` times as long as a larger one. Steps, dips and slower sizes count from
+    ``from_bytes`` on.
     """
 
     falls_to: float
     step: float
     slower: float
+    dips_to: float
     from_bytes: int = 1
 
 
-#: Between hosts. Healthy genuine curves fall to 61 % at most where the protocol changes (Intel MPI over EDR, 128 to
-#: 256 KiB), and to 45.1 % where both directions are full (Intel MPI over EFA); a card that loses its flow control fell
-#: to 29 % (Azure, HDR). A rendezvous step took 1.72 times the line (EFA, 64 to 128 KiB: 26.8 to 92 us); a fault took
-#: 6.3 times (EDR, 128 to 256 KiB: 24 to 299 us). A healthy message took up to 2.8 times as long as a larger one (puts
-#: of a few bytes over TCP); a fault made it 8.7 times (TCP in place of Slingshot).
-BETWEEN_HOSTS = Shares(falls_to=0.45, step=2.5, slower=3.5)
+#: Between hosts, if the link may be any. Healthy genuine curves fall to 45.1 % where both directions are full (Intel
+#: MPI over EFA), to 52 % where a protocol changes (gets over TCP at 1 Gbit/s, 16 to 64 KiB) and to 58 % there over EFA
+#: (64 to 128 KiB); a card that loses its flow control fell to 29 % (Azure, HDR). A rendezvous step took 1.94 times the
+#: line (EFA, 256 to 512 KiB); a fault took 6.3 times (EDR, 128 to 256 KiB: 24 to 299 us). A healthy message took up to
+#: 3.0 times as long as a larger one (puts of a few bytes over TCP); a fault made it 8.7 times (TCP in place of
+#: Slingshot). One size fell to 58 % of both neighbours (EFA, 128 KiB).
+BETWEEN_HOSTS = Shares(falls_to=0.45, step=2.5, slower=3.5, dips_to=0.50)
+#: Over RDMA from QDR on: 45 healthy genuine curves fall to 93 % at most from 16 KiB on, and take steps of at most 1.07
+#: times the line; of those with an unknown state, puts over Aries fall to 88 % and a ping-pong takes a step of 1.35. A
+#: fault fell to 61 % and rose again (EDR with Intel MPI over verbs, 128 to 256 KiB, half of the link's rate).
+OVER_RDMA = Shares(falls_to=0.62, step=2.0, slower=3.5, dips_to=0.70)
+#: One way between two ranks, if no link is named and the curve starts faster than TCP does: RDMA, EFA's windows, or the
+#: memory of one node. There the lowest healthy one falls to 57.5 %, at a single size too (NetPIPE within a node, 512
+#: KiB).
+UNLIKE_TCP = Shares(falls_to=0.55, step=2.5, slower=3.5, dips_to=0.55)
 #: From the memory of GPUs small messages may take another way than larger ones: 11 us at 1 B and 0.5 us at 8 KiB
-#: (GH200, Open MPI 5), 15.6 us at 8 KiB and 4.1 us at 32 KiB (A100).
-FROM_GPUS = Shares(falls_to=0.45, step=4.0, slower=5.0, from_bytes=64 << 10)
-#: Within a node a cache ends: 16.8 GB/s fell to 12.2 GB/s (a virtual machine of a cloud).
-WITHIN_A_NODE = Shares(falls_to=0.35, step=4.0, slower=4.0)
+#: (GH200, Open MPI 5), 15.6 us at 8 KiB and 4.1 us at 32 KiB (A100). From 16 KiB on, 12 healthy curves fall to 99 %.
+FROM_GPUS = Shares(falls_to=0.45, step=4.0, slower=5.0, dips_to=0.60, from_bytes=64 << 10)
+#: Within a node a cache ends: all ranks of a node fell to 37 % (Uniband, 64 KiB to 4 MiB), two to 47 % (NetPIPE over
+#: the loopback device). One size fell to 57.5 % of both neighbours (NetPIPE, 512 KiB).
+WITHIN_A_NODE = Shares(falls_to=0.35, step=4.0, slower=4.0, dips_to=0.45)
 #: A collective changes its algorithm with the size: to 32 % (broadcast over EFA, 64 to 512 KiB), 5.8 times slower
 #: (broadcast over TCP, 2 KiB). An alltoall over DDR whose time rose 28 times from 128 to 256 B was a fault, so was an
 #: allreduce that fell to 3 % (HDR in a cloud). Vectors shorter than the ranks have other algorithms.
-COLLECTIVE = Shares(falls_to=0.15, step=5.0, slower=8.0, from_bytes=64)
+COLLECTIVE = Shares(falls_to=0.15, step=5.0, slower=8.0, dips_to=0.15, from_bytes=64)
+
+#: From this size on a fall counts too if the curve rises again, or rose higher later. Below, a message in a window is
+#: dearer where it no longer fits into its descriptor: 64 to 128 B fell to 56 % (Uniband over HDR100).
+_FALLS_FROM_BYTES = 16 << 10
+#: NetPIPE measures a few bytes beside each size, where no protocol but one step can change: between hosts the lowest
+#: healthy value is 99.6 % of both neighbours, and 80 % over the loopback device. Sizes within 10 % count as one, too.
+_CLOSE, _CLOSE_DIPS_TO, _SAME = 1.3, 0.65, 1.1
+#: A short time of one message is not judged: see below. In a window it is an average, and dips to 56 % (Uniband over
+#: HDR100, 128 B).
+_SHORT_DIPS_TO = 0.50
 
 #: Below these times (us) a clock's step and one interrupt decide, not the link.
 _LEAST_STEP_US = 5.0
 
 
-def fault(
-    metric: str, is_bandwidth: bool, unit: str, points: Sequence[tuple[int, float]], shares: Shares = BETWEEN_HOSTS
-) -> str | None:
+#: Half a round trip of up to 8 B that TCP does not reach: published RDMA is at 0.6 to 7 us, TCP at 12 us and more.
+NEVER_TCP_LATENCY_US = 7.0
+#: One message of up to 8 B in a window of messages: RDMA takes 0.1 to 1.2 us, TCP 4.5 us and more.
+NEVER_TCP_MESSAGE_COST_US = 1.5
+_FEW_BYTES = 8
+#: No direction of 1 Gbit/s carries so much (MB/s).
+ABOVE_1_GBIT_MB_S = 250.0
+
+
+def fault(metric: Metric, points: Sequence[tuple[int, float]], shares: Shares = BETWEEN_HOSTS) -> str | None:
     """Return what is wrong with a curve by itself, with size and factor; None if nothing is.
 
     ``points``: (size in bytes, value) with rising sizes, bandwidths in MB/s or times in us, finite and above 0.
@@ -54,53 +84,126 @@ def fault(
     sized = [(size, value) for size, value in points if size > 0 and value > 0]
     if len(sized) < 2:
         return None
-    bandwidths = sized if is_bandwidth else [(size, size / value) for size, value in sized]
-    fall = _fall(metric, is_bandwidth, unit, sized, bandwidths, shares)
-    return fall or _step_or_outlier(metric, bandwidths, shares)
+    bandwidths = sized if metric.is_bandwidth else [(size, size / value) for size, value in sized]
+    return (
+        _dip(metric, bandwidths, shares)
+        or _dip(metric, _apart(bandwidths), shares)
+        or (None if metric.is_bandwidth else _step(metric, bandwidths, shares))
+        or _fall(metric, sized, bandwidths, shares)
+        or _slower(metric, bandwidths, shares)
+        or _step(metric, bandwidths, shares)
+    )
+
+
+def starts_as_rdma(metric: Metric, pairs: int, points: Sequence[tuple[int, float]]) -> bool:
+    """Return whether messages of a few bytes are faster than TCP can be; False without such sizes.
+
+    ``points`` as in ``fault``; a bandwidth is a sum over ``pairs`` of ranks.
+    """
+    small = [(size, value) for size, value in points if 0 < size <= _FEW_BYTES and value > 0]
+    if metric.name == LATENCY and metric.shape == "latency":
+        return any(value < NEVER_TCP_LATENCY_US for _, value in small)
+    if metric.name == BANDWIDTH and metric.shape == "stream":
+        at_once = metric.directions * pairs
+        return any(size * at_once / value < NEVER_TCP_MESSAGE_COST_US for size, value in small)
+    return False
+
+
+def _dip(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Shares) -> str | None:
+    """Return the first size that is far slower than both of its neighbours."""
+    in_windows = metric.shape in ("stream", "one-of-two")
+    for before, (size, value), behind in zip(bandwidths, bandwidths[1:], bandwidths[2:], strict=False):
+        lower, is_short = min(before[1], behind[1]), size / value < _LEAST_STEP_US
+        if size < shares.from_bytes or (is_short and not in_windows):
+            continue
+        if value >= (_SHORT_DIPS_TO if is_short else _dips_to(before[0], behind[0], shares)) * lower:
+            continue
+        beside = ", ".join(f"{number(near / rate)} us at {message_size(near)}" for near, rate in (before, behind))
+        return (
+            f"an outlier: a message of {message_size(size)} takes {number(size / value)} us ({metric.name}), "
+            f"{number(lower / value, 3)} times as long as at the rate of its slower neighbour ({beside})"
+        )
+    return None
+
+
+def _dips_to(size_before: int, size_behind: int, shares: Shares) -> float:
+    return max(shares.dips_to, _CLOSE_DIPS_TO) if size_behind <= _CLOSE * size_before else shares.dips_to
+
+
+def _apart(bandwidths: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return one point for sizes that are nearly the same: the fastest of them."""
+    groups: list[list[tuple[int, float]]] = []
+    for point in bandwidths:
+        if groups and point[0] <= _SAME * groups[-1][0][0]:
+            groups[-1].append(point)
+        else:
+            groups.append([point])
+    return [max(group, key=lambda point: point[1]) for group in groups]
 
 
 def _fall(
-    metric: str,
-    is_bandwidth: bool,
-    unit: str,
+    metric: Metric,
     sized: Sequence[tuple[int, float]],
     bandwidths: Sequence[tuple[int, float]],
     shares: Shares,
 ) -> str | None:
-    """Return the fall to the lowest value after the peak, if it is too deep: between which sizes most of it happens."""
-    peak_place = max(range(len(bandwidths)), key=lambda place: bandwidths[place][1])
-    after = range(peak_place, len(bandwidths))
-    lowest = min(after, key=lambda place: bandwidths[place][1])
-    (peak_size, peak), (low_size, low) = bandwidths[peak_place], bandwidths[lowest]
-    if low >= shares.falls_to * peak:
+    """Return the deepest fall from the highest value before it, if it is too deep: between which sizes most happens."""
+    rates = [rate for _, rate in bandwidths]
+    peak = max(rates)
+    highest = [max(range(place + 1), key=rates.__getitem__) for place in range(len(rates))]
+    counting = [
+        place
+        for place, (size, _) in enumerate(bandwidths)
+        if rates[highest[place]] == peak or size >= max(_FALLS_FROM_BYTES, shares.from_bytes)
+    ]
+    low = min(counting, key=lambda place: rates[place] / rates[highest[place]])
+    top = highest[low]
+    if rates[low] >= shares.falls_to * rates[top]:
         return None
-    drops = pairwise(bandwidths[peak_place : lowest + 1])
-    before, behind = max(drops, key=lambda two: two[0][1] / two[1][1])
-    shown = dict(sized)
+    before, behind = max(pairwise(bandwidths[top : low + 1]), key=lambda two: two[0][1] / two[1][1])
     edges = f"{message_size(before[0])} and {message_size(behind[0])}"
     steepest = f", by {percent(1 - behind[1] / before[1])} between {edges}" if before[1] > behind[1] else ""
-    what = f"{metric} falls" if is_bandwidth else f"the bandwidth of {metric} falls"
+    again = max(range(low, len(rates)), key=rates.__getitem__)
+    rises = (
+        f", and rises again to {_at(sized[again], metric.unit)}" if rates[again] * shares.falls_to > rates[low] else ""
+    )
+    what = f"{metric.name} falls" if metric.is_bandwidth else f"the bandwidth of {metric.name} falls"
+    its_peak = ", its peak," if rates[top] == peak else ""
     return (
-        f"{what} by {percent(1 - low / peak)}: from {number(shown[peak_size])} {unit} at {message_size(peak_size)}, "
-        f"its peak, to {number(shown[low_size])} {unit} at {message_size(low_size)}{steepest}"
+        f"{what} by {percent(1 - rates[low] / rates[top])}: from {_at(sized[top], metric.unit)}{its_peak} to "
+        f"{_at(sized[low], metric.unit)}{steepest}{rises}"
     )
 
 
-def _step_or_outlier(metric: str, bandwidths: Sequence[tuple[int, float]], shares: Shares) -> str | None:
-    times = [(size, size / bandwidth) for size, bandwidth in bandwidths if size >= shares.from_bytes]
+def _at(point: tuple[int, float], unit: str) -> str:
+    return f"{number(point[1])} {unit} at {message_size(point[0])}"
+
+
+def _times(bandwidths: Sequence[tuple[int, float]], shares: Shares) -> list[tuple[int, float]]:
+    return [(size, size / bandwidth) for size, bandwidth in bandwidths if size >= shares.from_bytes]
+
+
+def _slower(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Shares) -> str | None:
+    """Return the first message that takes far longer than a larger one."""
+    times = _times(bandwidths, shares)
     for place, (size, time) in enumerate(times):
         faster = min(times[place + 1 :], key=lambda point: point[1], default=None)
         if faster is not None and time >= _LEAST_STEP_US and time > shares.slower * faster[1]:
             return (
-                f"an outlier: a message of {message_size(size)} takes {number(time)} us ({metric}), and one of "
+                f"an outlier: a message of {message_size(size)} takes {number(time)} us ({metric.name}), and one of "
                 f"{message_size(faster[0])} only {number(faster[1])} us: {number(time / faster[1], 3)} times less"
             )
-    for (size, time), (next_size, next_time) in pairwise(times):
+    return None
+
+
+def _step(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Shares) -> str | None:
+    """Return the first step from one size to the next that is far steeper than the sizes are."""
+    for (size, time), (next_size, next_time) in pairwise(_times(bandwidths, shares)):
         most = shares.step * time * next_size / size
         if next_time >= _LEAST_STEP_US and next_time > most:
             return (
-                f"a step that is too high ({metric}): a message of {message_size(size)} takes {number(time)} us, and "
-                f"one of {message_size(next_size)} {number(next_time)} us, {number(next_time / time, 3)} times as "
+                f"a step that is too high ({metric.name}): a message of {message_size(size)} takes {number(time)} us, "
+                f"and one of {message_size(next_size)} {number(next_time)} us, {number(next_time / time, 3)} times as "
                 f"long; at most {number(most / time, 3)} times are usual where an eager protocol ends"
             )
     return None

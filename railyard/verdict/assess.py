@@ -28,7 +28,8 @@ from railyard.verdict.day_one import Facts, facts_of
 from railyard.verdict.hints.conditions import possible_causes
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, own_fault, read_of
+from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, read_of
+from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.path.run import judged_path

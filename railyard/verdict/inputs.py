@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from railyard.base.numbers import smallest_sizes
 from railyard.base.wording import counted
-from railyard.benchmarks import metrics, own_shape
+from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
-from railyard.benchmarks.table import micro
 from railyard.hardware import limits
 from railyard.hardware.day_one import LOOP_SHARE, NODE, NODE_MB_S, NODE_OF_GPUS, Rail, Where, class_of, rail_of
 from railyard.parsers.parsed import Table
@@ -32,7 +31,6 @@ from railyard.verdict.rules.model import (
     MetricInput,
     MostLike,
     Quantity,
-    points,
 )
 
 if TYPE_CHECKING:
@@ -281,36 +279,6 @@ def metric_inputs(run: Run, read: Read) -> tuple[MetricInput, ...]:
         for metric in run.benchmark.metrics
         if metric.name in found or not (metric.optional and found)
     )
-
-
-def own_fault(run: Run, judged: Sequence[MetricInput]) -> str | None:
-    """Return what is wrong with a curve by itself, with size and factor; None if nothing is.
-
-    A shaped rail lets the first bytes of a message pass at once, so its curve may fall. References that bound every
-    size decide about a fall, too: it may be what the system shows when it is healthy.
-    """
-    link = run.target.fabric.link
-    if run.benchmark.rows != "sizes" or link.burst_bytes or link.limit_from_bytes:
-        return None
-    for metric in judged:
-        each, found = micro.metric(run.benchmark.key, metric.declared.name), points(metric)
-        bounded = run.target.references is not None and all(
-            any(band.bounds(size) for band in metric.bands) for size, _ in found
-        )
-        if each.name not in (BANDWIDTH, LATENCY) or each.shape == "figure" or bounded:
-            continue
-        why = own_shape.fault(each.name, each.is_bandwidth, each.unit, found, _shares(run, each))
-        if why is not None:
-            return why
-    return None
-
-
-def _shares(run: Run, metric: Metric) -> own_shape.Shares:
-    if metric.shape == "collective":
-        return own_shape.COLLECTIVE
-    if run.benchmark.within_node or run.on_one_host or run.nodes == 1:
-        return own_shape.WITHIN_A_NODE
-    return own_shape.FROM_GPUS if run.facts.from_device else own_shape.BETWEEN_HOSTS
 
 
 def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | None) -> MetricInput:

@@ -10,20 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.clean_text import one_line
-from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.benchmarks.moved_bytes import pairs_of
+from railyard.benchmarks.own_shape import starts_as_rdma
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link
 from railyard.parsers.lines import LONGEST_NOTE, cleaned
 from railyard.parsers.parsed import Table
-from railyard.verdict.hints.causes import RDMA_FAMILIES, TCP_LATENCY_UP_TO_BYTES
+from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.rules.model import OutputLine
 
-#: Half a round trip of up to 8 B that TCP does not reach: published RDMA is at 0.6 to 7 us, TCP at 12 us and more.
-NEVER_TCP_LATENCY_US = 7.0
-#: One message of up to 8 B in a window of messages: RDMA takes 0.1 to 1.2 us, TCP 4.5 us and more.
-NEVER_TCP_MESSAGE_COST_US = 1.5
 _QUOTED = 100  # characters of a line in a remark
 #: From EFA, too, a library falls back to TCP.
 _FAMILIES = RDMA_FAMILIES | {"efa"}
@@ -267,19 +263,11 @@ def shows_rdma(table: Table) -> bool:
         made = curves(table, key)
     except ValueError:
         return False
-    return any(_is_never_tcp(table, key, curve) for curve in made)
-
-
-def _is_never_tcp(table: Table, key: str, curve: Curve) -> bool:
-    metric = micro.metric(key, curve.metric)
-    points = zip(curve.sizes, curve.values, strict=True)
-    small = [(size, value) for size, value in points if 0 < size <= TCP_LATENCY_UP_TO_BYTES and value > 0]
-    if metric.name == "latency" and metric.shape == "latency":
-        return any(value < NEVER_TCP_LATENCY_US for _, value in small)
-    if metric.name == "bandwidth" and metric.shape == "stream":
-        at_once = metric.directions * pairs_of(table, key)
-        return any(size * at_once / value < NEVER_TCP_MESSAGE_COST_US for size, value in small)
-    return False
+    pairs = pairs_of(table, key)
+    return any(
+        starts_as_rdma(micro.metric(key, curve.metric), pairs, tuple(zip(curve.sizes, curve.values, strict=True)))
+        for curve in made
+    )
 
 
 def document() -> str:

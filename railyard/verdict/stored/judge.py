@@ -27,7 +27,8 @@ from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.fallback import judged_fallbacks
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, Target, contradictions, metric_inputs, own_fault, read_of
+from railyard.verdict.inputs import Run, Target, contradictions, metric_inputs, read_of
+from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import (
