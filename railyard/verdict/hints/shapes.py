@@ -18,6 +18,7 @@ FITS_UP_TO = 1.01
 #: Share of a link's rate: an earlier generation below this is no likelier than another network of that rate.
 NEAR = 0.25
 _WIDE = 12  # lanes; rare between hosts
+_USUAL_LANES = (4, 8, 16)  # of the slots of cards
 #: From 1 MiB on, a flat top stays above this share of its peak.
 FLAT = 0.93
 
@@ -181,15 +182,22 @@ def lesser_slots(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
         yield f"a slot of {slot.generation} in place of {seen.slot.generation}", _limit(seen, slot=slot)
 
 
-def links_of_rate(mb_s: float, directions: int) -> tuple[str, ...]:
-    """Return the links of the table whose limit a flat top fits, with its share of each; the nearest first."""
-    shares = {
-        link.name: mb_s / bound.value_mb_s
-        for link in LINKS.values()
-        if (bound := limits.limit(link, directions=directions)) is not None
+def rates_like(mb_s: float, directions: int) -> tuple[str, ...]:
+    """Return the links and the slots whose limit a flat top fits, with its share of each; the nearest links first."""
+    fits_from = FITS_FROM[directions]
+    links = {name: limits.limit(link, directions=directions) for name, link in LINKS.items()}
+    fastest = max(LINKS.values(), key=lambda link: link.data_rate_gbit_s or 0)
+    slots = {
+        f"the slot {name}": limits.limit(fastest, slot, directions=directions)
+        for name, slot in SLOTS.items()
+        if slot.lanes in _USUAL_LANES
     }
-    fits = [name for name, share in shares.items() if FITS_FROM[directions] <= share <= FITS_UP_TO]
-    return tuple(f"{name} ({percent(shares[name])})" for name in sorted(fits, key=lambda name: -shares[name]))
+    found: list[str] = []
+    for kind in (links, slots):
+        shares = {name: mb_s / bound.value_mb_s for name, bound in kind.items() if bound is not None}
+        fits = [name for name, share in shares.items() if fits_from <= share <= FITS_UP_TO]
+        found += (f"{name} ({percent(shares[name])})" for name in sorted(fits, key=lambda name: -shares[name]))
+    return tuple(found)
 
 
 def limit_at_mtu(seen: Seen, mtu: int) -> Limit | None:

@@ -43,7 +43,7 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
-from railyard.verdict.stored.remarks import remarks_on
+from railyard.verdict.stored.remarks import plateau, remarks_on
 from railyard.verdict.stored.target import ANY_STACK
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
@@ -217,7 +217,11 @@ def _judged(
     has_end = sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
     no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
     unseen = "" if has_end else no_end
-    rules = _rules(inputs, _nothing_holds(judged, target), unseen)
+    holds_nothing = _nothing_holds(judged, target)
+    like = plateau(judged, benchmark, target)
+    if holds_nothing is not None and like is not None:
+        holds_nothing += f"; {like}"
+    rules = _rules(inputs, holds_nothing, unseen)
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     state, sentence = _said(rules, failure, target)
     return Judgement(

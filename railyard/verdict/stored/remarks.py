@@ -5,15 +5,18 @@ from collections.abc import Iterable, Sequence
 from railyard.base.bounds import WEAK_END_SHARE
 from railyard.base.wording import either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
-from railyard.benchmarks.model import BANDWIDTH, Benchmark
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES
 from railyard.parsers.parsed import Table
 from railyard.verdict.day_one import ENTRY
-from railyard.verdict.hints.shapes import FLAT, links_of_rate
+from railyard.verdict.hints.shapes import FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
+
+#: If no size is longer: perftest's default (64 KiB) is level already.
+_LEVEL_FROM_BYTES = 64 << 10
 
 
 def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
@@ -23,7 +26,6 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     for metric in judged:
         yield from _weak_end(metric)
         yield from _weak_flow(metric, benchmark, target)
-        yield from _plateau(metric, benchmark, target)
         if held and metric.floor_remark:
             yield f"{metric.declared.name} {metric.floor_remark}"
         sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]
@@ -40,16 +42,42 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
         yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
 
 
-def _plateau(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
-    """Yield which links a flat top fits, if nobody named one."""
-    declared = micro.metric(benchmark.key, metric.declared.name)
-    found = [(size, value) for size, value in points(metric) if size >= DAY_ONE_FROM_BYTES]
-    if target.fabric.link.family != UNNAMED or declared.name != BANDWIDTH or declared.shape != "stream" or not found:
-        return
-    top = max(value for _, value in found)
-    fits = links_of_rate(top, declared.directions) if min(value for _, value in found) >= FLAT * top else ()
-    if fits:
-        yield f"its flat top of {number(top)} MB/s from {message_size(found[0][0])} on fits {either(fits)}"
+def plateau(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target) -> str | None:
+    """Return which networks and slots the top of a curve equals, if nobody named the link; None if it equals none.
+
+    Such a top is the trace of a fallback, of one rail of two, or of a narrow slot. Only who knows the network can tell,
+    so it decides nothing.
+    """
+    if target.fabric.link.family != UNNAMED or benchmark.within or benchmark.rows == "pairs":
+        return None
+    for metric in judged:
+        declared = micro.metric(benchmark.key, metric.declared.name)
+        top = _top(declared, points(metric))
+        fits = rates_like(top[0], declared.directions) if top is not None else ()
+        if top is not None and fits:
+            return f"{top[1]} is a rate of {either(fits)}: if its network should be faster, it did not use it"
+    return None
+
+
+def _top(declared: Metric, found: Sequence[tuple[int, float]]) -> tuple[float, str] | None:
+    """Return the rate, MB/s, that a curve ends with, and words for it; None if it has no such end.
+
+    A window must stay level; one message at a time still rises, so there the largest size counts.
+    """
+    rates = [(size, value if declared.is_bandwidth else size / value) for size, value in found if value > 0]
+    if declared.shape == "figure" and declared.name == BANDWIDTH and rates:
+        return rates[0][1], f"its {number(rates[0][1])} MB/s"
+    large = [(size, rate) for size, rate in rates if size >= DAY_ONE_FROM_BYTES]
+    if declared.shape in ("pingpong", "latency") and large and declared.directions == 1:
+        size, rate = large[-1]
+        return rate, f"its {number(rate)} MB/s at {message_size(size)}"
+    level = large or [(size, rate) for size, rate in rates if size >= _LEVEL_FROM_BYTES]
+    top = max((rate for _, rate in level), default=0.0)
+    if declared.name != BANDWIDTH or declared.shape != "stream" or not level or level[-1][1] < FLAT * top:
+        return None
+    from_ = f"from {message_size(level[0][0])} on" if level[1:] else f"at {message_size(level[0][0])}"
+    is_level = min(rate for _, rate in level) >= FLAT * top
+    return (top, f"its flat top of {number(top)} MB/s {from_}") if is_level else None
 
 
 def _weak_end(metric: MetricInput) -> Iterable[str]:

@@ -608,12 +608,30 @@ def test_a_get_is_held_to_the_class_of_the_link_and_not_to_the_floor_of_its_puts
     assert (state("osu_put_bw", 11770), state("osu_put_bw", 12050)) == ("fail", "pass")
 
 
-def test_a_flat_top_without_a_link_says_which_links_it_fits() -> None:
-    found = only(Parsed((stream(rates(12250)),)), unnamed())
-    assert found.state != "pass"
-    assert [each for each in found.remarks if "its flat top of" in each and "ib-edr" in each]
+@pytest.mark.parametrize(
+    ("mb_s", "equals"),
+    [
+        (1176, "1176 MB/s from 1 MiB on is a rate of roce-10 (96.0 %), eth-10 (94.9 %)"),
+        (6700, "the slot pcie3-x8 ("),
+        (12250, "ib-edr (98.5 %), "),
+    ],
+)
+def test_a_flat_top_without_a_link_names_the_networks_and_slots_that_it_equals(mb_s: float, equals: str) -> None:
+    found = only(Parsed((stream(rates(mb_s)),)), unnamed())
+    assert found.state == "not-judged"
+    assert equals in found.sentence
+    assert "if its network should be faster, it did not use it" in found.sentence
     held = only(Parsed((stream(rates(12250)),)), of_link("ib-edr"))
-    assert not [each for each in held.remarks if "flat top" in each]
+    assert "flat top" not in held.sentence
+
+
+def test_one_figure_and_one_message_at_a_time_are_compared_with_networks_too() -> None:
+    figure = table("iperf3", "iperf3", {"bandwidth": "MB/s"}, (1176.0,), streams=1)
+    assert "; its 1176 MB/s is a rate of roce-10" in only(Parsed((figure,)), unnamed()).sentence
+    times = tuple((1 << power, 20.0 + (1 << power) / 1152) for power in range(23))
+    turn = table("osu", "osu_latency", {"size": "B", "latency": "us"}, *times)
+    said = only(Parsed((turn,)), unnamed()).sentence
+    assert "; its 1146 MB/s at 4 MiB is a rate of roce-10 (93.5 %), eth-10 (92.5 %)" in said
 
 
 def test_a_flow_of_tcp_passes_with_the_share_of_the_link_that_is_asked_of_it() -> None:
