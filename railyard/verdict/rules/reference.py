@@ -122,10 +122,12 @@ def _is_bounded(band: BandLike, size: int, higher_is_better: bool) -> bool:
 
 
 def coverage(metric: MetricInput) -> str:
-    """Return how many of the measured sizes are bounded, and which are not, in words; empty without sizes."""
+    """Return how many of the measured sizes are bounded, and which are not, in words; empty if nothing was measured."""
     measured = [size for size, _ in points(metric)]
-    if not metric.declared.sized or not measured:
+    if not measured:
         return ""
+    if not metric.declared.sized:
+        return f"bounded: {int(any(band.bounds(0) for band in metric.bands))} of 1 figure"
     held = [size for size in measured if any(band.bounds(size) for band in metric.bands)]
     counts = f"bounded: {len(held)} of {counted(len(measured), 'size')}"
     ends = "" if not held else f", {message_size(held[0])}" + (f" to {message_size(held[-1])}" if held[1:] else "")

@@ -470,7 +470,8 @@ def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> 
     columns = {"N": None, "performance": "Gflop/s", "passed": None}
     good = Parsed((table("hpl", "hpl", columns, (100, 8000.0, True), (200, 9100.0, True)),))
     assert (
-        only(good, of_system(site, "edr")).sentence == "performance holds linpack, at worst 101.1 % of linpack; "
+        only(good, of_system(site, "edr")).sentence
+        == "performance holds linpack, at worst 101.1 % of linpack (bounded: 1 of 1 figure); "
         "rule 3 (possible) not judged: no physical limit is known for performance"
     )
     slow = only(Parsed((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
