@@ -123,3 +123,7 @@ def _reader_left() -> int:
     with open(os.devnull, "w", encoding="utf-8") as nothing:
         os.dup2(nothing.fileno(), sys.stdout.fileno())
     return EXIT_READER_LEFT
+
+
+if __name__ == "__main__":  # `python -m railyard.cli.main`, which would otherwise do nothing, with exit code 0
+    sys.exit(main())

@@ -48,6 +48,13 @@ def test_help_lists_a_command_with_its_first_line(
     assert "Commands:\n  weigh  Says what it does.\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("module", ["railyard", "railyard.cli.main"])
+def test_a_module_that_python_can_run_is_the_command(module: str) -> None:
+    answer = subprocess.run([sys.executable, "-m", module, "nosuch"], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith('railyard: no such command "nosuch"'), answer.stderr
+
+
 def test_every_module_in_commands_is_a_command() -> None:
     answer = subprocess.run([sys.executable, "-m", "railyard", "--help"], capture_output=True, text=True, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")

@@ -796,6 +796,35 @@ def test_references_that_are_missing_stop_plain_reframe(clone_site: Path, monkey
     assert "systems/virtual.yaml: report_only: found no references/virtual.yaml, expected references" in stopped.text
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("-c", "checks", "-R", "-r"), "-c checks: found no such file or folder, expected checks; leave out -c"),
+        (("-n", "Nosuch", "-r"), "no check fits these options; type: railyard matrix --system local --why"),
+        (("-n", "Nosuch", "--dry-run"), "no check fits these options; type: railyard matrix --system local --why"),
+    ],
+)
+def test_plain_reframe_that_selects_nothing(
+    options: tuple[str, ...], sentence: str, clone_site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAILYARD_HOME", raising=False)
+    (clone_site / "checks").rmdir()
+    done = subprocess.run(
+        [REFRAME, "--nocolor", "-C", "reframe_settings.py", *options],
+        cwd=clone_site, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout
+    assert f"nothing was selected, so nothing was measured: {sentence}" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "Ran 0/0" not in done.stdout
+
+
+def test_an_empty_run_of_another_suites_system_is_not_ours(healthy_site: Site, clone_site: Path) -> None:
+    options = ("-C", str(clone_site / "reframe_settings.py"), "-r", "-n", "Nosuch")
+    assert healthy_site.reframe(*options, "--system", "local").code == 1
+    assert healthy_site.reframe(*options, "--system", "tiny").code == 0
+
+
 # --- `railyard run` itself --------------------------------------------------------------------------------------------
 
 SYSTEM = """\
