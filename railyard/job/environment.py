@@ -1,8 +1,9 @@
-"""Compares the variables of a benchmark's own process on each node with those that were planned.
+"""Reads a benchmark's own process on each node, and compares its variables with those that were planned.
 
 A rank may not have what the job exports: a module, a profile or a wrapper may set another value, and a launcher may
 pass none on. ``environment.sh`` (package data beside this file) reads the variables from /proc. It reads only variables
-that choose transport and rails, by whole names, because an environment holds secrets.
+that choose transport and rails, by whole names, because an environment holds secrets. It also writes which libraries
+the process loaded; ``loaded_libraries`` judges them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,23 +20,33 @@ from railyard.stacks.table import STACKS
 FORMAT = 1
 SCRIPT = "environment.sh"
 NAMES_FILE = "environment.names"
+LIBRARIES_FILE = "environment.libraries"
 SUFFIX = ".environment"
 _LONGEST = 300
+#: How the script's lines begin: a variable, that /proc/PID/maps could be read, a library in it.
+_KINDS = ("set", "maps", "library")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the first rank's process of a node has: its program, and the variables that were asked for, by name."""
+    """What the first rank's process of a node has: its program, and the variables that were asked for, by name.
+
+    ``libraries`` are the paths of the libraries for messages that it loaded; None if the node does not show them.
+    """
 
     node: str
     program: str
     variables: Mapping[str, str]
+    libraries: tuple[str, ...] | None = None
 
 
 def scripts(stack: str) -> dict[str, str]:
-    """Return the files for the counter reader's folder: the script, and the names that it may write down."""
+    """Return the files for the counter reader's folder: the script, the names that it may write down, and libraries."""
+    from railyard.job import loaded_libraries
+
     names = "".join(f"{name}\n" for name in sorted(known(stack)))
-    return {SCRIPT: packaged_text(f"job/scripts/{SCRIPT}"), NAMES_FILE: names} if names else {}
+    libraries = f"{loaded_libraries.pattern()}\n"
+    return {SCRIPT: packaged_text(f"job/scripts/{SCRIPT}"), NAMES_FILE: names, LIBRARIES_FILE: libraries}
 
 
 def planned(launch: Launch) -> dict[str, str]:
@@ -64,10 +75,15 @@ def parse(text: str, tag: str) -> Found | None:
     if len(lines) < 5 or lines[0] != f"railyard-environment {FORMAT} {tag}" or lines[-2:] != ["end", ""]:
         return None
     node, program, *said = (line.partition(" ") for line in lines[1:-2])
-    if (node[0], program[0]) != ("node", "program") or any(kind != "set" for kind, _, _ in said):
+    if (node[0], program[0]) != ("node", "program") or any(kind not in _KINDS for kind, _, _ in said):
         return None
-    pairs = (rest.partition(" ") for _, _, rest in said)
-    return Found(node[2], one_line(program[2]), {name: one_line(value)[:_LONGEST] for name, _, value in pairs})
+    pairs = (rest.partition(" ") for kind, _, rest in said if kind == "set")
+    return Found(
+        node[2],
+        one_line(program[2]),
+        {name: one_line(value)[:_LONGEST] for name, _, value in pairs},
+        tuple(path for kind, _, path in said if kind == "library") if ("maps", "", "") in said else None,
+    )
 
 
 def why_other(found: Iterable[Found], launch: Launch) -> str | None:

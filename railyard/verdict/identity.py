@@ -1,8 +1,8 @@
 """Whether the intended program ran: one proof of launcher, library and environment, causes before consequences.
 
-It finds a launcher of another library, a benchmark that is linked to another one, an output that names another one,
-processes that did not find one another, and variables that have other values in the benchmark's own process than
-planned.
+It finds a launcher of another library, a benchmark that is linked to another one, an output that names another one, a
+library for messages (UCX, libfabric, …) that was loaded from elsewhere, processes that did not find one another, and
+variables that have other values in the benchmark's own process than planned.
 """
 
 import re
@@ -14,7 +14,7 @@ from railyard.base.hostlist import named
 from railyard.base.wording import counted
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.tools import TOOLS
-from railyard.job import environment, launcher_identity, mpi_identity
+from railyard.job import environment, launcher_identity, loaded_libraries, mpi_identity
 from railyard.job.case import Case, Evidence
 from railyard.job.mpi_identity import Meant
 from railyard.parsers.parsed import Table
@@ -31,30 +31,51 @@ _TOO_FEW = re.compile(
 
 
 def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
-    """Return a sentence about the first of launcher, library and environment that is not the intended one; else None.
+    """Return a sentence about the first of launcher, libraries and environment that is not the intended one; else None.
 
     ``tables``: all of the output. A stand-in of a rehearsal is not a library and names none, so it is not checked.
     """
     return (
         _launcher(case, evidence)
-        or (None if evidence.rehearsed else _library(case, evidence) or _another_mpi(case, evidence))
+        or (None if evidence.rehearsed else _of_another_library(case, evidence))
         or _alone(case, evidence, tables)
         or (environment.why_other(evidence.environment, case.launch) if evidence.environment else None)
     )
 
 
 def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[str, ...]:
-    """Return remarks: nodes whose benchmark was not seen, variables that nobody planned.
+    """Return remarks: nodes whose benchmark was not seen, variables that nobody planned, libraries that prove nothing.
 
     ``answered`` are the nodes that the job is taken to have run on: rule 1 says more about any other node.
     """
-    if evidence.environment is None or not environment.planned(case.launch) or evidence.exit_code != 0:
+    if evidence.environment is None or evidence.exit_code != 0:
         return ()
+    nodes = [node for node in case.launch.nodes if node in answered]
+    libraries = () if evidence.rehearsed else loaded_libraries.unproven(evidence.environment, _places(case), nodes)
+    if not environment.planned(case.launch):
+        return libraries
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.unseen(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
     unseen = [f"the environment of the benchmark was not read on {named(nodes)}"] if nodes else []
-    return (*unseen, *environment.unplanned(evidence.environment, case.launch))
+    return (*unseen, *environment.unplanned(evidence.environment, case.launch), *libraries)
+
+
+def _of_another_library(case: Case, evidence: Evidence) -> str | None:
+    return (
+        _library(case, evidence)
+        or _another_mpi(case, evidence)
+        or loaded_libraries.why_other(evidence.environment or (), _places(case))
+    )
+
+
+def _places(case: Case) -> loaded_libraries.Places:
+    """Return where the run's libraries should be, by the prefixes of its stack and of the MPI that starts it."""
+    system, home = case.site.system, case.site.home
+    entries = [system.stacks[name] for name in dict.fromkeys((case.stack, system.starter(case.stack)))]
+    prefixes = filter(None, (case.launch.prefix, case.launch.library_prefix))
+    named = (entry.path(folder, home) for entry in entries for folder in entry.libraries)
+    return loaded_libraries.Places(tuple(dict.fromkeys(prefixes)), tuple(dict.fromkeys(named)))
 
 
 def _launcher(case: Case, evidence: Evidence) -> str | None:

@@ -1,5 +1,7 @@
 """Wrong settings on the real virtual cluster: a variable, an MTU, two networks."""
 
+import shutil
+
 import pytest
 
 from railyard.provision.testbed.cluster import Testbed
@@ -65,3 +67,25 @@ def test_the_launcher_of_another_library_is_named(site: VirtualSite, said: str) 
     ran = site.run(*CELL)
     assert said in ran.record.verdict.text
     assert (ran.record.verdict.rule, ran.record.verdict.suspects) == (1, ())
+
+
+@pytest.mark.fault("stack", "another UCX comes first in LD_LIBRARY_PATH", "expected UCX of")
+def test_another_ucx_than_the_stacks_is_named_unless_the_file_names_it(site: VirtualSite, said: str) -> None:
+    own, other = CLONE / ".stacks/mpich/lib/mpich", site.folder / "other"
+    other.mkdir()
+    for library in own.glob("libuc*.so*"):
+        shutil.copy(library, other)
+    shutil.copytree(own / "ucx", other / "ucx")
+    old = 'env:\n      LD_LIBRARY_PATH: "{prefix}/lib"\n  intelmpi:'
+    site.edit("systems/virtual.yaml", old, old.replace("/lib", f"/lib:{other}"))
+    ran = site.run(*CELL)
+    prefix = f"{site.folder}/.stacks/mpich"
+    assert f"{other}/libuc" in ran.record.verdict.text and f"{said} {prefix};" in ran.record.verdict.text
+    assert "libraries of that stack in the system's file" in ran.record.verdict.text
+    assert (ran.record.verdict.rule, ran.record.verdict.class_, ran.record.verdict.suspects) == (1, "set-up", ())
+    site.edit(
+        "systems/virtual.yaml", "    prefix: .stacks/mpich\n", f"    prefix: .stacks/mpich\n    libraries: [{other}]\n"
+    )
+    ran = site.run(*CELL)
+    assert ran.record.state == "pass", ran.record.verdict.text
+    assert "not proven" not in ran.record.verdict.text

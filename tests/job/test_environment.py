@@ -1,6 +1,7 @@
 """The variables with which a benchmark really ran: the script on real processes, and its result."""
 
 import fcntl
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,23 @@ def test_what_a_wrapper_sets_is_seen_whether_it_becomes_the_program_or_starts_it
     assert (found.program, found.variables["UCX_TLS"]) == ("flock", "posix")
 
 
+def test_the_libraries_that_the_program_loaded_are_seen(stage: Path) -> None:
+    libucp = stage / "other" / "libucp.so.0"
+    libucp.parent.mkdir()
+    shutil.copy(next(Path("/").glob("lib*/*/libdl.so.2"), Path("/lib64/libdl.so.2")), libucp)
+    found = ran(stage, f"LD_PRELOAD={libucp} exec flock lock true")
+    assert found is not None
+    assert found.libraries == (str(libucp),)
+
+
+def test_a_node_without_grep_shows_no_libraries(stage: Path) -> None:
+    (stage / "grep").write_text("#!/bin/sh\nexit 127\n")
+    (stage / "grep").chmod(0o755)
+    found = ran(stage, "exec flock lock true", PATH=f"{stage}:/usr/sbin:/usr/bin:/sbin:/bin")
+    assert found is not None
+    assert found.libraries is None
+
+
 @pytest.mark.parametrize(("filled_at", "said"), [(2, {"UCX_TLS": "tcp,self"}), (9, {})])
 def test_a_process_that_has_no_variables_yet_is_asked_again(
     tmp_path: Path, filled_at: int, said: dict[str, str]
@@ -115,7 +133,7 @@ def test_the_script_may_write_what_the_stack_is_told_and_what_its_table_knows(la
     assert set(planned(launch)) <= known("mpich") == set(names)
     assert "UCX_IB_GID_INDEX" in names
     assert not any("PASS" in name or "TOKEN" in name for name in names)
-    assert scripts("tcp") == {}
+    assert scripts("tcp")[NAMES_FILE] == ""
 
 
 def test_a_file_of_another_run_or_a_cut_one_is_none() -> None:

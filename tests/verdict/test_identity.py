@@ -1,6 +1,7 @@
 """Launcher, library and environment as one proof: each fault is named separately, and a sound run says nothing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,9 @@ def had(virtual: Site) -> Callable[..., tuple[Found, ...]]:
     """Return a function that returns both nodes' environments, with these variables changed on vn2."""
 
     def found(**changed: str) -> tuple[Found, ...]:
-        told = planned(launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2")))
-        return (Found("vn1", "IMB-MPI1", told), Found("vn2", "IMB-MPI1", {**told, **changed}))
+        launch = launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
+        told, own = planned(launch), (f"{launch.prefix}/lib/libmpi.so.12",)
+        return (Found("vn1", "IMB-MPI1", told, own), Found("vn2", "IMB-MPI1", {**told, **changed}, own))
 
     return found
 
@@ -63,6 +65,21 @@ def test_a_variable_that_a_wrapper_set_is_named_with_both_values(
     assert (found.rule, found.fault) == (1, "set-up")
 
 
+@pytest.mark.fault(
+    "stack", "another verbs library in LD_PRELOAD on one node", "IMB-MPI1 on vn2 loaded /opt/other/libibverbs.so.1"
+)
+def test_a_library_that_one_node_loads_from_elsewhere_is_named(
+    assessed: Assess, had: Callable[..., tuple[Found, ...]], said: str
+) -> None:
+    healthy, other = had()
+    other = replace(other, libraries=(*(other.libraries or ()), "/opt/other/libibverbs.so.1"))
+    found = assessed(environment=(healthy, other)).verdict
+    assert f"{said}, expected verbs of " in found.sentence
+    assert (found.rule, found.fault, found.suspects) == (1, "set-up", ())
+    # A stand-in of a rehearsal loads none.
+    assert assessed(rehearsed=True, linked="", environment=(healthy, other)).verdict.state == "pass"
+
+
 def test_in_a_rehearsal_the_environment_is_asked_too_and_the_library_is_not(
     assessed: Assess, had: Callable[..., tuple[Found, ...]]
 ) -> None:
@@ -73,7 +90,10 @@ def test_in_a_rehearsal_the_environment_is_asked_too_and_the_library_is_not(
 def test_a_node_whose_benchmark_was_not_seen_and_a_variable_of_nobodys_plan_are_remarks(
     assessed: Assess, had: Callable[..., tuple[Found, ...]]
 ) -> None:
-    assert assessed(environment=had()[:1]).verdict.remarks == ("the environment of the benchmark was not read on vn2",)
+    assert assessed(environment=had()[:1]).verdict.remarks == (
+        "the environment of the benchmark was not read on vn2",
+        "not proven: which libraries the benchmark loaded on vn2 (they were not read)",
+    )
     assert assessed(environment=had(UCX_IB_SL="1")).verdict.remarks == (
         'UCX_IB_SL is "1" in the environment of IMB-MPI1 on vn2, and the run did not plan it',
     )

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Writes the variables with which a benchmark really runs, from its own process:
+# Writes the variables with which a benchmark really runs, and the libraries that it loaded, from its own process:
 #   sh environment.sh OUTDIR TAG NODE PID
 # PID is the process that the counter reader started (reader.sh). It may be a wrapper that sets variables for the
 # benchmark. So the last of the processes that begin at PID is read, in /proc/PID/environ, again and again until it is
 # not a shell any more. Only the variables of environment.names (beside this script, one name per line) are written: an
-# environment holds secrets. OUTDIR/NODE.environment has what was found (railyard/job/environment.py reads it).
+# environment holds secrets. A library loads others while it starts (UCX and libfabric their transports, Open MPI its
+# components), so /proc/PID/maps is read some times more, for the names that environment.libraries describes. After
+# 15 s nothing is read any more: what MPI needs is loaded then, and reading stops the process for a moment.
+# OUTDIR/NODE.environment has what was found (railyard/job/environment.py reads it).
 
 set -f
 
@@ -44,22 +47,36 @@ has_some() {
     [ -n "$(tr -d '\0' <"$proc/$last/environ" 2>/dev/null | head -c 1)" ]
 }
 
-for wait_s in 0.1 0.4 1 2; do
-    sleep "$wait_s" || exit 0
+# Adds to $libraries a line for each library of process $last that carries messages; a library may have several lines.
+# Sets $unread if the process does not show them.
+read_libraries() {
+    mapped=$(grep -oE -f "$beside/environment.libraries" "$proc/$last/maps" 2>/dev/null)
+    case $? in
+    0) libraries=$(printf '%s\n%s\n' "$libraries" "$mapped" | sort -u) unread='' ;;
+    1) unread='' ;; # none of them yet
+    esac
+}
+
+# A signal ends this shell at once only while it waits for a child; the sleep must not live on, with the job's files.
+trap 'kill "$sleeper" 2>/dev/null; exit 0' TERM
+libraries='' unread=yes
+for wait_s in 0.1 0.4 1 2 4 8; do
+    sleep "$wait_s" &
+    sleeper=$!
+    wait "$sleeper" || exit 0
     last_of
     program_of || exit 0
     has_some || [ "$wait_s" = 2 ] || continue
     found=$(wanted)
+    read_libraries
     # It may have ended, or become another program, in the meantime.
     before=$program
     program_of && [ "$program" = "$before" ] || continue
     {
         printf 'railyard-environment 1 %s\nnode %s\nprogram %s\n' "$tag" "$node" "$program"
         [ -z "$found" ] || printf '%s\n' "$found"
+        [ -n "$unread" ] || echo maps
+        printf '%s\n' "$libraries" | sed '/./!d; s/^/library /'
         echo end
     } >"$outdir/$node.environment.new" && mv "$outdir/$node.environment.new" "$outdir/$node.environment"
-    case $program in
-    sh | dash | bash | ksh* | zsh | busybox | env | timeout | numactl | taskset | nice | perl* | python*) ;;
-    *) exit 0 ;;
-    esac
 done

@@ -35,6 +35,12 @@ class StackEntry(Model):
     """One stack, installed on this system or with benchmarks that Spack builds."""
 
     prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
+    libraries: tuple[Template, ...] = Field(
+        (),
+        description="Folders, besides the prefix, of the libraries that carry messages (UCX, libfabric and its "
+        "providers, PSM2, verbs, NCCL and its plugins). A benchmark that loads one from elsewhere fails. If left out: "
+        "the prefix if it has its own, else the operating system's",
+    )
     modules: tuple[Module, ...] = ()
     benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
     absent: dict[Name, Prose] = Field({}, description="Tool: why this stack does not have it")

@@ -1,0 +1,115 @@
+"""Where the libraries that carry messages were loaded from: what is meant, what is another one, what proves nothing."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from railyard.job.environment import Found
+from railyard.job.loaded_libraries import Places, pattern, unproven, why_other
+
+SYSTEM = "/usr/lib/x86_64-linux-gnu"
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """Return a stack's prefix that has its own UCX, and neither libfabric nor verbs."""
+    lib = tmp_path / "mpich/lib"
+    (lib / "mpich/ucx").mkdir(parents=True)
+    for name in ("libmpi.so.12", "mpich/libucp.so.0", "mpich/ucx/libuct_ib.so.0"):
+        (lib / name).touch()
+    return tmp_path / "mpich"
+
+
+def loaded(*libraries: str | Path, node: str = "vn1") -> Found:
+    return Found(node, "IMB-MPI1", {}, tuple(map(str, libraries)))
+
+
+def test_the_prefix_and_what_belongs_to_the_kernels_drivers_are_intended(prefix: Path) -> None:
+    lib, places = prefix / "lib", Places((str(prefix),))
+    found = [
+        loaded(
+            *(lib / "libmpi.so.12", lib / "mpich/libucp.so.0", lib / "mpich/ucx/libuct_ib.so.0"),
+            *(f"{SYSTEM}/libibverbs.so.1.14.44.0", f"{SYSTEM}/libfabric.so.1", "/lib64/libpsm2.so.2"),
+        )
+    ]
+    assert why_other(found, places) is None
+    assert unproven(found, places, ("vn1",)) == ()
+
+
+@pytest.mark.parametrize(
+    ("library", "expected"),
+    [
+        ("/home/me/ucx/lib/libucp.so.0", "UCX of PREFIX"),
+        (f"{SYSTEM}/libucp.so.0.0.0", "UCX of PREFIX"),
+        ("/home/me/ucx/lib/libucs_signal.so.0 (deleted)", "UCX of PREFIX"),
+        ("/home/me/lib/libmpi.so.12", "MPI of PREFIX"),
+        ("/home/me/lib/libibverbs.so.1", "verbs of PREFIX or the operating system"),
+        ("/home/me/lib/libmlx5-rdmav34.so", "verbs of PREFIX or the operating system"),
+        ("/home/me/lib/libpsm2.so.2", "PSM of PREFIX or the operating system"),
+    ],
+)
+def test_a_library_of_elsewhere_is_named_with_the_place_that_was_expected(
+    prefix: Path, library: str, expected: str
+) -> None:
+    found = [loaded(prefix / "lib/libmpi.so.12", node="vn1"), loaded(prefix / "lib/libmpi.so.12", library, node="vn2")]
+    assert why_other(found, Places((str(prefix),))) == (
+        f"IMB-MPI1 on vn2 loaded {library.removesuffix(' (deleted)')}, expected {expected}; if it is intended, name "
+        "its folder under libraries of that stack in the system's file"
+    ).replace("PREFIX", str(prefix))
+
+
+def test_a_folder_that_the_file_names_is_a_place_and_then_no_other_is(prefix: Path) -> None:
+    ours, theirs = "/opt/ofi/lib/libfabric.so.1", "/home/me/lib/libfabric.so.1"
+    places = Places((str(prefix),), ("/opt/ofi",))
+    assert why_other([loaded("/opt/ofi/lib/libpsm3-fi.so", ours)], places) is None
+    for other in (theirs, f"{SYSTEM}/libfabric.so.1"):
+        assert f"loaded {other}, expected libfabric of {prefix} or /opt/ofi;" in str(why_other([loaded(other)], places))
+
+
+def test_what_nothing_states_is_not_proven_and_no_fault(prefix: Path) -> None:
+    mpi, libraries = prefix / "lib/libmpi.so.12", ("/opt/a/libfabric.so.1", "/opt/b/libnccl-net.so")
+    assert why_other([loaded(mpi, *libraries)], Places((str(prefix),))) is None
+    assert unproven([loaded(mpi, *libraries)], Places((str(prefix),)), ("vn1",)) == tuple(
+        f"not proven: that {path} is the intended {title}; name its folder under libraries of that stack in the "
+        "system's file"
+        for path, title in zip(libraries, ("libfabric", "NCCL"), strict=True)
+    )
+
+
+def test_a_node_that_shows_no_libraries_is_not_proven(prefix: Path) -> None:
+    unread, early = Found("vn2", "IMB-MPI1", {}), loaded(f"{SYSTEM}/libibverbs.so.1", node="vn3")
+    found = [loaded(prefix / "lib/libmpi.so.12"), unread, early]
+    assert unproven(found, Places((str(prefix),)), ("vn1", "vn2", "vn3", "vn4")) == (
+        "not proven: which libraries the benchmark loaded on vn2, vn3 and vn4 (they were not read)",
+    )
+
+
+def test_a_prefix_of_links_stands_for_what_they_lead_to(tmp_path: Path) -> None:
+    real, prefix = tmp_path / "system", tmp_path / "openmpi"
+    for folder in (real, prefix / "lib"):
+        folder.mkdir(parents=True)
+    for name in ("libmpi.so.40.30.4", "libucp.so.0"):
+        (real / name).touch()
+    (prefix / "lib/libmpi.so.40").symlink_to(real / "libmpi.so.40.30.4")
+    places = Places((str(prefix),))
+    assert why_other([loaded(real / "libmpi.so.40.30.4", real / "libucp.so.0")], places) is None
+    assert "expected UCX of" in str(why_other([loaded("/home/me/libucp.so.0")], places))
+
+
+def test_the_packages_of_spack_lie_beside_each_other(tmp_path: Path) -> None:
+    prefix = tmp_path / f"openmpi-4.1.6-{'a' * 32}"
+    ucx = tmp_path / f"ucx-1.15.0-{'b' * 32}/lib/libucp.so.0"
+    assert unproven([loaded(prefix / "lib/libmpi.so.40", ucx)], Places((str(prefix),)), ("vn1",)) == ()
+
+
+def test_the_pattern_finds_each_library_that_carries_messages_and_no_other() -> None:
+    names = (
+        "libmpi.so.40.30.4 libmpi_cray.so.12 libucp.so.0 libuct.so.0 libucs.so.0 libucm.so.0 libuct_ib_mlx5.so.0 "
+        "libfabric.so.1 libpsm3-fi.so libverbs-1.12-fi.so libpsm2.so.2.2 libibverbs.so.1 librdmacm.so.1 "
+        "libmlx5-rdmav34.so libcxi.so.1 libnccl.so.2 librccl.so.1 libnccl-net.so libnccl-net-ofi.so"
+    ).split()
+    for name in names:
+        assert re.search(pattern(), f"7f00-7f01 r-xp 0000 fe:00 12  /opt/x y/lib/{name}"), name
+    for name in ("libc.so.6", "libmpifort.so.12", "libm.so.6", "libucharset.so.0", "libnl-3.so.200", "IMB-MPI1"):
+        assert not re.search(pattern(), f"7f00-7f01 r-xp 0000 fe:00 12  /opt/lib/{name}"), name
