@@ -63,9 +63,17 @@ def counted(number_: int, noun: str, form: str = "") -> str:
     return f"{number_:{form}} {noun}{'' if number_ == 1 else 's'}"
 
 
-def earlier_disturbed(count: int) -> str:
-    """Return ``1 earlier measurement was disturbed``: the words for a test that was measured again."""
-    return f"{count} earlier measurement{' was' if count == 1 else 's were'} disturbed"
+def earlier_attempts(rules: Sequence[int | None]) -> str:
+    """Return ``1 earlier measurement was disturbed``: the words for a test that was measured again.
+
+    ``rules`` has the rule by which each earlier one failed; by rule 1 it never began, because of a bug of the launcher.
+    """
+    unbegun = rules.count(1)
+    disturbed = len(rules) - unbegun
+    said = [f"{unbegun} earlier start{'' if unbegun == 1 else 's'} failed by a bug of the launcher"] if unbegun else []
+    if disturbed:
+        said.append(f"{disturbed} earlier measurement{' was' if disturbed == 1 else 's were'} disturbed")
+    return listing(said)
 
 
 def either(names: Sequence[str]) -> str:

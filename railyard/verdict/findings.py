@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import STARVED_SHARE
-from railyard.base.wording import earlier_disturbed, places
+from railyard.base.wording import earlier_attempts, places
 from railyard.benchmarks.model import LATENCY
 from railyard.results.record.form import AttemptRecord, Suspect
 from railyard.verdict import verdict
@@ -124,10 +124,10 @@ def explained(
 
 
 def with_attempts(assessment: Assessment, attempts: tuple[AttemptRecord, ...]) -> Assessment:
-    """Return the assessment with the earlier measurements that were disturbed, the oldest first."""
+    """Return the assessment with the earlier measurements that were disturbed or never began, the oldest first."""
     if not attempts:
         return assessment
-    remark = f"measured again: {earlier_disturbed(len(attempts))}"
+    remark = f"measured again: {earlier_attempts([one.rule for one in attempts])}"
     return replace(with_remark(assessment, remark), attempts=attempts)
 
 

@@ -9,6 +9,7 @@ from tests.e2e.conftest import CLONE, VirtualSite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
+TESTS = CLONE / "tests"
 CELL = ("--system", "virtual:hsn", "-n", "ImbPingPong%rails=1", "-p", "mpich", "-P", "policy=default")
 
 
@@ -89,3 +90,20 @@ def test_another_ucx_than_the_stacks_is_named_unless_the_file_names_it(site: Vir
     ran = site.run(*CELL)
     assert ran.record.state == "pass", ran.record.verdict.text
     assert "not proven" not in ran.record.verdict.text
+
+
+@pytest.mark.fault("scheduler", "Slurm's pmi2 breaks the first start of MPICH", "1 earlier start failed by a bug of")
+def test_a_start_that_the_launchers_bug_ended_is_made_again(site: VirtualSite, said: str) -> None:
+    genuine = TESTS / "recordings/failed/mpich5.0.2-pmi2-of-slurm22.05.8.err"
+    wrapper, program = site.folder / "IMB-MPI1", CLONE / ".stacks/intelmpi/bin/IMB-MPI1"
+    begun = site.folder / "begun-"
+    wrapper.write_text(
+        f'#!/bin/sh\n[ -e "{begun}$(hostname)" ] && exec {program} "$@"\n'
+        f'true >"{begun}$(hostname)"\ncat {genuine} >&2\nexit 15\n'
+    )
+    wrapper.chmod(0o755)
+    site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", f"imb: {wrapper}")
+    ran = site.run(*CELL)
+    assert (ran.code, ran.record.state) == (0, "pass"), ran.record.verdict.text
+    assert f"{said} the launcher" in ran.record.verdict.text
+    assert "mpi/pmi2: value not properly terminated" in ran.record.attempts[0].sentence

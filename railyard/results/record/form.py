@@ -298,7 +298,8 @@ class NodeGroup:
 class AttemptRecord:
     """A measurement that was disturbed and so repeated in the same run: its verdict, length and start.
 
-    ``sentence`` is the verdict's whole text. ``starved`` is as in the record, ``time`` when it began (ISO 8601, UTC).
+    Rule 1 means that it never began, because of a bug of the launcher. ``sentence`` is the verdict's whole text.
+    ``starved`` is as in the record, ``time`` when it began (ISO 8601, UTC).
     """
 
     sentence: str

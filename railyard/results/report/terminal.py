@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
-from railyard.base.wording import counted, earlier_disturbed
+from railyard.base.wording import counted, earlier_attempts
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State, Suspect
 from railyard.results.report.beside import cost_lines, relation_lines
@@ -78,7 +78,8 @@ def text_report(
     for state, heading in _REST:
         some = [record for record in records if record.state == state]
         parts += [_reasons(heading, some, width)] if some else []
-    again = [f"{record.case}: {earlier_disturbed(len(record.attempts))}" for record in records if record.attempts]
+    repeated = [(record.case, [one.rule for one in record.attempts]) for record in records if record.attempts]
+    again = [f"{case}: {earlier_attempts(rules)}" for case, rules in repeated]
     if again:
         parts.append("\n".join(["Measured again", *(_folded(one_line(line), width, "  ", "    ") for line in again)]))
     other = sentences(records)

@@ -1,4 +1,4 @@
-"""A disturbed measurement is made again: which one counts, and how a job runs again unchanged."""
+"""A disturbed measurement, or one that never began, is made again: which one counts, how a job runs again unchanged."""
 
 import copy
 import os
@@ -70,7 +70,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The measurement that counts, and the earlier ones that were disturbed."""
+    """The measurement that counts, and the earlier ones that were disturbed or never began."""
 
     found: Assessment
     evidence: Evidence
@@ -92,19 +92,23 @@ def measured(
 ) -> Measurement:
     """Return the first measurement that was not disturbed, or the last that the system's file allows.
 
+    One that never began because of a bug of the launcher is started again once, whatever the file allows.
     ``clock`` belongs to the measurement that was made; ``judge`` judges what is there, ``again`` makes another.
     """
     times, within_s = runner.again
     last = time.monotonic() + within_s
     attempts: list[AttemptRecord] = []
+    has_restarted = runner.replayed is not None
     while True:
         elapsed_s, starved = clock.stop()
         found, evidence = judge()
         judged = with_starvation(found, starved)
+        is_restarted = not has_restarted and judged.inputs.job.never_began
         is_last = len(attempts) >= times or time.monotonic() > last
-        if judged.verdict.state != "disturbed" or is_last:
+        if not is_restarted and (judged.verdict.state != "disturbed" or is_last):
             return Measurement(replace(found, starved=starved), evidence, elapsed_s, clock.started, tuple(attempts))
         attempts.append(attempt_of(judged, elapsed_s, clock.started))
+        has_restarted = has_restarted or is_restarted
         runner.wait_for_quiet(QUIET_WITHIN_S)
         clock = Clock(runner)
         again()

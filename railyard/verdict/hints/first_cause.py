@@ -35,13 +35,14 @@ class Message:
     """One message of a library: its stacks (none: everybody's), its words, its pattern, and what it means.
 
     ``words`` are what a reader looks for. ``pattern`` begins with the line that is quoted; groups of it fill the blanks
-    of ``means``.
+    of ``means``. ``of_launcher``: it comes of a bug of the launcher, and the next start may succeed.
     """
 
     stacks: tuple[str, ...]
     words: str
     pattern: str
     means: str
+    of_launcher: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class FirstCause:
     line: int
     quoted: str
     means: str
+    of_launcher: bool = False
 
 
 MESSAGES: tuple[Message, ...] = (
@@ -101,6 +103,7 @@ MESSAGES: tuple[Message, ...] = (
         "Slurm's plugin pmi2 read a long line of the library's start in two parts on {node}, so the processes got "
         "broken addresses of one another; no network is to blame: run it again, or take the launcher mpirun in the "
         "system's file",
+        of_launcher=True,
     ),
     Message(
         (),
@@ -291,9 +294,8 @@ def first_cause(stack: str | None, texts: Iterable[str]) -> FirstCause | None:
                 line = head.count("\n", 0, found.start()) + 1
                 means = message.means.format_map(parts)
                 failed = None if "node" in parts else _FAILED_TASK.search(head)
-                return FirstCause(
-                    index, line, quoted, means if failed is None else f"{means}; it failed on {failed[1]}"
-                )
+                means = means if failed is None else f"{means}; it failed on {failed[1]}"
+                return FirstCause(index, line, quoted, means, message.of_launcher)
     return None
 
 

@@ -114,12 +114,14 @@ class OutputLine:
     """A line of the job's output that says what went wrong; ``line`` is 1-based, 0 if not known.
 
     ``of`` names where the line is, if not in the output itself. ``means``: what such a message means, if known.
+    ``of_launcher``: it comes of a bug of the launcher, so the benchmark never began.
     """
 
     line: int
     text: str
     of: str = ""
     means: str = ""
+    of_launcher: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,13 @@ class Job:
     @property
     def is_explained(self) -> bool:
         """Whether the run's own set-up says why it failed: then no rail has to be measured alone."""
-        return bool(self.refused or self.not_meant or self.rails_unlike or self.cut)
+        return bool(self.refused or self.not_meant or self.rails_unlike or self.cut or self.never_began)
+
+    @property
+    def never_began(self) -> bool:
+        """Whether a bug of the launcher kept the benchmark from beginning: that says nothing about a network."""
+        is_of_launcher = bool(self.failures) and self.failures[0].of_launcher
+        return is_of_launcher and self.exit_code != 0 and not self.tables
 
 
 @dataclass(frozen=True, slots=True)

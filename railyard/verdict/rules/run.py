@@ -179,6 +179,8 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
         return failed(1, sentence, "scheduler", "the scheduler's own log of the job")
     killed = f" (ended by signal {code - 128})" if 128 < code < 160 else ""
     sentence = f"the job exited {code}{killed}, expected 0{_first_failure(inputs.job)}{_lost_links(inputs)}"
+    if inputs.job.never_began:
+        return failed(1, sentence, "scheduler", "the launcher of the system's file, and its version")
     if inputs.path.lost is not None:
         return failed(1, sentence, "fabric", inputs.path.look_at)
     # 137 is SIGKILL: on a cluster it is mostly the kernel's out-of-memory killer.

@@ -99,6 +99,7 @@ class Host:
 
     def __init__(self, *shares: float, times: int = 2, within_s: int = 60) -> None:
         self.again, self._shares, self.quiet = (times, within_s), list(shares), 0
+        self.replayed: str | None = None
 
     def watch(self) -> "Host":
         return self
@@ -147,6 +148,46 @@ def test_none_is_made_when_its_time_is_over(low: Assessment) -> None:
 def test_a_measurement_that_holds_counts_however_busy_the_host_was(assessed: Callable[..., Assessment]) -> None:
     found, made = measure(Host(0.9), assessed())
     assert (made, found.explained(Nobody(), None).verdict.state) == (0, "pass")
+
+
+PMI2 = Path(__file__).resolve().parents[2] / "recordings/failed/mpich5.0.2-pmi2-of-slurm22.05.8.err"
+
+
+@pytest.fixture
+def unbegun(assessed: Callable[..., Assessment]) -> Assessment:
+    """Return the assessment of a run that never began: Slurm's pmi2 broke MPICH's start."""
+    return assessed(stack="mpich", exit_code=1, output="", stderr=PMI2.read_text(encoding="utf-8"))
+
+
+def test_a_start_that_the_launchers_bug_ended_is_made_again_once_whatever_the_file_allows(
+    unbegun: Assessment, assessed: Callable[..., Assessment]
+) -> None:
+    answers = [unbegun, assessed()]
+    runner = cast(Measured, Host(0.0, 0.0, times=0))
+    result = measured(runner, Clock(runner), lambda: (answers.pop(0), Evidence("")), lambda: None)
+    explained = result.explained(Nobody(), None)
+    assert explained.verdict.state == "pass"
+    assert "measured again: 1 earlier start failed by a bug of the launcher" in explained.verdict.text
+    assert "mpi/pmi2: value not properly terminated" in explained.attempts[0].sentence
+
+
+def test_a_second_such_start_fails_and_is_no_failure_of_the_network(unbegun: Assessment) -> None:
+    found, made = measure(Host(0.0, 0.0, 0.0, times=0), unbegun)
+    assert (made, len(found.attempts)) == (1, 1)
+    verdict = found.explained(Nobody(), None).verdict
+    assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("fail", 1, "scheduler", ())
+    assert unbegun.inputs.job.is_explained  # so no rail is measured alone
+
+
+def test_a_recording_is_never_started_again(unbegun: Assessment) -> None:
+    host = Host(0.0)
+    host.replayed = "replayed"
+    assert measure(host, unbegun)[1] == 0
+
+
+def test_the_same_message_beside_a_table_is_no_start_that_failed(assessed: Callable[..., Assessment]) -> None:
+    found = assessed(stack="mpich", exit_code=1, stderr=PMI2.read_text(encoding="utf-8"))
+    assert not found.inputs.job.never_began
 
 
 @pytest.mark.parametrize(("ranks", "said"), [(1, True), (2, False)])
