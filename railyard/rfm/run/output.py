@@ -27,6 +27,8 @@ ENDED = re.compile(
 
 #: Results of ReFrame that mean a failure of the case itself.
 FAILED = ("fail", "abort")
+#: Results that have a reason of their own, or need none. A case that was running when ReFrame ended has "<unknown>".
+_SETTLED = ("pass", "skip", "xfail", "xpass", "fail_deps")
 
 #: "ERROR: run session stopped: os error: [Errno 22] Invalid argument": the report has no
 #: reason for the tests that would have followed.
@@ -143,7 +145,7 @@ def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
     except (OSError, ValueError, KeyError) as error:
         raise RailyardError(f"{report}: ReFrame's report cannot be read ({error}); see reframe.log beside it") from None
     stated = {f"{found['name']} {found['where']}": found["why"] for found in _ended(text)}
-    stopped = STOPPED.search(ANSI.sub("", text))
+    why_stopped = stopped(text)
     entries: dict[TestId, list[Mapping[str, Any]]] = {}
     by_key: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for run in runs:
@@ -151,10 +153,16 @@ def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
             entries.setdefault(_case_id(entry), []).append(entry)
             by_key[_key(entry)] = entry
     return tuple(
-        _ran_case(case, history, stated, by_key, None if stopped is None else stopped["why"])
+        _ran_case(case, history, stated, by_key, why_stopped)
         for case, history in entries.items()
         if not (history[-1].get("fixture") and history[-1].get("result") not in FAILED)
     )
+
+
+def stopped(text: str) -> str | None:
+    """Return what stopped ReFrame itself, by what it printed; None if nothing did."""
+    found = STOPPED.search(ANSI.sub("", text))
+    return None if found is None else found["why"]
 
 
 def _ended(text: str) -> Iterator[re.Match[str]]:
@@ -168,11 +176,11 @@ def _ran_case(
     history: Sequence[Mapping[str, Any]],
     stated: Mapping[str, str],
     by_key: Mapping[tuple[str, ...], Mapping[str, Any]],
-    stopped: str | None,
+    why_stopped: str | None,
 ) -> RanCase:
     last = history[-1]
     result = str(last.get("result"))
-    reason = last.get("fail_reason") or (stopped if result in FAILED else None)
+    reason = last.get("fail_reason") or (None if result in _SETTLED else why_stopped)
     if result == "fail_deps":
         reason = _failed_dependency(last, by_key)
     return RanCase(

@@ -16,9 +16,17 @@ NOT_RUN = {"skip": "skipped", "fail_deps": "not run, since what it depends on fa
 
 
 def settle(
-    promised: Sequence[TestId], ran: Sequence[RanCase], records: Iterable[Record], *, run: str, time: str
+    promised: Sequence[TestId],
+    ran: Sequence[RanCase],
+    records: Iterable[Record],
+    *,
+    run: str,
+    time: str,
+    stopped: str | None = None,
 ) -> tuple[Record, ...]:
     """Return one record per promised case, in the promised order; those that ran without a promise follow.
+
+    ``stopped`` is what stopped ReFrame itself, None if it ended by itself or did not say why.
 
     A record is kept if ReFrame agrees with it. These become records that say so: a failure that only ReFrame saw, a
     case without a record, and a pass that needed a retry or came after a failure in this run. A fixture (a build) is
@@ -31,7 +39,8 @@ def settle(
     tests = [_with_reason_of(broken.get(_place(each.case)), each) for each in ran if not each.case.is_fixture]
     results: Mapping[str, RanCase] = {str(case.case): case for case in tests}
     ids = {str(case): case for case in promised} | {str(case.case): case.case for case in tests}
-    settled = {name: _settled(case, last.get(name), results.get(name), run, time) for name, case in ids.items()}
+    lost = f"was promised and did not run: ReFrame ended before it{f' ({stopped})' if stopped else ''}"
+    settled = {name: _settled(case, last.get(name), results.get(name), lost, run, time) for name, case in ids.items()}
     return tuple(_beside_a_failure(one) if name in failed else one for name, one in settled.items())
 
 
@@ -63,11 +72,9 @@ def _with_reason_of(fixture: RanCase | None, result: RanCase) -> RanCase:
     return replace(result, result="fail_deps", reason=reason)
 
 
-def _settled(case: TestId, record: Record | None, result: RanCase | None, run: str, time: str) -> Record:
+def _settled(case: TestId, record: Record | None, result: RanCase | None, lost: str, run: str, time: str) -> Record:
     if result is None:
-        return record or _without_record(
-            case, "fail", "was promised and did not run: ReFrame ended before it", "scheduler", run, time
-        )
+        return record or _without_record(case, "fail", lost, "scheduler", run, time)
     if record is None:
         return _of_reframe(case, result, run, time)
     if record.fails:
@@ -106,6 +113,10 @@ def _sentence(result: RanCase) -> str:
         return f"{NOT_RUN[result.result]}: {reason}"
     if result.result == "xfail":
         return f"expected failure: {reason}"
+    if result.result == "xpass":
+        return "passed, but a failure was expected (xfail of its reference): remove the expectation"
+    if result.phase is None:  # it was running when ReFrame ended
+        return f"ReFrame ended before this test did: {reason if result.reason else 'see the end of reframe.log'}"
     return f"ReFrame failed it in stage {result.phase}: {reason}"
 
 

@@ -174,10 +174,11 @@ def test_what_stopped_reframe_is_the_reason_of_those_that_have_none(tmp_path: Pa
         entry("B", "fail", fail_phase="run"),
         entry("C", "pass"),
         entry("D", "fail", fail_reason="x"),
+        entry("E", "<unknown>"),
     ]
     found = ran_cases(report(tmp_path, cases), text)
-    assert [each.reason for each in found] == [f"{said} argument", f"{said} argument", None, "x"]
-    assert [each.reason for each in ran_cases(report(tmp_path, cases), "")] == [None, None, None, "x"]
+    assert [each.reason for each in found] == [f"{said} argument", f"{said} argument", None, "x", f"{said} argument"]
+    assert [each.reason for each in ran_cases(report(tmp_path, cases), "")] == [None, None, None, "x", None]
 
 
 def test_a_dependent_names_what_failed(tmp_path: Path) -> None:

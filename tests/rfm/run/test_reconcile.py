@@ -14,6 +14,7 @@ from tests.made.records import made_record
 RUN, TIME = "20261121T060000Z-ab12", "2026-11-21T06:00:12Z"
 CASE = of_name("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")
 OTHER = of_name("ImbPingPong %rails=1", "11111111", "virtual", "eth", "mpich")
+STOPPED = "run session stopped: os error: [Errno 22] Invalid argument"
 RULES = (RuleRecord(1, "complete", "pass"),)
 
 
@@ -78,7 +79,8 @@ def test_a_record_stands_where_reframe_agrees(state: State, result: str) -> None
             ran("fail_deps", None, "Build failed in stage compile: no compiler"),
             "not run, since what it depends on failed: Build failed in stage compile: no compiler",
         ),
-        (ran("<unknown>"), "ReFrame failed it in stage None: no reason given"),
+        (ran("<unknown>"), "ReFrame ended before this test did: see the end of reframe.log"),
+        (ran("<unknown>", None, STOPPED), f"ReFrame ended before this test did: {STOPPED}"),
     ],
     ids=lambda value: value.result if isinstance(value, RanCase) else "",
 )
@@ -134,7 +136,7 @@ def test_several_runs_that_all_passed_pass() -> None:
         (ran("skip", None, "no second rail"), "not-tested", "skipped: no second rail"),
         (ran("skip"), "not-tested", "skipped: no reason given"),
         (ran("xfail", None, "slow switch"), "xfail", "expected failure: slow switch"),
-        (ran("xpass"), "fail", "ReFrame failed it in stage None: no reason given"),
+        (ran("xpass"), "fail", "passed, but a failure was expected (xfail of its reference): remove the expectation"),
         (ran("abort", "run", "Ctrl-C"), "fail", "aborted: Ctrl-C"),
     ],
     ids=lambda value: value.result if isinstance(value, RanCase) else "",
@@ -316,3 +318,8 @@ def test_a_run_of_which_no_job_was_sent(results: list[RanCase], written: list[Re
     promised = [one.case for one in results]
     settled = settle(promised, results, written, run=RUN, time=TIME)
     assert none_began(settled, results, written) is is_so
+
+
+def test_a_case_that_reframe_did_not_reach_says_what_stopped_it() -> None:
+    (lost,) = settle([CASE], [], [], run=RUN, time=TIME, stopped=STOPPED)
+    assert lost.verdict.text == f"was promised and did not run: ReFrame ended before it ({STOPPED})"
