@@ -16,6 +16,7 @@ from railyard.base.paths import packaged_text
 from railyard.job.launch import Launch
 from railyard.stacks.model import Setting
 from railyard.stacks.table import STACKS
+from railyard.stacks.ucx import KEEPS_WHOLE
 
 FORMAT = 1
 SCRIPT = "environment.sh"
@@ -66,7 +67,7 @@ def known(stack: str) -> frozenset[str]:
             knobs = [way.knobs, *(spread.knobs for spread in way.spreads if spread.knobs)]
             lines += [knob for each in knobs for knob in each.values() if isinstance(knob, Setting)]
             found |= {line.name for line in lines}
-    return frozenset(found)
+    return frozenset(found | set(KEEPS_WHOLE) if any(name.startswith("UCX_") for name in found) else found)
 
 
 def parse(text: str, tag: str) -> Found | None:
@@ -99,6 +100,15 @@ def why_other(found: Iterable[Found], launch: Launch) -> str | None:
                 continue
             shown = "is not set" if has is None else f'is "{has}"'
             return f'{name} {shown} in the environment of {each.program} on {each.node}, expected "{value}"'
+    return None
+
+
+def why_whole(found: Iterable[Found]) -> str | None:
+    """Return the sentence about a variable by which a process does not split its messages over rails; None without."""
+    for each in found:
+        for name, what in KEEPS_WHOLE.items():
+            if name in each.variables:
+                return f'{name} is "{each.variables[name]}" in the environment of {each.program} on {each.node}: {what}'
     return None
 
 

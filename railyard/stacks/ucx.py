@@ -70,6 +70,13 @@ _ONE_EACH = Setting(
     f"{_FAQ}, Is it possible that each process would just use the closest device?",
 )
 
+#: Variables of users and sites by which UCX leaves messages whole, and so rails idle, with what each does.
+#: Source: github.com/openucx/ucx src/ucp/core/ucp_context.c, RNDV_THRESH and MIN_RNDV_CHUNK_SIZE.
+KEEPS_WHOLE = {
+    "UCX_RNDV_THRESH": "UCX splits only messages of that size and more over several rails",
+    "UCX_MIN_RNDV_CHUNK_SIZE": "UCX splits a message only into pieces of that size and more",
+}
+
 SINGLE = Spread("single", "one rail: nothing is split", (_RAILS, _EAGER))
 
 TCP_STRIPING = Spread(

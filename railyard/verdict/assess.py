@@ -10,6 +10,7 @@ from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import Benchmark, Within
 from railyard.benchmarks.table import micro
+from railyard.job import environment
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import energy
 from railyard.job.counters import node as counters
@@ -91,6 +92,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     readings = counters.by_node(read, case.launch.nodes)
     log = f"{evidence.stdout}\n{evidence.stderr}"
     path = judged_path(case, assessor, tables, readings, log) if evidence.played is None else no_path("replay")
+    path = _with_cause(path, evidence)
     failures = (
         *_failures(case, parsed, evidence),
         *assessor.failures(case, tables, played=evidence.played is not None),
@@ -278,6 +280,17 @@ def _job(
         unended=tuple(f"{case.benchmark} (line {table.line})" for table in tables if table.ended is False),
         end_line=micro.tool(micro.find(case.benchmark).tool).end_line,
     )
+
+
+def _with_cause(path: PathProof, evidence: Evidence) -> PathProof:
+    """Return the path proof; if the stack left a rail idle, with the variable that made it do so."""
+    # A suspect without a node: the rail idled on all of them.
+    is_idle = path.state == "failed" and any(one.kind == "stack" and one.node is None for one in path.suspects)
+    why = environment.why_whole(evidence.environment or ()) if is_idle else None
+    if why is None:
+        return path
+    look_at = "that variable in env of the system's file, in modules, profiles and wrappers"
+    return replace(path, sentence=f"{path.sentence}; {why}", look_at=look_at)
 
 
 def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:

@@ -107,3 +107,16 @@ def test_a_start_that_the_launchers_bug_ended_is_made_again(site: VirtualSite, s
     assert (ran.code, ran.record.state) == (0, "pass"), ran.record.verdict.text
     assert f"{said} the launcher" in ran.record.verdict.text
     assert "mpi/pmi2: value not properly terminated" in ran.record.attempts[0].sentence
+
+
+@pytest.mark.fault("path", "UCX_RNDV_THRESH=inf in a wrapper: no message is split", 'UCX_RNDV_THRESH is "inf" in the')
+def test_the_variable_that_leaves_a_rail_idle_is_named(site: VirtualSite, said: str) -> None:
+    wrapper, program = site.folder / "IMB-MPI1", CLONE / ".stacks/intelmpi/bin/IMB-MPI1"
+    wrapper.write_text(f'#!/bin/sh\nUCX_RNDV_THRESH=inf exec {program} "$@"\n')
+    wrapper.chmod(0o755)
+    site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", f"imb: {wrapper}")
+    record = site.cell("ImbUniband", "mpich", 2).record
+    assert "idle second rail" in record.verdict.text
+    assert f"{said} environment of IMB-MPI1 on vn1: UCX splits only messages of that size" in record.verdict.text
+    assert (record.verdict.rule, {suspect.kind for suspect in record.verdict.suspects}) == (4, {"stack"})
+    assert record.verdict.next == "that variable in env of the system's file, in modules, profiles and wrappers"
