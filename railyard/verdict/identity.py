@@ -65,7 +65,7 @@ def _of_another_library(case: Case, evidence: Evidence) -> str | None:
     return (
         _library(case, evidence)
         or _another_mpi(case, evidence)
-        or loaded_libraries.why_other(evidence.environment or (), _places(case))
+        or (loaded_libraries.why_other(evidence.environment, _places(case)) if evidence.environment else None)
     )
 
 
