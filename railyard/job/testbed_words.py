@@ -12,13 +12,33 @@ KILL_AFTER_S = 5
 TIMEOUT_EXIT = 124
 
 
+#: Runs a launcher and, if it did not end at its time limit, kills whatever it has started: a stopped process ignores
+#: the signal to end, and its launcher waits for it. They are found by a variable that all of them inherit.
+AND_KILL_THE_REST = """
+RAILYARD_LAUNCH=$$.$PPID
+export RAILYARD_LAUNCH
+"$@"
+code=$?
+case $code in
+124 | 137)
+    for process in /proc/[0-9]*; do
+        grep -qzxF "RAILYARD_LAUNCH=$RAILYARD_LAUNCH" "$process/environ" 2>/dev/null && kill -9 "${process#/proc/}"
+    done
+    ;;
+esac 2>/dev/null
+exit $code
+"""
+
+
 def namespace_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
     """Return the words that run a launcher on a node of one of our testbeds: one at a time, with a time limit.
 
-    By default ReFrame runs the tests of two partitions at once: with these words the jobs wait for one another.
+    By default ReFrame runs the tests of two partitions at once: with these words the jobs wait for one another. The
+    lock is not passed on (``-o``): a process that outlives its launcher would keep it.
     """
     lock = bed_folder(home, bed) / "job.lock"
-    return ["flock", str(lock), *node_words(home, node, limit_s, program, bed)]
+    launch = ["sh", "-c", AND_KILL_THE_REST, "launch"]
+    return ["flock", "-o", str(lock), *launch, *node_words(home, node, limit_s, program, bed)]
 
 
 def node_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:

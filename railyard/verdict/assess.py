@@ -1,6 +1,6 @@
 """From a run's evidence to its verdict and record: parses, proves the path and judges, and leaves nothing out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -266,6 +266,7 @@ def _job(
         failures=failures,
         refused=refused,
         timed_out=evidence.timed_out,
+        stuck=_stuck(case.launch.nodes, readings) if evidence.timed_out else (),
         time_limit_s=case.time_limit_s,
         scheduler_error=evidence.scheduler_error,
         ended=evidence.ended,
@@ -291,6 +292,12 @@ def _with_cause(path: PathProof, evidence: Evidence) -> PathProof:
         return path
     look_at = "that variable in env of the system's file, in modules, profiles and wrappers"
     return replace(path, sentence=f"{path.sentence}; {why}", look_at=look_at)
+
+
+def _stuck(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
+    """Return the nodes whose process did not react to the end of a job, while that of another node did."""
+    unended = tuple(node for node in nodes if node in readings and readings[node].exit_code is None)
+    return unended if len(unended) < sum(node in readings for node in nodes) else ()
 
 
 def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:

@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from railyard.job import testbed_words
 from railyard.job.testbed_words import each_node_words, namespace_words
-from railyard.provision.testbed.entry import GUESTS, enter_script
+from railyard.provision.testbed.entry import GUESTS, bed_folder, enter_script
+from tests.waiting import PATIENCE_S
+
+#: Between the lock and the time limit: what kills the rest.
+LAUNCH = ["flock", "-o", "sh", "-c", testbed_words.AND_KILL_THE_REST, "launch"]
 
 
 @pytest.fixture
@@ -42,6 +47,26 @@ def test_guests_have_a_lock_and_a_way_in_of_their_own(
         for words in (namespace_words(tmp_path, "n", 9, "p"), namespace_words(tmp_path, "n", 9, "p", GUESTS))
     ]
     assert beds == [
-        ["flock", f"{bed}/job.lock", "timeout", "-k", "5", "9", *front, f"{bed}/enter", "n", "--", "p"]
+        [*LAUNCH[:2], f"{bed}/job.lock", *LAUNCH[2:], "timeout", "-k", "5", "9", *front, f"{bed}/enter", "n", "--", "p"]
         for bed in ("testbed", "guests")
     ]
+
+
+def test_a_stopped_process_neither_outlives_its_time_limit_nor_keeps_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped process ignores the signal to end, and so does a launcher that waits for it."""
+    monkeypatch.setattr("railyard.job.testbed_words.front", list)
+    bed = bed_folder(tmp_path)
+    bed.mkdir(parents=True)
+    pid_file = tmp_path / "pid"
+    stopping = f"setsid sh -c 'echo $$ >{pid_file}; kill -STOP $$' & trap '' TERM; wait; wait"
+    (bed / "enter").write_text('#!/bin/sh\nshift 2\nexec sh -c "$1"\n', encoding="utf-8")
+    (bed / "enter").chmod(0o755)
+    words = namespace_words(tmp_path, "n", 1, stopping)
+    done = subprocess.run(words, capture_output=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 137
+    stat = Path("/proc", pid_file.read_text(encoding="utf-8").strip(), "stat")
+    assert not stat.exists() or " Z " in stat.read_text(encoding="utf-8")
+    again = subprocess.run(["flock", "-n", str(bed / "job.lock"), "true"], check=False)
+    assert again.returncode == 0

@@ -159,8 +159,9 @@ class Job:
     intended one, ``look_at_way`` what to look at if the library's own log says so; ``rails_unlike`` which rail is not
     set or wired as the file says. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``:
     it is an application, and its own check is of what it computed. ``ended`` is what the scheduler says about a job
-    that did not run to its end: killed, preempted, requeued, its node died. ``unplaced`` is why its processes did not
-    run where they should.
+    that did not run to its end: killed, preempted, requeued, its node died. ``stuck`` are the nodes of a job that was
+    ended at its time limit whose process did not react, while that of another node did. ``unplaced`` is why its
+    processes did not run where they should.
     """
 
     exit_code: int | None
@@ -174,6 +175,7 @@ class Job:
     validates: bool = False
     validation: bool | None = None
     timed_out: bool = False
+    stuck: tuple[str, ...] = ()
     time_limit_s: float | None = None
     scheduler_error: str | None = None
     unread: str | None = None

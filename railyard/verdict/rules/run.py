@@ -163,6 +163,11 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
     said = "" if job.ended is None else f"; {job.ended.sentence}"
     where = f"{bound} (bound from the check or the system's file)"
     sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}{_lost_links(inputs)}"
+    if job.stuck:
+        stuck = named(job.stuck)
+        sentence = f"the process on {stuck} did not react: {sentence}"
+        look = f"the processes on {stuck}: stopped (T) or waiting for a device or a file system (D); ps, dmesg"
+        return failed(1, sentence, "node", look)
     between = f" between {named(inputs.nodes)}" if inputs.nodes else ""
     look = f"whether {listing(inputs.rails)} passes traffic{between} (ping, carrier, counters)"
     if inputs.path.lost is not None:
