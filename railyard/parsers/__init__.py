@@ -1,11 +1,11 @@
 """Output of a benchmark as text -> typed tables: one module per tool, no path, no clock, no ReFrame.
 
 A parser is a module here that has ``TOOL`` (the tool's name, which is also the module's) and ``parse``, and a line in
-``signs.SIGNS``. A check imports only its own parser's module, and a listing of checks none.
+``tool_signs.SIGNS``. A check imports only its own parser's module, and a listing of checks none.
 """
 
 from railyard.parsers.registry import Parsers
-from railyard.parsers.signs import SIGNS
+from railyard.parsers.tool_signs import SIGNS
 
 TOOLS = tuple(SIGNS)
 PARSERS = Parsers(__name__, SIGNS)

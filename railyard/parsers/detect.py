@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.parsers import PARSERS, signs
+from railyard.parsers import PARSERS, tool_signs
 from railyard.parsers.broken_lines import refuse_broken_lines, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.fabric import FABRIC_PARSERS
@@ -99,7 +99,7 @@ def recognised(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dic
     forms = {text.folded, cleaned(marked).folded} if marked is not text else {text.folded}
     found = {}
     for tool in parsers:
-        if not any(signs.can_be_of(tool, form) for form in forms):
+        if not any(tool_signs.can_be_of(tool, form) for form in forms):
             continue
         try:
             found[tool] = parsers[tool](text)

@@ -12,7 +12,7 @@ from itertools import chain, count, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
-from railyard.parsers import failure_lines, signs
+from railyard.parsers import failure_lines, tool_signs
 from railyard.parsers.parsed import ParseError
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
@@ -184,7 +184,7 @@ class CleanText(str):
     @cached_property
     def folded(self) -> str:
         """Return it as signs are searched for in it; computed once."""
-        return signs.folded(self)
+        return tool_signs.folded(self)
 
     @cached_property
     def first(self) -> Line:
@@ -268,8 +268,8 @@ def own_text(text: str, tool: str, expected: str) -> CleanText:
     plain = cleaned(text)
     if _WEB_PAGE.match(plain):
         raise foreign(plain, expected)
-    in_beginning = len(plain) > _BEGINNING and signs.can_be_of(tool, signs.folded(plain[:_BEGINNING]))
-    if not (in_beginning or signs.can_be_of(tool, plain.folded)):
+    in_beginning = len(plain) > _BEGINNING and tool_signs.can_be_of(tool, tool_signs.folded(plain[:_BEGINNING]))
+    if not (in_beginning or tool_signs.can_be_of(tool, plain.folded)):
         raise foreign(plain, expected)
     return plain
 

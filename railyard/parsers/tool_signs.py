@@ -2,7 +2,7 @@
 
 A parser is asked, and its module imported, only if one of its tool's signs is in the text. A sign only says that the
 text *can* be the tool's; the parser decides. So every line by which a parser knows its tool must have a sign here, else
-it never sees the text. tests/parsers/test_signs.py compares the signs with the parsers, on whole and on cut samples.
+it never sees the text. tests/parsers/test_tool_signs.py compares signs and parsers, on whole and on cut samples.
 
 A new tool is a module with its name, in this package or in ``fabric``, and a line here.
 """

@@ -11,7 +11,7 @@ from railyard import parsers
 from railyard.parsers import PARSERS, detect
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.lines import cleaned
-from railyard.parsers.signs import FABRIC_SIGNS, SIGNS, Form
+from railyard.parsers.tool_signs import FABRIC_SIGNS, SIGNS, Form
 from tests.parsers.samples import samples
 
 EVERY_ONE = {**PARSERS, **FABRIC_PARSERS}
@@ -46,7 +46,7 @@ def test_each_parser_has_its_signs(folder: Path, line: str, table: dict[str, obj
     tools = with_line(folder, line)
     assert len(tools) > 10
     missing = sorted({*tools} - {*table})
-    assert missing == [], f"nobody asks these parsers: add a line to railyard/parsers/signs.py for each of {missing}"
+    assert missing == [], f"nobody asks these: add a line to railyard/parsers/tool_signs.py for each of {missing}"
     assert list(table) == tools, "a line without a parser, or not in the order of names"
 
 
@@ -64,7 +64,7 @@ def test_no_part_of_an_output_is_turned_away_for_want_of_a_sign(
 ) -> None:
     parts, own = parts_of(text), {tool: EVERY_ONE[tool]}
     signed = [detect.recognised(part, own) for part in parts]
-    monkeypatch.setattr("railyard.parsers.signs.can_be_of", lambda tool, text: True)
+    monkeypatch.setattr("railyard.parsers.tool_signs.can_be_of", lambda tool, text: True)
     assert signed == [detect.recognised(part, own) for part in parts]
 
 
@@ -80,7 +80,7 @@ def test_outputs_of_two_tools_quoted_or_coloured_are_recognised_as_without_signs
         text.upper(),
     ]
     signed = [detect.recognised(form, EVERY_ONE) for form in forms]
-    monkeypatch.setattr("railyard.parsers.signs.can_be_of", lambda tool, text: True)
+    monkeypatch.setattr("railyard.parsers.tool_signs.can_be_of", lambda tool, text: True)
     assert signed == [detect.recognised(form, EVERY_ONE) for form in forms]
 
 
