@@ -1,15 +1,17 @@
 """Texts whose lines were broken at a column, by a terminal, a mailer or ``fold``: their figures may be halves.
 
 "1" at the end of a line and "5.64" in the next one are 15.64, but no parser can tell: each half is a number. Two things
-show it. A line that no parser knows is the rest of a number, and the line before it ends with the first part. Or the
-lines that fill the column, joined with those that follow, give at least as many rows, with other figures; in a whole
-text such a join destroys rows. Then none of the figures is used.
+show it. A line that no parser knows is the rest of a number, and the line before it ends with the first part. Or more
+is in the text once its broken lines are joined (or as much, with other figures, if a number was broken); in a whole
+text such a join destroys rows. Lines are broken at a column, with what follows indented or not, or at the last blank
+before the column. Then none of the figures is used.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise, starmap
+from typing import NamedTuple
 
 from railyard.parsers.lines import cleaned, decimals
 from railyard.parsers.parsed import Parsed, ParseError, Remark
@@ -28,6 +30,14 @@ _FIRST = re.compile(r"(?:\A|[\s=:])(?P<first>[+-]?[0-9]{1,24}(?:\.[0-9]{0,24})?(
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,48}(?:\.[0-9]{1,48})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 _DIGITS = "0123456789.eE+-"
 _ROWS_BEFORE = 40  # lines that are looked at for a row of the same form
+
+
+class _Way(NamedTuple):
+    """A text whose broken lines were joined in one way; the number of the first one; whether a number was broken."""
+
+    text: str
+    first: int
+    breaks_a_number: bool
 
 
 def without_broken_lines(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> Parsed:
@@ -61,23 +71,34 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
             return len(plain[number - 1]), number, plain[number - 1]
     rows = _rows(parsed)
     for column in _columns(lines):
-        if not _breaks_a_number(lines, column):
-            continue
-        joined, first = _joined(lines, column)
-        try:
-            other = _rows(read(joined))
-        except ParseError:
-            continue
-        if other and other != rows and _cells(other) >= _cells(rows) and not (rows and set(rows) <= set(other)):
-            return column, first, lines[first - 1]
+        for way in _ways_to_join(lines, column, has_rows=bool(rows)):
+            try:
+                other = _rows(read(way.text))
+            except ParseError:
+                continue
+            if _is_nearer(rows, other, way.breaks_a_number):
+                return column, way.first, lines[way.first - 1]
     return None
+
+
+def _is_nearer(rows: Sequence[tuple[object, ...]], other: Sequence[tuple[object, ...]], number_breaks: bool) -> bool:
+    """Return whether the rows of the joined text are those that were meant: more is in them than in what they replace.
+
+    If the break is inside a number, half as much is enough: a whole line that fills the column was joined, too.
+    """
+    before, after = Counter(rows), Counter(other)
+    new, lost = _cells((after - before).elements()), _cells((before - after).elements())
+    return new > lost or (number_breaks and 0 < new and lost <= 2 * new)
 
 
 def _rests(parsed: Parsed, lines: Sequence[str]) -> Iterator[int]:
     """Yield the number of each line whose last number goes on in the next line, which no parser knows."""
+    longest = max(map(len, lines))
     for note in (*parsed.remarks, *parsed.failures):
         before = lines[note.line - 2] if 1 < note.line <= len(lines) else ""
-        rest, first = _REST.match(lines[note.line - 1]) if before else None, _FIRST.search(before[-60:])
+        line = lines[note.line - 1] if before else ""
+        line = line.lstrip() if len(line) < len(before) == longest else line
+        rest, first = _REST.match(line), _FIRST.search(before[-60:])
         if rest is None or first is None or not _NUMBER.match(first["first"] + rest["rest"]) or not _is_row(before):
             continue
         if not _is_whole(before, lines[max(0, note.line - 2 - _ROWS_BEFORE) : note.line - 2]):
@@ -104,7 +125,7 @@ def _rows(parsed: Parsed) -> list[tuple[object, ...]]:
     return [row for table in parsed.tables for row in table.rows]
 
 
-def _cells(rows: Sequence[tuple[object, ...]]) -> int:
+def _cells(rows: Iterable[tuple[object, ...]]) -> int:
     return sum(cell is not None for row in rows for cell in row)
 
 
@@ -121,18 +142,13 @@ def _columns(lines: Sequence[str]) -> list[int]:
     return found[:_MOST_COLUMNS]
 
 
-def _breaks_a_number(lines: Sequence[str], column: int) -> bool:
-    """Return whether a line of this length ends like a number and goes on in the next: a shorter line that begins like
-    one, without a blank. (Rows of one length are whole.)
-    """
-    return any(
-        len(line) == column
-        and 0 < len(following) < column
-        and line[-1] in _DIGITS
-        and following[0] in _DIGITS
+def _breaks_a_number(line: str, following: str) -> bool:
+    """Return whether a line ends like a number that goes on in the next one."""
+    return (
+        line[-1:] in _DIGITS
+        and following[:1] in _DIGITS
         and _FIRST.search(line[-60:]) is not None
         and _REST.match(following) is not None
-        for line, following in pairwise(lines)
     )
 
 
@@ -141,15 +157,53 @@ def _goes_on(line: str, following: str) -> bool:
     return len({*line}) > 1 or {*following} == {*line}
 
 
-def _joined(lines: Sequence[str], column: int) -> tuple[str, int]:
-    """Return the text with each line of this length joined with the next one, and the number of the first of them."""
-    made: list[str] = []
-    first, is_open = 0, False
-    for number, line in enumerate(lines, start=1):
+def _ways_to_join(lines: Sequence[str], column: int, has_rows: bool) -> Iterator[_Way]:
+    """Yield the text with its broken lines joined, for each way in which lines are broken at a column.
+
+    The lines that fill the column go on in the next one, or only those do before a short one: a whole line may fill the
+    column by chance. What follows may be indented. Or a line ends at a blank, since the next word would go beyond the
+    column. In a text without any row, each line may have two halves of one length.
+    """
+    pairs = list(pairwise(lines))
+    full = [len(line) == column and _goes_on(line, following) for line, following in pairs]
+    before_short = [
+        is_full and 0 < 2 * len(following) < column for is_full, (_, following) in zip(full, pairs, strict=True)
+    ]
+    at_blank = [
+        bool(line and following.strip())
+        and len(line) + 1 + len(following.split(None, 1)[0]) > column
+        and _goes_on(line, following)
+        for line, following in pairs
+    ]
+    ways = [(full, "", False), (full, "", True), (at_blank, " ", True)]
+    if before_short != full:
+        ways += [(before_short, "", False), (before_short, "", True)]
+    if not has_rows:
+        ways.append((_every_second(full), "", False))
+    for goes_on, between, is_indented in ways:
+        # rows of one length are whole: what was broken has a rest
+        broken = [pair for pair, is_open in zip(pairs, goes_on, strict=True) if is_open and 0 < len(pair[1])]
+        shorter = [(line, following) for line, following in broken if len(following) < column or not has_rows]
+        if any(not is_indented or between or following[0].isspace() for _, following in shorter):
+            ends = ((line, following.lstrip() if is_indented else following) for line, following in shorter)
+            in_number = goes_on is not before_short and not between and any(starmap(_breaks_a_number, ends))
+            yield _Way(_joined(lines, goes_on, between, is_indented), goes_on.index(True) + 1, in_number)
+
+
+def _every_second(goes_on: Sequence[bool]) -> list[bool]:
+    """Return which lines go on if what follows a line that goes on does not go on itself."""
+    found: list[bool] = []
+    for is_open in goes_on:
+        found.append(is_open and not (found and found[-1]))
+    return found
+
+
+def _joined(lines: Sequence[str], goes_on: Sequence[bool], between: str, is_indented: bool) -> str:
+    """Return the text with each line that goes on joined with the next one."""
+    made = [lines[0]]
+    for is_open, line in zip(goes_on, lines[1:], strict=True):
         if is_open:
-            made[-1] += line
+            made[-1] += between + (line.lstrip() if is_indented else line)
         else:
             made.append(line)
-        is_open = len(line) == column and number < len(lines) and _goes_on(line, lines[number])
-        first = first or (number if is_open else 0)
-    return "\n".join(made), max(first, 1)
+    return "\n".join(made)

@@ -177,6 +177,8 @@ class _Reader:
             if self.counted:
                 self.solves.pop()
             self._solved(line.number, row)
+        elif not self.counted and half and _CG.match(half[:2000]):
+            self.failures.append(Remark(line.number - 1, f"a solver's line without its end: {half[:400]}"))
 
     def _solved(self, number: int, row: tuple[Cell, ...]) -> None:
         self.solves.append(row)
