@@ -52,8 +52,11 @@ def without_broken_lines(parsed: Parsed, text: str, read: Callable[[str], Parsed
 
 
 def refuse_broken_lines(error: ParseError, text: str, read: Callable[[str], Parsed]) -> ParseError:
-    """Return the error of a text that no parser knows: a better one if it can be read with its lines joined."""
-    found = broken_at(Parsed(), text, read)
+    """Return the error of a text that no parser knows: a better one if it can be read with its lines joined.
+
+    A text of two tools is no such text.
+    """
+    found = None if "of one tool:" in error.expected else broken_at(Parsed(), text, read)
     if found is None:
         return error
     column, number, line = found
@@ -82,7 +85,7 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
 
 
 def _is_nearer(rows: Sequence[tuple[object, ...]], other: Sequence[tuple[object, ...]], number_breaks: bool) -> bool:
-    """Return whether the rows of the joined text are those that were meant: more is in them than in what they replace.
+    """Return whether the rows of the joined text are the intended ones: more is in them than in what they replace.
 
     If the break is inside a number, half as much is enough: a whole line that fills the column was joined, too.
     """

@@ -22,6 +22,7 @@ from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
 from railyard.parsers.lost_signs import with_lost_signs
 from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.pasted import begins_with_prefix, two_sources, undecorated, without_prefixes
 
 # What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
 # failure, since here no line of a benchmark is beside it: any prose may have the words "aborted" and "unreachable".
@@ -49,7 +50,29 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     tool that has no parser.
     """
     read = _whichever if tool is None else _parser(tool)
-    text = with_lost_signs(text)
+    text = undecorated(text)
+    signed = with_lost_signs(text)
+    try:
+        parsed = _whole(signed, read)
+    except ParseError:
+        plain = _without_prefixes(text, read)
+        if plain is None:
+            raise
+        return plain
+    is_read = bool(parsed.tables or parsed.fabric or parsed.hardware or parsed.nccl)
+    if is_read and not (parsed.tables and begins_with_prefix(text)):
+        return parsed
+    plain = _without_prefixes(text, read, is_read)
+    return parsed if plain is None or _cells(plain) < _cells(parsed) else plain
+
+
+def _cells(parsed: Parsed) -> int:
+    """Return how many values the tables have."""
+    return sum(cell is not None for table in parsed.tables for row in table.rows for cell in row)
+
+
+def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
+    """Return what is in a text, or a failure if its lines were broken. Raises ParseError."""
     try:
         parsed = read(text)
     except ParseError as error:
@@ -66,6 +89,28 @@ def _parser(tool: str) -> Callable[[str], Parsed]:
             return parsers[tool]
     near = did_you_mean(tool, (*PARSERS, *FABRIC_PARSERS))
     raise RailyardError(f'--tool: found "{tool}", expected a tool with a parser; {near}')
+
+
+def _without_prefixes(text: str, read: Callable[[str], Parsed], is_read: bool = False) -> Parsed | None:
+    """Return what is in a text behind the prefixes of its lines; None if there are none, or nothing behind them.
+
+    A text that was read as it is (``is_read``) has one source: other prefixes are the tool's own ("s2: " of iperf3).
+    Raises ParseError if several processes print rows, which would be mixed.
+    """
+    found = without_prefixes(cleaned(text))
+    if found is None or (is_read and found[1]):
+        return None
+    plain, alone = found
+    try:
+        parsed = _whole(with_lost_signs(plain), read)
+    except ParseError:
+        return None
+    if len(alone) > 1:
+        known = {who: recognised(with_lost_signs(part), {"": read}) for who, part in alone.items()}
+        printing = [who for who, each in known.items() if each and each[""].tables]
+        if len(printing) > 1:
+            raise two_sources(text, *printing[:2])
+    return parsed if parsed.tables or parsed.fabric or parsed.hardware or parsed.failures else None
 
 
 @held_back

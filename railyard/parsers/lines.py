@@ -17,10 +17,12 @@ from railyard.parsers.parsed import ParseError
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
 
-# "Mon Feb 19 15:13:08 2018[1,0]<stdout>:" from mpirun --tag-output --timestamp-output; colours of NetPIPE 5
+# "Mon Feb 19 15:13:08 2018[1,0]<stdout>:" from mpirun --tag-output --timestamp-output; "[prterun-n1-7@1,0]<stdout>: "
+# of Open MPI 5; colours of NetPIPE 5
 _DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}"
 _TAG = re.compile(
-    rf"(?:(?:{_DATE})?\[[0-9]{{1,9}},[0-9]{{1,9}}\]|{_DATE})<std(?:out|err|diag)>: ?|\x1b\[[0-9;]{{0,12}}m"
+    rf"(?:(?:{_DATE})?\[(?:[\w.-]{{1,100}}@)?[0-9]{{1,9}},[0-9]{{1,9}}\]|{_DATE})<std(?:out|err|diag)>: ?"
+    r"|\x1b\[[0-9;?]{0,12}[A-Za-z]"
 )
 _DIGITS = 24  # of a number before its point
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?\Z")

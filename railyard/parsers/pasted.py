@@ -1,0 +1,150 @@
+"""Outputs out of pages, mails, chats and logs, without what these put before or around their lines.
+
+``undecorated`` takes off what is certain: fences of Markdown, quotation marks and "=3D" of mails, entities of HTML.
+``without_prefixes`` takes off what a launcher, a shell for many nodes or a logger prints before each line ("0: ",
+"node1: ", "[0] ", "worker | ", a time). Lines keep their numbers.
+
+Source: RFC 2045, 6.7 (quoted-printable); srun(1) --label; pdsh(1); Hydra's -prepend-rank; RFC 3164, 4.1 (syslog).
+"""
+
+import html
+import re
+from collections.abc import Iterator
+
+from railyard.parsers.parsed import ParseError
+
+_FENCE = re.compile(
+    r"^[ \t]{0,40}(?:```|~~~)[a-z]{0,12}(?:-session)?[ \t]{0,9}$|^[ \t]{0,40}```|```[ \t]{0,9}$", re.MULTILINE
+)
+_ENTITY = re.compile(r"&(?:lt|gt|amp|nbsp|quot|#[0-9]{1,5});")
+_TAG = re.compile(r"</?(?:pre|code|samp|tt|br)(?: [^<>\n]{0,100})?/?>", re.IGNORECASE)
+_QUOTED = re.compile(r"^[ \t]{0,8}(?:>[ ]?){1,9}", re.MULTILINE)
+# "=" of quoted-printable: a byte, or a break of a line that goes on
+_ENCODED = re.compile(r"(?:=[0-9A-F]{2})+")
+_SOFT_BREAK = re.compile(r"=[ \t]{0,9}$")
+#: "n=21" is no code: an encoded "=", or a long line that goes on, shows that the text has codes.
+_IS_ENCODED = re.compile(r"=3D|^[^\n]{60,75}=$", re.MULTILINE)
+_BARE_SIGN = re.compile(r"=(?![0-9A-F]{2}|[ \t]{0,9}(?:\n|\Z))")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+_CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
+#: Prefixes of a line, with who printed it, if they say so.
+_PREFIXES = (
+    # 2026-07-01T10:00:00.123Z   |   [2026-07-01 10:00:00]   |   10:00:00
+    re.compile(rf"(?:\[)?(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ])?{_CLOCK}(?:Z|[+-][0-9]{{2}}:?[0-9]{{2}})?\]?(?: |$)"),
+    # Jul 01 10:00:00 node1 bench[123]:
+    re.compile(
+        rf"[A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK} (?P<who>[\w.-]{{1,100}} [\w./-]{{1,60}})(?:\[[0-9]{{1,9}}\])?:(?: |$)"
+    ),
+    # [0]   |   [pod/a/b]   |   [0]<stdout>:
+    re.compile(r"\[(?P<who>[^\[\]\n]{1,100})\](?:<std(?:out|err)>)?:?(?: |$)"),
+    # " 3: " of srun -l   |   "node1: " of pdsh
+    re.compile(r" {0,8}(?P<who>[0-9]{1,7}|[A-Za-z][\w.-]{0,100}):(?: |$)"),
+    # worker_1  |
+    re.compile(r"(?P<who>[A-Za-z][\w./-]{0,100}) {0,20}\|(?: |$)"),
+    # "    12<tab>" of cat -n
+    re.compile(r" {0,8}[0-9]{1,7}\t"),
+)
+_MOST_PREFIXES = 3  # of one line
+_LEAST_LINES = 3
+_MOST_WITHOUT = 10  # per cent of the lines: prompts, a launcher's last words
+_MOST_SOURCES = 64
+
+
+def undecorated(text: str) -> str:
+    """Return a text without fences, quotation marks, entities and codes of a mail; the same text if it has none."""
+    text = text.removeprefix("\ufeff")
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("", text)
+    if "=" in text and _IS_ENCODED.search(text) and not _BARE_SIGN.search(text):
+        text = _decoded(text)
+    if "&" in text and _ENTITY.search(text):
+        text = html.unescape(text)
+    if "<" in text:
+        text = _TAG.sub("", text)
+    if ">" in text:
+        lines = [line for line in text.split("\n") if line.strip()]
+        quoted = sum(_QUOTED.match(line) is not None for line in lines)
+        if quoted >= _LEAST_LINES and 2 * quoted > len(lines):
+            text = _QUOTED.sub("", text)
+    return text
+
+
+def _decoded(text: str) -> str:
+    """Return a text without the codes of quoted-printable. A joined line has empty ones below it."""
+    made: list[str] = []
+    joined = 0
+    is_open = False
+    for line in text.split("\n"):
+        if is_open:
+            made[-1] += line
+            joined += 1
+        else:
+            made += [""] * joined
+            made.append(line)
+            joined = 0
+        is_open = _SOFT_BREAK.search(made[-1]) is not None
+        if is_open:
+            made[-1] = _SOFT_BREAK.sub("", made[-1])
+    return _ENCODED.sub(_bytes_of, "\n".join([*made, *([""] * joined)]))
+
+
+def _bytes_of(found: re.Match[str]) -> str:
+    return _CONTROL.sub(" ", bytes.fromhex(found[0].replace("=", "")).decode("utf-8", errors="replace"))
+
+
+def begins_with_prefix(text: str) -> bool:
+    """Return whether the first line has one of the prefixes."""
+    first = text[:2000].lstrip("\n").partition("\n")[0]
+    return any(form.match(first) for form in _PREFIXES)
+
+
+def without_prefixes(text: str) -> tuple[str, dict[str, str]] | None:
+    """Return a text without the prefixes of its lines, and the same for each source alone; None if it has none.
+
+    Of a source, the lines of the others are empty. If there is one source, or if prefixes name none, no source is
+    returned.
+    """
+    lines = text.split("\n")
+    sources = [""] * len(lines)
+    is_found = False
+    for _ in range(_MOST_PREFIXES):
+        taken = _taken(lines)
+        if taken is None:
+            break
+        is_found = True
+        for place, (who, rest) in enumerate(taken):
+            lines[place] = rest
+            sources[place] += who
+    if not is_found:
+        return None
+    named = [who for who in dict.fromkeys(sources) if who]
+    alone = dict(_each_alone(lines, sources, named)) if 1 < len(named) <= _MOST_SOURCES else {}
+    return "\n".join(lines), alone
+
+
+def _taken(lines: list[str]) -> list[tuple[str, str]] | None:
+    """Return who printed each line, and the rest of it, by the first form that nearly all lines have; or None."""
+    filled = sum(bool(line.strip()) for line in lines)
+    for form in _PREFIXES:
+        found = [form.match(line) for line in lines]
+        count = sum(each is not None for each in found)
+        if count >= _LEAST_LINES and 100 * (filled - count) <= _MOST_WITHOUT * filled:
+            return [
+                ("", line) if each is None else (each.groupdict().get("who") or "", line[each.end() :])
+                for each, line in zip(found, lines, strict=True)
+            ]
+    return None
+
+
+def _each_alone(lines: list[str], sources: list[str], named: list[str]) -> Iterator[tuple[str, str]]:
+    for who in named:
+        yield who, "\n".join(line if of == who else "" for line, of in zip(lines, sources, strict=True))
+
+
+def two_sources(text: str, first: str, second: str) -> ParseError:
+    """Return the error of a text in which two sources print a benchmark's rows between each other's."""
+    lines = text.split("\n")
+    number = next((at for at, line in enumerate(lines, start=1) if second in line[:200]), 0)
+    expected = f'the output of one process: "{first}" and "{second}" both print rows; give each a file of its own'
+    return ParseError(number, lines[number - 1] if number else "", expected)

@@ -1,0 +1,91 @@
+"""Outputs out of pages, mails and logs give the figures that they give alone, in the same lines."""
+
+import quopri
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from railyard.parsers.detect import parse
+from railyard.parsers.parsed import ParseError
+from railyard.parsers.pasted import undecorated, without_prefixes
+
+MADE = Path(__file__).parent / "made"
+NAMES = ("osu-mbw_mr-and-latency", "perftest-write_bw", "imb-exchange-4-ranks", "hpcg-3.1-valid", "sockperf-throughput")
+
+
+def before(prefix: str) -> Callable[[str], str]:
+    return lambda text: "".join(f"{prefix}{line}\n" for line in text.splitlines())
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "fence": lambda text: f"```text\n{text}```\n",
+    "fence in the first line": lambda text: f"```{text.rstrip()}```\n",
+    "entities": lambda text: f"<pre>{text.replace('>', '&gt;').replace(' ', '&nbsp;')}</pre>",
+    "quotation": before("> "),
+    "quotation of a quotation": before(">> "),
+    "mail": lambda text: quopri.encodestring(f"On Friday I saw x=1:\n{text}".encode()).decode(),
+    "srun -l": before("0: "),
+    "pdsh": before("node1: "),
+    "hydra": before("[0] "),
+    "prterun": before("[prterun-n1-77@1,0]<stdout>: "),
+    "compose": before("worker-1  | "),
+    "kubectl": before("[pod/bench-0/main] "),
+    "time": before("2026-07-01T10:00:00.123456Z "),
+    "time and node": before("2026-07-01 10:00:00,123 node1: "),
+    "journal": before("Jul 01 10:00:00 node1 bench[123]: "),
+    "byte order mark": lambda text: f"\ufeff{text}",
+    "terminal codes": before("\x1b[K\x1b[?25l"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pasted_output_gives_the_figures_of_the_output_alone(name: str, way: str) -> None:
+    text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
+    alone, pasted = parse(text), parse(WAYS[way](text))
+    assert [table.rows for table in pasted.tables] == [table.rows for table in alone.tables] != []
+    assert [table.complete for table in pasted.tables] == [table.complete for table in alone.tables]
+    assert len(pasted.failures) == len(alone.failures)
+
+
+OSU = """\
+# OSU MPI Latency Test v7.4
+# Size       Avg Latency(us)
+1                      15.64
+2                      15.63
+"""
+
+
+def test_ranks_that_say_something_else_do_no_harm() -> None:
+    text = "1: warning: no hugepages\n" + before("0: ")(OSU) + "1: done\n"
+    assert parse(text).tables[0].rows == ((1, 15.64), (2, 15.63))
+
+
+def test_two_processes_that_print_rows_are_refused() -> None:
+    text = "".join(f"n1: {line}\nn2: {line}\n" for line in OSU.splitlines())
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert str(caught.value).startswith("line 2: found 'n2: # OSU MPI Latency Test v7.4', expected the output of one")
+    assert str(caught.value).endswith('"n1" and "n2" both print rows; give each a file of its own')
+
+
+def test_lines_keep_their_numbers() -> None:
+    long = "one line that is so long that a mailer has to break it somewhere before its end, as here"
+    text = quopri.encodestring(f"{long}\n= 1\n{OSU}".encode()).decode()
+    assert text.split("\n").index("# OSU MPI Latency Test v7.4") == undecorated(text).split("\n").index(OSU[:27])
+    assert undecorated(text).startswith(long)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# nccl-tests version 2.17.6 nccl-headers=21800 nccl-library=21800\n",
+        "a > b\nc\nd\n",
+        "Total ==== 5\n",
+        "x & y <b>\n",
+    ],
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert undecorated(text) == text
+    assert without_prefixes(text) is None
