@@ -76,6 +76,7 @@ def traps(fabrics: Sequence[FoundFabric]) -> tuple[str, ...]:
     """Return a sentence for each thing that would spoil a benchmark, and that shows without running one."""
     found = [_slot_trap(port) for fabric in fabrics for port in fabric.ports]
     found += [_mtu_trap(fabric) for fabric in fabrics]
+    found += [_gid_trap(port) for fabric in fabrics for port in fabric.ports]
     found += _unequal(fabrics)
     found += [_unknown_driver(port) for fabric in fabrics for port in fabric.ports]
     return tuple(dict.fromkeys(sentence for sentence in found if sentence is not None))
@@ -150,6 +151,15 @@ def _mtu_trap(fabric: FoundFabric) -> str | None:
     return (
         f"RoCE over {names} has a path MTU of {small[0].mtu}: set interfaces and switches to an MTU of 4200 or more "
         f"for 4096 (at 1024 a 100 Gbit/s link carries 11.57 GB/s in place of 12.25)"
+    )
+
+
+def _gid_trap(port: Port) -> str | None:
+    if port.only_gids is None:
+        return None
+    return (
+        f"{port.name} has only GIDs of {port.only_gids}: give {port.netdev or 'its interface'} an IP address, or jobs "
+        "stay within one Ethernet segment, or find no GID at all (show_gids lists them)"
     )
 
 

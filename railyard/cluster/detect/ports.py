@@ -49,8 +49,9 @@ class Port:
 
     ``link`` is a name of the table, None if the rate is unknown or not in the table; ``state`` is as printed. ``mtu``,
     in bytes, is what a system's file needs: the path's (RoCE) or the interface's (TCP). ``gid_index`` is the first RoCE
-    v2 entry made of an IPv4 address. ``virtual``: it has no device of the machine. ``bonded``: how many ports are
-    bonded to it (LAG); link and rate are those of one port.
+    v2 entry made of an IPv4 address; ``only_gids`` is what there is instead, if no router passes on any of it.
+    ``virtual``: it has no device of the machine. ``bonded``: how many ports are bonded to it (LAG); link and rate are
+    those of one port.
     """
 
     device: str
@@ -67,6 +68,7 @@ class Port:
     firmware: str | None = None
     board: str | None = None
     gid_index: int | None = None
+    only_gids: str | None = None
     virtual: bool = False
     bonded: int = 1
 
@@ -123,6 +125,7 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
     # Soft-RoCE prints 2.5 Gbit/s for every interface.
     rate = None if is_soft else port_rate(source.read(f"{port}/rate"))
     interface_mtu = whole(source.read(f"/sys/class/net/{netdev}/mtu")) if netdev else None
+    gid_index = _gid_index(source, port) if kind == "roce" else None
     return Port(
         device=device,
         port=None if kind == "efa" else number,
@@ -137,7 +140,8 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
         mtu=roce_mtu(interface_mtu) if kind == "roce" and interface_mtu else None,
         firmware=source.read(f"{folder}/fw_ver"),
         board=source.read(f"{folder}/board_id"),
-        gid_index=_gid_index(source, port) if kind == "roce" else None,
+        gid_index=gid_index,
+        only_gids=_only_gids(source, port) if kind == "roce" and gid_index is None else None,
         virtual=is_soft,
         bonded=bonded_ports(source, netdev),
     )
@@ -167,3 +171,16 @@ def _gid_index(source: Source, port: str) -> int | None:
         if version_2 and _IPV4_GID.fullmatch(source.read(f"{port}/gids/{name}") or ""):
             return whole(name)
     return None
+
+
+def _only_gids(source: Source, port: str) -> str | None:
+    """Return which GIDs a port has if no router passes on any of them; None if it has others, or if it is unknown."""
+    kinds = {
+        name: kind
+        for name in source.names(f"{port}/gid_attrs/types")
+        if (kind := source.read(f"{port}/gid_attrs/types/{name}"))
+    }
+    second = [source.read(f"{port}/gids/{name}") for name, kind in kinds.items() if kind == "RoCE v2"]
+    if not kinds or not all(gid is not None and gid.startswith("fe80:") for gid in second):
+        return None
+    return "RoCE v2 by link-local addresses" if second else "RoCE v1"

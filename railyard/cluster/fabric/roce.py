@@ -50,7 +50,8 @@ def _gids(expected: Expected, cards: list[Card]) -> list[Finding]:
         if index is None:
             shown = ", ".join(unique(f"RoCE {gid.kind}" for gid in card.gids if gid.kind)) or "none with a mode"
             meant = f"a GID of RoCE {expected.roce_mode} with an IP address"
-            fix = "give the card's interface an IP address, and check its RoCE mode (cma_roce_mode)"
+            netdev = next((f" {gid.netdev}" for gid in card.gids if gid.netdev), "")
+            fix = f"give the card's interface{netdev} an IP address, and check its RoCE mode (cma_roce_mode)"
             found.append(_finding("gid", card, f"only GIDs of {shown}", meant, fix))
         else:
             usable.append((card, index))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import counted, listing
-from railyard.parsers.fabric.hardware import Hardware, Nearness, PciSlot
+from railyard.parsers.fabric.hardware import GidEntry, Hardware, Nearness, PciSlot
 
 _NOTHING = "–"
 _NEAR = ("PIX", "PXB", "PHB")
@@ -31,7 +31,26 @@ def hardware_parts(hardware: Hardware, table: Callable[[Sequence[Sequence[str]]]
 def hardware_remarks(hardware: Hardware) -> tuple[str, ...]:
     """Return a sentence for each network card below its own best, and one for the GPUs without a NIC near them."""
     slots = [f"{slot.address}: {below_words(slot)}" for slot in hardware.slots if slot.is_network and slot.is_degraded]
-    return (*slots, *far_gpus(hardware.nearness))
+    return (*slots, *gid_remarks(hardware.gids), *far_gpus(hardware.nearness))
+
+
+def gid_remarks(gids: Sequence[GidEntry]) -> tuple[str, ...]:
+    """Return a sentence for each port of RoCE without a GID of RoCE v2 that has an IP address.
+
+    show_gids prints "v1" for InfiniBand too: a port without interface, address and v2 is not taken for RoCE.
+    """
+    ports: dict[tuple[str, int], list[GidEntry]] = {}
+    for gid in gids:
+        ports.setdefault((gid.device, gid.port), []).append(gid)
+    found = []
+    for (device, port), own in ports.items():
+        second = [gid for gid in own if gid.version == "v2"]
+        is_roce = second or any(gid.netdev or gid.ipv4 for gid in own)
+        if is_roce and all(gid.gid.startswith("fe80:") for gid in second):
+            only = "RoCE v2 by link-local addresses" if second else "RoCE v1"
+            netdev = next((gid.netdev for gid in own if gid.netdev), "its interface")
+            found.append(f"{device} port {port}: only GIDs of {only}; give {netdev} an IP address for RoCE v2")
+    return tuple(found)
 
 
 def below_words(slot: PciSlot) -> str:

@@ -123,6 +123,34 @@ def test_roce_with_a_small_mtu_on_both_ports_of_one_card() -> None:
     assert loaded.stacks["tcp"].benchmarks == {"iperf3": "/usr/bin/iperf3"}
 
 
+@pytest.mark.parametrize(
+    ("changes", "only"),
+    [
+        ({"types/3": "IB/RoCE v1"}, "RoCE v2 by link-local addresses"),
+        ({"types/1": "IB/RoCE v1", "types/3": "IB/RoCE v1"}, "RoCE v1"),
+        ({"types/1": "", "types/3": "IB/RoCE v1"}, "RoCE v1"),
+    ],
+)
+def test_a_port_without_a_gid_that_routers_pass_on_is_a_trap(changes: dict[str, str], only: str) -> None:
+    tree = listing("roce")
+    for name, value in changes.items():
+        tree.files[f"/sys/class/infiniband/rocep59s0f0/ports/1/gid_attrs/{name}"] = value
+    assert [trap for trap in detect(tree).traps if "GID" in trap] == [
+        f"rocep59s0f0:1 has only GIDs of {only}: give ens1f0np0 an IP address, or jobs stay within one Ethernet "
+        "segment, or find no GID at all (show_gids lists them)"
+    ]
+
+
+def test_gids_that_cannot_be_read_are_no_trap() -> None:
+    tree = listing("roce")
+    for name in ("1", "3"):
+        del tree.files[f"/sys/class/infiniband/rocep59s0f0/ports/1/gids/{name}"]
+    assert [trap for trap in detect(tree).traps if "GID" in trap] == []
+    tree.files["/sys/class/infiniband/rocep59s0f0/ports/1/gids/3"] = "2001:0db8:0000:0000:0000:0000:0000:0001"
+    tree.files["/sys/class/infiniband/rocep59s0f0/ports/1/gids/1"] = "fe80:0000:0000:0000:0e42:a1ff:fe00:0000"
+    assert [trap for trap in detect(tree).traps if "GID" in trap] == []
+
+
 def test_eight_rails_by_number_each_with_its_domain_beside_a_gpu() -> None:
     of = found("ndr-8-nics")
     assert (of.traps, of.left_out) == ((), ())

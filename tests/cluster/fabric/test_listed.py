@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from railyard.cluster.fabric.expected import expected_of
 from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.model import Expected, Gid
 from railyard.cluster.fabric.saved import read_folder, tool_of
+from railyard.site.systems.model import System
 
 SAMPLES = Path(__file__).resolve().parents[2] / "parsers" / "fabric" / "samples"
 IBSTATUS = """\
@@ -89,6 +91,17 @@ def test_gids_of_show_gids_are_those_of_the_card(saved: Callable[..., Path]) -> 
     cards = read_folder(saved(show_gids=sample("show_gids"))).cards
     assert [(card.node, card.device, len(card.gids)) for card in cards] == [("vn1", "mlx5_0", 3), ("vn1", "mlx5_1", 1)]
     assert cards[0].gids[2] == Gid(3, "0000:0000:0000:0000:0000:ffff:0a01:0007", "v2", "ens1f0np0")
+
+
+def test_a_port_of_show_gids_without_a_gid_for_jobs_is_a_problem_with_its_interface(
+    saved: Callable[..., Path], made: System
+) -> None:
+    text = sample("show_gids").replace("10.1.0.7  \tv2", "10.1.0.7  \tv1")
+    expected = expected_of(made, "roce")
+    assert sentences(expected, saved(show_gids=text))[0] == (
+        "problem: vn1 mlx5_0: found only GIDs of RoCE v1, RoCE v2, expected a GID of RoCE v2 with an IP address; give "
+        "the card's interface ens1f0np0 an IP address, and check its RoCE mode (cma_roce_mode)"
+    )
 
 
 def test_a_gpu_far_from_every_nic_is_a_remark(saved: Callable[..., Path], expected: Expected) -> None:

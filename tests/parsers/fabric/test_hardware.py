@@ -146,6 +146,38 @@ def test_the_text_shows_all_of_it() -> None:
     assert "\nmlx5_0  1     3      0000:0000:" in parsed_text(show_gids.parse(sample("show_gids")))
 
 
+def gids(*rows: str) -> Hardware:
+    head = "DEV\tPORT\tINDEX\tGID\tIPv4\tVER\tDEV\n"
+    return show_gids.parse(head + "".join(f"{row}\n" for row in rows)).hardware
+
+
+LOCAL, IPV4 = "fe80:0000:0000:0000:0ac0:ebff:fe11:2233", "0000:0000:0000:0000:0000:ffff:0a01:0007"
+
+
+@pytest.mark.parametrize(
+    ("rows", "remarks"),
+    [
+        ((f"mlx5_0\t1\t0\t{LOCAL}\t\t\tv1\teth0", f"mlx5_0\t1\t3\t{IPV4}\t10.1.0.7\tv2\teth0"), ()),
+        (
+            (f"mlx5_0\t1\t0\t{LOCAL}\t\t\tv1\teth0", f"mlx5_0\t1\t2\t{IPV4}\t10.1.0.7\tv1\teth0"),
+            ("mlx5_0 port 1: only GIDs of RoCE v1; give eth0 an IP address for RoCE v2",),
+        ),
+        (
+            (f"mlx5_2\t2\t0\t{LOCAL}\t\t\tv1\t", f"mlx5_2\t2\t1\t{LOCAL}\t\t\tv2\t"),
+            (
+                "mlx5_2 port 2: only GIDs of RoCE v2 by link-local addresses; give its interface an IP address for "
+                "RoCE v2",
+            ),
+        ),
+        ((f"mlx5_0\t1\t0\t{LOCAL}\t\t\tv1\t",), ()),  # InfiniBand: the kernel calls its GIDs "IB/RoCE v1"
+    ],
+)
+def test_a_port_of_roce_without_a_gid_that_jobs_can_use_is_named(
+    rows: tuple[str, ...], remarks: tuple[str, ...]
+) -> None:
+    assert hardware_remarks(gids(*rows)) == remarks
+
+
 def shown(hardware: Hardware) -> set[str]:
     """Return each value of each part, without its line."""
     rows = [row for rows in hardware.as_json().values() for row in rows]
