@@ -14,7 +14,7 @@ from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 #: No rate, time or count of a benchmark is beyond these, in any unit.
 _LARGEST, _SMALLEST = 1e30, 1e-30
 #: Units of what is measured: never below 0, and never beyond these. Residuals and constants of a machine have none.
-_MEASURED = frozenset({"MB/s", "us", "1/s", "B", "Gflop/s", "Gbit/s", "s"})
+_MEASURED = frozenset({"MB/s", "us", "1/s", "B", "Gflop/s", "Gbit/s", "s", "%", "Mop/s", "GUP/s"})
 _LONGEST = 1000  # no row of a tool is longer
 _NUMBER = re.compile(
     r"(?<![^\s=:|,(])(?P<number>[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?(?:[eE][+-]?[0-9]{1,4})?|inf|infinity|nan))"
@@ -26,9 +26,15 @@ _NUMBER = re.compile(
 def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
     """Return what was read without figures that no measurement gives, and with a failure for the line of each."""
     doubtful = [table for table in parsed.tables if not table.complete or _has_absurd(table)]
-    if not doubtful:
+    # a row that no parser took for one: "1e308   1000   57.71"
+    found = {
+        remark.line: Remark(remark.line, f"{what}: {remark.text}")
+        for remark in (parsed.remarks if parsed.tables else ())
+        if "e" in remark.text.lower() and (what := _absurd_in(remark.text, False)) is not None
+    }
+    if not doubtful and not found:
         return parsed
-    lines, found = texts_of(cleaned(text)), dict[int, Remark]()
+    lines = texts_of(cleaned(text)) if doubtful else []
     for table in doubtful:
         # the root of a collective without one is -1
         negative = any(
@@ -40,11 +46,13 @@ def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
                 found[number] = Remark(number, f"{what}: {line.strip()}")
     if not found and not any(map(_has_absurd, doubtful)):
         return parsed
+    remarks = tuple(remark for remark in parsed.remarks if remark.line not in found)
     new = tuple(found.values()) or (Remark(doubtful[0].line, "a figure that no measurement gives"),)
     return replace(
         parsed,
         tables=tuple(map(_without, parsed.tables)),
         failures=tuple(sorted((*new, *parsed.failures), key=lambda failure: failure.line)),
+        remarks=remarks,
     )
 
 

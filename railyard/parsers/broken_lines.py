@@ -9,7 +9,7 @@ before the column. Then none of the figures is used.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise, starmap
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ _NARROWEST, _BROADEST = 16, 400
 _MOST_LONGER, _MOST_COLUMNS = 3, 3
 #: Longer outputs are files, which nobody copied out of a terminal.
 _LONGEST = 300_000
+#: In longer ones only breaks inside of numbers are looked for, since each way to join lines reads the text again.
+_LONGEST_PASTED = 30_000
 _WHAT = "lines that are broken at column {}, so that figures may be halves (paste it without line breaks): {}"
 # "458", ".87", "e+02", "5.64 Pass": what may be the rest of a number, at the beginning of a line
 _REST = re.compile(r"\A(?P<rest>\.?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?[0-9]{1,3})?|[eE][+-]?[0-9]{1,3})(?=\s|\Z)")
@@ -29,6 +31,8 @@ _REST = re.compile(r"\A(?P<rest>\.?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?[0-9
 _FIRST = re.compile(r"(?:\A|[\s=:])(?P<first>[+-]?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?)?)\Z")
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,48}(?:\.[0-9]{1,48})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 _DIGITS = "0123456789.eE+-"
+#: Parsers that skip a line which they do not know, without a remark.
+_SILENT = ("gpcnet", "hpcc", "hpl", "milc", "netpipe", "npb", "sockperf", "wrf")
 _ROWS_BEFORE = 40  # lines that are looked at for a row of the same form
 
 
@@ -72,9 +76,14 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
         plain = cleaned(text).split("\n")
         for number in _rests(parsed, plain):
             return len(plain[number - 1]), number, plain[number - 1]
-    rows = _rows(parsed)
+    rows, suspects = _rows(parsed), _suspects(parsed)
     for column in _columns(lines):
-        for way in _ways_to_join(lines, column, has_rows=bool(rows)):
+        if len(text) > _LONGEST_PASTED and not any(
+            len(line) == column > len(following) and _breaks_a_number(line, following)
+            for line, following in pairwise(lines)
+        ):
+            continue
+        for way in _ways_to_join(lines, column, suspects):
             try:
                 other = _rows(read(way.text))
             except ParseError:
@@ -82,6 +91,13 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
             if _is_nearer(rows, other, way.breaks_a_number):
                 return column, way.first, lines[way.first - 1]
     return None
+
+
+def _suspects(parsed: Parsed) -> frozenset[int] | None:
+    """Return the lines that may be the rest of a broken one: those that no parser knows. None: any line."""
+    if any(table.tool in _SILENT for table in parsed.tables) or not parsed.tables:
+        return None
+    return frozenset(note.line for note in (*parsed.remarks, *parsed.failures))
 
 
 def _is_nearer(rows: Sequence[tuple[object, ...]], other: Sequence[tuple[object, ...]], number_breaks: bool) -> bool:
@@ -160,7 +176,7 @@ def _goes_on(line: str, following: str) -> bool:
     return len({*line}) > 1 or {*following} == {*line}
 
 
-def _ways_to_join(lines: Sequence[str], column: int, has_rows: bool) -> Iterator[_Way]:
+def _ways_to_join(lines: Sequence[str], column: int, suspects: Container[int] | None) -> Iterator[_Way]:
     """Yield the text with its broken lines joined, for each way in which lines are broken at a column.
 
     The lines that fill the column go on in the next one, or only those do before a short one: a whole line may fill the
@@ -181,14 +197,18 @@ def _ways_to_join(lines: Sequence[str], column: int, has_rows: bool) -> Iterator
     ways = [(full, "", False), (full, "", True), (at_blank, " ", True)]
     if before_short != full:
         ways += [(before_short, "", False), (before_short, "", True)]
-    if not has_rows:
+    if suspects is None:
         ways.append((_every_second(full), "", False))
     for goes_on, between, is_indented in ways:
         # rows of one length are whole: what was broken has a rest
-        broken = [pair for pair, is_open in zip(pairs, goes_on, strict=True) if is_open and 0 < len(pair[1])]
-        shorter = [(line, following) for line, following in broken if len(following) < column or not has_rows]
-        if any(not is_indented or between or following[0].isspace() for _, following in shorter):
-            ends = ((line, following.lstrip() if is_indented else following) for line, following in shorter)
+        broken = [
+            pair
+            for number, (pair, is_open) in enumerate(zip(pairs, goes_on, strict=True), start=2)
+            if is_open and 0 < len(pair[1]) <= column and (suspects is None or number in suspects)
+        ]
+        rests = [(line, following) for line, following in broken if len(following) < column or suspects is None]
+        if any(not is_indented or between or following[0].isspace() for _, following in rests):
+            ends = ((line, following.lstrip() if is_indented else following) for line, following in rests)
             in_number = goes_on is not before_short and not between and any(starmap(_breaks_a_number, ends))
             yield _Way(_joined(lines, goes_on, between, is_indented), goes_on.index(True) + 1, in_number)
 

@@ -2,8 +2,10 @@
 
 One row per report: ``bandwidth`` (MB/s, 10^6 B/s; both ways together, unless it ran with ``--unidirectional``, which no
 report says) and ``latency`` (us, one way), each with ``_min``, ``_max`` and ``_avg`` over all pairs of nodes.
-``context`` names the pairs or nodes of the minimum and the maximum, if the line does. Matrices are not read: in wide
-columns their figures touch. A table is complete if it has all three figures of what it measured.
+``context`` names the pairs or nodes of the minimum and the maximum, if the line or the matrix does. A matrix of
+bandwidths is read if no figures of it touch, as they may in wide columns: then it is a remark that says so. A node that
+is slow with every partner is a failure. Matrices of latencies are not read: no public output that we know shows one. A
+table is complete if it has all three figures of what it measured.
 
 A printed MB is 10^6 B: with MiB, published 98.1 GB/s over one NDR card would be above what its link can carry.
 
@@ -15,6 +17,7 @@ import re
 from dataclasses import dataclass, field
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.pair_matrix import PairMatrix, figures
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 
 TOOL = "clusterkit"
@@ -28,6 +31,9 @@ _NOT_FINITE = re.compile(r"^(?:Minimum|Maximum|Average) (?:bandwidth|latency): {
 _WHICH = {"Minimum": "min", "Maximum": "max", "Average": "avg"}
 _UNITS = {"bandwidth": ("MB/s", "MB/sec"), "latency": ("us", "usec")}
 _NAMES = re.compile(r"\A[\s(]*(?P<names>[\w.-]{1,100}(?:, ?[\w.-]{1,100})?)(?=\s|\Z)")
+# Rank:              0        1        2   |      0 (node01):     0.0  98011.2  98107.4
+_HEADING = re.compile(r"^Rank: {1,40}0(?: {1,40}[0-9]{1,6}){1,4000}$")
+_ROW = re.compile(r"^(?P<rank>[0-9]{1,6}) \((?P<node>[\w.-]{1,100})\): {0,40}(?P<cells>[0-9. ]{3,60000})$")
 _EXPECTED = 'report of ClusterKit: "Minimum bandwidth: … MB/s" or "Average latency: … usec"'
 
 
@@ -39,6 +45,7 @@ class _Report:
     figures: dict[str, tuple[float, str]] = field(default_factory=dict)
     context: dict[str, ContextValue] = field(default_factory=dict)
     spoiled: bool = False
+    matrix: PairMatrix | None = None
 
 
 def parse(text: str) -> Parsed:
@@ -50,7 +57,13 @@ def parse(text: str) -> Parsed:
     reports: list[_Report] = []
     failures: list[Remark] = []
     remarks: list[Remark] = []
+    matrix: PairMatrix | None = None
     for line, stripped in filled_lines(text):
+        if _HEADING.match(stripped):
+            matrix = PairMatrix(line.number)
+            continue
+        if matrix is not None and _take_row(matrix, line, stripped):
+            continue
         found = _FIGURE.match(stripped) if len(stripped) <= 500 else None
         if found is None or found["unit"] not in _UNITS[found["what"]]:
             is_wrong = bool(_NOT_FINITE.match(stripped[:100]))
@@ -61,9 +74,33 @@ def parse(text: str) -> Parsed:
                 report.spoiled = True
         elif line.ended or found["unit"].endswith("ec") or found["rest"]:
             _take(reports, line, found)
+            reports[-1].matrix = matrix
+    for report in reports:
+        _judge(report, failures, remarks)
     if not reports:
         raise foreign(text, _EXPECTED)
     return Parsed(tuple(map(_table, reports)), tuple(failures), tuple(remarks))
+
+
+def _take_row(matrix: PairMatrix, line: Line, text: str) -> bool:
+    """Take a row of a matrix; one whose figures touch, or that is cut, counts as a row without figures."""
+    found = _ROW.match(text)
+    if found is None or int(found["rank"]) != len(matrix.rows):
+        return False
+    matrix.names.append(found["node"])
+    matrix.rows.append((figures(found["cells"].split()) or ()) if line.ended else ())
+    return True
+
+
+def _judge(report: _Report, failures: list[Remark], remarks: list[Remark]) -> None:
+    """Add what the matrix of bandwidths says; one whose smallest figure is not the report's may be of another test."""
+    matrix, least = report.matrix, report.figures.get("bandwidth_min")
+    if matrix is None or least is None:
+        return
+    if not matrix.is_whole:
+        remarks.append(Remark(matrix.line, "the matrix of all pairs is not read: a row has not a figure for each node"))
+    elif matrix.has_minimum(least[0], 0.1) and (slow := matrix.slow_node("MB/s")):
+        failures.append(Remark(matrix.line, slow))
 
 
 def _take(reports: list[_Report], line: Line, found: re.Match[str]) -> None:
@@ -81,6 +118,9 @@ def _take(reports: list[_Report], line: Line, found: re.Match[str]) -> None:
 def _table(report: _Report) -> Table:
     measured = {name.partition("_")[0] for name in report.figures}
     whole = all(f"{what}_{which}" in report.figures for what in measured for which in _WHICH.values())
+    if report.matrix is not None and "bandwidth_min" in report.figures:
+        pair = report.matrix.smallest(report.figures["bandwidth_min"][0], 0.1)
+        report.context.update({"bandwidth_min_of": pair} if pair else {})
     complete = whole and not report.spoiled
     return Table.of_figures(
         TOOL, None, "pairwise", report.figures, line=report.line, complete=complete, context=report.context

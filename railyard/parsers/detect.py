@@ -60,7 +60,8 @@ def parse(text: str, tool: str | None = None) -> Parsed:
             raise
         return plain
     is_read = bool(parsed.tables or parsed.fabric or parsed.hardware or parsed.nccl)
-    if is_read and not (parsed.tables and begins_with_prefix(text)):
+    # nccl's parser takes prefixes off by itself
+    if is_read and (parsed.nccl or not parsed.tables or not begins_with_prefix(text)):
         return parsed
     plain = _without_prefixes(text, read, is_read)
     return parsed if plain is None or _cells(plain) < _cells(parsed) else plain

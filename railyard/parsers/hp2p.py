@@ -4,15 +4,18 @@ Columns, each with ``_min``, ``_avg``, ``_max`` and ``_std``: bandwidth (MB/s, 1
 latency (us) over all pairs of ranks, bisection_bandwidth over the iterations; bisection_efficiency (%). A pair sends
 both ways at once. Its bandwidth counts one way, and its latency is the time of such an exchange. ``context``: size (B)
 of a message, if the largest bandwidth and the least time are its own; ``stage``: "snapshot" for all summaries but the
-last. A summary is complete if its last line is there.
+last. A summary is complete if its last line is there. If the matrix of all pairs is there, ``bandwidth_min_of`` names
+the ranks of the slowest pair, and a rank that is slow with every partner is a failure.
 
-Source: hp2p_result_display of src/hp2p_result.c, hp2p_iteration of src/hp2p.c, hp2p_util.c (cea-hpc/hp2p).
+Source: hp2p_result_display, hp2p_result_display_bw of src/hp2p_result.c, hp2p_iteration of src/hp2p.c, hp2p_util.c
+(cea-hpc/hp2p).
 """
 
 import re
 from dataclasses import dataclass, field
 
 from railyard.parsers.lines import BINARY_MB, Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.pair_matrix import PairMatrix, figures
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 
 TOOL = "hp2p"
@@ -33,6 +36,7 @@ _CONFIGURED = re.compile(
 )
 _OWN = re.compile(r"^=== Benchmark configuration ===$|^[0-9]{1,3} % done$|^Writing final result\.\.\.(?: Done)?$")
 _SLOW = re.compile(r"^warning: the communication between [0-9]{1,9} and [0-9]{1,9} was slow")
+_LONGEST = 400  # characters of a line that is no row of the matrix
 _EXPECTED = 'output of hp2p: "=== SUMMARY ===" and "Min bandwidth … MB/s" below it'
 
 
@@ -66,6 +70,7 @@ class _Reader:
         self.size: int | None = None
         self.begun = 0  # the line of a configuration
         self.summaries: list[_Summary] = []
+        self.matrices: list[PairMatrix] = []
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
@@ -73,7 +78,7 @@ class _Reader:
         """Read one stripped line."""
         if _SUMMARY.match(text[:60]):
             self.summaries.append(_Summary(line.number, self.size))
-        elif not self._own(line, text[:400]):
+        elif not self._of_matrix(line) and not self._own(line, text[:_LONGEST]):
             failed = is_failure(text) or bool(_NOT_FINITE.match(text[:120]))
             text = f"not finite: {text}" if failed and _NOT_FINITE.match(text[:120]) else text
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
@@ -87,8 +92,27 @@ class _Reader:
             self.failures.append(Remark(self.begun, "a configuration without a summary"))
         elif not found:
             raise foreign(text, _EXPECTED)
-        tables = tuple(_table(summary, summary is found[-1]) for summary in found)
+        matrix = self.matrices[-1] if self.matrices else None
+        least = found[-1].figures.get("bandwidth_min") if found else None
+        if matrix is not None and least and matrix.has_minimum(least[0] / BINARY_MB, 0.01):
+            slow = matrix.slow_node("MiB/s")
+            self.failures += [Remark(matrix.line, slow)] if slow else []
+        tables = tuple(_table(summary, summary is found[-1], matrix) for summary in found)
         return Parsed(tables, tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
+
+    def _of_matrix(self, line: Line) -> bool:
+        """Take a row of the matrix: figures with six decimals, a tab behind each. Rows are the ranks, in order."""
+        words = line.text.rstrip("\t").split("\t") if "\t" in line.text and line.ended else []
+        row = figures(words) if words and all(len(word) > 7 and word[-7] == "." for word in words) else None
+        if row is None:
+            return False
+        matrix = self.matrices[-1] if self.matrices else None
+        if matrix is None or len(matrix.rows[0]) != len(row) or len(matrix.rows) == len(row):
+            matrix = PairMatrix(line.number)
+            self.matrices.append(matrix)
+        matrix.names.append(f"rank {len(matrix.rows)}")
+        matrix.rows.append(row)
+        return True
 
     def _open(self) -> list[_Summary]:
         return [summary for summary in self.summaries[-1:] if not summary.ended]
@@ -115,10 +139,13 @@ class _Reader:
         return bool(_OWN.match(text)) or bool(self.begun and not self.summaries and _CONFIGURED.match(text))
 
 
-def _table(summary: _Summary, is_last: bool) -> Table:
+def _table(summary: _Summary, is_last: bool, matrix: PairMatrix | None) -> Table:
     context: dict[str, ContextValue] = {"stage": "final" if is_last else "snapshot"}
     if summary.size is not None and _is_size(summary, summary.size):
         context["size"] = summary.size
+    if matrix is not None and "bandwidth_min" in summary.figures:
+        pair = matrix.smallest(summary.figures["bandwidth_min"][0] / BINARY_MB, 0.01)
+        context |= {"bandwidth_min_of": pair} if pair else {}
     complete = summary.ended and not summary.spoiled
     return Table.of_figures(TOOL, None, "hp2p", summary.figures, line=summary.line, complete=complete, context=context)
 

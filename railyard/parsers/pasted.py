@@ -10,6 +10,7 @@ Source: RFC 2045, 6.7 (quoted-printable); srun(1) --label; pdsh(1); Hydra's -pre
 import html
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from railyard.parsers.parsed import ParseError
 
@@ -48,6 +49,7 @@ _PREFIXES = (
 _MOST_PREFIXES = 3  # of one line
 _LEAST_LINES = 3
 _MOST_WITHOUT = 10  # per cent of the lines: prompts, a launcher's last words
+_FIRST_LINES = 20  # of a text, which show whether it is worth looking at all
 _MOST_SOURCES = 64
 
 
@@ -125,8 +127,11 @@ def without_prefixes(text: str) -> tuple[str, dict[str, str]] | None:
 
 def _taken(lines: list[str]) -> list[tuple[str, str]] | None:
     """Return who printed each line, and the rest of it, by the first form that nearly all lines have; or None."""
-    filled = sum(bool(line.strip()) for line in lines)
+    filled = sum(map(bool, map(str.strip, lines)))
+    first = list(islice(filter(str.strip, lines), _FIRST_LINES))
     for form in _PREFIXES:
+        if 2 * sum(map(bool, map(form.match, first))) < len(first):
+            continue
         found = [form.match(line) for line in lines]
         count = sum(each is not None for each in found)
         if count >= _LEAST_LINES and 100 * (filled - count) <= _MOST_WITHOUT * filled:

@@ -10,8 +10,10 @@ from click.testing import CliRunner
 from railyard.cli.commands.judge import command as judge
 from railyard.cli.commands.parse import command as parse
 from railyard.cli.commands.parse import read
+from railyard.parsers import detect
 from railyard.parsers.absurd_numbers import without_absurd_numbers
 from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.wrong_lines import with_wrong_lines
 
 SHARED = Path(__file__).parents[3] / "shared"
 OSU = """\
@@ -87,3 +89,23 @@ def test_one_absurd_cell_among_others_is_found_in_any_place(cell: float, place: 
     (found,) = without_absurd_numbers(Parsed((table,)), "").tables
     assert not found.complete
     assert [row[1] for row in found.rows] == [None if at == place else value for at, value in enumerate(column)]
+
+
+@pytest.mark.parametrize("value", ["1e308", "1e-320", "1e999"])
+def test_a_row_with_such_a_size_is_a_failure_too(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "out"
+    file.write_text(OSU.format(value="13.20").replace("\n4  ", f"\n{value}  "), encoding="utf-8")
+    parsed = read(str(file), None)
+    assert [failure.line for failure in parsed.failures] == [5]
+    assert 5 not in [remark.line for remark in parsed.remarks]
+    assert "line 5" in commands(file)[0]
+    assert '"line":5' in commands(file)[1]
+
+
+@pytest.mark.parametrize("value", ["1e308", "1e-320", "-5"])
+def test_an_overlap_that_cannot_be_is_a_failure(value: str) -> None:
+    text = (Path(__file__).parent / "made" / "osu-iallreduce.txt").read_text(encoding="utf-8")
+    bad = text.replace("16.75              6.01", f"16.75              {value}")
+    parsed = with_wrong_lines(detect.parse(bad), bad)
+    assert [failure.line for failure in parsed.failures] == [7]
+    assert not parsed.tables[0].complete

@@ -41,3 +41,26 @@ def test_a_run_that_ended_before_its_summary_is_a_failure_and_another_text_is_re
     assert parsed.failures == (Remark(1, "a configuration without a summary"),)
     with pytest.raises(ParseError):
         parse("=== SUMMARY ===\n5 passed\n")
+
+
+def matrix(slow: float, printed: float) -> str:
+    """Return a summary of four ranks and the matrix behind it; rank 2 reaches only ``slow`` with each other one."""
+    rows = [[0.0 if a == b else slow if 2 in (a, b) else 10000.25 for b in range(4)] for a in range(4)]
+    rows[0][2] = slow - 1  # one way of one pair
+    figures = f" Min bandwidth            : {printed:.2f} MB/s\n Max bandwidth            : 10000.25 MB/s\n"
+    shown = "".join("".join(f"{value:f}\t" for value in row) + "\n" for row in rows)
+    return f" === SUMMARY ===\n\n{figures}\n ===============\n\n{shown}"
+
+
+def test_the_matrix_names_the_slowest_pair_and_a_slow_rank() -> None:
+    parsed = parse(matrix(5000.5, 4999.5))
+    assert [failure.text for failure in parsed.failures] == [
+        "rank 2 is slow with every partner: at best 5000.5 MiB/s, while all other pairs reach at least 10000.2 MiB/s"
+    ]
+    assert parsed.tables[0].context["bandwidth_min_of"] == "rank 0, rank 2"
+    assert parsed.remarks == ()
+
+
+@pytest.mark.parametrize(("slow", "printed"), [(9500.0, 9499.0), (5000.5, 4000.0)])
+def test_a_small_difference_or_the_matrix_of_another_run_blames_nobody(slow: float, printed: float) -> None:
+    assert parse(matrix(slow, printed)).failures == ()
