@@ -14,20 +14,11 @@ TIMEOUT_EXIT = 124
 
 #: Runs a launcher and, if it did not end at its time limit, kills whatever it has started: a stopped process ignores
 #: the signal to end, and its launcher waits for it. They are found by a variable that all of them inherit.
-AND_KILL_THE_REST = """
-RAILYARD_LAUNCH=$$.$PPID
-export RAILYARD_LAUNCH
-"$@"
-code=$?
-case $code in
-124 | 137)
-    for process in /proc/[0-9]*; do
-        grep -qzxF "RAILYARD_LAUNCH=$RAILYARD_LAUNCH" "$process/environ" 2>/dev/null && kill -9 "${process#/proc/}"
-    done
-    ;;
-esac 2>/dev/null
-exit $code
-"""
+AND_KILL_THE_REST = (
+    'RAILYARD_LAUNCH=$$.$PPID; export RAILYARD_LAUNCH; "$@"; code=$?; case $code in 124 | 137) for it in /proc/[0-9]*; '
+    'do grep -qzxF "RAILYARD_LAUNCH=$RAILYARD_LAUNCH" $it/environ 2>/dev/null && kill -9 ${it#/proc/}; done ;; esac; '
+    "exit $code"
+)
 
 
 def namespace_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:

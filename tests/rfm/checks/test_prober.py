@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from railyard.job.launch import Launch
-from railyard.job.testbed_words import namespace_words
+from railyard.job.testbed_words import AND_KILL_THE_REST, namespace_words
 from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
 from railyard.provision.testbed.entry import CLUSTER, enter_script
@@ -130,7 +131,8 @@ def test_every_probe_leaves_its_script_and_output(prober: Probers) -> None:
     bed = home / ".railyard/testbed"
     assert (stage / f"{names[0]}.sh").read_text(encoding="utf-8") == (
         "#!/bin/sh\nulimit -S -f 2097152 2> /dev/null || :\nexport NODES=vn1-vn2\nexport RAIL=hsn1\n"
-        f"exec flock {bed}/job.lock timeout -k 5 20 {bed}/enter vn1 -- sh -c 'echo $NODES 47.8' probe\n"
+        f"exec flock -o {bed}/job.lock sh -c {shlex.quote(AND_KILL_THE_REST)} launch "
+        f"timeout -k 5 20 {bed}/enter vn1 -- sh -c 'echo $NODES 47.8' probe\n"
     )
     outputs = [(stage / f"{name}.out").read_text(encoding="utf-8") for name in names]
     assert outputs == [f"{nodes} 47.8\n" for nodes in (*PLANNED, *PLANNED)]
