@@ -281,7 +281,8 @@ class _Reader:
         if block is None or not block.columns or not words or any(number(word) is None for word in words):
             return False
         joined = block.cells(block.part + words) if block.part else None
-        if joined is not None:
+        # every measured figure has decimals: two sizes whose figures are lost are no row
+        if joined is not None and "." in "".join(block.part[1:] + words):
             self._add(block, line, joined, words[-1])
             return True
         if not block.begins_row(words):

@@ -16,7 +16,7 @@ from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
 from railyard.hardware import limits
-from railyard.hardware.day_one import LOOP_SHARE, NODE, NODE_MB_S, NODE_OF_GPUS, Rail, Where, class_of, rail_of
+from railyard.hardware.day_one import LOOP_SHARE, NODE, NODE_MB_S, NODE_OF_GPUS, UNNAMED, Rail, Where, class_of, rail_of
 from railyard.parsers.parsed import Table
 from railyard.site.link_alone import LinkAlone
 from railyard.site.references.band import Band, floor_band
@@ -65,7 +65,9 @@ class Target:
 
     @property
     def rail_names(self) -> tuple[str, ...]:
-        """The rails as a sentence names them."""
+        """The rails as a sentence names them; none if nobody named the link."""
+        if self.fabric.link.family == UNNAMED:
+            return ()
         if self.system:
             return tuple(rail.name for rail in self.fabric.used(self.rails, self.policy))
         return (self.fabric_name if self.rails == 1 else f"{self.rails} rails of {self.fabric_name}",)

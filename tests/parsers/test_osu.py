@@ -351,6 +351,12 @@ def test_one_sided_validation_is_written_out_and_may_be_skipped() -> None:
     assert [failure.line for failure in parsed.failures] == [9, 10]
 
 
+def test_sizes_whose_figures_are_lost_are_no_halves_of_rows() -> None:
+    parsed = parse(BW + "".join(f"{2**exponent}\n" for exponent in range(8)))
+    assert not parsed.tables
+    assert [failure.text for failure in parsed.failures] == ["a heading without any row: osu_bw"]
+
+
 @pytest.mark.parametrize("above", [True, False])
 def test_threads_and_processes_are_said_above_the_banner_or_below_it(above: bool) -> None:
     crowd = "# Number of Sender threads: 1 \n# Number of Receiver threads: 2\n"

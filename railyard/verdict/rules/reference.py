@@ -214,12 +214,9 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
 
 
 def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
-    rails, nodes = listing(inputs.rails), named(inputs.nodes)
-    # A recording does not name nodes.
-    of_nodes, between = (f" of {nodes}", f" between {nodes} and good partners") if nodes else ("", "")
     own = inputs.own_fault
     beside = f"; {own}" if own is not None and own != violation.sentence else ""
-    where = f"{violation.sentence}, over {rails}{of_nodes}{beside}"
+    where = f"{violation.sentence}{_over(inputs)}{beside}"
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         look = "unit and sizes of that reference, and the sizes that the check measures"
         return failed(5, where, "reference", look)
@@ -232,8 +229,23 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
             "write its new numbers"
         )
         return failed(5, where, "reference", look)
-    look = f"each rail alone ({rails}){between}, then link state and error counters"
-    return failed(5, where, "fabric", look)
+    if inputs.within_node:
+        look = "which cores (and GPUs) the ranks were bound to, and what else the node did during the run"
+        return failed(5, where, "fabric", look)
+    rails, nodes = listing(inputs.rails), named(inputs.nodes)
+    these, between = f" ({rails})" if rails else "", f" between {nodes} and good partners" if nodes else ""
+    return failed(5, where, "fabric", f"each rail alone{these}{between}, then link state and error counters")
+
+
+def _over(inputs: Inputs) -> str:
+    """Return what a value crossed, as its sentence ends: rails of nodes, a node's memory, or nothing if unknown.
+
+    A recording does not name nodes, and an output alone no rails.
+    """
+    if inputs.within_node:
+        return ", within one node"
+    of_nodes = f" of {named(inputs.nodes)}" if inputs.nodes else ""
+    return f", over {listing(inputs.rails)}{of_nodes}" if inputs.rails else ""
 
 
 def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:

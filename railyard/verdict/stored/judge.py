@@ -134,7 +134,7 @@ def judge(
     judged = (
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
-        else _judged(failures, key, tables, target, nodes, sizes)
+        else _judged_passes(failures, key, tables, target, nodes, sizes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -193,6 +193,28 @@ def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:
     return Judgement(None, tuple(table.line for table in tables), "not-judged", sentence)
 
 
+def _judged_passes(
+    failures: tuple[OutputLine, ...],
+    key: str | None,
+    tables: list[Table],
+    target: Target,
+    nodes: Nodes,
+    sizes: Sequence[int],
+) -> Judgement:
+    """Return the judgement of the passes' median; if it passes, remarks name the passes that alone would fail."""
+    judged = _judged(failures, key, tables, target, nodes, sizes)
+    if not judged.passed or len(tables) < 2:
+        return judged
+    alone = (_judged(failures, key, [table], target, nodes, sizes) for table in tables)
+    remarks = tuple(
+        f"the pass of line {one.lines[0]} alone fails: {one.sentence}; the median hides it: if the passes are of "
+        "different nodes, judge each with --each"
+        for one in alone
+        if one.state == "fail"
+    )
+    return replace(judged, remarks=(*remarks, *judged.remarks))
+
+
 def _judged(
     failures: tuple[OutputLine, ...],
     key: str | None,
@@ -213,11 +235,12 @@ def _judged(
         facts=facts,
     )
     judged = metric_inputs(run_, read)
-    inputs = replace(_inputs(failures, key, tables, target, judged, sizes), own_fault=own_fault(run_, judged))
+    inputs = _inputs(failures, key, tables, target, judged, sizes)
+    inputs = replace(inputs, own_fault=own_fault(run_, judged), within_node=run_.on_one_host)
     has_end = sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
     no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
     unseen = "" if has_end else no_end
-    holds_nothing = _nothing_holds(judged, target)
+    holds_nothing = _nothing_holds(judged, benchmark, target)
     like = plateau(judged, benchmark, target)
     if holds_nothing is not None and like is not None:
         holds_nothing += f"; {like}"
@@ -289,10 +312,12 @@ def unlike_asked(key: str, tables: Sequence[Table], sizes: Sequence[int]) -> str
     )
 
 
-def _nothing_holds(judged: Sequence[MetricInput], target: Target) -> str | None:
+def _nothing_holds(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target) -> str | None:
     """Return why a link alone gives nothing to judge by; None if it does, or if a system's file decides."""
     if target.system or any(metric.bands for metric in judged):
         return None
+    if micro.tool(benchmark.tool).between_gpus and not benchmark.of_link:
+        return "not judged: no link alone bounds a collective between GPUs; say what each node has with --nodes-have"
     return "; ".join(dict.fromkeys(metric.floor_remark for metric in judged if metric.floor_remark))
 
 

@@ -394,6 +394,15 @@ def test_tables_alike_are_passes_of_one_run() -> None:
     assert found.rules[0].sentence.startswith("3 complete tables; ")
 
 
+def test_a_pass_that_alone_fails_is_named_beside_the_median_that_passes() -> None:
+    parsed = Parsed(tuple(stream(rates(peak), line=line) for line, peak in ((3, 12300), (40, 6000), (80, 12290))))
+    (remark,) = (each for each in only(parsed, LINK).remarks if "alone" in each)
+    assert remark.startswith("the pass of line 40 alone fails: rule 5 (reference): bandwidth 5990 MB/s at 1 MiB is below")
+    assert remark.endswith("; the median hides it: if the passes are of different nodes, judge each with --each")
+    good = Parsed(tuple(stream(rates(peak), line=line) for line, peak in ((3, 12300), (40, 12280), (80, 12290))))
+    assert not only(good, LINK).remarks
+
+
 def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
     columns = {"size": "B", "repetitions": None, "time_avg": "us"}
     nameless = table("imb", None, columns, (8, 10, 5.0))
@@ -643,3 +652,25 @@ def test_a_flow_of_tcp_passes_with_the_share_of_the_link_that_is_asked_of_it() -
     ten = only(Parsed((stream(rates(1176, message_us=2.0)),)), of_link("eth-10"))
     assert ten.state == "pass"
     assert not [each for each in ten.remarks if "one flow reaches" in each]
+
+
+def test_a_curve_that_fails_by_itself_names_no_rail_if_nobody_named_a_link() -> None:
+    dip = {size: rate * (0.4 if size == 32768 else 1) for size, rate in rates(12300).items()}
+    rule = next(rule for rule in only(Parsed((stream(dip),)), unnamed()).rules if rule.state == "fail")
+    assert rule.sentence.endswith("5.628 us at 64 KiB)")
+    assert rule.look_at == "each rail alone between the run's nodes and good partners, then link state and error counters"
+
+
+def test_a_slow_run_within_one_node_blames_no_rail() -> None:
+    (found,) = judge(Parsed((stream(rates(1150)),)), LINK, nodes=Nodes(count=1))
+    rule = next(rule for rule in found.rules if rule.state == "fail")
+    assert rule.sentence.endswith("), within one node")
+    assert rule.look_at is not None and rule.look_at.startswith("which cores (and GPUs) the ranks were bound to")
+
+
+def test_a_collective_between_gpus_names_the_option_that_it_is_judged_by() -> None:
+    rows = ((1 << 20, 40_000.0), (1 << 21, 45_000.0))
+    nccl = table("nccl", "all_reduce_perf", {"size": "B", "busbw": "MB/s"}, *rows)
+    found = only(Parsed((nccl,)), LINK)
+    assert found.state == "not-judged"
+    assert "a collective between GPUs; say what each node has with --nodes-have" in found.sentence
