@@ -25,7 +25,8 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     held = any(metric.bands for metric in judged)
     for metric in judged:
         yield from _weak_end(metric)
-        yield from _weak_flow(metric, benchmark, target)
+        flow = tuple(_weak_flow(metric, benchmark, target))
+        yield from flow or _weak_alone(metric, benchmark, target)
         if held and metric.floor_remark:
             yield f"{metric.declared.name} {metric.floor_remark}"
         sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]
@@ -82,17 +83,38 @@ def _top(declared: Metric, found: Sequence[tuple[int, float]]) -> tuple[float, s
 
 def _weak_end(metric: MetricInput) -> Iterable[str]:
     """Yield that the largest size of a bandwidth is short, so that little of the link's rate is asked of it."""
+    size, share = _end(metric)
+    if 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES:
+        yield f"{_bound_words(metric, size, share)}: measure up to 1 MiB or more to see the link's rate"
+
+
+def _weak_alone(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
+    """Yield that little of the rate is asked of long messages, one at a time: on several rails, and on EFA."""
+    size, share = _end(metric)
+    if not 0 < share < WEAK_END_SHARE.value or size < DAY_ONE_FROM_BYTES:
+        return
+    if micro.metric(benchmark.key, metric.declared.name).shape != "pingpong":
+        return
+    rails = target.rails > 1
+    why = "may leave rails idle" if rails else "need not reach the link's rate"
+    of_rails = f" of {target.rails} rails" if rails else ""
+    asks_more = "a window of messages (osu_bw) asks for more"
+    yield f"{_bound_words(metric, size, share)}{of_rails}: one message at a time {why}; {asks_more}"
+
+
+def _bound_words(metric: MetricInput, size: int, share: float) -> str:
+    of = f"{metric.declared.name} at {message_size(size)}, its largest size"
+    return f"{of}, has a bound of {percent(share)} of the limit"
+
+
+def _end(metric: MetricInput) -> tuple[int, float]:
+    """Return the largest size of a bandwidth, B, and its bound as a share of the limit; a share of 0 without any."""
     limit, found = metric.limit, points(metric)
     if limit is None or not metric.declared.sized or not found or not metric.bands:
-        return
+        return 0, 0.0
     size = found[-1][0]
     asked = max((bound.low or 0.0 for band in metric.bands if (bound := band.bound_at(size)) is not None), default=0.0)
-    share = asked / limit.at(size)
-    if 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES:
-        yield (
-            f"{metric.declared.name} at {message_size(size)}, its largest size, has a bound of {percent(share)} of the "
-            "limit: measure up to 1 MiB or more to see the link's rate"
-        )
+    return size, asked / limit.at(size)
 
 
 def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
