@@ -50,6 +50,8 @@ State = Literal["pass", "fail", "report-only", "not-judged"]
 
 #: A stored output does not say which nodes these were.
 NODES = ("the run's nodes",)
+#: Passes that are judged alone, too: a file of megabytes has thousands, at 2 ms each.
+_MOST_ALONE = 32
 NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
 
@@ -205,13 +207,15 @@ def _judged_passes(
     judged = _judged(failures, key, tables, target, nodes, sizes)
     if not judged.passed or len(tables) < 2:
         return judged
-    alone = (_judged(failures, key, [table], target, nodes, sizes) for table in tables)
+    alone = (_judged(failures, key, [table], target, nodes, sizes) for table in tables[:_MOST_ALONE])
     remarks = tuple(
         f"the pass of line {one.lines[0]} alone fails: {one.sentence}; the median hides it: if the passes are of "
         "different nodes, judge each with --each"
         for one in alone
         if one.state == "fail"
     )
+    if len(tables) > _MOST_ALONE:
+        remarks += (f"only the first {_MOST_ALONE} of {len(tables)} passes were also judged alone: --each judges all",)
     return replace(judged, remarks=(*remarks, *judged.remarks))
 
 

@@ -401,6 +401,8 @@ def test_a_pass_that_alone_fails_is_named_beside_the_median_that_passes() -> Non
     assert remark.endswith("; the median hides it: if the passes are of different nodes, judge each with --each")
     good = Parsed(tuple(stream(rates(peak), line=line) for line, peak in ((3, 12300), (40, 12280), (80, 12290))))
     assert not only(good, LINK).remarks
+    many = Parsed(tuple(stream(rates(12300), line=line) for line in range(1, 41)))
+    assert only(many, LINK).remarks == ("only the first 32 of 40 passes were also judged alone: --each judges all",)
 
 
 def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
