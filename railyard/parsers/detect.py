@@ -21,6 +21,7 @@ from railyard.parsers.fabric.hardware import together
 from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
 from railyard.parsers.lost_signs import with_lost_signs
+from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.pasted import begins_with_prefix, two_sources, undecorated, without_prefixes
 
@@ -79,6 +80,9 @@ def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
     except ParseError as error:
         better = refuse_broken_lines(error, text, read)
         raise better from (error if better is not error else None)
+    mixed = without_mixed_rows(parsed, text)
+    if mixed is not parsed:
+        return mixed
     # one tool printed it, so no other has to be asked again
     tools = {table.tool for table in parsed.tables} & set(PARSERS)
     return without_broken_lines(parsed, text, PARSERS[tools.pop()] if len(tools) == 1 else read)

@@ -370,7 +370,7 @@ def test_in_a_run_too_an_error_is_quoted_before_a_heading_without_any_row(
     assessed: Assess, imb_text: Callable[..., str]
 ) -> None:
     lines = imb_text().splitlines(keepends=True)
-    text = "".join(line for one in lines for line in (one, one))  # two outputs, line by line
+    text = "".join(2 * line if line.startswith("#") else line for line in lines)
     found = assessed(output=f"{text}node 2 failed status 3\n").verdict
     last = len(text.splitlines()) + 1
     assert f'the output itself reports 2 failures, line {last}: "node 2 failed status 3"' in found.sentence

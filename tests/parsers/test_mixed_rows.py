@@ -1,0 +1,124 @@
+"""Lines of two outputs in one text: an error that names the line, never a table with rows of both."""
+
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+
+from railyard.parsers import osu
+from railyard.parsers.detect import parse
+from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.wrong_lines import with_wrong_lines
+
+SIZES = tuple(1 << place for place in range(0, 23, 2))
+
+
+def osu_bw(rate: float = 100.0) -> str:
+    head = "# OSU MPI Bandwidth Test v7.3\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n"
+    return head + "".join(f"{size:<10}{rate + place:18.2f}\n" for place, size in enumerate(SIZES))
+
+
+def osu_latency(time: float = 1.5) -> str:
+    head = "# OSU MPI Latency Test v7.3\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n"
+    return head + "".join(f"{size:<10}{time + place:18.2f}\n" for place, size in enumerate(SIZES))
+
+
+def imb(time: float = 1.5, name: str = "PingPong") -> str:
+    head = (
+        "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n# Maximum message length in bytes:   4194304\n#\n"
+        f"# Benchmarking {name}\n# #processes = 2\n#bytes #repetitions  t[usec]   Mbytes/sec\n"
+    )
+    times = ((size, time + place) for place, size in enumerate(SIZES))
+    rows = "".join(f"{size:13d} {1000:10d} {each:10.2f} {size / each:10.2f}\n" for size, each in times)
+    return f"{head}{rows}\n# All processes entering MPI_Finalize\n"
+
+
+def fabtests(rate: float = 100.0) -> str:
+    sizes = ("64", "256", "1k", "64k", "1m")
+    head = "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+    return head + "".join(f"{size:8}10      1.2k     0.00s {rate:9.2f}       5.12       0.20\n" for size in sizes)
+
+
+def alternated(one: str, other: str) -> str:
+    return "".join(f"{mine}\n{theirs}\n" for mine, theirs in zip(one.splitlines(), other.splitlines(), strict=True))
+
+
+def read(text: str) -> Parsed:
+    return with_wrong_lines(parse(text), text)
+
+
+LINES_OF_TWO = "lines of two outputs are mixed; give each a file of its own"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        (alternated(osu_bw(), osu_bw(93.0)), 8, "found '1 93.00' after the row of 1 B, expected a larger size"),
+        (alternated(osu_bw(), osu_latency()), 8, "found '1 1.50' after the row of 1 B, expected a larger size"),
+        (alternated(imb(), imb(2.0)), 14, "found '1 1000 2.00 0.50' after the row of 1 B, expected a larger size"),
+        (
+            alternated(fabtests(), fabtests(93.0)),
+            4,
+            "found '64 10 1.2k 0.00s 93.00 5.12 0.20' after the row of 64 B, expected a larger size",
+        ),
+        (
+            re.sub(r"(?m)^(?=64 )", osu_bw(93.0), osu_bw()),  # one was written as two blocks
+            22,
+            "found '64 103.00' after the row of 4 MiB, expected a larger size",
+        ),
+        (
+            # another process' row begins in the middle of a value
+            osu_bw().replace("103.00\n", "10256     104.00\n3.00\n", 1),
+            7,
+            "found '64 10256 104.00' which no heading announces, expected a row of 2 words",
+        ),
+        (
+            imb().replace("# All", "     16384       1000       1.50       2.50\n# All") + imb(2.0),
+            20,
+            "found '16384 1000 1.50 2.50' after the row of 4 MiB, expected a larger size",
+        ),
+    ],
+    ids=["osu_bw", "osu_bw-osu_latency", "imb", "fabtests", "blocks", "torn", "moved"],
+)
+def test_a_row_of_another_output_is_named_and_no_figure_is_given(text: str, line: int, found: str) -> None:
+    parsed = read(text)
+    assert parsed.tables == ()
+    assert parsed.failures[0] == (line, f"{found}: {LINES_OF_TWO}")
+
+
+def test_a_live_run_that_knows_its_tool_finds_them_too() -> None:
+    text = alternated(osu_bw(), osu_bw(93.0))
+    assert osu.parse(text).tables
+    assert with_wrong_lines(osu.parse(text), text).tables == ()
+
+
+def test_outputs_of_two_tools_are_refused() -> None:
+    text = alternated(osu_bw(), "\n".join(imb().splitlines()[:15]))
+    with pytest.raises(ParseError, match="expected the output of one tool: osu begins in line 1, imb begins in line 8"):
+        parse(text)
+
+
+@pytest.mark.parametrize("output", [osu_bw, osu_latency, imb, fabtests])
+def test_outputs_one_after_the_other_are_healthy(output: Callable[[float], str]) -> None:
+    parsed = read(output(100.0) + output(93.0))
+    assert [table.complete for table in parsed.tables] == [True, True]
+    assert parsed.failures == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(osu_bw(), osu_bw(93.0)), (osu_bw(), osu_latency()), (imb(), imb(2.0)), (imb(), imb(2.0, "PingPing"))],
+)
+def test_no_table_has_rows_of_both_however_the_lines_are_mixed(one: str, other: str) -> None:
+    printed = [{row for table in read(text).tables for row in table.rows} for text in (one, other)]
+    dice = random.Random(39)
+    for _ in range(60):
+        mine, theirs, lines = one.splitlines(True), other.splitlines(True), list[str]()
+        while mine or theirs:
+            source = mine if mine and (not theirs or dice.random() < 0.5) else theirs
+            taken = dice.randrange(1, 9)
+            lines += source[:taken]
+            del source[:taken]
+        for table in read("".join(lines)).tables:
+            assert any({*table.rows} <= rows for rows in printed)
