@@ -168,9 +168,9 @@ the bytes cross the link at a share of its [limit](rates.md). In a window of mes
 the next counts in place of the start, and from 1 MiB on only the share does. `railyard/hardware/day_one.py` has the
 formulas; `tests/hardware/test_day_one.py` compares them with the numbers that set them.
 
-- A **bandwidth** is decided at its largest size, a **latency** at its smallest. If nothing bounds that size, the output
-  is *not judged*, and the exit code is 1. The verdict states the coverage in figures: "bounded: 21 of 24 sizes, 8 B to
-  4 MiB".
+- A **bandwidth** and the times of a **collective** are decided at the largest size, a **latency** at its smallest. If
+  nothing bounds that size, the output is *not judged*, and the exit code is 1. The verdict states the coverage in
+  figures: "bounded: 21 of 24 sizes, 8 B to 4 MiB".
 - A **short largest size** of a bandwidth has a weak bound, because the number of messages sets it. The judgement says
   so.
 - **Several rails**: one message at a time, and a window below 1 MiB, are bounded by one rail. Only the stack knows from

@@ -333,17 +333,19 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
 
 
 def _open_because(run: Run, metric: Metric, bands: tuple[Band, ...], sizes: Sequence[int]) -> str | None:
-    """Return the reason of the system's file why nothing bounds the smallest sizes of a time; None if it has none.
+    """Return the reason of the system's file why nothing bounds the sizes that decide a time; None if it has none.
 
-    It counts only if other sizes are bounded: then the run is judged, though not by its start.
+    It counts only if other sizes are bounded: then the run is judged, though not by these.
     """
     references, benchmark = run.target.references, run.benchmark
     if references is None or metric.better == "higher" or not sizes:
         return None
-    if not bands or any(band.bounds(size) for band in bands for size in smallest_sizes(sizes)):
+    deciding = sizes[-1:] if metric.shape == "collective" else smallest_sizes(sizes)
+    if not bands or any(band.bounds(size) for band in bands for size in deciding):
         return None
     test = run.target.test_id(benchmark)
-    return next((one.reason for one in references.unbounded if one.covers(test) and one.sizes.covers(sizes[0])), None)
+    said = (one for one in references.unbounded if one.covers(test) and one.sizes.covers(deciding[0]))
+    return next((one.reason for one in said), None)
 
 
 def _messages(run: Run, metric: Metric) -> limits.MessageLimit | None:

@@ -108,6 +108,27 @@ def test_a_large_message_without_a_bound_is_said(assessed: Assess, virtual: Site
 
 
 @pytest.mark.fault(
+    "reference",
+    "a collective's reference narrowed to its small messages",
+    "not judged: nothing bounds latency at 4 MiB, its largest size",
+)
+def test_a_collective_without_a_bound_for_large_messages_does_not_pass(
+    assessed: Assess, virtual: Site, said: str
+) -> None:
+    allreduce = ("hsn", 2, "imb/Allreduce")
+    assert assessed(*allreduce).verdict.state == "pass"
+    small = Range.model_validate({"to": "4K"})
+    entries = tuple(
+        entry.model_copy(update={"sizes": small}) if entry.id.startswith("allreduce") else entry
+        for entry in virtual.references.entries
+    )
+    narrowed = replace(virtual, references=replace(virtual.references, entries=entries))
+    found = assessed(*allreduce, site=narrowed).verdict
+    assert (found.state, found.rule, found.fault) == ("fail", 5, "reference")
+    assert found.text.startswith(said) and "no reference bounds 16 KiB to 4 MiB" in found.text
+
+
+@pytest.mark.fault(
     "rail",
     "another program's stream beside the benchmark, over the same rail and pair",
     "shared: hsn0 of vn1 sent 420.0 MB while the run moved at most",

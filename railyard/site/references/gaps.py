@@ -70,9 +70,9 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
 
     Short messages may be left to latency's references: that is a remark, or nothing if the file's ``unbounded`` has
     these sizes. A bandwidth without a bound for large messages is not judged where it matters, so that is a problem,
-    whatever the file says. So is a latency without a bound for the smallest ones, unless the file says why, or the
-    link's class bounds them. A replayed system has the sizes that its source printed, and nobody can add any. The last
-    findings are about wrong statements in ``unbounded``.
+    whatever the file says. So is a latency without a bound for the smallest ones, and a collective's time without one
+    for the largest, unless the file says why, or the link's class bounds them. A replayed system has the sizes that its
+    source printed, and nobody can add any. The last findings are about wrong statements in ``unbounded``.
     """
     system = references.system
     lost: dict[tuple[str, str], list[TestId]] = {}
@@ -97,15 +97,17 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
 
 
 def _decides(references: References, one: Asked) -> bool:
-    """Return whether a time has no bound at its smallest sizes, and the file does not say why: then no run passes."""
-    smallest = smallest_sizes(one.measured)
+    """Return whether a time has no bound at the sizes that decide it, and the file does not say why.
+
+    Then no run passes. A collective's largest size decides, else the smallest.
+    """
     benchmark = BENCHMARKS[one.test.benchmark]
     metric, link = benchmark.metrics[0], references.system.fabrics[one.test.fabric].link
-    collective = metric.shape == "collective" and one.measured[-1] in one.bounds
-    if metric.is_bandwidth or collective or has_day_one_band(benchmark, metric, link):
+    if metric.is_bandwidth or has_day_one_band(benchmark, metric, link):
         return False
-    said = any(each.covers(one.test) and each.sizes.covers(smallest[0]) for each in references.unbounded)
-    return not said and not any(size in one.bounds for size in smallest)
+    deciding = one.measured[-1:] if metric.shape == "collective" else smallest_sizes(one.measured)
+    said = any(each.covers(one.test) and each.sizes.covers(deciding[0]) for each in references.unbounded)
+    return not said and not any(size in one.bounds for size in deciding)
 
 
 def _words(tests: Sequence[TestId]) -> str:

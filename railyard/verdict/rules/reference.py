@@ -1,7 +1,8 @@
 """Rule 5: the references hold over the whole curve, there is a reference, and the sizes that decide are bounded.
 
-The largest sizes decide about a bandwidth, the smallest about a latency. A run whose deciding sizes nothing bounds does
-not pass, however good its other sizes are.
+The largest sizes decide about a bandwidth, the smallest about a latency. The times of a collective are decided at the
+largest, where its bytes cross the network. A run whose deciding sizes nothing bounds does not pass, however good its
+other sizes are.
 """
 
 from dataclasses import dataclass
@@ -98,21 +99,19 @@ def open_end(metric: MetricInput) -> str | None:
         return None
     if any(_is_bounded(band, size, higher) for band in metric.bands for size in deciding):
         return None
-    which = "largest" if higher else "smallest"
+    which = "largest" if deciding == [points(metric)[-1][0]] else "smallest"
     return f"nothing bounds {metric.declared.name} at {message_size(deciding[-1])}, its {which} size"
 
 
 def deciding_sizes(metric: MetricInput) -> list[int]:
-    """Return the sizes of which one must have a bound: a bandwidth's largest, a latency's smallest (0 B or the next
-    one), and of a collective's times the smallest or the largest. Empty for a metric without sizes.
+    """Return the sizes of which one must have a bound: the largest of a bandwidth and of a collective's times, and a
+    latency's smallest (0 B or the next one). Empty for a metric without sizes.
     """
     measured = [size for size, _ in points(metric)]
     if not metric.declared.sized or not measured:
         return []
-    if metric.declared.higher_is_better:
-        return measured[-1:]
-    smallest = smallest_sizes(measured)
-    return [*smallest, measured[-1]] if metric.crossing is not None or metric.declared.of_all else smallest
+    at_largest = metric.declared.higher_is_better or metric.crossing is not None or metric.declared.of_all
+    return measured[-1:] if at_largest else list(smallest_sizes(measured))
 
 
 def _is_bounded(band: BandLike, size: int, higher_is_better: bool) -> bool:
