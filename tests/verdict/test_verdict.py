@@ -400,7 +400,7 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
         "bandwidth 46.67 MB/s is below 47.00 MB/s (99.3 %), the bound of tcp-1 (class: shaped rate), over hsn0 of vn1 "
         "and vn2"
     )
-    assert sentences(47.5)[4] == "bandwidth holds tcp-1, at worst 101.1 % of tcp-1"
+    assert sentences(47.5)[4] == "bandwidth holds tcp-1, at worst 101.1 % of tcp-1 (bounded: 1 of 1 figure)"
     assert sentences(60.0)[2].startswith("impossible: bandwidth 60.00 MB/s is 123.5 % of the limit")
     assert sentences(math.nan)[1] == "bandwidth is nan, expected a finite number"
 
