@@ -25,6 +25,7 @@ _SIZE = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,3}(?=[kmg]))?)(?P<prefix
 _BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # 0.00s and =10k of fabtests, and the marks of a validation
 _OTHER_WORD = re.compile(r"=?[0-9.]{1,20}[kmgtbs]|=[0-9]{1,15}|pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
+_FAILED = re.compile(r"\bfail(?:ed)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
     """Return what was read of a text, or a failure without any table if lines of two outputs are mixed in it."""
     if not {table.tool for table in parsed.tables} & _TOOLS:
         return parsed
-    notes = [note for note in (*parsed.failures, *parsed.remarks) if _row(note.line, note.text) is not None]
+    # A row whose own validation failed is a failure, and no row of another output.
+    noted = [note for note in (*parsed.failures, *parsed.remarks) if not _FAILED.search(note.text)]
+    notes = [note for note in noted if _row(note.line, note.text) is not None]
     if not notes and all(map(_rises, parsed.tables)):
         return parsed  # most outputs: no line has to be looked at
     failure = next(_mixed(parsed, text, {note.line for note in notes}), None)
