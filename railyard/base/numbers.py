@@ -1,4 +1,4 @@
-"""Quantiles of sorted values, powers of two, and the smallest of some message sizes."""
+"""Quantiles of sorted values, and powers of two."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,3 @@ def quantile(rising: Sequence[float], share: float) -> float:
 def powers_of_two(most: int) -> tuple[int, ...]:
     """Return 1, 2, 4 … up to a number."""
     return tuple(1 << power for power in range(most.bit_length())) if most > 0 else ()
-
-
-def smallest_sizes(rising: Sequence[int]) -> list[int]:
-    """Return the message sizes, bytes, of which one must bound a time: the smallest, and with 0 B the next one."""
-    return list(rising[: 2 if rising and rising[0] == 0 else 1])

@@ -1,6 +1,6 @@
 """What a benchmark's entry says: its metrics, its traffic, and whether its values are sums over several pairs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,6 +63,14 @@ class Metric:
     def is_bounded(self, ranks_per_node: int | None) -> bool:
         """Return whether the link between two nodes bounds it with so many ranks on each (None: unknown)."""
         return self.bounded == "always" or (self.bounded == "one-rank-a-node" and ranks_per_node == 1)
+
+
+def deciding_sizes(rising: Sequence[int], at_largest: bool) -> list[int]:
+    """Return the message sizes, bytes, of which one must have a bound; none if there are no sizes.
+
+    ``at_largest``: the largest, as for a bandwidth and a collective's times; else the smallest, and with 0 B the next.
+    """
+    return list(rising[-1:] if at_largest else rising[: 2 if rising and rising[0] == 0 else 1])
 
 
 def bandwidth(shape: Shape, directions: int = 1) -> Metric:
@@ -151,11 +159,7 @@ def _not_known(repetitions: int, warm_up: int | None, version: str | None) -> in
     return None
 
 
-def _as_said(repetitions: int, warm_up: int | None, version: str | None) -> int:
-    return repetitions
-
-
-def as_printed(repetitions: int, warm_up: int | None, version: str | None) -> int | None:
+def as_printed(repetitions: int, warm_up: int | None, version: str | None) -> int:
     """Return the repetitions of a tool that makes only those that it prints."""
     return repetitions
 
@@ -187,7 +191,7 @@ class Tool:
     from_device: Callable[[Table], bool] = _never
     repetitions: RepetitionsFrom = "printed"
     at_most: Callable[[int, int | None, str | None], int | None] = _not_known
-    at_least: Callable[[int, int | None, str | None], int] = _as_said
+    at_least: Callable[[int, int | None, str | None], int] = as_printed
     first_exchanges: int = 0
     sizes_a_doubling: int = 1
     end_line: str = ""

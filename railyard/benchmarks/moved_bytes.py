@@ -118,18 +118,18 @@ def moved_by(
     pairs = rails * max(1, pairs_of(table, key) // node_pairs)
     least, most = Moved(0, 0), Moved(0, 0)
     bounded = True
+    tool, warm_up = tool_of(find(key).tool), None if told is None else told.warm_up
     for size, repetitions in zip(table.column("size"), counts, strict=True):
         if not isinstance(size, int):
             return None
-        warm_up = None if told is None else told.warm_up
-        surely = tool_of(find(key).tool).at_least(repetitions, warm_up, table.version)
+        surely = tool.at_least(repetitions, warm_up, table.version)
         least += moved_bytes(key, size, surely, window, pairs) or Moved(0, 0)
         upper = moved_at_most(key, size + beside, repetitions, window, pairs, warm_up, table.version)
         bounded = bounded and upper is not None
         most += upper or Moved(0, 0)
     first = table.rows[0][table.columns.index("size")] if table.rows else 0
     if isinstance(first, int):
-        exchanged = rails * tool_of(find(key).tool).first_exchanges * (first + beside)
+        exchanged = rails * tool.first_exchanges * (first + beside)
         most += Moved(exchanged, exchanged)
     return least, most if bounded else None
 

@@ -76,7 +76,7 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
         plain = cleaned(text).split("\n")
         for number in _rests(parsed, plain):
             return len(plain[number - 1]), number, plain[number - 1]
-    rows, suspects = _rows(parsed), _suspects(parsed)
+    rows, suspects = rows_of(parsed), _suspects(parsed)
     for column in _columns(lines):
         if len(text) > _LONGEST_PASTED and not any(
             len(line) == column > len(following) and _breaks_a_number(line, following)
@@ -85,7 +85,7 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
             continue
         for way in _ways_to_join(lines, column, suspects):
             try:
-                other = _rows(read(way.text))
+                other = rows_of(read(way.text))
             except ParseError:
                 continue
             if _is_nearer(rows, other, way.breaks_a_number):
@@ -106,7 +106,7 @@ def _is_nearer(rows: Sequence[tuple[object, ...]], other: Sequence[tuple[object,
     If the break is inside a number, half as much is enough: a whole line that fills the column was joined, too.
     """
     before, after = Counter(rows), Counter(other)
-    new, lost = _cells((after - before).elements()), _cells((before - after).elements())
+    new, lost = count_cells((after - before).elements()), count_cells((before - after).elements())
     return new > lost or (number_breaks and 0 < new and lost <= 2 * new)
 
 
@@ -140,11 +140,13 @@ def _is_whole(line: str, before: Sequence[str]) -> bool:
     )
 
 
-def _rows(parsed: Parsed) -> list[tuple[object, ...]]:
+def rows_of(parsed: Parsed) -> list[tuple[object, ...]]:
+    """Return the rows of all tables."""
     return [row for table in parsed.tables for row in table.rows]
 
 
-def _cells(rows: Iterable[tuple[object, ...]]) -> int:
+def count_cells(rows: Iterable[tuple[object, ...]]) -> int:
+    """Return how many values some rows have."""
     return sum(cell is not None for row in rows for cell in row)
 
 

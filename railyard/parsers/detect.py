@@ -4,7 +4,7 @@
 such a text to HPCC's. Two benchmarks in one text are refused, since neither parser can say where its own output ends. A
 heading that two tools print alike is refused too, unless the caller names the tool. In a text that no tool knows, a
 launcher, an MPI library or a scheduler may say why nothing ran: then these lines are the failures. Only parsers with a
-sign in the text are asked, and imported (``signs``). They read the same table of signs before they begin.
+sign in the text are asked, and imported (``tool_signs``). They read the same table of signs before they begin.
 """
 
 import re
@@ -14,7 +14,7 @@ from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
-from railyard.parsers.broken_lines import refuse_broken_lines, without_broken_lines
+from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import together
@@ -65,12 +65,7 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     if is_read and (parsed.nccl or not parsed.tables or not begins_with_prefix(text)):
         return parsed
     plain = _without_prefixes(text, read, is_read)
-    return parsed if plain is None or _cells(plain) < _cells(parsed) else plain
-
-
-def _cells(parsed: Parsed) -> int:
-    """Return how many values the tables have."""
-    return sum(cell is not None for table in parsed.tables for row in table.rows for cell in row)
+    return parsed if plain is None or count_cells(rows_of(plain)) < count_cells(rows_of(parsed)) else plain
 
 
 def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:

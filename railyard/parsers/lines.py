@@ -262,7 +262,7 @@ _WEB_PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
 
 
 def own_text(text: str, tool: str, expected: str) -> CleanText:
-    """Return the text, ``cleaned``, if it has one of the tool's signs (``signs``); even then it may be another tool's.
+    """Return the text, ``cleaned``, if it has a sign of the tool (``tool_signs``); even then it may be another tool's.
 
     Raises ParseError, which says what was expected, for a text without any sign: none of its lines can be the tool's.
     It also does for a web page: even if it shows an output, lines may be left out or changed there.

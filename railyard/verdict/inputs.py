@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railyard.base.numbers import smallest_sizes
 from railyard.base.wording import counted
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, deciding_sizes
 from railyard.hardware import limits
 from railyard.hardware.day_one import LOOP_SHARE, NODE, NODE_MB_S, NODE_OF_GPUS, UNNAMED, Rail, Where, class_of, rail_of
 from railyard.parsers.parsed import Table
@@ -340,7 +339,7 @@ def _open_because(run: Run, metric: Metric, bands: tuple[Band, ...], sizes: Sequ
     references, benchmark = run.target.references, run.benchmark
     if references is None or metric.better == "higher" or not sizes:
         return None
-    deciding = sizes[-1:] if metric.shape == "collective" else smallest_sizes(sizes)
+    deciding = deciding_sizes(sizes, metric.shape == "collective")
     if not bands or any(band.bounds(size) for band in bands for size in deciding):
         return None
     test = run.target.test_id(benchmark)

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railyard.base.finding import Finding, problem, remark
-from railyard.base.numbers import smallest_sizes
 from railyard.base.wording import counted, listing, message_size, size_ranges
-from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, deciding_sizes
 from railyard.benchmarks.table.micro import BENCHMARKS, tool
 from railyard.hardware.day_one import class_of
 from railyard.hardware.links import Link
@@ -105,7 +104,7 @@ def _decides(references: References, one: Asked) -> bool:
     metric, link = benchmark.metrics[0], references.system.fabrics[one.test.fabric].link
     if metric.is_bandwidth or has_day_one_band(benchmark, metric, link):
         return False
-    deciding = one.measured[-1:] if metric.shape == "collective" else smallest_sizes(one.measured)
+    deciding = deciding_sizes(one.measured, metric.shape == "collective")
     said = any(each.covers(one.test) and each.sizes.covers(deciding[0]) for each in references.unbounded)
     return not said and not any(size in one.bounds for size in deciding)
 

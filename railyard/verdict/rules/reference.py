@@ -8,8 +8,8 @@ other sizes are.
 from dataclasses import dataclass
 
 from railyard.base.hostlist import named
-from railyard.base.numbers import smallest_sizes
 from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges
+from railyard.benchmarks.model import deciding_sizes
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     BandLike,
@@ -94,24 +94,15 @@ def open_end(metric: MetricInput) -> str | None:
 
     The system's file may say why nothing bounds it (``unbounded``): then the sentence of the pass repeats that reason.
     """
-    deciding, higher = deciding_sizes(metric), metric.declared.higher_is_better
-    if not deciding or metric.open_because is not None:
+    higher, at_largest = metric.declared.higher_is_better, metric.declared.higher_is_better or metric.declared.of_all
+    measured = [size for size, _ in points(metric)]
+    deciding = deciding_sizes(measured, at_largest)
+    if not metric.declared.sized or not deciding or metric.open_because is not None:
         return None
     if any(_is_bounded(band, size, higher) for band in metric.bands for size in deciding):
         return None
-    which = "largest" if deciding == [points(metric)[-1][0]] else "smallest"
+    which = "largest" if deciding == measured[-1:] else "smallest"
     return f"nothing bounds {metric.declared.name} at {message_size(deciding[-1])}, its {which} size"
-
-
-def deciding_sizes(metric: MetricInput) -> list[int]:
-    """Return the sizes of which one must have a bound: the largest of a bandwidth and of a collective's times, and a
-    latency's smallest (0 B or the next one). Empty for a metric without sizes.
-    """
-    measured = [size for size, _ in points(metric)]
-    if not metric.declared.sized or not measured:
-        return []
-    at_largest = metric.declared.higher_is_better or metric.crossing is not None or metric.declared.of_all
-    return measured[-1:] if at_largest else list(smallest_sizes(measured))
 
 
 def _is_bounded(band: BandLike, size: int, higher_is_better: bool) -> bool:
