@@ -133,6 +133,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     def stage(self) -> None:
         """Write the files that the run reads beside the job's script, where all nodes see them; note the time."""
         from railyard.rfm.checks.measure_again import Again, Clock
+        from railyard.rfm.waiting import note_wait
 
         with as_reframe_error():
             self.runner.start(hold_measurement_lock)
@@ -142,6 +143,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
                 Path(self.stagedir, name).write_text(text, encoding="utf-8")
             self.postrun_cmds = [*self.runner.after(self), *lines, *self.postrun_cmds]
             self._again, self._clock = Again(self.job, Path(self.stagedir), self.hashcode), Clock(self.runner)
+            note_wait(*self._plan.wait)
 
     @run_before("sanity")
     def judge(self) -> None:

@@ -6,6 +6,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError
+from railyard.base.hostlist import named
+from railyard.base.wording import counted, listing
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch, runs_as_root
 from railyard.job.placement import Placing, side_of
@@ -60,6 +62,16 @@ class Plan:
     def job(self, tag: str) -> PlannedJob:
         """Return the job, which ReFrame submits."""
         return self.runner.job(self.check, self.launch, self.scheduling, self.placing, tag)
+
+    @property
+    def wait(self) -> tuple[str, float | None]:
+        """What is waited for while the job is there, and its most seconds; None if nothing ends its wait in a queue."""
+        nodes = named(self.launch.nodes) or counted(self.check.num_nodes, "node")
+        what = f"{self.test.benchmark} with {self.test.stack} over {listing(self.launch.meant)} on {nodes}"
+        queue_s = 0 if self.site.system.scheduler == "local" else self.scheduling.longest_wait_s
+        if queue_s is None:
+            return f"{what}: its time limit of {self.scheduling.limit_s} s begins with its job", None
+        return what, queue_s + self.scheduling.limit_s
 
     def launch_alone(self, rail: str, nodes: tuple[str, ...], per_node: int) -> Launch:
         """Return how a run over one rail alone is launched, by the stack's own policy, with so many ranks per node."""

@@ -19,8 +19,9 @@ from railyard.job.launch import TESTBEDS, Launch, exported
 from railyard.job.probe_job import NodesAsked
 from railyard.job.scheduling import Scheduling
 from railyard.job.slurm import nodes_of
-from railyard.job.testbed_words import namespace_words
+from railyard.job.testbed_words import KILL_AFTER_S, namespace_words
 from railyard.rfm.checks.runner import text_of
+from railyard.rfm.waiting import note_wait
 from railyard.site.site import Site
 from railyard.site.systems.jobs import FAMILIES, seconds
 from railyard.verdict.blame import slow_rails
@@ -175,9 +176,12 @@ class _Started:
     is_seen: bool = True
 
     def output(self, probe: Probe, turn: int) -> str | None:
-        return self.answer(name_of(self.series, probe, turn), self.steps(probe, turn))
+        what = f"a probe of rail {probe.rail} between {probe.node_a} and {probe.node_b}, round {turn}"
+        note_wait(what, PROBE_LIMIT_S + KILL_AFTER_S)
+        return printed(name_of(self.series, probe, turn), self.steps(probe, turn), self.stage)
 
     def answer(self, name: str, step: Step) -> str | None:
+        note_wait(f"the probe {name}", PROBE_LIMIT_S + KILL_AFTER_S)
         return printed(name, step, self.stage)
 
     def clock(self) -> float:
@@ -229,7 +233,10 @@ class InJob:
             self._write(name, plan_probes(pair, partners, rails), rails, steps, series)
             asked = probe_job.nodes_asked(system.scheduler, pair, others, number, system.jobs.exclusive)
             lines = probe_job.job_lines(name, system.scheduler, pair, PROBE_TIME.value, _QUESTIONS_S)
-            job.submit(name, lines, asked, number, int(PROBE_TIME.value) + _QUESTIONS_S + _AROUND_S)
+            lasts_s = int(PROBE_TIME.value) + _QUESTIONS_S + _AROUND_S
+            job.submit(name, lines, asked, number, lasts_s)
+            what = f"an extra job that measures {listing(list(rails))} between {listing(list(pair))} and partners"
+            note_wait(what, self._longest_wait_s + lasts_s)
             yield _InJob(self.stage, tuple(self._partners(name, pair, job)), job, series, name)
         except RailyardError as error:
             raise NotProbed(str(error)) from None
@@ -239,6 +246,12 @@ class InJob:
             for partner in partners:  # steps that the job did not come to
                 for script in self.stage.glob(f"{series.name}-*-{partner}.sh"):
                     script.unlink(missing_ok=True)
+
+    @property
+    def _longest_wait_s(self) -> int:
+        measure, jobs = self.site.system.measure, self.site.system.jobs
+        waits_s = seconds(measure.probes_within)
+        return min(waits_s, seconds(jobs.max_pending)) if jobs.max_pending else waits_s
 
     def _number(self, others: tuple[str, ...]) -> int:
         """Return how many nodes the job should have: those that can run one, at most the pair and its partners."""
@@ -264,11 +277,7 @@ class InJob:
 
     def _partners(self, name: str, pair: tuple[str, str], job: NodesJob) -> list[str]:
         """Return the nodes that the scheduler chose, once the job has begun. Raises NotProbed if it does not begin."""
-        system = self.site.system
-        waits_s = seconds(system.measure.probes_within)
-        if system.jobs.max_pending:
-            waits_s = min(waits_s, seconds(system.jobs.max_pending))
-        begun = time.monotonic()
+        waits_s, begun = self._longest_wait_s, time.monotonic()
         while not is_there(self.stage, f"{name}.nodes"):
             state = job.state()
             if state == "ended" and not is_there(self.stage, f"{name}.nodes"):

@@ -52,6 +52,7 @@ from railyard.rfm.run.reframe import (
     reframe_command,
     run,
 )
+from railyard.rfm.waiting import Silence, shown_silence
 from railyard.site.matrix import Cell, Need, asked_for, matrix, untaken
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
@@ -220,14 +221,14 @@ class Session:
             self._tell(more)
         began = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
         noted = promises(folder, system.system, began, [str(case) for case in promised])
-        with noted, terminated_as_interrupted(), provided(self.home, system, self.echo):
+        with noted, terminated_as_interrupted(), provided(self.home, system, self.echo), shown_silence(folder) as quiet:
             unfit = note_nodes(system, self.home, folder, self.echo)
             replayed = REPLAYED if system.provider == "replay" else None
             rehearsed = current()
             rehearsal = None if rehearsed is None else rehearsed.remark
             outcome = run(
                 self.home, name, words, Promise(run_id, folder, promised, problems, replayed, rehearsal),
-                on_line=self._say_ended(Progress(folder / FILE_NAME, width())),
+                on_line=self._say_ended(Progress(folder / FILE_NAME, width()), quiet),
                 front=self._asked.front, more_env=self._asked.variables,
             )  # fmt: skip
         references = references_of(self.home / "references", system)
@@ -285,10 +286,12 @@ class Session:
         """Say a sentence; on a terminal its lines end between words."""
         self.echo(folded(sentence, line_width(), "  "))
 
-    def _say_ended(self, progress: Progress) -> Callable[[str], None]:
+    def _say_ended(self, progress: Progress, quiet: Silence) -> Callable[[str], None]:
         def say(line: str) -> None:
+            quiet.read(line)
             said = progress.ended(line)
             if said is not None:
+                quiet.printed()
                 self.echo(said)
 
         return say

@@ -36,6 +36,17 @@ def test_a_run_has_its_nodes_ranks_and_devices(virtual: Site) -> None:
     assert isinstance(found.runner, Measured)
 
 
+def test_what_a_run_waits_for_has_its_nodes_and_ends_with_queue_and_limit(virtual: Site) -> None:
+    found, limit = plan(virtual, MadeCheck()), virtual.system.limit_s()
+    assert found.wait == ("imb/Uniband with mpich over hsn0 on vn1 and vn2", limit)
+    batch = virtual.system.model_copy(update={"scheduler": "slurm"})
+    queued = replace(found, site=replace(virtual, system=batch))
+    assert queued.wait == (f"{found.wait[0]}: its time limit of {limit} s begins with its job", None)
+    jobs = batch.jobs.model_copy(update={"max_pending": "2m"})
+    bounded = replace(found, scheduling=replace(found.scheduling, system=batch.model_copy(update={"jobs": jobs})))
+    assert replace(bounded, site=queued.site).wait == (found.wait[0], 120 + limit)
+
+
 def test_a_run_over_all_nodes_has_all_that_the_file_names(virtual: Site) -> None:
     check = MadeCheck(all_nodes=True)
     assert plan(virtual, check).launch.nodes == virtual.system.nodes.names

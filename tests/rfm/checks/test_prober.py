@@ -17,9 +17,11 @@ from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
 from railyard.provision.testbed.entry import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.rfm.checks.ping_pong import PingPong
 from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here
 from railyard.rfm.checks.prober import LEAST_SEGMENTS, RailProber, Watch
+from railyard.rfm.waiting import noted_wait
 from railyard.site.site import Site
 from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
@@ -116,6 +118,20 @@ def test_the_other_nodes_are_those_of_the_file_whatever_domain_the_scheduler_giv
     with pytest.raises(Asked):
         Asking(*(getattr(made, each.name) for each in fields(made))).explain(found)
     assert asked == [(there.nodes, ("vn3", "vn4"))]
+
+
+def test_a_probe_notes_its_rail_and_nodes_and_its_time_limit(
+    prober: Probers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = prober("echo 47.8")
+    run = tmp_path / "run"
+    run.mkdir()
+    monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(run))
+    probed(made)
+    wait = noted_wait(run)
+    assert wait is not None and wait.until_s is not None
+    assert wait.what.startswith("a probe of rail hsn1 between vn") and wait.what.endswith(", round 2")
+    assert wait.until_s - wait.since_s == pytest.approx(25)  # its limit, and 5 s until it is killed
 
 
 PLANNED = ("vn1-vn2", "vn1-vn3", "vn1-vn4", "vn2-vn3", "vn2-vn4", "vn3-vn4")
