@@ -133,6 +133,9 @@ def _simulate(
                 held += 1
         if held:
             shares.append((alarms, held))
+    if not shares:
+        print(f"{kind:<12} {repeats:2d} repeats: no capture asserts a size; more --captures are needed", flush=True)
+        return
     total = sum(alarms for alarms, _ in shares) / sum(held for _, held in shares)
     worst = max(alarms / held for alarms, held in shares)
     print(

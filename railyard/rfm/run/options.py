@@ -27,7 +27,7 @@ UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
 #: Options that take a value and may be given more than once.
 VALUED = (
     *("-C --config-file", "-c --checkpath", "-n --name", "-p --prgenv", "-P --parameterize", "-S --setvar"),
-    *("-t --tag", "-E --filter-expr"),
+    *("-t --tag", "-E --filter-expr", "-x --exclude", "-T --exclude-tag"),
 )
 #: Options that may have a value: -lC, --list=T, --restore-session=FILE.
 OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
@@ -52,6 +52,8 @@ class Words(argparse.Namespace):
     setvar: list[str]
     tag: list[str]
     filter_expr: list[str]
+    exclude: list[str]
+    exclude_tag: list[str]
     list: str | None
     list_detailed: str | None
     show_config: str | None
@@ -132,10 +134,11 @@ def refuse_unjudged(words: Words) -> None:
 def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> None:
     """Raise RailyardError if options name a stack, a rail policy or a number of rails that is not there.
 
-    ``fabric`` limits the rails to those of one fabric. A pattern that is not a regular expression is left to ReFrame.
+    ``fabric`` limits the rails to those of one fabric.
     """
+    _refuse_broken_patterns(words)
     for pattern in words.prgenv:
-        if not any(_matches(pattern, stack) for stack in system.stacks):
+        if not any(re.match(pattern, stack) for stack in system.stacks):
             raise RailyardError(
                 f'-p: found "{pattern}", expected a stack of {system.system}; {did_you_mean(pattern, system.stacks)}'
             )
@@ -153,6 +156,20 @@ def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> N
                 )
     _refuse_policies(words, system, tuple(fabrics), where)
     _refuse_numbers(words, system)
+
+
+def _refuse_broken_patterns(words: Words) -> None:
+    """Refuse a pattern that is no regular expression: ReFrame would end with a traceback."""
+    given = {"-n": words.name, "-x": words.exclude, "-p": words.prgenv, "-t": words.tag, "-T": words.exclude_tag}
+    for option, pattern in ((option, pattern) for option, patterns in given.items() for pattern in patterns):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            plain = re.escape(pattern)
+            raise RailyardError(
+                f'{option}: found "{pattern}", expected a regular expression: {error}; if each '
+                f"character is meant write '{plain}'"
+            ) from None
 
 
 #: "num_nodes=16" or "Hpl.num_nodes=16".
@@ -262,10 +279,3 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
 def _assigned(text: str, name: str) -> list[str]:
     found = _ASSIGNED.fullmatch(text)
     return found["values"].split(",") if found and found["name"] == name else []
-
-
-def _matches(pattern: str, name: str) -> bool:
-    try:
-        return re.match(pattern, name) is not None
-    except re.error:
-        return True

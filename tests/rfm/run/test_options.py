@@ -65,7 +65,6 @@ def virtual() -> System:
         (),
         ("-p", "mpich"),
         ("-p", "m.*"),
-        ("-p", "(broken"),
         ("--prgenv", "intelmpi", "-n", "ImbUniband%rails=2$"),
         ("-n", "%rails=[12]", "-n", "%rails=1|%rails=2"),
         ("-n", "%rails=1"),
@@ -253,6 +252,15 @@ STACK = '-p: found "mpch", expected a stack of virtual; did you mean "mpich"?'
             ("-P", "ImbUniband.rails=1,0"),
             None,
             "-P ImbUniband.rails=1,0: found 0 rails, expected 1 or 2: virtual has no tests for other numbers",
+        ),
+        *(
+            (
+                (option, "+mpich"),
+                None,
+                f'{option}: found "+mpich", expected a regular expression: nothing to repeat at position 0; if each '
+                "character is meant write '\\+mpich'",
+            )
+            for option in ("-p", "-n", "-x", "-t", "-T")
         ),
     ],
 )
