@@ -120,4 +120,4 @@ def _over(first: str, last: str) -> str:
 
 
 def _is_behind(line: str) -> bool:
-    return line.split(" ", 1)[0] in ("after", "last", "waited", "end", "refused")
+    return line.split(" ", 1)[0] in ("after", "rest", "last", "waited", "end", "refused")

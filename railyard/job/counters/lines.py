@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-_READINGS = frozenset(("idle", "before", "last", "after"))
+_READINGS = frozenset(("idle", "before", "last", "after", "rest"))
 
 
 @dataclass(slots=True)
 class Facts:
     """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before, last (when the
-    run got the signal to end) and after.
+    run got the signal to end), after, and rest (a while after the run).
 
     ``beside``: the network interface on the port of an RDMA device. ``ports``: the interfaces bonded into an intended
     rail. ``abouts``: text by (device, what). The device ``-`` is the node itself.

@@ -18,7 +18,7 @@ from railyard.job.counters.energy import Energy, energy_of
 from railyard.job.counters.lines import Facts, facts_of, is_count
 
 FORMAT = 1
-#: File beside the reader: for how many milliseconds the idle devices are read before the run.
+#: File beside the reader: for how many milliseconds the idle devices are read before the run and after it.
 IDLE = "idle_ms"
 
 
@@ -26,8 +26,8 @@ IDLE = "idle_ms"
 class Direction:
     """One direction of a device: bytes before and after; None if the counter was unreadable or missing.
 
-    ``idle_bytes`` is what an idle rail would have moved in that time, by its rate before the run; 0 if that was not
-    measured.
+    ``idle_bytes`` is what an idle rail would have moved in that time, by its lower rate before or after the run; 0 if
+    neither was measured.
     """
 
     before_bytes: int | None
@@ -348,17 +348,29 @@ def _direction(facts: Facts, device: str, counter: str, driver: Driver, unit: in
         None if before is None else before * unit,
         None if after is None else after * unit,
         full,
-        unit * _idle(facts, device, counter, before),
+        unit * _idle(facts, device, counter),
     )
 
 
-def _idle(facts: Facts, device: str, counter: str, before: int | None) -> int:
-    """Return the bytes at the rate before the run for the run's time; 0 if that rate was not measured long enough."""
-    first, waited_s = facts.sum("idle", device, counter), facts.elapsed_s("idle", "before")
+def _idle(facts: Facts, device: str, counter: str) -> int:
+    """Return the counts that a device would have had in the run's time without the run.
+
+    The lower of the rates just before and just after the run: a burst on one side of it must not make a rail that
+    carried the run look idle. 0 if neither was measured long enough.
+    """
     run_s = facts.elapsed_s("before", "after")
-    if first is None or before is None or before < first or waited_s is None or run_s is None:
-        return 0
-    return max(0, round((before - first) / waited_s * run_s)) if waited_s >= IDLE_INTERVAL.value else 0
+    windows = (_rate(facts, device, counter, *window) for window in (("idle", "before"), ("after", "rest")))
+    rates = [rate for rate in windows if rate is not None]
+    return 0 if run_s is None or not rates else max(0, round(min(rates) * run_s))
+
+
+def _rate(facts: Facts, device: str, counter: str, first: str, then: str) -> float | None:
+    """Return a device's counts per second between two readings; None if that is unknown or the time was too short."""
+    begin, end = facts.sum(first, device, counter), facts.sum(then, device, counter)
+    window_s = facts.elapsed_s(first, then)
+    if begin is None or end is None or end < begin or window_s is None or window_s < IDLE_INTERVAL.value:
+        return None
+    return (end - begin) / window_s
 
 
 def _carrier(facts: Facts, when: str, device: str) -> bool | None:

@@ -484,14 +484,11 @@ for device in $devices; do about "$device"; done
 case $0 in */*) beside=${0%/*} ;; *) beside=. ;; esac
 [ -r "$beside/node.sh" ] && (. "$beside/node.sh") 2>/dev/null
 line_of "$beside/idle_ms"
-idle_ms=$line
-case $idle_ms in
-    '' | *[!0-9]*) ;;
-    *)
-        snapshot idle
-        from_now "$idle_ms" && until_then
-        ;;
-esac
+case $line in *[!0-9]*) idle_ms='' ;; *) idle_ms=$line ;; esac
+if [ -n "$idle_ms" ]; then
+    snapshot idle
+    from_now "$idle_ms" && until_then
+fi
 snapshot before
 addresses
 unset IFS
@@ -549,6 +546,8 @@ IFS=,
 deadline=''
 [ "$lifespan" -gt 0 ] && from_now "$lifespan"
 snapshot after
+# What moves on when the run is over was not the run's. A run that failed or was ended has no time left for this.
+[ "$code" = 0 ] && [ -z "$ending" ] && [ -n "$idle_ms" ] && from_now "$idle_ms" && until_then && snapshot rest
 [ "$code" = 0 ] || neighbours after
 write "end $code"
 # A launcher looks at how its own child ended. MPICH's and Intel MPI's end all ranks if one was killed, but wait until

@@ -57,7 +57,7 @@ class ProofRules(Model):
     )
     idle_ms: Annotated[int, Field(strict=True, ge=IDLE_MS[0], le=IDLE_MS[1])] | None = Field(
         None,
-        description="How long the idle rails are read before each run, so their background traffic can be subtracted",
+        description="How long the idle rails are read before and after each run: their traffic of then is subtracted",
     )
     error_bounds: dict[Name, Errors] = Field(
         {},

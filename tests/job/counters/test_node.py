@@ -138,24 +138,31 @@ def test_a_line_that_stands_twice_or_lacks_a_word_is_garbage(line: str) -> None:
     assert problem == f'the file is garbled at "{line.splitlines()[-1]}": two processes wrote it'
 
 
-def idle(seconds: float, sent: int) -> str:
-    """Return the file of a run of 2.5 s, with a reading before it in which hsn0 sent this many bytes."""
+def idle(seconds: float, sent: int, sent_then: int | None = None) -> str:
+    """Return the file of a run of 2.5 s, with readings before and after it: hsn0 sent so many bytes each time."""
     first = f"idle at {10 - seconds:.2f}\nidle hsn0 tx_bytes {100 - sent}\nidle hsn0 rx_bytes 200\n"
-    return HEAD + first + BEFORE + AFTER + "end 0\n"
+    then = "" if sent_then is None else f"rest at {12.5 + seconds:.2f}\nrest hsn0 tx_bytes {1100 + sent_then}\n"
+    return HEAD + first + BEFORE + AFTER + then + "end 0\n"
 
 
 @pytest.mark.parametrize(
-    ("seconds", "sent", "left"),
+    ("seconds", "sent", "sent_then", "left"),
     [
-        (0.5, 40, 800),  # 80 B/s for 2.5 s are not the run's
-        (0.5, 0, 1000),
-        (0.1, 40, 1000),  # too short to be a rate
-        (0.5, 100, 500),
-        (0.5, -5, 1000),  # the counter went backwards: no rate
+        (0.5, 40, None, 800),  # 80 B/s for 2.5 s are not the run's
+        (0.5, 0, None, 1000),
+        (0.1, 40, None, 1000),  # too short to be a rate
+        (0.5, 100, None, 500),
+        (0.5, -5, None, 1000),  # the counter went backwards: no rate
+        (0.5, 40, 40, 800),
+        (0.5, 100, 0, 1000),  # a burst before the run is not the run's background
+        (0.5, 0, 100, 1000),
+        (0.5, 100, 40, 800),  # what went on until after the run is
+        (0.5, -5, 40, 800),
+        (0.5, 40, -5, 800),
     ],
 )
-def test_what_an_idle_rail_moves_is_subtracted(seconds: float, sent: int, left: int) -> None:
-    device = parse(idle(seconds, sent), "run1").device("hsn0")
+def test_what_an_idle_rail_moves_is_subtracted(seconds: float, sent: int, sent_then: int | None, left: int) -> None:
+    device = parse(idle(seconds, sent, sent_then), "run1").device("hsn0")
     assert device is not None
     assert (device.tx.delta_bytes, device.rx.delta_bytes) == (left, 2000)
 

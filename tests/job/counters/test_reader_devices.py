@@ -253,13 +253,16 @@ def test_a_clock_that_stands_still_does_not_hold_the_run(tree: Tree) -> None:
     assert device(reading, "rdma0:1").trouble is not None
 
 
-def test_idle_devices_are_read_first_where_the_file_asks_for_it(tree: Tree) -> None:
+def test_idle_devices_are_read_before_and_after_where_the_file_asks_for_it(tree: Tree) -> None:
     tree.interface("eth0")
     (tree.root / "idle_ms").write_text("200\n")
     reading = tree.run("eth0")
-    lines = ("\nidle at ", "\nidle eth0 tx_bytes 100\n", "\nbefore at ")
-    first, value, then = (tree.text.index(line) for line in lines)
-    assert first < value < then
+    lines = ("\nidle at ", "\nidle eth0 tx_bytes 100\n", "\nbefore at ", "\nafter at ", "\nrest at ", "\nrest eth0 ")
+    places = [tree.text.index(line) for line in lines]
+    assert places == sorted(places)
+    seconds = [float(tree.text[place:].split()[2]) for place in places if " at " in tree.text[place : place + 12]]
+    assert seconds[1] - seconds[0] >= 0.2
+    assert seconds[3] - seconds[2] >= 0.2
     assert (reading.problem, moved(reading)) == (None, {"eth0": (0, 0)})
 
 
@@ -275,11 +278,12 @@ def test_every_shell_reads_the_same(tree: Tree, shell: str) -> None:
     lines = [line for line in tree.text.splitlines() if line.split()[1] != "at"]
     after = [line.removeprefix("after ") for line in lines if line.startswith(("after ", "waited "))]
     assert after == AFTER
-    idle, before = (
-        [line.removeprefix(f"{when} ") for line in lines if line.startswith(f"{when} ")] for when in ("idle", "before")
+    idle, before, rest = (
+        [line.removeprefix(f"{when} ") for line in lines if line.startswith(f"{when} ")]
+        for when in ("idle", "before", "rest")
     )
-    assert idle == before == [line for line in AFTER if line != "waited 10"]
-    assert lines[: -len(idle) - len(before) - len(after) - 1] == NAMES
+    assert idle == before == rest == [line for line in AFTER if line != "waited 10"]
+    assert lines[: -3 * len(idle) - len(after) - 1] == NAMES
 
 
 def test_segments_that_tcp_sent_again_are_read(tree: Tree) -> None:
