@@ -64,20 +64,22 @@ def probe_size(assessment: Assessment, small: int, large: int) -> int:
     return large if worst is None or worst > small else max(worst, 1)
 
 
-def with_losses(assessment: Assessment, findings: Findings) -> Assessment:
-    """Return the assessment with who loses packets: a rail of a node fails the path, any other finding is a remark."""
-    lossy = tuple(suspect for suspect in findings.suspects if suspect.kind == "rail")
-    if not lossy:
+def with_bad_path(assessment: Assessment, findings: Findings) -> Assessment:
+    """Return the assessment with whose rail loses packets or is crossed: it fails the path; else a remark says what was
+    found.
+    """
+    rails = tuple(suspect for suspect in findings.suspects if suspect.kind == "rail")
+    if not rails:
         return with_remark(assessment, findings.sentence)
     path = replace(
         assessment.path,
         state="failed",
         sentence=f"{findings.sentence}; {assessment.path.sentence}",
         fault="fabric",
-        look_at=_parts_of(lossy),
-        suspects=lossy,
+        look_at=findings.look_at or _parts_of(rails),
+        suspects=rails,
     )
-    # A suspect that was slow by chance is cleared: the losses explain it.
+    # A suspect that was slow by chance is cleared: this explains it.
     inputs = replace(assessment.inputs, path=path, suspects=())
     said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
     return replace(assessment, inputs=inputs, path=path, verdict=said)

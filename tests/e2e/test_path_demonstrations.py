@@ -82,7 +82,7 @@ def swap_cables(bed: Testbed, node: str, first: str, second: str) -> None:
 @pytest.mark.fault(
     "path",
     "the cables of two rails of a node swapped at the switch, in a ping-pong of 10 MB",
-    "hsn0 and hsn1 are crossed between vn1 and vn2: what one node sent over one of them, ",
+    "hsn0 and hsn1 of vn2 are crossed: so they are between vn2 and vn3, and not between vn1 and vn3; ",
 )
 def test_swapped_cables_are_named_and_no_counter_is_called_wrong(site: VirtualSite, rails: int, said: str) -> None:
     with site.bed() as bed:
@@ -91,7 +91,8 @@ def test_swapped_cables_are_named_and_no_counter_is_called_wrong(site: VirtualSi
     assert failed(record) == ("fail", 4, "fabric")
     assert record.verdict.text.startswith(said)
     assert "counter" not in record.verdict.text
-    assert suspects(record) == {("pair", "vn1-vn2", "hsn0")}
+    assert suspects(record) == {("rail", "vn2", "hsn0"), ("rail", "vn2", "hsn1")}
+    assert record.verdict.next == "the cables of hsn0 and hsn1 of vn2: swapped at the node or at the switch"
 
 
 @pytest.mark.parametrize("stack", ["mpich", "intelmpi"])

@@ -12,7 +12,7 @@ from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import (
     probe_size,
     with_attempts,
-    with_losses,
+    with_bad_path,
     with_remark,
     with_starvation,
     with_suspects,
@@ -28,13 +28,13 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
     healthy = assessed()
     assert healthy.verdict.state == "pass"
     suspect = Suspect("rail", REASON, "vn2", "hsn0")
-    verdict = with_losses(healthy, Findings((suspect,), REASON)).verdict
+    verdict = with_bad_path(healthy, Findings((suspect,), REASON)).verdict
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("fail", 4, "fabric", (suspect,))
     assert verdict.sentence == f"{REASON}; {healthy.path.sentence}"
     assert verdict.look_at == (
         "cable, port and switch port of hsn0 of vn2: link state, and error counters of both ends"
     )
-    remarked = with_losses(with_remark(healthy, "3 of 4 nodes"), Findings((suspect,), REASON)).verdict
+    remarked = with_bad_path(with_remark(healthy, "3 of 4 nodes"), Findings((suspect,), REASON)).verdict
     assert (remarked.sentence, remarked.remarks) == (verdict.sentence, ("3 of 4 nodes",))
     # The bandwidth still met its reference, and the verdict still says so.
     assert verdict.rules[4] == healthy.verdict.rules[4]
@@ -43,7 +43,7 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
 def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
     pair, rail = Suspect("pair", "slow only between one pair", None, "hsn0"), Suspect("rail", REASON, "vn2", "hsn0")
-    found = with_losses(with_suspects(slow, Findings((pair,), pair.reason)), Findings((rail,), REASON))
+    found = with_bad_path(with_suspects(slow, Findings((pair,), pair.reason)), Findings((rail,), REASON))
     assert (found.verdict.rule, found.verdict.suspects) == (4, (rail,))
 
 
@@ -54,14 +54,14 @@ def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assessed
 )
 def test_what_names_no_nodes_rail_is_a_remark(assessed: Assess, blamed: tuple[Suspect, ...]) -> None:
     healthy = assessed()
-    verdict = with_losses(healthy, Findings(blamed, "what was found")).verdict
+    verdict = with_bad_path(healthy, Findings(blamed, "what was found")).verdict
     assert (verdict.state, verdict.suspects) == ("pass", ())
     assert verdict.text == f"{healthy.verdict.text}; what was found"
 
 
 def test_what_several_found_out_is_said_once_and_in_order(assessed: Assess) -> None:
     slow = with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), "looks like TCP")
-    found = with_losses(with_suspects(slow, Findings((), "nobody is blamed")), Findings((), "nobody loses"))
+    found = with_bad_path(with_suspects(slow, Findings((), "nobody is blamed")), Findings((), "nobody loses"))
     assert found.verdict.sentence == slow.verdict.sentence
     assert found.verdict.text == f"{slow.verdict.sentence}; nobody is blamed; looks like TCP; nobody loses"
 

@@ -1,4 +1,6 @@
-"""Questions to nodes after a failure, besides their rails: whether processes start there, and their addresses."""
+"""Questions to nodes after a failure, besides their rails' rates: whether processes start there, whose addresses they
+have, and on which node two cables are swapped.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,7 +9,7 @@ from pathlib import Path
 from railyard.base.hostlist import label
 from railyard.base.wording import counted, listing
 from railyard.job.counters import node as counters
-from railyard.job.launch import Launch
+from railyard.job.launch import Launch, counter_drivers
 from railyard.results.record.form import Suspect
 from railyard.rfm.checks.ping_pong import PingPong
 from railyard.rfm.checks.probe_places import Held, NotProbed, Place, Series, Step, no_step
@@ -15,7 +17,8 @@ from railyard.rfm.checks.runner import READER
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.findings import with_remark, with_suspects
+from railyard.verdict.findings import with_bad_path, with_remark, with_suspects
+from railyard.verdict.path.both_ends import is_crossed
 
 #: What a process prints to show that it started.
 STARTED = "railyard-started"
@@ -101,3 +104,61 @@ class Addresses:
         texts = [file.read_text(encoding="utf-8") for file in sorted((self.stage / name).glob("*.counters"))]
         read = [counters.parse(text, name) for text in texts]
         return {address: (each.node, device) for each in read for address, device in each.addresses.hardware.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedCables:
+    """Asks on which of two nodes the cables of two rails are swapped: each exchanges messages with a third node.
+
+    ``place`` is where that can be done; None for nowhere. ``ping_pong`` makes the messages, into folders in ``stage``.
+    """
+
+    site: Site
+    place: Place | None
+    ping_pong: PingPong
+    stage: Path
+
+    def with_node(self, found: Assessment) -> Assessment:
+        """Return the assessment with the node and its two rails; with a remark if only the pair can be named."""
+        launch, rails = found.case.launch, found.path.crossed
+        if rails is None or self.place is None or len(launch.nodes) != 2:
+            return found
+        pair = (launch.nodes[0], launch.nodes[1])
+        mine = {label(node) for node in pair}
+        others = tuple(name for name in self.site.system.nodes.names if label(name) not in mine)
+        try:
+            with self.place.held(pair, others, launch.meant, no_step, QUESTIONS) as held:
+                if not held.partners:
+                    return found
+                third = held.partners[0]
+                seen = {node: self._is_crossed(node, third, rails, held) for node in pair}
+        except NotProbed as why:
+            return with_remark(found, f"no third node tells on which of the two it is: {why}")
+        if sorted(seen.values(), key=str) != [False, True]:
+            return with_remark(found, f"runs with {third} do not tell on which of the two it is")
+        node, good = sorted(pair, key=lambda each: seen[each] is not True)
+        return _with_crossed(found, node, good, third, rails)
+
+    def _is_crossed(self, node: str, third: str, rails: tuple[str, str], held: Held) -> bool | None:
+        assert self.place is not None
+        way, name = self.ping_pong, f"crossed-{node}-{third}"
+        launch = way.launch(rails[0], (node, third))
+        front = [*self.place.front(launch), "sh", READER, name, name, *rails, "--"]
+        for file, text in way.files(way.size_bytes).items():
+            (self.stage / file).write_text(text, encoding="utf-8")
+        held.answer(name, Step(launch.env, [*front, *way.words(launch, way.size_bytes)], folder=name))
+        drivers = counter_drivers(self.site)
+        texts = [file.read_text(encoding="utf-8") for file in sorted((self.stage / name).glob("*.counters"))]
+        read = [each for each in (counters.parse(text, name, drivers) for text in texts) if each.problem is None]
+        return is_crossed(read[0], read[1], rails) if len(read) == 2 else None
+
+
+def _with_crossed(found: Assessment, node: str, good: str, third: str, rails: tuple[str, str]) -> Assessment:
+    """Return the assessment that names one node's two cables; the other node of the run is cleared."""
+    reason = (
+        f"{listing(rails)} of {node} are crossed: so they are between {node} and {third}, and not between {good} "
+        f"and {third}"
+    )
+    look = f"the cables of {listing(rails)} of {node}: swapped at the node or at the switch"
+    named = Findings(tuple(Suspect("rail", reason, node, rail) for rail in rails), reason, look_at=look)
+    return with_bad_path(found, named)

@@ -14,7 +14,7 @@ from railyard.base.hostlist import label
 from railyard.base.wording import counted
 from railyard.job.counters import node as counters
 from railyard.job.launch import Launch, counter_drivers
-from railyard.rfm.checks.node_questions import Addresses, starts
+from railyard.rfm.checks.node_questions import Addresses, CrossedCables, starts
 from railyard.rfm.checks.ping_pong import PingPong, first_line
 from railyard.rfm.checks.probe_places import Held, Here, NotProbed, Place, Series, Step, name_of
 from railyard.rfm.checks.runner import READER
@@ -31,7 +31,7 @@ from railyard.verdict.blame.behind_rails import (
     with_silent_nodes,
 )
 from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes
-from railyard.verdict.findings import probe_size, with_losses, with_remark, with_suspects
+from railyard.verdict.findings import probe_size, with_bad_path, with_remark, with_suspects
 from railyard.verdict.path.ports import sends_again
 
 #: TCP segments that both nodes send, acknowledgements included, before a rail counts as clean. A rail that loses one
@@ -110,10 +110,12 @@ class RailProber:
     def explain(self, found: Assessment) -> Assessment:
         """Return the assessment with what is slow or loses packets: it names one rail, and not its partner.
 
-        If two nodes have the same address, this explains all that is seen of rails.
+        If two nodes have the same address, or two rails swapped cables, this explains all that is seen of rails.
         """
         if found.path.conflicts and found.verdict.state == "fail":
             return Addresses(self.site, self.place, self.ping_pong, self.stage).with_conflicts(found)
+        if found.path.crossed and found.verdict.state == "fail":
+            return CrossedCables(self.site, self.place, self.ping_pong, self.stage).with_node(found)
         size = probe_size(found, PROBE_DELAY_BYTES, PROBE_SIZE_BYTES)
         at_worst = replace(self, ping_pong=replace(self.ping_pong, size_bytes=size))
         return self._with_lossy_rails(at_worst._with_slow_rails(found))
@@ -170,7 +172,7 @@ class RailProber:
                 return with_remark(found, f"no rail was looked at alone for what it loses, so nobody is blamed: {why}")
             if any(suspect.kind == "rail" for suspect in findings.suspects):
                 break
-        return found if findings is None else with_losses(found, findings)
+        return found if findings is None else with_bad_path(found, findings)
 
     def _pairs(self, launch: Launch) -> Iterator[tuple[tuple[str, str], tuple[str, ...]]]:
         """Yield each pair of the run's nodes, with the system's other nodes."""

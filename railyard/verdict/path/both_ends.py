@@ -96,17 +96,36 @@ def crossed_cables(readings: Mapping[str, NodeCounters], plan: Plan) -> Finding 
     known = [readings[node] for node in plan.traffic if node in readings]
     if len(plan.traffic) != 2 or len(known) != 2 or not plan.exclusive:
         return None
-    first, second = (_by_device(reading) for reading in known)
-    both = [name for name in plan.cabled or plan.rails if name in first and name in second]
-    for rail, other in combinations(both, 2):
-        ends = ((first, second), (second, first))
-        straight = [_unlike(*way, rail, rail) + _unlike(*way, other, other) for way in ends]
-        swapped = [_unlike(*way, rail, other) + _unlike(*way, other, rail) for way in ends]
-        each_way = zip(straight, swapped, strict=True)
-        if sum(swapped) <= _SWAPPED_UP_TO * sum(straight) and sum(straight) > WIRE_UP_RAIL.value:
-            if all(after <= max(_SWAPPED_UP_TO * before, WIRE_UP_RAIL.value) for before, after in each_way):
-                return _crossing(known, rail, other, max(first[rail]["sent"], first[other]["sent"]))
+    counted = [_by_device(reading) for reading in known]
+    for rail, other in combinations(plan.cabled or plan.rails, 2):
+        if _is_swapped(counted[0], counted[1], rail, other):
+            return _crossing(known, rail, other, max(counted[0][each]["sent"] for each in (rail, other)))
     return None
+
+
+def is_crossed(first: NodeCounters, second: NodeCounters, rails: tuple[str, str]) -> bool | None:
+    """Return whether what two nodes sent over one of two rails arrived over the other; None if too little was sent.
+
+    Raises nothing: a counter that cannot be read shows nothing either.
+    """
+    counted = _by_device(first), _by_device(second)
+    if not all(rail in each for each in counted for rail in rails):
+        return None
+    if max(each[rail]["sent"] for each in counted for rail in rails) <= WIRE_UP_RAIL.value:
+        return None
+    return _is_swapped(counted[0], counted[1], rails[0], rails[1])
+
+
+def _is_swapped(first: "_Counted", second: "_Counted", rail: str, other: str) -> bool:
+    if not all(name in each for each in (first, second) for name in (rail, other)):
+        return False
+    ends = ((first, second), (second, first))
+    straight = [_unlike(*way, rail, rail) + _unlike(*way, other, other) for way in ends]
+    swapped = [_unlike(*way, rail, other) + _unlike(*way, other, rail) for way in ends]
+    each_way = zip(straight, swapped, strict=True)
+    if sum(swapped) > _SWAPPED_UP_TO * sum(straight) or sum(straight) <= WIRE_UP_RAIL.value:
+        return False
+    return all(after <= max(_SWAPPED_UP_TO * before, WIRE_UP_RAIL.value) for before, after in each_way)
 
 
 #: Swapped cables leave some bytes that one end counted a moment later; a healthy pair has them too.
@@ -132,9 +151,10 @@ def _crossing(nodes: Sequence[NodeCounters], rail: str, other: str, moved: int) 
     )
     look = (
         f"the cables of {rail} and {other} of {first} and {second}: swapped at the switch, or in one network where "
-        "either answers for the other (arp_ignore); with a third node, a run tells which of the two nodes it is"
+        "either answers for the other (arp_ignore); a run with a third node tells which of the two nodes it is"
     )
-    return Finding("failed", sentence, "fabric", look, (Suspect("pair", sentence, f"{first}-{second}", rail),))
+    pair = Suspect("pair", sentence, f"{first}-{second}", rail)
+    return Finding("failed", sentence, "fabric", look, (pair,), crossed=(rail, other))
 
 
 def _compared(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[str, NodeCounters]:

@@ -94,6 +94,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
         None if of_all.still or over_another else disturbance(readings, plan, of_all.strange),
         uneven=decisive.uneven,
         lost="; ".join(finding.sentence for finding in findings if finding.is_link) or None,
+        crossed=decisive.crossed,
     )
 
 

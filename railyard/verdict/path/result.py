@@ -20,7 +20,7 @@ class PathProof:
     are nodes whose TCP sent more segments again than the bound allows. ``one_rail``: only one of several rails was
     used, and nobody knows whether the others should have been. ``uneven``: it failed only because of the shares of its
     rails, which do not tell who is slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``:
-    addresses that two nodes have.
+    addresses that two nodes have. ``crossed``: two rails whose cables are swapped on one of the run's two nodes.
     """
 
     state: "ProofState"
@@ -37,6 +37,7 @@ class PathProof:
     uneven: bool = False
     lost: str | None = None
     conflicts: "tuple[Conflict, ...]" = ()
+    crossed: tuple[str, str] | None = None
 
 
 def not_judged(reason: str) -> PathProof:

@@ -114,7 +114,7 @@ class Finding:
     """One thing that keeps a path from being proven, its sentence, and who may be to blame.
 
     ``idle``: a rail was not used at all. ``uneven``: the shares of the rails do not match their rates. ``is_link``: a
-    link was lost, or flapped.
+    link was lost, or flapped. ``crossed``: two rails whose cables are swapped on one of the run's two nodes.
     """
 
     state: Literal["failed", "not-proven"]
@@ -125,6 +125,7 @@ class Finding:
     idle: bool = False
     uneven: bool = False
     is_link: bool = False
+    crossed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

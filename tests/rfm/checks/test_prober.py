@@ -27,7 +27,7 @@ from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.rules.model import Job
-from tests.made.judged import imb_output
+from tests.made.judged import counters_file, imb_output
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
 #: MB/s of a rail of the virtual cluster, whose link has 0.4 Gbit/s or more.
@@ -113,7 +113,7 @@ def test_the_other_nodes_are_those_of_the_file_whatever_domain_the_scheduler_giv
     found: Any = SimpleNamespace(
         verdict=SimpleNamespace(state="fail", rule=5, fault="fabric", curves=(), sentence=""),
         inputs=SimpleNamespace(job=job, metrics=()), case=SimpleNamespace(launch=there),
-        path=SimpleNamespace(conflicts=(), uneven=False, lost=None),
+        path=SimpleNamespace(conflicts=(), crossed=None, uneven=False, lost=None),
     )  # fmt: skip
     with pytest.raises(Asked):
         Asking(*(getattr(made, each.name) for each in fields(made))).explain(found)
@@ -353,6 +353,48 @@ def test_the_node_that_has_anothers_address_is_named_and_its_victim_is_not(
     else:  # it is unknown whose hardware it is
         assert named == set()
         assert f"a machine that is not one of these nodes ({THIEFS}) {said}" in verdict.text
+
+
+# --- cables of two rails that are swapped
+
+#: Each pair of nodes finds its counters in a folder of the stage, and the reader of a probe copies them.
+COUNTED = 'for it in counted/$NODES/*; do sed "s/ 1 [^ ]*$/ 1 $4/" $it > $3/${it##*/}; done; echo 47.8'
+
+
+@pytest.mark.parametrize(
+    ("swapped", "named", "sentence"),
+    [
+        (("vn2",), {("rail", "vn2", "hsn0"), ("rail", "vn2", "hsn1")}, "hsn0 and hsn1 of vn2 are crossed: so they are "
+         "between vn2 and vn3, and not between vn1 and vn3; hsn0 and hsn1 are crossed between vn1 and vn2: "),
+        (("vn1",), {("rail", "vn1", "hsn0"), ("rail", "vn1", "hsn1")}, "hsn0 and hsn1 of vn1 are crossed: so they are "
+         "between vn1 and vn3, and not between vn2 and vn3; hsn0 and hsn1 are crossed between vn1 and vn2: "),
+        ((), {("pair", "vn1-vn2", "hsn0")}, "runs with vn3 do not tell on which of the two it is"),
+        (("vn1", "vn2"), {("pair", "vn1-vn2", "hsn0")}, "runs with vn3 do not tell on which of the two it is"),
+    ],
+)  # fmt: skip
+def test_the_node_of_two_swapped_cables_is_found_with_a_third_one(
+    prober: Probers,
+    assessed: Callable[..., Assessment],
+    swapped: tuple[str, ...],
+    named: set[tuple[str, str, str]],
+    sentence: str,
+) -> None:
+    def counted(first: str, second: str, is_crossed: bool) -> dict[str, str]:
+        straight, crossed = {"hsn0": (9.0, 9.0), "hsn1": (0.0, 0.0)}, {"hsn0": (9.0, 0.0), "hsn1": (0.0, 9.0)}
+        moved = crossed if is_crossed else straight
+        return {node: counters_file(node, moved, ("hsn0",)) for node in (first, second)}
+
+    one, _ = prober(COUNTED, rails=("hsn0",))
+    for node in PAIR:
+        folder = one.stage / f"counted/{node}-vn3"
+        folder.mkdir(parents=True)
+        for name, text in counted(node, "vn3", node in swapped).items():
+            (folder / f"{name}.counters").write_text(text, encoding="utf-8")
+    run = assessed(counters=tuple(counted(*PAIR, is_crossed=True).values()))
+    assert run.path.crossed == ("hsn0", "hsn1")
+    verdict = one.explain(run).verdict
+    assert {(each.kind, each.node, each.rail) for each in verdict.suspects} == named
+    assert verdict.text.startswith(sentence) if len(swapped) == 1 else sentence in verdict.text
 
 
 # --- loss
