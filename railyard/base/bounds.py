@@ -387,10 +387,11 @@ PROBE_ROUNDS_MOST = JudgingBound(
 )
 PROBE_TIME = JudgingBound(
     "probe-time",
-    150,
+    120,
     "s",
-    "two rounds of a rail that gives no result with three partners take 130 s, since each such probe ends after 20 s; "
-    "eight rounds of two rails take 60 to 100 s",
+    "for all probes after a run together, or for an extra job's: two rounds of a rail that gives no result with three "
+    "partners take 100 s, since each such probe ends after 20 s, and sooner in the second round; eight rounds of two "
+    "rails take 60 to 100 s",
     _OWN,
 )
 PROBE_STARVED_SHARE = JudgingBound(

@@ -22,6 +22,9 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
         path = replace(path, suspects=tuple(one for one in path.suspects if one.reason != SHORT))
     inputs = replace(assessment.inputs, suspects=findings.suspects, path=path)
     judged = assessment.verdict
+    if findings.suspects and inputs.job.stuck:  # a process that waits for a dead rail does not react either
+        inputs = replace(inputs, job=replace(inputs.job, stuck=()))
+        judged = verdict.judge(inputs).with_remarks(*judged.remarks)
     said = replace(
         judged,
         suspects=verdict.suspects_of(inputs),

@@ -18,6 +18,7 @@ from railyard.verdict.findings import (
     with_suspects,
 )
 from railyard.verdict.recording import attempt_of
+from railyard.verdict.verdict import judge
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -45,6 +46,19 @@ def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assessed
     pair, rail = Suspect("pair", "slow only between one pair", None, "hsn0"), Suspect("rail", REASON, "vn2", "hsn0")
     found = with_bad_path(with_suspects(slow, Findings((pair,), pair.reason)), Findings((rail,), REASON))
     assert (found.verdict.rule, found.verdict.suspects) == (4, (rail,))
+
+
+def test_a_process_that_waits_for_a_dead_rail_is_not_named_as_one_that_did_not_react(assessed: Assess) -> None:
+    found = assessed()
+    job = replace(found.inputs.job, timed_out=True, exit_code=None, stuck=("vn1",))
+    inputs = replace(found.inputs, job=job)
+    hung = replace(found, inputs=inputs, verdict=judge(inputs))
+    assert hung.verdict.text.startswith("the process on vn1 did not react: the job was ended at its time limit")
+    rail = Suspect("rail", "hsn1 of vn2 gives no result with any partner", "vn2", "hsn1")
+    named = with_suspects(hung, Findings((rail,), rail.reason)).verdict
+    assert named.text.startswith("the job was ended at its time limit") and "did not react" not in named.text
+    assert (named.suspects, named.fault) == ((rail,), "fabric")
+    assert with_suspects(hung, Findings((), "nobody is blamed")).verdict.text.startswith("the process on vn1 did not")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Where rails are measured alone after a failure: from here, or in an extra job that holds the nodes meanwhile."""
 
+import math
 import os
 import shlex
 import subprocess
@@ -29,13 +30,15 @@ from railyard.verdict.blame.suspects import Probe, plan_probes
 
 #: Seconds a probe may take: it moves some megabytes; a dead rail does not answer at all.
 PROBE_LIMIT_S = 20
+#: If it is known how long a probe with a result takes, another one may take so many times as long, at least 6 s.
+_TIMES_THE_LONGEST, _LEAST_LIMIT_S = 4, 6
 #: At most so many pairs of a run's nodes are measured in extra jobs: each holds four nodes for minutes.
 _MOST_JOBS = 2
 #: Seconds for further questions to a job's nodes after the time of its planned steps.
 _QUESTIONS_S = 60
 #: Further seconds for a job: its start, and the step that runs when all that is over. With the time of its steps this
 #: gives whole minutes, since LSF's limits are in minutes.
-_AROUND_S = 90
+_AROUND_S = 120
 #: Seconds between two looks at what a job has left, and between two questions to its scheduler.
 _LOOK_S, _ASK_S = 0.5, 5.0
 
@@ -100,8 +103,10 @@ class Place(Protocol):
     def most_pairs(self) -> int | None:
         """How many pairs of a run's nodes are measured at most; None for all."""
 
-    def front(self, launch: Launch) -> list[str]:
-        """Return the words of a step before each process's own. Raises RailyardError if no step can be started."""
+    def front(self, launch: Launch, limit_s: int = PROBE_LIMIT_S) -> list[str]:
+        """Return the words of a step before each process's own, with its limit. Raises RailyardError if no step can be
+        started.
+        """
 
     def held(
         self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
@@ -120,16 +125,23 @@ def place_of(
     bed = TESTBEDS.get(system.launcher)
     if bed is not None:
         # Under the jobs' lock: if a person calls ReFrame, it runs a test of another partition meanwhile.
-        def in_bed(launch: Launch) -> list[str]:
-            words = namespace_words(site.home, launch.nodes[0], PROBE_LIMIT_S, launch.program, bed)
+        def in_bed(launch: Launch, limit_s: int) -> list[str]:
+            words = namespace_words(site.home, launch.nodes[0], limit_s, launch.program, bed)
             return [*words, *launch.options]
 
         return Here(stage, in_bed)
     if scheduling.is_step:
-        return Here(stage, lambda launch: probe_job.step_words(launcher, stack, launch, PROBE_LIMIT_S))
+        return Here(stage, lambda launch, limit_s: probe_job.step_words(launcher, stack, launch, limit_s))
     if system.scheduler not in FAMILIES or not seconds(system.measure.probes_within):
         return None
     return InJob(site, stage, launcher, stack, job)
+
+
+def limit_after(longest_s: float) -> int:
+    """Return a probe's limit in seconds if the longest one with a result took so long; 0: there was none so far."""
+    if not longest_s:
+        return PROBE_LIMIT_S
+    return min(PROBE_LIMIT_S, max(_LEAST_LIMIT_S, math.ceil(_TIMES_THE_LONGEST * longest_s)))
 
 
 def name_of(series: Series, probe: Probe, turn: int) -> str:
@@ -154,11 +166,11 @@ class Here:
     """Each probe is started from here when its turn comes: in our own testbed, or as a step of our own allocation."""
 
     stage: Path
-    words: Callable[[Launch], list[str]]
+    words: Callable[[Launch, int], list[str]]
     most_pairs: int | None = None
 
-    def front(self, launch: Launch) -> list[str]:
-        return self.words(launch)
+    def front(self, launch: Launch, limit_s: int = PROBE_LIMIT_S) -> list[str]:
+        return self.words(launch, limit_s)
 
     @contextmanager
     def held(
@@ -219,8 +231,8 @@ class InJob:
     job: Callable[[], NodesJob]
     most_pairs: int | None = _MOST_JOBS
 
-    def front(self, launch: Launch) -> list[str]:
-        return probe_job.step_words(self.launcher, self.stack, launch, PROBE_LIMIT_S)
+    def front(self, launch: Launch, limit_s: int = PROBE_LIMIT_S) -> list[str]:
+        return probe_job.step_words(self.launcher, self.stack, launch, limit_s)
 
     @contextmanager
     def held(

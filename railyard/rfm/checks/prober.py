@@ -4,19 +4,31 @@ A rail that is slow or loses packets does so with several partners: so this rail
 """
 
 import json
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from railyard.base.bounds import PROBE_ROUNDS_MOST
+from railyard.base.bounds import PROBE_ROUNDS_MOST, PROBE_TIME
 from railyard.base.hostlist import label
-from railyard.base.wording import counted
+from railyard.base.wording import counted, message_size
 from railyard.job.counters import node as counters
 from railyard.job.launch import Launch, counter_drivers
 from railyard.rfm.checks.node_questions import Addresses, CrossedCables, starts
 from railyard.rfm.checks.ping_pong import PingPong, first_line
-from railyard.rfm.checks.probe_places import Held, Here, NotProbed, Place, Series, Step, name_of
+from railyard.rfm.checks.probe_places import (
+    PROBE_LIMIT_S,
+    Held,
+    Here,
+    NotProbed,
+    Place,
+    Series,
+    Step,
+    limit_after,
+    name_of,
+)
 from railyard.rfm.checks.runner import READER
 from railyard.site.site import Site
 from railyard.site.sizes import PROBE_DELAY_BYTES, PROBE_DELAY_SIZE_BYTES, PROBE_SIZE_BYTES
@@ -95,7 +107,8 @@ class RailProber:
     Each probe's script and output stay in ``stage``, the run's folder (``probe-ROUND-RAIL-NODE-NODE.out``), and all
     values in its ``probes.json``. ``watch`` watches a probe's processes, if it can. ``place`` is where probes run; None
     if nothing here can start one. ``together`` is the run's own benchmark over all its rails at once. ``one_way`` is a
-    stream of the tool over one rail; None for a tool without one.
+    stream of the tool over one rail; None for a tool without one. ``until_s``: when the time of all probes that are
+    started from here is over, by the monotonic clock; those of an extra job have their own time.
     """
 
     site: Site
@@ -106,6 +119,7 @@ class RailProber:
     place: Place | None
     together: PingPong | None = None
     one_way: PingPong | None = None
+    until_s: float = math.inf
 
     def explain(self, found: Assessment) -> Assessment:
         """Return the assessment with what is slow or loses packets: it names one rail, and not its partner.
@@ -117,7 +131,9 @@ class RailProber:
         if found.path.crossed and found.verdict.state == "fail":
             return CrossedCables(self.site, self.place, self.ping_pong, self.stage).with_node(found)
         size = probe_size(found, PROBE_DELAY_BYTES, PROBE_SIZE_BYTES)
-        at_worst = replace(self, ping_pong=replace(self.ping_pong, size_bytes=size))
+        at_worst = replace(
+            self, ping_pong=replace(self.ping_pong, size_bytes=size), until_s=time.monotonic() + PROBE_TIME.value
+        )
         return self._with_lossy_rails(at_worst._with_slow_rails(found))
 
     @property
@@ -140,7 +156,9 @@ class RailProber:
         if not is_probed or self.place is None or len(launch.nodes) < 2:
             return found
         pairs = list(self._pairs(launch))
+        left = len(pairs)
         for pair, others in pairs[: self.place.most_pairs]:
+            left -= 1
             try:
                 findings = self.who_is_slow(pair, others, launch) if slow else self.slow_rails_of(pair, others, launch)
             except NotProbed as why:
@@ -148,9 +166,14 @@ class RailProber:
             # If every probe breaks as the run did, the stack is broken, not a switch.
             if any(suspect.kind in ("rail", "node") for suspect in findings.suspects) or (findings.suspects and slow):
                 return with_suspects(found, findings)
+            if self._is_late:
+                break
         found = with_suspects(found, findings) if slow else found
-        left = pairs[self.place.most_pairs :] if self.place.most_pairs is not None else []
-        return with_remark(found, f"{counted(len(left), 'pair')} of its nodes not measured alone" if left else None)
+        return with_remark(found, f"{counted(left, 'pair')} of its nodes not measured alone" if left else None)
+
+    @property
+    def _is_late(self) -> bool:
+        return isinstance(self.place, Here) and time.monotonic() >= self.until_s
 
     def _with_lossy_rails(self, found: Assessment) -> Assessment:
         """If TCP sent too much again, count this over each rail alone; the node and rail that lose fail the test.
@@ -196,6 +219,10 @@ class RailProber:
             and not alone.suspects
             and any(p.value_mb_s for p in alone.probes)
         ):
+            if self._is_late:
+                size = message_size(other.size_bytes)
+                over = f"the time of all probes, {PROBE_TIME.value:g} s, was over before any of {size}"
+                return replace(alone, sentence=f"{alone.sentence}; {over} ({PROBE_TIME.name})", is_clear=False)
             then = replace(self, ping_pong=other).slow_rails_of(pair, others, launch)
             if then.suspects:
                 return then
@@ -238,20 +265,29 @@ class RailProber:
         # What several rails give at once, and how long a small message takes, is compared only with other nodes.
         is_alone = way is not self.together and way.delay_bytes is None
         expected = self.expected_alone_mb_s if is_alone else 0.0
-        with self.place.held(pair, tuple(others), rails, lambda probe, turn: self.step(way, probe), PROBES) as held:
+        longest_s = 0.0
+
+        def step(probe: Probe, turn: int) -> Step:
+            return self.step(way, probe, limit_s=limit_after(longest_s))
+
+        with self.place.held(pair, tuple(others), rails, step, PROBES) as held:
 
             def measured(probe: Probe, turn: int) -> RailProbe | None:
-                watcher = self.watch() if held.is_seen else None
+                nonlocal longest_s
+                watcher, begun_s = self.watch() if held.is_seen else None, time.monotonic()
                 text = held.output(probe, turn)
                 starved = None if watcher is None else watcher.stop()
                 if text is None:
                     return None
                 value, nodes = way.value(text), (probe.node_a, probe.node_b)
+                if value is not None:
+                    longest_s = max(longest_s, time.monotonic() - begun_s)
                 said = None if value is not None else first_line(text)
                 return RailProbe(*nodes, probe.rail, value, expected, turn, starved, way.delay_bytes, said)
 
             planned = plan_probes(pair, held.partners, rails)
-            found = slow_rails.find(planned, measured, launch.nodes, held.clock)
+            within_s = self.until_s - held.clock() if held.is_seen else PROBE_TIME.value
+            found = slow_rails.find(planned, measured, launch.nodes, held.clock, within_s)
             _keep(found.probes, self.stage / PROBES_FILE)
             return found if then is None else then(found, launch, held)
 
@@ -327,11 +363,11 @@ class RailProber:
                 return LossProbe(probe.node_a, probe.node_b, probe.rail, resent, sent)
         return None
 
-    def step(self, way: PingPong, probe: Probe, front: tuple[str, ...] = ()) -> Step:
+    def step(self, way: PingPong, probe: Probe, front: tuple[str, ...] = (), limit_s: int = PROBE_LIMIT_S) -> Step:
         """Return what a probe runs, with ``front`` before each process's own words."""
         assert self.place is not None
         launch = way.launch(probe.rail, (probe.node_a, probe.node_b))
-        return Step(launch.env, [*self.place.front(launch), *front, *way.words(launch, way.size_bytes)])
+        return Step(launch.env, [*self.place.front(launch, limit_s), *front, *way.words(launch, way.size_bytes)])
 
     def streamed(self, probe: Probe, name: str, held: Held) -> tuple[str | None, bool]:
         """Return what a stream from the first of two nodes printed, and whether it is known that it went that way.

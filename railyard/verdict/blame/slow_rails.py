@@ -43,13 +43,14 @@ def find(
     measure: Callable[[Probe, int], RailProbe | None],
     run_nodes: Sequence[str],
     clock: Callable[[], float],
+    within_s: float = PROBE_TIME.value,
 ) -> Findings:
     """Return who is slow, from as many rounds of the planned probes as needed, within the bounds of rounds and time.
 
     ``measure`` gets a probe and its round, from 1, and returns None to stop measuring; ``clock`` gives seconds. A rail
     that is decided is not measured any more. A pair of nodes is only blamed if both are in ``run_nodes``.
     """
-    end = clock() + PROBE_TIME.value
+    end = clock() + within_s
     made: list[RailProbe] = []
     rails = tuple(dict.fromkeys(probe.rail for probe in planned))
     for turn in range(1, int(PROBE_ROUNDS_MOST.value) + 1):

@@ -43,7 +43,7 @@ def asked(tmp_path: Path, virtual: Site) -> Asked:
             return Launch("sh", told, (), ask.settings("mpich", "tcp", (rail,), 1, None), (rail,), (), nodes)
 
         stream = LastWord("imb/Uniband", nothing, launch, lambda launch, size: [])
-        place = Here(tmp_path, lambda launch: ["sh", "-c", script, "stream"])
+        place = Here(tmp_path, lambda launch, limit_s: ["sh", "-c", script, "stream"])
         return OtherWay(RailProber(virtual, "hsn", tmp_path, stream, lambda: None, place, one_way=stream), "AllPairs")
 
     return make

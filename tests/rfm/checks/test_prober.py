@@ -19,7 +19,7 @@ from railyard.provision.testbed.entry import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.rfm.checks.ping_pong import PingPong
-from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here
+from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here, limit_after
 from railyard.rfm.checks.prober import LEAST_SEGMENTS, RailProber, Watch
 from railyard.rfm.waiting import noted_wait
 from railyard.site.site import Site
@@ -74,8 +74,8 @@ def prober(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Pr
         stage.mkdir(exist_ok=True)
         ping_pong = LastWord("imb/PingPong", nothing, launch, lambda launch, size: [])
 
-        def in_bed(launch: Launch) -> list[str]:
-            return [*namespace_words(home, launch.nodes[0], PROBE_LIMIT_S, launch.program), *launch.options]
+        def in_bed(launch: Launch, limit_s: int) -> list[str]:
+            return [*namespace_words(home, launch.nodes[0], limit_s, launch.program), *launch.options]
 
         return RailProber(site, "hsn", stage, ping_pong, watch, Here(stage, in_bed)), replace(
             launch("hsn0", PAIR), meant=rails
@@ -145,13 +145,22 @@ def test_every_probe_leaves_its_script_and_output(prober: Probers) -> None:
     left = sorted(path.name for path in stage.iterdir())
     assert left == sorted(["probes.json", *(f"{name}.{kind}" for name in names for kind in ("sh", "out"))])
     bed = home / ".railyard/testbed"
+    # The first probe has all its time; when one has given a result, a dead rail is not waited for as long.
+    limits = [int(re.findall(r"timeout -k 5 (\d+) ", (stage / f"{name}.sh").read_text("utf-8"))[0]) for name in names]
+    assert min(limits) < max(limits) == PROBE_LIMIT_S
+    limit_s = limits[0]
     assert (stage / f"{names[0]}.sh").read_text(encoding="utf-8") == (
         "#!/bin/sh\nulimit -S -f 2097152 2> /dev/null || :\nexport NODES=vn1-vn2\nexport RAIL=hsn1\n"
         f"exec flock -o {bed}/job.lock sh -c {shlex.quote(AND_KILL_THE_REST)} launch "
-        f"timeout -k 5 20 {bed}/enter vn1 -- sh -c 'echo $NODES 47.8' probe\n"
+        f"timeout -k 5 {limit_s} {bed}/enter vn1 -- sh -c 'echo $NODES 47.8' probe\n"
     )
     outputs = [(stage / f"{name}.out").read_text(encoding="utf-8") for name in names]
     assert outputs == [f"{nodes} 47.8\n" for nodes in (*PLANNED, *PLANNED)]
+
+
+@pytest.mark.parametrize(("longest_s", "limit_s"), [(0.0, 20), (0.4, 6), (1.5, 6), (1.6, 7), (3.0, 12), (9.0, 20)])
+def test_a_probe_may_take_four_times_as_long_as_one_with_a_result(longest_s: float, limit_s: int) -> None:
+    assert limit_after(longest_s) == limit_s
 
 
 class Waited:

@@ -226,7 +226,7 @@ def test_whose_job_streams_back(
 ) -> None:
     rails: RailProber = job("echo 47.8").prober.rails
     if not change:
-        rails = replace(rails, place=Here(rails.stage, lambda launch: []))
+        rails = replace(rails, place=Here(rails.stage, lambda launch, limit_s: []))
     there = plan(changed(virtual, **{**change, **({"provider": "nodes"} if change.get("provider") else {})}), check)
     there = replace(there, site=changed(virtual, **change))
     found = of_plan(there, rails)
