@@ -61,6 +61,7 @@ def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | 
         *(parsed, target),
         benchmark=one.benchmark,
         nodes=Nodes(max(1, need.nodes // 2), need.nodes, need.ranks // need.nodes),
+        passes="median",
     )
     if site.system.report_only is not None and micro.tool(parsed.tables[0].tool).between_gpus:
         # Only the GPUs of the nodes set a floor. They have their own words for what was read.

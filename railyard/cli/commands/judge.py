@@ -102,9 +102,9 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--each",
     is_flag=True,
-    help="Judge each table alone. Without it, tables of the same kind are repeats, and their median counts.",
+    help="Judge each table alone. Without it, tables of the same kind are passes of one run, and each must hold.",
 )
-@click.option("--median", is_flag=True, hidden=True)  # this is so without --each; kept for one release
+@click.option("--median", is_flag=True, help="Of passes, only the median must hold, as in a live run.")
 @click.option(
     "--in-turn",
     is_flag=True,
@@ -226,7 +226,7 @@ def _judge_file(
         target,
         benchmark=given.benchmark,
         nodes=Nodes(given.node_pairs, given.nodes, given.ranks_per_node),
-        passes=not given.each,
+        passes="apart" if given.each else "median" if given.median else "all",
         sizes=_sizes(given.sizes),
         text=output,
     )
@@ -378,6 +378,8 @@ _OF_LINK = ("--slot", "--mtu")
 
 def _refuse_mixed(given: _Options) -> None:
     """Raise RailyardError if nothing is named to judge by, or two things, or options that do not fit together."""
+    if given.each and given.median:
+        raise RailyardError("--each and --median: found both, expected one of them: how do passes count?")
     named = {"--system": given.system, "--link": given.link, "--nodes-have": given.nodes_have}
     said = [option for option, value in named.items() if value is not None]
     if len(said) > 1 or (given.transport_class is not None and given.link is not None):

@@ -43,6 +43,7 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
+from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.remarks import plateau, remarks_on
 from railyard.verdict.stored.target import ANY_STACK
 
@@ -50,8 +51,6 @@ State = Literal["pass", "fail", "report-only", "not-judged"]
 
 #: A stored output does not say which nodes these were.
 NODES = ("the run's nodes",)
-#: Passes that are judged alone, too: a file of megabytes has thousands, at 2 ms each.
-_MOST_ALONE = 32
 NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
 
@@ -70,7 +69,10 @@ class CurveJudgement:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict of a table or of several passes; ``lines`` are their headings'. ``benchmark`` is None if unknown."""
+    """The verdict of a table or of several passes; ``lines`` are their headings'. ``benchmark`` is None if unknown.
+
+    ``shown_line``: the heading of the one pass that is shown, since it does not pass; None: of several, their median.
+    """
 
     benchmark: str | None
     lines: tuple[int, ...]
@@ -80,6 +82,7 @@ class Judgement:
     curves: tuple[CurveJudgement, ...] = ()
     causes: tuple[Likeness, ...] = ()
     remarks: tuple[str, ...] = ()
+    shown_line: int | None = None
 
     @property
     def passed(self) -> bool:
@@ -104,16 +107,16 @@ def judge(
     *,
     benchmark: str | None = None,
     nodes: Nodes = Nodes(),
-    passes: bool = True,
+    passes: Passes = "all",
     sizes: Sequence[int] = (),
     text: str = "",
 ) -> tuple[Judgement, ...]:
     """Return a judgement for each table, in the order of the output.
 
     ``benchmark`` selects one key, and names the benchmark if a table does not. ``nodes``: where it ran; a collective is
-    judged only if the number of nodes and of ranks on each is known. ``passes``: equal tables are passes of one run, so
-    their median counts. ``sizes``: the message sizes that were requested, in bytes; empty if unknown. ``text`` is the
-    output: if it reports failures, their first cause is looked for in it.
+    judged only if the number of nodes and of ranks on each is known. ``passes``: how equal tables count; by default
+    each must hold, and so must their median. ``sizes``: the message sizes that were requested, in bytes; empty if
+    unknown. ``text`` is the output: if it reports failures, their first cause is looked for in it.
 
     Raises RailyardError if there is neither a table nor a failure, or if no table is of the benchmark.
     """
@@ -125,7 +128,7 @@ def judge(
         micro.find(benchmark)
     keyed = [(key_of(table, benchmark), table) for table in parsed.tables]
     titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
-    found = _groups(keyed, passes)
+    found = _groups(keyed, passes != "apart")
     if benchmark is not None and all(key != benchmark for key, _ in found):
         has = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {has}")
@@ -136,7 +139,7 @@ def judge(
     judged = (
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
-        else _judged_passes(failures, key, tables, target, nodes, sizes)
+        else _judged_passes(failures, key, tables, target, nodes, sizes, passes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -202,34 +205,29 @@ def _judged_passes(
     target: Target,
     nodes: Nodes,
     sizes: Sequence[int],
+    passes: Passes,
 ) -> Judgement:
-    """Return the judgement of the passes' median; if it passes, remarks name the passes that alone would fail."""
-    judged = _judged(failures, key, tables, target, nodes, sizes)
-    if not judged.passed or len(tables) < 2:
-        return judged
-    alone = (_judged(failures, key, [table], target, nodes, sizes) for table in tables[:_MOST_ALONE])
-    remarks = tuple(
-        f"the pass of line {one.lines[0]} alone fails: {one.sentence}; the median hides it: if the passes are of "
-        "different nodes, judge each with --each"
-        for one in alone
-        if one.state == "fail"
-    )
-    if len(tables) > _MOST_ALONE:
-        remarks += (f"only the first {_MOST_ALONE} of {len(tables)} passes were also judged alone: --each judges all",)
-    return replace(judged, remarks=(*remarks, *judged.remarks))
+    if key is None:
+        return Judgement(None, tuple(table.line for table in tables), "not-judged", unknown(tables[0]))
+    metrics, median = _judged(failures, key, tables, target, nodes, sizes)
+    if len(tables) < 2:
+        return median
+
+    def judge_alone(place: int) -> Judgement:
+        return _judged(failures, key, [tables[place]], target, nodes, sizes)[1]
+
+    return judge_passes(median, metrics, judge_alone, passes)
 
 
 def _judged(
     failures: tuple[OutputLine, ...],
-    key: str | None,
+    key: str,
     tables: list[Table],
     target: Target,
     nodes: Nodes,
     sizes: Sequence[int],
-) -> Judgement:
-    lines = tuple(table.line for table in tables)
-    if key is None:
-        return Judgement(None, lines, "not-judged", unknown(tables[0]))
+) -> tuple[tuple[MetricInput, ...], Judgement]:
+    """Return the metrics of the tables' median, and its judgement."""
     benchmark = micro.find(key)
     read = read_of(tables, key, nodes.pairs)
     facts = facts_of(tables[0], benchmark, nodes.pairs, nodes.count, nodes.ranks_each)
@@ -251,9 +249,9 @@ def _judged(
     rules = _rules(inputs, holds_nothing, unseen)
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     state, sentence = _said(rules, failure, target)
-    return Judgement(
+    return judged, Judgement(
         benchmark=key,
-        lines=lines,
+        lines=tuple(table.line for table in tables),
         state=state,
         sentence=sentence,
         rules=rules,

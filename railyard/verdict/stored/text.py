@@ -73,6 +73,7 @@ def _judgement(judgement: Judgement) -> dict[str, Any]:
     return {
         "benchmark": judgement.benchmark,
         "lines": list(judgement.lines),
+        "shown_line": judgement.shown_line,
         "state": judgement.state,
         "sentence": judgement.sentence,
         "rules": [
@@ -106,8 +107,11 @@ def _title(judgement: Judgement) -> str:
     if not judgement.lines:
         return what
     where = f"line {judgement.lines[0]}" if len(judgement.lines) == 1 else f"lines {judgement.lines[0]} …"
-    median = f", median of {len(judgement.lines)} passes" if len(judgement.lines) > 1 else ""
-    return f"{what} ({where}{median})"
+    if len(judgement.lines) > 1:
+        count = f"{len(judgement.lines)} passes"
+        shown = judgement.shown_line
+        where += f", median of {count}" if shown is None else f", {count}, shown: that of line {shown}"
+    return f"{what} ({where})"
 
 
 def _curve(judged: CurveJudgement) -> str:

@@ -1,0 +1,92 @@
+"""The verdict of several passes of one benchmark in one output: each is judged for itself, beside their median.
+
+A live run repeats a benchmark on purpose, and the median of its passes counts. In a file that somebody puts together,
+each pass may be of other nodes or of another day: its median would hide one that ran at half of the link's rate.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from railyard.verdict.rules.model import Measured, MetricInput
+from railyard.verdict.rules.reference import worst_ratio
+
+if TYPE_CHECKING:
+    from railyard.verdict.stored.judge import Judgement
+
+#: How tables of the same kind are judged: as passes that must ``all`` hold, by their ``median`` as in a live run, or
+#: ``apart``, each as an output of its own.
+Passes = Literal["all", "median", "apart"]
+
+#: Passes that are judged alone: a file of megabytes has thousands, at 2 ms each. If there are more, they are those with
+#: the worst value at a size: where these keep a bound, no other pass breaks it.
+_MOST_ALONE = 32
+
+
+def judge_passes(
+    median: "Judgement", metrics: Sequence[MetricInput], judge_alone: Callable[[int], "Judgement"], passes: Passes
+) -> "Judgement":
+    """Return the judgement of several passes from that of their median, or of one that fails.
+
+    ``metrics``: the median's, with the values of each pass. ``judge_alone`` judges one pass by its place. If all are as
+    bad as their median, the median is the better witness, and it is named.
+    """
+    count = len(median.lines)
+    alone = [judge_alone(place) for place in _nearest_to_failing(metrics, count)]
+    # What nothing bounds at all was not judged of the median either.
+    bad = [one for one in alone if not one.passed and (one.state == "fail" or median.passed)]
+    if not bad or (len(bad) == len(alone) and not median.passed):
+        return _unseen(median, count, passes)
+    if passes == "median":
+        hidden = (f"{_alone(one)}; the median hides it" for one in bad if median.passed)
+        return _unseen(replace(median, remarks=(*hidden, *median.remarks)), count, passes)
+    first, *others = bad
+    word = _word(first)
+    which = f"the pass of line {first.lines[0]} {word}"
+    if others:
+        which = f"{len(bad)} of {count} passes do not pass: that of line {first.lines[0]} {word}"
+    return replace(
+        first,
+        lines=median.lines,
+        sentence=f"{which}: {first.sentence}",
+        shown_line=first.lines[0],
+        remarks=(*map(_alone, others), *first.remarks),
+    )
+
+
+def _alone(one: "Judgement") -> str:
+    return f"the pass of line {one.lines[0]} alone {_word(one)}: {one.sentence}"
+
+
+def _word(one: "Judgement") -> str:
+    return "fails" if one.state == "fail" else "is not judged"
+
+
+def _unseen(judgement: "Judgement", count: int, passes: Passes) -> "Judgement":
+    """Return the judgement with a remark if not every pass was judged alone."""
+    if count <= _MOST_ALONE or not judgement.passed:
+        return judgement
+    remark = (
+        f"of {count} passes, only those with the worst value at a size were also judged alone (at most {_MOST_ALONE}): "
+        "--each judges all"
+    )
+    return replace(judgement, remarks=(*judgement.remarks, remark))
+
+
+def _nearest_to_failing(metrics: Sequence[MetricInput], count: int) -> Sequence[int]:
+    """Return the places of the passes to judge alone. If not all are, of each size that with the worst value, and of
+    them those whose value is the nearest to failing.
+    """
+    if count <= _MOST_ALONE:
+        return range(count)
+    found: list[tuple[float, int]] = []
+    for metric in metrics:
+        worst_of = min if metric.declared.higher_is_better else max
+        for at, size in enumerate(metric.passes[0].sizes if metric.passes else ()):
+            values = [measured.values[at] or 0.0 for measured in metric.passes]
+            value = worst_of(values)
+            one = Measured(metric.declared.unit, (size,), (value,))
+            ratio = worst_ratio(replace(metric, measured=one, passes=()))
+            found.append((math.inf if ratio is None else ratio.ratio, values.index(value)))
+    return [*dict.fromkeys(place for _, place in sorted(found))][:_MOST_ALONE]
