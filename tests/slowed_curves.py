@@ -206,8 +206,9 @@ def _shape_lines() -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     kinds = {
         "a named link of RDMA, from QDR on": own_shape.OVER_RDMA,
+        "a named link of another kind": own_shape.BETWEEN_HOSTS,
         "no named link, one way, a start that TCP does not reach": own_shape.UNLIKE_TCP,
-        "other curves between hosts": own_shape.BETWEEN_HOSTS,
+        "no named link, any other curve": own_shape.UNNAMED_LINK,
         "the memory of GPUs": own_shape.FROM_GPUS,
         "within one node": own_shape.WITHIN_A_NODE,
         "collectives": own_shape.COLLECTIVE,

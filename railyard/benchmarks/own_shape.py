@@ -5,7 +5,7 @@ slower than the size while the start of a message decides, and like the size onc
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from railyard.base.wording import message_size, number, percent
@@ -38,16 +38,23 @@ BETWEEN_HOSTS = Shares(falls_to=0.45, step=2.5, slower=3.5, dips_to=0.50)
 #: times the line; of those with an unknown state, puts over Aries fall to 88 % and a ping-pong takes a step of 1.35. A
 #: fault fell to 61 % and rose again (EDR with Intel MPI over verbs, 128 to 256 KiB, half of the link's rate).
 OVER_RDMA = Shares(falls_to=0.62, step=2.0, slower=3.5, dips_to=0.70)
-#: One way between two ranks, if no link is named and the curve starts faster than TCP does: RDMA, EFA's windows, or the
-#: memory of one node. There the lowest healthy one falls to 57.5 %, at a single size too (NetPIPE within a node, 512
-#: KiB).
-UNLIKE_TCP = Shares(falls_to=0.55, step=2.5, slower=3.5, dips_to=0.55)
 #: From the memory of GPUs small messages may take another way than larger ones: 11 us at 1 B and 0.5 us at 8 KiB
 #: (GH200, Open MPI 5), 15.6 us at 8 KiB and 4.1 us at 32 KiB (A100). From 16 KiB on, 12 healthy curves fall to 99 %.
 FROM_GPUS = Shares(falls_to=0.45, step=4.0, slower=5.0, dips_to=0.60, from_bytes=64 << 10)
 #: Within a node a cache ends: all ranks of a node fell to 37 % (Uniband, 64 KiB to 4 MiB), two to 47 % (NetPIPE over
 #: the loopback device). One size fell to 57.5 % of both neighbours (NetPIPE, 512 KiB).
 WITHIN_A_NODE = Shares(falls_to=0.35, step=4.0, slower=4.0, dips_to=0.45)
+#: If no link is named, the ranks may also share a node: what no healthy curve of either kind shows.
+UNNAMED_LINK = Shares(
+    falls_to=min(BETWEEN_HOSTS.falls_to, WITHIN_A_NODE.falls_to),
+    step=max(BETWEEN_HOSTS.step, WITHIN_A_NODE.step),
+    slower=max(BETWEEN_HOSTS.slower, WITHIN_A_NODE.slower),
+    dips_to=min(BETWEEN_HOSTS.dips_to, WITHIN_A_NODE.dips_to),
+)
+#: The same for one pair of ranks that sends one way, and starts faster than TCP does: RDMA, EFA's windows, or the
+#: memory of one node. Without all ranks of a node at once, the lowest healthy one falls to 46.9 % (NetPIPE over the
+#: loopback device) and a single size to 57.5 % of both neighbours (NetPIPE within a node, 512 KiB).
+UNLIKE_TCP = replace(UNNAMED_LINK, falls_to=0.45, dips_to=0.55)
 #: A collective changes its algorithm with the size: to 32 % (broadcast over EFA, 64 to 512 KiB), 5.8 times slower
 #: (broadcast over TCP, 2 KiB). An alltoall over DDR whose time rose 28 times from 128 to 256 B was a fault, so was an
 #: allreduce that fell to 3 % (HDR in a cloud). Vectors shorter than the ranks have other algorithms.

@@ -44,9 +44,9 @@ def _shares(run: Run, metric: Metric, judged: Sequence[MetricInput]) -> own_shap
     if class_of(link, over_tcp=run.benchmark.over_tcp) in (RDMA, RDMA_OF_QDR):
         return own_shape.OVER_RDMA
     is_one_way = metric.directions == 1 and metric.shape != "one-of-two" and run.facts.pairs == 1
-    if link.family == UNNAMED and is_one_way and _is_unlike_tcp(run.benchmark, judged):
-        return own_shape.UNLIKE_TCP
-    return own_shape.BETWEEN_HOSTS
+    if link.family != UNNAMED:
+        return own_shape.BETWEEN_HOSTS
+    return own_shape.UNLIKE_TCP if is_one_way and _is_unlike_tcp(run.benchmark, judged) else own_shape.UNNAMED_LINK
 
 
 def _is_unlike_tcp(benchmark: Benchmark, judged: Sequence[MetricInput]) -> bool:

@@ -3,7 +3,15 @@
 import pytest
 
 from railyard.benchmarks import own_shape
-from railyard.benchmarks.own_shape import BETWEEN_HOSTS, OVER_RDMA, UNLIKE_TCP, WITHIN_A_NODE, Shares, fault
+from railyard.benchmarks.own_shape import (
+    BETWEEN_HOSTS,
+    OVER_RDMA,
+    UNLIKE_TCP,
+    UNNAMED_LINK,
+    WITHIN_A_NODE,
+    Shares,
+    fault,
+)
 from railyard.benchmarks.table import micro
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -27,7 +35,9 @@ def bandwidths(**shares: float) -> list[tuple[int, float]]:
     return [(size, window(size) * shares.get(f"_{size}", 1.0)) for size in SIZES]
 
 
-@pytest.mark.parametrize("shares", [BETWEEN_HOSTS, OVER_RDMA, UNLIKE_TCP, WITHIN_A_NODE, own_shape.FROM_GPUS])
+@pytest.mark.parametrize(
+    "shares", [BETWEEN_HOSTS, OVER_RDMA, UNLIKE_TCP, UNNAMED_LINK, WITHIN_A_NODE, own_shape.FROM_GPUS]
+)
 def test_a_healthy_curve_has_no_fault(shares: Shares) -> None:
     assert fault(WINDOW, bandwidths(), shares) is None
     assert fault(HALF_TRIP, [(size, half_trip(size)) for size in SIZES], shares) is None
@@ -43,8 +53,10 @@ def from_size(start: int, share: float) -> list[tuple[int, float]]:
     [
         (OVER_RDMA, 0.6, True),
         (OVER_RDMA, 0.65, False),
-        (UNLIKE_TCP, 0.53, True),
-        (UNLIKE_TCP, 0.58, False),
+        (UNLIKE_TCP, 0.44, True),
+        (UNLIKE_TCP, 0.47, False),
+        (UNNAMED_LINK, 0.34, True),
+        (UNNAMED_LINK, 0.37, False),
         (BETWEEN_HOSTS, 0.44, True),
         (BETWEEN_HOSTS, 0.47, False),
         (WITHIN_A_NODE, 0.34, True),

@@ -5,11 +5,12 @@ largest, where its bytes cross the network. A run whose deciding sizes nothing b
 other sizes are.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.base.hostlist import named
 from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges
-from railyard.benchmarks.model import deciding_sizes
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, deciding_sizes
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     BandLike,
@@ -23,17 +24,27 @@ from railyard.verdict.rules.model import (
     points,
 )
 
+#: Below it, the time of a message is mostly its start: libraries copy shorter ones (``hardware.day_one``).
+_RATE_DECIDES_FROM_BYTES = 16 << 10
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
     """Why a metric does not hold its references; ``unjudged``: because one of them could not be compared with it.
 
-    ``better``: the value is better than the reference allows.
+    ``better``: the value is better than the reference allows. ``metric`` and ``size_bytes``: where it is worst.
     """
 
     sentence: str
     unjudged: bool = False
     better: bool = False
+    metric: str = ""
+    size_bytes: int = 0
+
+    @property
+    def is_of_start(self) -> bool:
+        """Whether a bandwidth is too low at a size whose time is the start of a message: its latency is the cause."""
+        return self.metric == BANDWIDTH and not self.unjudged and self.size_bytes < _RATE_DECIDES_FROM_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +66,9 @@ def reference(inputs: Inputs) -> RuleResult:
     unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
     if unread:
         return not_judged(5, f"{listing(unread)} could not be read")
-    for metric in asserted:
-        violation = _first_violation(metric)
-        if violation is not None:
-            return _violated(inputs, violation)
+    violation = _cause([broken for metric in asserted if (broken := _first_violation(metric)) is not None])
+    if violation is not None:
+        return _violated(inputs, violation)
     if inputs.own_fault is not None:
         return _violated(inputs, Violation(inputs.own_fault))
     if inputs.report_only is not None:
@@ -149,6 +159,16 @@ def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> f
     return value / wanted if higher_is_better else wanted / value
 
 
+def _cause(violations: Sequence[Violation]) -> Violation | None:
+    """Return the violation to name: the first, but a latency before the bandwidth that it makes low; None without any.
+
+    A ping-pong prints both of one time, and the bandwidth first.
+    """
+    if not violations or not violations[0].is_of_start:
+        return next(iter(violations), None)
+    return next((each for each in violations if each.metric == LATENCY and not each.unjudged), violations[0])
+
+
 def _first_violation(metric: MetricInput) -> Violation | None:
     for band in metric.bands:
         violation = _against_band(metric, band)
@@ -168,7 +188,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
         return Violation(f"{declared.name} was not measured{where}, which {cited(band)} requires", unjudged=True)
     judged = False
-    worst: tuple[float, str, bool] | None = None
+    worst: tuple[float, Violation] | None = None
     for size, value in pairs:
         bound = band.bound_at(size)
         if bound is None or (bound.low is None and bound.high is None):
@@ -179,11 +199,12 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
             of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
             sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
             if worst is None or broken > worst[0]:
-                worst = (broken, sentence, (side == "above") == declared.higher_is_better)
+                better = (side == "above") == declared.higher_is_better
+                worst = (broken, Violation(sentence, better=better, metric=declared.name, size_bytes=size))
     if not judged:
         why = f"{declared.name} has no size at which {cited(band)} holds, so that reference was not judged"
         return Violation(why, unjudged=True)
-    return None if worst is None else Violation(worst[1], better=worst[2])
+    return None if worst is None else worst[1]
 
 
 def _range_words(ends: tuple[float, float], edge: float, unit: str) -> str:

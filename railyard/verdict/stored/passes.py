@@ -36,7 +36,9 @@ def judge_passes(
     alone = [judge_alone(place) for place in _nearest_to_failing(metrics, count)]
     # What nothing bounds at all was not judged of the median either.
     bad = [one for one in alone if not one.passed and (one.state == "fail" or median.passed)]
-    if not bad or (len(bad) == len(alone) and not median.passed):
+    # Rules 1 to 3 look at each pass already, and name it.
+    is_named = any(rule.state == "fail" and rule.rule < 5 for rule in median.rules)
+    if not bad or is_named or (len(bad) == len(alone) and not median.passed):
         return _unseen(median, count, passes)
     if passes == "median":
         hidden = (f"{_alone(one)}; the median hides it" for one in bad if median.passed)

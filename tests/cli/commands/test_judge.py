@@ -353,6 +353,28 @@ def test_both_metrics_of_a_ping_pong_are_judged() -> None:
     assert [curve.references for curve in found.curves] == [("day-one",), ("day-one",)]
 
 
+@pytest.mark.fault("rail", "a ping-pong over TCP in place of RDMA", "latency 30.00 us at 1 B is above 6.001 us")
+def test_a_slow_start_of_a_ping_pong_is_named_as_its_latency(said: str) -> None:
+    columns = {"size": "B", "repetitions": None, "time": "us", "bandwidth": "MB/s"}
+
+    def judged(start_us: float, mb_s: float) -> Judgement:
+        rows = [(size, 1000, start_us + size / mb_s, size / (start_us + size / mb_s)) for size in SIZES]
+        return only(Parsed((table("imb", "PingPong", columns, *rows, ranks=2),)), LINK)
+
+    assert judged(30.0, 11000).sentence.startswith(f"rule 5 (reference): {said}")
+    # A slow link is named as its bandwidth.
+    assert judged(1.1, 5000).sentence.startswith("rule 5 (reference): bandwidth 4993 MB/s at 4 MiB is below")
+
+
+def test_ranks_that_may_share_a_node_are_not_blamed_for_the_end_of_a_cache() -> None:
+    columns = {"size": "B", "repetitions": None, "bandwidth": "MB/s", "message_rate": "1/s"}
+    values = {size: (0.37 if size > 1 << 20 else 1.0) * value for size, value in rates(70000).items()}
+    rows = [(size, 1000, value, value / size * 1e6) for size, value in values.items()]
+    among = Parsed((table("imb", "Uniband", columns, *rows, ranks=32),))
+    assert only(among, unnamed()).state == "not-judged"
+    assert only(among, LINK, nodes=Nodes(16, 2, 16)).state == "fail"
+
+
 def test_sums_over_several_pairs_of_nodes_are_divided() -> None:
     columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
     rows = [(size, 4 * value, 4e6 * value / size) for size, value in rates(12300).items()]
