@@ -140,7 +140,8 @@ def fails(link: Link, pattern: str, share: float, from_bytes: int) -> bool:
     """Return whether a curve fails whose sizes from ``from_bytes`` on have only this share of a healthy bandwidth."""
     shares = {size: share if size >= from_bytes else 1.0 for size in SIZES}
     (found,) = judge(Parsed((PATTERNS[pattern](link, shares),)), link.target, nodes=Nodes(count=2, ranks_each=1))
-    assert found.state in ("pass", "fail"), found.sentence
+    by_tcp = link.target.fabric.link.family == "ethernet"  # at the rate of 10 Gbit/s it is not judged
+    assert found.state in ("pass", "fail") or (by_tcp and share < 1), found.sentence
     return found.state == "fail"
 
 
@@ -173,6 +174,8 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
   figures: "bounded: 21 of 24 sizes, 8 B to 4 MiB".
 - A **short largest size** of a bandwidth has a weak bound, because the number of messages sets it. The judgement says
   so.
+- **TCP** over a link of more than 20 Gbit/s that ends with what 10 Gbit/s carry (1.0 to 1.25 GB/s) is *not judged*: a
+  slower port cannot be told from the limit of one flow.
 - **Several rails**: one message at a time, and a window below 1 MiB, are bounded by one rail. Only the stack knows from
   which size on it uses the others.
 - **Collectives** between hosts need the number of nodes and of ranks on each: `--nodes`, `--ranks-per-node`, if the
@@ -222,7 +225,10 @@ def _shape_lines() -> Iterator[str]:
 
 def _class_lines() -> Iterator[str]:
     yield ""
-    yield "| class | start, us | one at a time | each of a window, us (without MPI) | window | later steps | evidence |"
+    yield (
+        "| class | start, us (in a window without MPI) | one at a time | each of a window, us (from 32 KiB on; without "
+        "MPI) | window | later steps | evidence |"
+    )
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     classes = (
         *(day_one.RDMA, day_one.RDMA_OF_QDR, day_one.RDMA_OF_2003, day_one.RDMA_OF_GPUS),
@@ -232,9 +238,11 @@ def _class_lines() -> Iterator[str]:
     for each in classes:
         late = f"{number(each.late_us, 3)} us from {each.late_from_bytes >> 10} KiB" if each.late_us else "–"
         flow = f", at most {number(each.flow_mb_s)} MB/s" if each.flow_mb_s else ""
+        long = number(each.cost_of(day_one.LONG_FROM_BYTES), 2)
         yield (
-            f"| {each.name} | {number(each.start_us, 3)} | {_pair(each.shares)}{flow} | {number(each.cost_us, 2)} "
-            f"({number(each.verbs_cost_us, 2)}) | {_pair(each.stream_shares)}{flow} | {late} | {each.evidence} |"
+            f"| {each.name} | {number(each.start_us, 3)} ({number(each.window_start_us(verbs=True), 3)}) | "
+            f"{_pair(each.shares)}{flow} | {number(each.cost_us, 2)} ({long}; "
+            f"{number(each.verbs_cost_us, 2)}) | {_pair(each.stream_shares)}{flow} | {late} | {each.evidence} |"
         )
 
 

@@ -37,6 +37,8 @@ from railyard.hardware.links import Link
 #: UCX), of Slingshot 11's 4.6 and 5.2 us, of QDR's one-sided reads 9.7 us at 64 KiB.
 EAGER_UP_TO_BYTES = 16 << 10
 COPY_MB_S = 2000.0
+#: From here on the card reads a message of a window where it lies.
+LONG_FROM_BYTES = 32 << 10
 
 Where = Literal["host", "device", "node"]
 
@@ -78,8 +80,10 @@ class LinkClass:
 
     ``start_us``: half a round trip of an empty message. ``late_us`` is added from ``late_from_bytes`` on. ``shares``:
     of the limit, one message at a time, by directions (1, and 2 if both are loaded). ``cost_us``: from one message of a
-    window to the next, through a library; ``verbs_cost_us`` without one. ``stream_shares``: of the limit, with a window
-    of messages. ``flow_mb_s``: the most that is asked of one flow, which a processor handles; None if a card does.
+    window to the next, through a library; ``long_cost_us`` from 32 KiB on, where a library copies no more (None: the
+    same); ``verbs_cost_us`` without a library. ``verbs_start_us``: the start without one (None: the same).
+    ``stream_shares``: of the limit, with a window of messages. ``flow_mb_s``: the most that is asked of one flow, which
+    a processor handles; None if a card does.
     """
 
     name: str
@@ -92,6 +96,17 @@ class LinkClass:
     late_us: float = 0.0
     late_from_bytes: int = 0
     flow_mb_s: float | None = None
+    long_cost_us: float | None = None
+    verbs_start_us: float | None = None
+
+    def cost_of(self, size_bytes: int) -> float:
+        """Return the time from one message of a window to the next through a library, us."""
+        is_long = self.long_cost_us is not None and size_bytes >= LONG_FROM_BYTES
+        return self.long_cost_us if is_long and self.long_cost_us is not None else self.cost_us
+
+    def window_start_us(self, verbs: bool) -> float:
+        """Return half a round trip that a window waits for, us; ``verbs``: without a library."""
+        return self.verbs_start_us if verbs and self.verbs_start_us is not None else self.start_us
 
     def start_of(self, size_bytes: int) -> float:
         """Return the start of a message of a size, us, with the further step if there is one."""
@@ -118,8 +133,12 @@ RDMA = LinkClass(
     evidence=(
         "published and posted healthy systems: half a round trip of a few bytes takes at most 3.4 us (Slingshot 11), "
         "4 MiB one at a time reach at least 91 % of the limit, a message in a window takes at most 1.3 us and 0.5 us "
-        "without MPI; windows of long messages reach at least 92 % one way and 79 % both ways (FDR)"
+        "without MPI; windows of long messages reach at least 92 % one way and 79 % both ways (FDR); a message of 32 "
+        "KiB in a window takes at most 1.0 us more than its share of the limit (both ways over Slingshot 11), and half "
+        "a round trip without MPI at most 2.7 us (EDR)"
     ),
+    long_cost_us=1.5,
+    verbs_start_us=3.0,
 )
 #: InfiniBand QDR: many of its cards sit in a slot of PCIe Gen2 x8, which carries 92 % of what the link does. A card in
 #: PCIe Gen3 does more; only a run that names its slot is bounded by the slot itself.
@@ -143,6 +162,8 @@ RDMA_OF_2003 = replace(
         "published: half a round trip of a few bytes takes at most 7 us (InfiniBand 4X of 2003), 8 MiB one at a time "
         "reach at least 58 % of the limit of link and slot, windows of two ports at least 81 %"
     ),
+    long_cost_us=None,
+    verbs_start_us=None,
 )
 #: Elastic Fabric Adapter: reliable datagrams of the cloud, in libfabric.
 EFA = LinkClass(
@@ -191,16 +212,16 @@ TCP_OF_SDR = replace(
 RDMA_OF_GPUS = LinkClass(
     "RDMA from the memory of GPUs",
     start_us=30.0,
-    shares=_shares(0.50, 0.40),
+    shares=_shares(0.65, 0.40),
     cost_us=25.0,
     verbs_cost_us=5.0,
     stream_shares=_shares(0.65, 0.55),
     evidence=(
         "posted healthy runs: half a round trip of a few bytes takes at most 18 us (V100, EDR), 4 MiB one at a time "
-        "reach 63 % of the limit there and 92 % on Slingshot 11; a window reaches at least 75 % one way, and both ways "
-        "90 % on Slingshot 11"
+        "reach 63 % of the limit there and 92 % on Slingshot 11; from 1 to 4 MiB the bytes cross at 76 % of the limit, "
+        "after about 100 us (V100, EDR); a window reaches at least 75 % one way, and both ways 90 % on Slingshot 11"
     ),
-    late_us=60.0,
+    late_us=75.0,
     late_from_bytes=64 << 10,
 )
 
@@ -363,11 +384,12 @@ def lowest_of_stream_mb_s(rail: Rail, window: Window, size_bytes: int) -> float:
     elif window.verbs:
         time = max(of.verbs_cost_us, wire)
     else:
-        time = of.cost_us + wire
+        time = of.cost_of(size_bytes) + wire
+    round_trip = 2 * of.window_start_us(window.verbs)
     if window.depth is not None:
-        time = max(time, (2 * of.start_us + wire) / window.depth)
+        time = max(time, (round_trip + wire) / window.depth)
     if window.repetitions is not None:
-        time += 2 * of.start_us / window.repetitions
+        time += round_trip / window.repetitions
     return window.directions * size_bytes / time
 
 

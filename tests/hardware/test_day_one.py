@@ -83,7 +83,10 @@ def test_the_memory_of_gpus_and_tcp_are_classes_of_their_own() -> None:
         ("ib-ndr", RDMA, MIB, 26.5, 26.5 / 0.5),
         ("eth-1", TCP_1G, 64 * KIB, 1057.0, 4000.0),
         ("efa-100", EFA, 4 * MIB, 2080.0, 5000.0),
-        ("ib-edr", RDMA_OF_GPUS, MIB, 209.0, 600.0),
+        ("ib-edr", RDMA_OF_GPUS, MIB, 211.5, 600.0),
+        ("ib-edr", RDMA_OF_GPUS, 512 * KIB, 158.3, 2 * 158.3),
+        ("ib-edr", RDMA_OF_GPUS, 4 * MIB, 545.3, 2 * 545.3),
+        ("slingshot-11", RDMA_OF_GPUS, 4 * MIB, 181.7, 2.1 * 181.7),
     ],
 )
 def test_half_a_round_trip_of_a_healthy_link_is_below_its_bound_and_a_slow_one_above(
@@ -117,6 +120,9 @@ def test_an_exchange_counts_both_of_its_messages() -> None:
         # ib_write_bw as it is by default, with RoCE at 100 Gbit/s, and at 60 % of it.
         ("roce-100", None, Window(verbs=True, depth=128), 64 * KIB, 11520.0, 0.6 * 11520),
         ("ib-ndr", None, Window(verbs=True, depth=128), 64 * KIB, 49040.0, 0.6 * 49040),
+        # osu_bw over HDR, only 64 KiB, and at half; both ways over Slingshot 11, the dearest message of 32 KiB.
+        ("ib-hdr", None, Window(), 64 * KIB, 22656.0, 0.6 * 22656),
+        ("slingshot-11", None, Window(2, 2), 32 * KIB, 23610.0, 0.6 * 23610),
         # osu_bw over Slingshot 11, and what TCP gave there.
         ("slingshot-11", None, Window(), 4 * KIB, 3300.0, 143.0),
     ],

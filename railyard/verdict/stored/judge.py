@@ -44,7 +44,7 @@ from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.passes import Passes, judge_passes
-from railyard.verdict.stored.remarks import plateau, remarks_on
+from railyard.verdict.stored.remarks import plateau, remarks_on, slower_network
 from railyard.verdict.stored.target import ANY_STACK
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
@@ -246,7 +246,7 @@ def _judged(
     like = plateau(judged, benchmark, target)
     if holds_nothing is not None and like is not None:
         holds_nothing += f"; {like}"
-    rules = _rules(inputs, holds_nothing, unseen)
+    rules = _rules(inputs, holds_nothing, unseen, slower_network(judged, benchmark, target))
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     state, sentence = _said(rules, failure, target)
     return judged, Judgement(
@@ -329,11 +329,16 @@ def unknown(table: Table) -> str:
     return f"not judged: {table.tool}/{table.benchmark} measures nothing that is compared with a reference or a limit"
 
 
-def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str) -> tuple[RuleResult, ...]:
-    """Return all five rules; ``unseen`` says what is unknown about the output's completeness, and begins with "; "."""
+def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str, slower: str | None = None) -> tuple[RuleResult, ...]:
+    """Return all five rules; ``unseen`` says what is unknown about the output's completeness, and begins with "; ".
+
+    ``slower``: why a curve that holds is not judged, since it equals a slower network.
+    """
     first = complete(inputs, unseen)
     decides = nothing_holds is None or inputs.own_fault is not None
     last = reference(inputs) if decides else _no_floor(nothing_holds or "")
+    if slower is not None and last.state == "pass":
+        last = _no_floor(slower)
     path = not_judged(4, "there was no live run, whose counters would show the path")
     return (first, run.metrics(inputs), possible(inputs), path, last)
 

@@ -8,15 +8,18 @@ from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
-from railyard.hardware.limits import DAY_ONE_FROM_BYTES
+from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
+from railyard.hardware.links import LINKS
 from railyard.parsers.parsed import Table
 from railyard.verdict.day_one import ENTRY
-from railyard.verdict.hints.shapes import FLAT, rates_like
+from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
 
 #: If no size is longer: perftest's default (64 KiB) is level already.
 _LEVEL_FROM_BYTES = 64 << 10
+#: The management network of most nodes with a faster one. A slower one does not reach what is asked of a flow.
+_USUAL_FALLBACK = "eth-10"
 
 
 def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
@@ -60,6 +63,29 @@ def plateau(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target)
     return None
 
 
+def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target) -> str | None:
+    """Return that a curve over TCP ends no higher than 10 Gbit/s carry, on a faster link; None if it does not.
+
+    A flow of TCP over a fast port may have that rate by itself, since a processor moves it, or a cloud limits it. So a
+    port at the lower rate cannot be told from a healthy one: neither pass nor failure.
+    """
+    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp)
+    one, slower = target.limit(1), limit(LINKS[_USUAL_FALLBACK])
+    if isinstance(of, str) or of.flow_mb_s is None or one is None or slower is None or target.system:
+        return None
+    for metric in judged:
+        top = _top(micro.metric(benchmark.key, metric.declared.name), points(metric))
+        share = 0.0 if top is None else top[0] / slower.value_mb_s
+        is_at_floor = top is not None and of.flow_mb_s <= top[0] and share <= FITS_UP_TO
+        if top is not None and is_at_floor and one.value_mb_s > 2 * slower.value_mb_s:
+            return (
+                f"not judged: {top[1]} is a rate of {_USUAL_FALLBACK} ({percent(share)} of {slower.value_mb_s:.0f} "
+                "MB/s): a port at that rate, another network, or a limit of one flow; measure with RDMA or several "
+                "flows, or name the link that it used"
+            )
+    return None
+
+
 def _top(declared: Metric, found: Sequence[tuple[int, float]]) -> tuple[float, str] | None:
     """Return the rate, MB/s, that a curve ends with, and words for it; None if it has no such end.
 
@@ -84,7 +110,8 @@ def _top(declared: Metric, found: Sequence[tuple[int, float]]) -> tuple[float, s
 def _weak_end(metric: MetricInput) -> Iterable[str]:
     """Yield that the largest size of a bandwidth is short, so that little of the link's rate is asked of it."""
     size, share = _end(metric)
-    if 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES:
+    is_bandwidth = metric.declared.quantity == "bandwidth"
+    if is_bandwidth and 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES:
         yield f"{_bound_words(metric, size, share)}: measure up to 1 MiB or more to see the link's rate"
 
 
@@ -93,7 +120,8 @@ def _weak_alone(metric: MetricInput, benchmark: Benchmark, target: Target) -> It
     size, share = _end(metric)
     if not 0 < share < WEAK_END_SHARE.value or size < DAY_ONE_FROM_BYTES:
         return
-    if micro.metric(benchmark.key, metric.declared.name).shape != "pingpong":
+    printed_twice = metric.declared.quantity == "latency" and any(each.is_bandwidth for each in benchmark.metrics)
+    if micro.metric(benchmark.key, metric.declared.name).shape not in ("pingpong", "latency") or printed_twice:
         return
     rails = target.rails > 1
     why = "may leave rails idle" if rails else "need not reach the link's rate"
@@ -108,22 +136,26 @@ def _bound_words(metric: MetricInput, size: int, share: float) -> str:
 
 
 def _end(metric: MetricInput) -> tuple[int, float]:
-    """Return the largest size of a bandwidth, B, and its bound as a share of the limit; a share of 0 without any."""
-    limit, found = metric.limit, points(metric)
-    if limit is None or not metric.declared.sized or not found or not metric.bands:
+    """Return the largest size, B, and its bound as a share of the limit; a share of 0 without any."""
+    most, found = metric.limit or metric.one_way, points(metric)
+    if most is None or not metric.declared.sized or not found or not metric.bands:
         return 0, 0.0
     size = found[-1][0]
-    asked = max((bound.low or 0.0 for band in metric.bands if (bound := band.bound_at(size)) is not None), default=0.0)
-    return size, asked / limit.at(size)
+    bounds = [bound for band in metric.bands if (bound := band.bound_at(size)) is not None]
+    if metric.declared.higher_is_better:
+        asked = max((bound.low or 0.0 for bound in bounds), default=0.0)
+    else:
+        asked = max((size / bound.high for bound in bounds if bound.high), default=0.0)
+    return size, asked / most.at(size)
 
 
 def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
     """Yield that over TCP little of the link's rate is asked, since a processor moves the bytes of a flow."""
     of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp)
-    limit, lone = metric.limit, metric.bands and all(band.entry_id == ENTRY for band in metric.bands)
-    if isinstance(of, str) or of.flow_mb_s is None or limit is None or not lone or metric.declared.name != BANDWIDTH:
+    most, lone = metric.limit, metric.bands and all(band.entry_id == ENTRY for band in metric.bands)
+    if isinstance(of, str) or of.flow_mb_s is None or most is None or not lone or metric.declared.name != BANDWIDTH:
         return
-    share = of.flow_mb_s / limit.value_mb_s
+    share = of.flow_mb_s / most.value_mb_s
     if share < WEAK_END_SHARE.value:
         yield (
             f"bandwidth over TCP has a bound of {percent(share)} of the limit, which one flow reaches: a port at a "
