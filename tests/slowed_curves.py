@@ -179,7 +179,8 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
 - **Several rails**: one message at a time, and a window below 1 MiB, are bounded by one rail. Only the stack knows from
   which size on it uses the others.
 - **Collectives** between hosts need the number of nodes and of ranks on each: `--nodes`, `--ranks-per-node`, if the
-  output does not have them. Trees, exchanges and rooted collectives have bounds; those that do not block have none.
+  output does not have them. Trees, exchanges and rooted collectives have bounds; those that do not block have none. A
+  barrier has the bound of its rounds of messages.
 - **Within one node** (`--nodes 1`) the node's memory bounds, not the link.
 - If other ranks of the job only waited (IMB without `-npmin`), the first ones may share a node. Such a table is not
   judged, unless each rank had a node of its own: `--ranks-per-node 1`.

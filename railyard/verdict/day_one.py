@@ -103,6 +103,8 @@ def why_not(benchmark: Benchmark) -> str | None:
         return None
     if benchmark.within_node and not benchmark.within:
         return benchmark.reported or f"{benchmark.key} does not leave its node"
+    if benchmark.pattern is not None:  # a barrier: no bytes, but rounds of messages
+        return None
     return benchmark.reported if not benchmark.payload and not benchmark.within else None
 
 

@@ -410,6 +410,18 @@ def test_a_card_at_half_of_hdr_fails_whatever_its_depth(depth: int, iterations: 
     assert only(perftest(size / healthy_us / 2, depth, iterations), hdr).state == "fail"
 
 
+@pytest.mark.parametrize(("time_us", "state"), [(4.0, "pass"), (60.0, "fail")])
+def test_a_barrier_is_bounded_by_its_rounds_of_messages(time_us: float, state: str) -> None:
+    barrier = Parsed((table("osu", "osu_barrier", {"avg": "us"}, (time_us,)),))
+    # On 4 nodes with a rank each, twice two rounds of 6 us.
+    assert only(barrier, LINK, nodes=Nodes(2, 4, 1)).state == state
+    unplaced = only(barrier, LINK)
+    assert unplaced.state == "not-judged"
+    assert "Say it with --nodes and --ranks-per-node" in unplaced.sentence
+    within = only(barrier, LINK, nodes=Nodes(1, 1, 4))
+    assert within.state == "not-judged"
+
+
 @pytest.mark.parametrize(("latency_us", "state"), [(13.0, "pass"), (24.0, "fail")])
 def test_the_latency_of_qperf_over_edr(latency_us: float, state: str) -> None:
     assert only(Parsed((table("qperf", "rc_lat", {"latency": "us"}, (latency_us,)),)), LINK).state == state
