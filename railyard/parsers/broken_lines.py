@@ -1,16 +1,18 @@
 """Texts whose lines were broken at a column, by a terminal, a mailer or ``fold``: their figures may be halves.
 
-"1" at the end of a line and "5.64" in the next one are 15.64, but no parser can tell: each half is a number. Two things
-show it. A line that no parser knows is the rest of a number, and the line before it ends with the first part. Or more
-is in the text once its broken lines are joined (or as much, with other figures, if a number was broken); in a whole
-text such a join destroys rows. Lines are broken at a column, with what follows indented or not, or at the last blank
-before the column. Then none of the figures is used.
+"1" at the end of a line and "5.64" in the next one are 15.64, but no parser can tell: each half is a number. Three
+things show it. A line that no parser knows is the rest of a number, and the line before it ends with the first part. A
+line that no parser knows has words of a heading, and a heading is above it. Or more is in the text once its broken
+lines are joined (or as much, with other figures, if a number was broken); in a whole text such a join destroys rows.
+Lines are broken at a column, with what follows indented or not, or at the last blank before the column. Then none of
+the figures is used.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise, starmap
+from operator import and_
 from typing import NamedTuple
 
 from railyard.parsers.lines import cleaned, decimals
@@ -33,6 +35,14 @@ _NUMBER = re.compile(r"\A[+-]?[0-9]{1,48}(?:\.[0-9]{1,48})?(?:[eE][+-]?[0-9]{1,3
 _DIGITS = "0123456789.eE+-"
 #: Parsers that skip a line which they do not know, without a remark.
 _SILENT = ("gpcnet", "hpcc", "hpl", "milc", "netpipe", "npb", "sockperf", "wrf")
+# "MPI_Test(us)  MPI_Wait(us)   Pure Comm.(us)   Min"   |   "Comm.(us)"   |   "99.9% percentile[usec]": a heading's rest
+_UNIT = r"(?:[\[(](?:usec|us|%|[MG]i?B/s(?:ec)?|Gb/sec|Mpps)[\])])"
+_NAME = r"[A-Za-z0-9_.%/#]{1,30}"
+_HEADING_WORDS = re.compile(
+    rf"\A[ \t]*(?:{_NAME}[ \t]{{1,80}}){{0,12}}[A-Za-z_.]{{0,30}}{_UNIT}"
+    rf"(?:[ \t]{{1,80}}{_NAME}{_UNIT}?){{0,12}}[ \t]*\Z"
+)
+_MOST_PARTS = 5  # lines of a broken heading
 _ROWS_BEFORE = 40  # lines that are looked at for a row of the same form
 
 
@@ -76,21 +86,43 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
         plain = cleaned(text).split("\n")
         for number in _rests(parsed, plain):
             return len(plain[number - 1]), number, plain[number - 1]
-    rows, suspects = rows_of(parsed), _suspects(parsed)
-    for column in _columns(lines):
-        if len(text) > _LONGEST_PASTED and not any(
-            len(line) == column > len(following) and _breaks_a_number(line, following)
-            for line, following in pairwise(lines)
-        ):
-            continue
-        for way in _ways_to_join(lines, column, suspects):
-            try:
-                other = rows_of(read(way.text))
-            except ParseError:
-                continue
-            if _is_nearer(rows, other, way.breaks_a_number):
-                return column, way.first, lines[way.first - 1]
+        for number in _parts_of_headings(parsed):
+            return len(plain[number - 1]), number, plain[number - 1]
+    for column, way in _all_ways(text, lines, _suspects(parsed)):
+        if _is_intended(parsed, way, read):
+            return column, way.first, lines[way.first - 1]
     return None
+
+
+def _all_ways(text: str, lines: Sequence[str], suspects: Container[int] | None) -> Iterator[tuple[int, _Way]]:
+    """Yield the ways to join the lines of a text, each with the column at which they were broken."""
+    is_short = len(text) <= _LONGEST_PASTED
+    for column in _columns(lines):
+        breaks_numbers = is_short or any(
+            len(line) == column > len(following) and _breaks_a_number(line, following.lstrip())
+            for line, following in pairwise(lines)
+        )
+        for way in _ways_to_join(lines, column, suspects) if breaks_numbers else ():
+            yield column, way
+    for way in _ways_at_blanks(lines, suspects) if is_short else ():
+        yield len(lines[way.first - 1]), way
+
+
+def _is_intended(parsed: Parsed, way: _Way, read: Callable[[str], Parsed]) -> bool:
+    """Return whether the text with its lines joined in this way has the intended rows, or names a benchmark in full."""
+    try:
+        other = read(way.text)
+    except ParseError:
+        return False
+    return _is_nearer(rows_of(parsed), rows_of(other), way.breaks_a_number) or _is_named_in_full(parsed, other)
+
+
+def _is_named_in_full(parsed: Parsed, other: Parsed) -> bool:
+    """Return whether the same rows have a longer name: "PingPong" in place of "PingP", or a name in place of none."""
+    if rows_of(parsed) != rows_of(other) or len(parsed.tables) != len(other.tables):
+        return False
+    names = [(one.benchmark or "", two.benchmark or "") for one, two in zip(parsed.tables, other.tables, strict=True)]
+    return any(one != two for one, two in names) and all(two.startswith(one) for one, two in names)
 
 
 def _suspects(parsed: Parsed) -> frozenset[int] | None:
@@ -124,6 +156,14 @@ def _rests(parsed: Parsed, lines: Sequence[str]) -> Iterator[int]:
             yield note.line - 1
 
 
+def _parts_of_headings(parsed: Parsed) -> Iterator[int]:
+    """Yield the line of each heading whose last part is in a line below it, which no parser knows."""
+    headings = {table.line for table in parsed.tables}
+    for remark in parsed.remarks:
+        if headings & {*range(remark.line - _MOST_PARTS, remark.line)} and _HEADING_WORDS.match(remark.text):
+            yield max(line for line in headings if line < remark.line)
+
+
 def _is_row(line: str) -> bool:
     """Return whether at least a half of a line's words are numbers."""
     words = line.split()
@@ -152,7 +192,7 @@ def count_cells(rows: Iterable[tuple[object, ...]]) -> int:
 
 def _columns(lines: Sequence[str]) -> list[int]:
     """Return the columns at which the lines may have been broken: the longest lengths, beyond which few lines go."""
-    lengths = Counter(map(len, lines[:-1]))
+    lengths = Counter(map(len, lines))
     found, longer = list[int](), 0
     for length in sorted(lengths, reverse=True):
         if longer > _MOST_LONGER or length < _NARROWEST:
@@ -182,21 +222,15 @@ def _ways_to_join(lines: Sequence[str], column: int, suspects: Container[int] | 
     """Yield the text with its broken lines joined, for each way in which lines are broken at a column.
 
     The lines that fill the column go on in the next one, or only those do before a short one: a whole line may fill the
-    column by chance. What follows may be indented. Or a line ends at a blank, since the next word would go beyond the
-    column. In a text without any row, each line may have two halves of one length.
+    column by chance. What follows may be indented. In a text without any row, each line may have two halves of one
+    length.
     """
     pairs = list(pairwise(lines))
     full = [len(line) == column and _goes_on(line, following) for line, following in pairs]
     before_short = [
         is_full and 0 < 2 * len(following) < column for is_full, (_, following) in zip(full, pairs, strict=True)
     ]
-    at_blank = [
-        bool(line and following.strip())
-        and len(line) + 1 + len(following.split(None, 1)[0]) > column
-        and _goes_on(line, following)
-        for line, following in pairs
-    ]
-    ways = [(full, "", False), (full, "", True), (at_blank, " ", True)]
+    ways = [(full, "", False), (full, "", True)]
     if before_short != full:
         ways += [(before_short, "", False), (before_short, "", True)]
     if suspects is None:
@@ -213,6 +247,38 @@ def _ways_to_join(lines: Sequence[str], column: int, suspects: Container[int] | 
             ends = ((line, following.lstrip() if is_indented else following) for line, following in rests)
             in_number = goes_on is not before_short and not between and any(starmap(_breaks_a_number, ends))
             yield _Way(_joined(lines, goes_on, between, is_indented), goes_on.index(True) + 1, in_number)
+
+
+def _ways_at_blanks(lines: Sequence[str], suspects: Container[int] | None) -> Iterator[_Way]:
+    """Yield the text with its broken lines joined, if they were broken at the last blank before a column.
+
+    The next word would go beyond the column. Blanks at the end of a line may be lost, so any line that no parser knows
+    may also go on the line before.
+    """
+    pairs = list(pairwise(lines))
+    can = [bool(line.strip() and following.strip()) and _goes_on(line, following) for line, following in pairs]
+    unknown = [is_open and (suspects is None or number in suspects) for number, is_open in enumerate(can, start=2)]
+    if not any(unknown):
+        return
+    words = [len(following.split(None, 1)[0]) if following.strip() else 0 for _, following in pairs]
+    ways: list[tuple[tuple[bool, ...], str]] = []
+    for column in _columns([line for line in lines if " " in line.strip()]):
+        # as fold -s does: a blank stays at the end of its line, and a word that is longer than a line is broken
+        folded = (
+            len(line) == column or (line[-1:].isspace() and len(line) <= column < len(line) + word)
+            for (line, _), word in zip(pairs, words, strict=True)
+        )
+        beyond = [len(line) + 1 + word > column for (line, _), word in zip(pairs, words, strict=True)]
+        ways += [
+            (tuple(map(and_, can, folded)), ""),
+            (tuple(map(and_, can, beyond)), " "),
+            (tuple(map(and_, unknown, beyond)), " "),
+        ]
+    if suspects is not None:
+        ways.append((tuple(unknown), " "))
+    for goes_on, between in dict.fromkeys(ways):
+        if any(map(and_, goes_on, unknown)):
+            yield _Way(_joined(lines, goes_on, between, bool(between)), goes_on.index(True) + 1, False)
 
 
 def _every_second(goes_on: Sequence[bool]) -> list[bool]:

@@ -90,7 +90,7 @@ class _Reader:
         self.benchmark: str | None = None
         self.version: str | None = None
         self.context: dict[str, ContextValue] = {}
-        self.known = False
+        self.known = self.untitled = False
         self.part: str | None = None  # a row's first half, if a mailer wrapped the line
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
@@ -107,6 +107,9 @@ class _Reader:
                 return
             self._spoil()  # the held part was not the first half of this line
         if text[0] == "|" and self._bars(line):
+            return
+        if text[0] == "|" and self.box is None:
+            self._untitled(line)
             return
         if text[0] == "+" and not text.rstrip().strip("+-"):
             # the rule above a title has no "+" below each bar
@@ -154,9 +157,17 @@ class _Reader:
             return self._test(line, box, words)
         return True
 
+    def _untitled(self, line: Line) -> None:
+        """Report the first line of a box whose title is missing, or broken: none of its rows can be read."""
+        if not self.untitled:
+            self.failures.append(
+                Remark(line.number, f"a line of a box without a whole title: {line.text.strip()[:200]}")
+            )
+        self.untitled = True
+
     def _open(self, number: int, title: re.Match[str]) -> None:
         self._close(followed=True)  # an excerpt may lack the rule above
-        self.known = True
+        self.known, self.untitled = True, False
         context: dict[str, ContextValue] = {"which": _TITLES[title["title"]], "title": title["title"]}
         if title["beside"]:
             context["test"] = title["beside"].strip()

@@ -25,6 +25,7 @@ from types import MappingProxyType
 
 from railyard.parsers.hpcc_words import (
     Figure,
+    begins_figures,
     converted,
     figures,
     is_prose,
@@ -127,6 +128,8 @@ class _Reader:
         if self._inside(self.section, line, text):
             if text.endswith("(failed).") or text == "Success=0":
                 self.failures.append(Remark(line.number, text))
+        elif line.ended and begins_figures(text):
+            self.failures.append(Remark(line.number, f"a line of figures that cannot be read: {text[:200]}"))
         elif (bad := _is_bad(text)) or not is_prose(text):
             failed = bad or is_failure(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))

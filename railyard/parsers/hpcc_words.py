@@ -114,6 +114,13 @@ _PROSE = re.compile(
     r"|the \*best\*)"
 )
 
+# How a line of figures begins that is long enough to be broken at a column.
+_BEGUN = re.compile(
+    r"^(?:[0-9.]{1,40} Billion\(|(?:Verification: +)?(?:CPU|Real) time used|Found [0-9]{1,18} errors"
+    r"|(?:Max|Min) Ping Pong|(?:Randomly|Naturally) +Ordered|(?:Natural|Avg Random) Order|Message Size:"
+    r"|On (?:naturally|randomly)|(?:WALL|CPU) +[0-9])"
+)
+
 _matches_prose = remembering(_PROSE)
 
 
@@ -191,6 +198,11 @@ def largest_rates(transpositions: Table) -> tuple[tuple[int, float], ...]:
 def is_prose(text: str) -> bool:
     """Return whether HPC Challenge itself prints this line, and it has no figure that is read here."""
     return _matches_prose(text)
+
+
+def begins_figures(text: str) -> bool:
+    """Return whether a line begins like one with figures; if none is read, its end is missing."""
+    return _BEGUN.match(text) is not None
 
 
 def _figure(what: str, value: str, printed: str) -> Figure:

@@ -41,6 +41,7 @@ _COLUMNS = {
     (_RATES, "Raw MG"): ("mg", "Gflop/s"),
     (_TIMES, "Total"): ("time", "s"),
 }
+_SHORTEST_PART = 12  # characters: "Total" alone may begin many lines
 _CONTEXT = {
     "Distributed Processes": "processes",
     "Threads per processes": "threads",
@@ -103,7 +104,9 @@ class _Reader:
             self.reports.append(_Report(line.number, title["version"]))
             return
         found = self._field(text) if len(text) <= 400 else None
-        if found is None or not self._take(line, *found, whole=line.ended and not broken):
+        if found is None and line.ended and self._is_part(text):
+            self.failures.append(Remark(line.number, f"a part of a line of figures: {text}"))
+        elif found is None or not self._take(line, *found, whole=line.ended and not broken):
             self._foreign(line, text)
 
     def parsed(self, text: str) -> Parsed:
@@ -130,6 +133,12 @@ class _Reader:
             return indented["key"].strip(), indented["value"].strip()
         return None
 
+    def _is_part(self, text: str) -> bool:
+        """Return whether a line is the beginning of a figure's name, and the rest is missing."""
+        begun = text.rpartition("::")[2].strip()
+        names = [key for section, key in _COLUMNS if section == self.section or section in text]
+        return len(begun) > _SHORTEST_PART and any(name.startswith(begun) for name in names)
+
     def _take(self, line: Line, key: str, value: str, whole: bool) -> bool:
         """Keep a field; return whether it is one of the report's."""
         if key.startswith("HPCG result is"):
@@ -141,11 +150,11 @@ class _Reader:
             report.version = value[:20] or None
         known = _COLUMNS.get((self.section, key))
         figure = number(value) if whole else None
-        if known is not None:
-            if not_a_number(value):
-                self.failures.append(Remark(line.number, f"{key}: {value}"))
-            elif figure is not None and figure >= 0:
-                report.figures.setdefault(known[0], (float(figure), known[1]))
+        if known is not None and figure is not None and figure >= 0:
+            report.figures.setdefault(known[0], (float(figure), known[1]))
+        elif known is not None and (line.ended or not_a_number(value)):
+            what = "" if not_a_number(value) else "a figure that cannot be read: "
+            self.failures.append(Remark(line.number, f"{what}{key}: {value}"))
         elif isinstance(figure, int):
             name = "equations" if (self.section, key) == _EQUATIONS else _CONTEXT.get(key)
             if name is not None:

@@ -53,6 +53,7 @@ class HplReader:
         self._heading = 0
         self._row: list[str] = []  # words of a row that is not yet judged or not yet whole
         self._residual = ""  # the first half of a residual that a mailer wrapped
+        self._residual_line = 0
         self._verdicts: list[bool] = []
         self._before = 0  # rows of the runs before this one
         self._counts: dict[str, int] = {}
@@ -127,7 +128,8 @@ class HplReader:
     def _rest(self, line: Line, text: str) -> bool:
         """Read the second half of a row that a mailer wrapped."""
         words = self._row + text[:400].split()
-        if not self._row or self._verdicts or _cells(self._row) or not _shape(words):
+        is_whole = bool(_cells(self._row)) and not (self._row[0] == "HPL_AI" and len(self._row) < 4 + len(_FIRST))
+        if not self._row or self._verdicts or is_whole or not _shape(words):
             return False
         self._row = words
         return True
@@ -141,6 +143,7 @@ class HplReader:
         words = joined.replace("=", " ").split()
         if words[-1] not in ("PASSED", "FAILED"):
             self._residual = text if text.startswith("|") else self._residual
+            self._residual_line = line.number
             return text.startswith("|")
         self._residual = ""
         self._verdicts.append(words[-1] == "PASSED" and not any(not_a_number(word) for word in words))
@@ -180,6 +183,10 @@ class HplReader:
         """Close the open row: what follows shows that no further residual belongs to it."""
         cells = _cells(self._row)
         if cells:
+            if self._residual and not self._verdicts:
+                self.failures.append(
+                    Remark(self._residual_line, f"a residual without PASSED or FAILED: {self._residual}")
+                )
             kind = "hpl" if len(cells) == len(_FIRST) else "hpl_ai"
             passed = all(self._verdicts) if self._verdicts else None
             self.rows.setdefault(kind, []).append((*cells, passed))

@@ -25,6 +25,7 @@ from railyard.parsers.osu_headings import (
     windows_of,
 )
 from railyard.parsers.osu_rows import VALIDATION, Block, pattern_of
+from railyard.parsers.osu_titles import EXECUTABLES
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 
 TOOL = "osu"
@@ -77,10 +78,16 @@ def _unwrapped(line: Line, scanner: Scanner) -> Line:
         following = scanner.peek()
         if following is None or len(following.text) > LONGEST or not is_wrapped(before, following.text.strip()):
             break
-        before = f"{before} {following.text.strip()}"
+        before = _title_joined(before, following.text.strip()) or f"{before} {following.text.strip()}"
         line = Line(line.number, before, following.ended)
         next(scanner)
     return line
+
+
+def _title_joined(before: str, following: str) -> str | None:
+    """Return the title that two lines are without a blank between them: "… Exchang" and "e Latency Test v7.3"."""
+    title = title_of(f"{before}{following}")
+    return f"{before}{following}" if title is not None and title.benchmark in EXECUTABLES else None
 
 
 def _has_form(text: str) -> bool:

@@ -85,6 +85,7 @@ _COLLECTIVE = {
 _TITLES = {**_POINT_TO_POINT, **_STARTUP, **_ONE_SIDED, **_COLLECTIVE}
 
 COLLECTIVES = frozenset(_COLLECTIVE.values())
+EXECUTABLES = frozenset(_TITLES.values())
 
 # Titles of the other programming models -> executables; their collectives are in the second table.
 _OTHERS = {

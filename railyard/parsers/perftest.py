@@ -25,6 +25,7 @@ from railyard.parsers.perftest_run import Run, Title
 
 TOOL = "perftest"
 
+_PARTS = 6  # lines below a heading that may be its parts
 _SIDES = 4  # tables that may be open at once: of two programs, and of two that were killed before
 _RULE = re.compile(r"\A-{20,200}\Z")  # 66 dashes up to 2012, then 87, per port 115; a mailer may have wrapped it
 _EXPECTED = 'output of perftest: a title "… BW Test" or a heading "#bytes #iterations …"'
@@ -157,7 +158,7 @@ class _Reader:
     def _joined(self, line: Line, text: str) -> tuple[Heading, ...]:
         """Return the columns of a heading, including those on lines to which a mailer wrapped it."""
         heads = formats.columns(text)
-        for after, following in enumerate(self.lines[line.number : line.number + 2], line.number + 1):
+        for after, following in enumerate(self.lines[line.number : line.number + _PARTS], line.number + 1):
             if "#" in following:
                 break
             text = f"{text} {following.strip()[:200]}"

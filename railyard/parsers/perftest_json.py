@@ -16,7 +16,7 @@ from railyard.parsers.perftest_device import with_memory
 # "test": "RDMA_Write_BW_Test",   |   MsgSize: 65536,   |   "test_info": {   |   }
 _WORD = re.compile(
     r'"?(?P<open>test_info|results)"?\s{0,8}:\s{0,8}\{'
-    r'|"?(?P<name>[A-Za-z][A-Za-z0-9_.]{0,40})"?\s{0,8}:\s{0,8}(?P<value>"[^"\n]{0,200}"|[^\s,{}"]{1,200})'
+    r'|"?(?P<name>[A-Za-z][A-Za-z0-9_.]{0,40})"?\s{0,8}:\s{0,8}(?P<value>"[^"\n]{0,200}"|[^\s,{}"]{1,200}(?:,[0-9]{1,20}(?=[\s,}]))?)'
     r"|(?P<close>\})"
 )
 _GBIT = formats.GBIT / formats.HEADINGS["BW average[MiB/sec]"].factor  # 119: far more than any rounding

@@ -76,6 +76,7 @@ _FIGURE = re.compile(
 )
 #     loc_node   =  vm1
 _WORD = re.compile(r"\A(?P<name>[a-z][a-z0-9_]{0,40})\s{1,60}=\s{1,60}(?P<value>\S.{0,200})\Z")
+_GROUPS = re.compile(r"\A-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]{1,20})?\Z")
 # qperf's own errors (support.c, rdma.c, socket.c), from either side
 _FAILURE = re.compile(
     r"\A(?:server: |client: |internal error: )?(?:failed to |unable to |could not |cannot |\S{1,80}: failed to connect"
@@ -220,8 +221,18 @@ def _figure_of(text: str) -> tuple[str, tuple[float, str | None] | None] | None:
     if not figure:
         return None
     name, digits, printed = figure.groups()
-    unit, value = _unit_of(name, printed or ""), number(digits.replace(",", ""))
+    unit, value = _unit_of(name, printed or ""), _number(digits, printed or "")
     return name, (value * unit[1], unit[0]) if unit and value is not None else None
+
+
+def _number(digits: str, unit: str) -> int | float | None:
+    """Return a printed number; None if its comma may be that of decimals.
+
+    1000 K/sec is printed as 1 M/sec, so only the smallest and the largest unit have thousands. Source: view_band and commify of src/qperf.c, qperf 0.4.11 (linux-rdma/qperf).
+    """
+    if "," in digits and (unit.strip()[:1] in tuple("KMGmun") or not _GROUPS.match(digits)):
+        return None
+    return number(digits.replace(",", ""))
 
 
 @lru_cache(maxsize=1024)

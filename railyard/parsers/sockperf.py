@@ -81,6 +81,10 @@ _OWN = (
     *("using ", "Warmup stage", "Starting test", "Test end", "[Total Run]", "[SERVER]", "[CLIENT]", "[Histogram]"),
     *("NOTE:", "Info:", "Preload", "preload"),
 )
+# How a line of figures begins: its rest may be in the next line, if the output was broken at a column.
+_BEGUN = re.compile(
+    rf"^(?:====> avg-|Summary: |---> (?:percentile|<?M)|\[Valid Duration\]|# dropped|Total (?:of )?{_COUNT}(?: |$))"
+)
 _FAILED = re.compile(
     r"^(?:ERROR: |No messages were|No valid observations|Test end before test start|\S{0,80}:[0-9]{1,5}:ERROR: )"
     r"|conflicts with|Invalid"
@@ -323,7 +327,7 @@ class _Reader:
                 run.put("dropped", int(lost["dropped"]), None)
                 run.put("duplicated", int(lost["duplicated"]), None)
         else:
-            return said.startswith("[Valid")
+            return False
         return True
 
     def _rate(self, line: Line, said: str) -> bool:
@@ -358,8 +362,17 @@ class _Reader:
             self.failures.append(Remark(line.number, text[:2000]))
             for run in self._open():
                 run.spoiled = True
+        elif _BEGUN.match(said):
+            self._unread(line, text)
         elif not said.startswith(_OWN):
             self._foreign(line, text)
+
+    def _unread(self, line: Line, text: str) -> None:
+        """Report a line of figures that has another form: its figures are missing."""
+        if line.ended:
+            self.failures.append(Remark(line.number, f"a line of figures that cannot be read: {text[:300]}"))
+        for run in self._open():
+            run.spoiled = True
 
     def _foreign(self, line: Line, text: str) -> None:
         failed = is_failure(text)

@@ -48,6 +48,8 @@ _RULED = re.compile(r"^={2,200} ?(?P<name>[a-z_]{2,20}) ?={2,200}$")
 _BORDER = re.compile(r"^\+[-+]{3,300}$")
 _INTERVAL = re.compile(r"^\[thread [0-9]{1,4}\]")
 _BEGUN = re.compile(r"^(?:Final|\[thread|\s*[0-9])")
+# The beginning of a row: a test's name, its iterations, and figures with points.
+_PART = re.compile(r"^\S{1,200}\s+[0-9,]{1,24}(?:\s+[0-9]{1,12}\.[0-9]{2,3}){1,5}(?:\s+[0-9,]{1,24})?\s*$")
 _OWN = re.compile(r"^(?:Waiting for connection\.\.\.|Accepted connection from \S{1,100})$")
 # [1700000000.1] [node1:12:0]  perftest.c:391  UCX  ERROR client failed. connect() failed: Connection refused
 _OWN_FAILURE = re.compile(r"\b(?:perftest|libperf)[a-z_]{0,20}\.c{1,2}:[0-9]{1,6} +UCX +(?:ERROR|FATAL)")
@@ -218,7 +220,9 @@ class _Reader:
         return True
 
     def _cut(self, test: _Test, line: Line, text: str) -> bool:
-        if line.ended or not _BEGUN.match(text):
+        if line.ended and _PART.match(text):
+            self.failures.append(Remark(line.number, f"a row without all its figures: {text.strip()[:300]}"))
+        elif line.ended or not _BEGUN.match(text):
             return False
         test.begun = True
         for run in self.runs[-1:]:

@@ -147,6 +147,7 @@ class _Reader:
             self._row(number, row)
         else:
             self._spoil(_kind(begun))
+            self.failures.append(Remark(number, f"a row without its time: {begun[:200]}"))
 
     def _spoil(self, kind: str | None = None) -> None:
         for (_, one), steps in self.tables.items():

@@ -20,7 +20,13 @@ _LONGEST = 1000  # no row of a tool is longer
 _COMMA_ROW = re.compile(
     r"\A\s{0,40}[0-9]{1,18}(?:\s{1,40}[0-9]{1,18}){0,3}(?:\s{1,40}[0-9]{1,15},[0-9]{1,6})+\s{0,40}\Z"
 )
-_COMMA = "a comma in place of the decimal point, so that no row is read (set LC_ALL=C in the job): "
+# "Mop/s total  =  1234,56"   |   "Minimum latency: 1,312 usec": a list ("CUDA_VISIBLE_DEVICES=0,1") measures nothing
+_COMMA_VALUE = re.compile(
+    r"\A(?=[^=:]{0,80}(?:time|seconds|latency|bandwidth|rate|flops?|op/s)\b)[^=:]{2,80}[=:]\s{0,40}"
+    r"[0-9]{1,15},[0-9]{1,9}(?:e[+-]?[0-9]{1,3})?(?=\Z|\s)",
+    re.IGNORECASE,
+)
+_COMMA = "a comma in place of the decimal point, so that no figure is read (set LC_ALL=C in the job): "
 
 
 def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
@@ -60,7 +66,7 @@ def _names_nothing_finite(text: str) -> bool:
 
 def _wrong(line: str, is_known: bool) -> str | None:
     """Return what is wrong according to a line; None if nothing is, or if it is a known failure for another reason."""
-    if "," in line and len(line) <= _LONGEST and _COMMA_ROW.match(line):
+    if "," in line and len(line) <= _LONGEST and (_COMMA_ROW.match(line) or _COMMA_VALUE.match(line)):
         return f"{_COMMA}{line.strip()}"
     if len(line) <= _LONGEST and _NOT_FINITE.search(line) and ("=" in line or any(map(str.isdigit, line))):
         return f"not finite: {line.strip()}"

@@ -241,7 +241,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             marks=pytest.mark.fault(
                 "output",
                 "decimal commas of a locale",
-                '"a comma in place of the decimal point, so that no row is read (set LC_ALL=C',
+                '"a comma in place of the decimal point, so that no figure is read (set LC_ALL=C',
             ),
             id="commas",
         ),
