@@ -200,6 +200,11 @@ def _own_lines(parsed: Parsed) -> list[int]:
     return sorted([*(table.line for table in parsed.tables), *own])
 
 
+def _first_line(parsed: Parsed) -> int:
+    """Return where a tool's output begins: its first table; a line in another tool's output may look like its error."""
+    return min((table.line for table in parsed.tables), default=_own_lines(parsed)[0])
+
+
 def _says_why(text: str) -> bool:
     return is_failure(text) or bool(_LAUNCHER.search(text[:2000]))
 
@@ -232,7 +237,7 @@ def _claimed_twice(printed: Mapping[str, Parsed], text: str) -> ParseError | Non
 
 
 def _mixed(printed: Mapping[str, Parsed], text: str) -> ParseError:
-    begins = sorted((_own_lines(parsed)[0], tool) for tool, parsed in printed.items())
+    begins = sorted((_first_line(parsed), tool) for tool, parsed in printed.items())
     second = begins[1][0]
     where = ", ".join(f"{tool} begins in line {line}" for line, tool in begins)
     found = list(lines_of(text))[second - 1].text

@@ -228,9 +228,11 @@ def _figure_of(text: str) -> tuple[str, tuple[float, str | None] | None] | None:
 def _number(digits: str, unit: str) -> int | float | None:
     """Return a printed number; None if its comma may be that of decimals.
 
-    1000 K/sec is printed as 1 M/sec, so only the smallest and the largest unit have thousands. Source: view_band and commify of src/qperf.c, qperf 0.4.11 (linux-rdma/qperf).
+    1000 K/sec is printed as 1 M/sec, so only the smallest and the largest unit have thousands, "1,000" by rounding,
+    and multiples of 1024 ("1,020 KiB"). Source: view_band, nice_1024, place_val and commify of src/qperf.c (linux-rdma/qperf).
     """
-    if "," in digits and (unit.strip()[:1] in tuple("KMGmun") or not _GROUPS.match(digits)):
+    is_scaled = unit.strip()[:1] in tuple("KMGmun") and not unit.strip().endswith("iB") and digits != "1,000"
+    if "," in digits and (is_scaled or not _GROUPS.match(digits)):
         return None
     return number(digits.replace(",", ""))
 

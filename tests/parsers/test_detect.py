@@ -39,6 +39,12 @@ def test_hpcc_contains_an_hpl_section_and_is_hpcc() -> None:
             "line 31: found '# OSU MPI Bandwidth Test v5.8', expected the output of one tool: imb begins in line 13, "
             "osu begins in line 31; give each a file of its own",
         ),
+        # " remote address: …" of perftest looks like an error of qperf
+        (
+            made("perftest-send_lat.txt") + QPERF,
+            "line 21: found 'rc_lat:', expected the output of one tool: perftest begins in line 2, qperf begins in "
+            "line 21; give each a file of its own",
+        ),
         # a heading without rows is a failure of its tool, and would be lost
         (
             QPERF + OSU.rpartition("1  ")[0],

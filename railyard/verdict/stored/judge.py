@@ -10,7 +10,7 @@ from datetime import date
 from typing import Literal
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted, listing
+from railyard.base.wording import counted, few, listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
@@ -51,6 +51,7 @@ State = Literal["pass", "fail", "report-only", "not-judged"]
 
 #: A stored output does not say which nodes these were.
 NODES = ("the run's nodes",)
+_MOST_NAMES = 12  # benchmarks that a sentence lists
 NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
 
@@ -325,8 +326,18 @@ def _nothing_holds(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
 
 def unknown(table: Table) -> str:
     if table.benchmark is None:
-        return f"not judged: the table of {table.tool} names no benchmark; say which with --benchmark"
+        names = few(_possible_names(table), _MOST_NAMES)
+        which = f"say which with --benchmark{': ' if names else ''}{names}"
+        return f"not judged: the table of {table.tool} names no benchmark; {which}"
     return f"not judged: {table.tool}/{table.benchmark} measures nothing that is compared with a reference or a limit"
+
+
+def _possible_names(table: Table) -> list[str]:
+    """Return the benchmarks of a table's tool whose figures it has, without those of another memory or path."""
+    own = [one for key, one in micro.BENCHMARKS.items() if one.tool == table.tool and key.count("/") == 1]
+    needed = {one.key: [metric.columns for metric in one.metrics if not metric.optional] for one in own}
+    has = set(table.columns)
+    return [key for key, columns in needed.items() if all(not has.isdisjoint(each) for each in columns)]
 
 
 def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str, slower: str | None = None) -> tuple[RuleResult, ...]:

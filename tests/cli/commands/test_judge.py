@@ -532,12 +532,26 @@ def test_each_pass_and_only_the_median_are_not_asked_for_together(capsys: pytest
     assert "--each and --median: found both, expected one of them" in capsys.readouterr().err
 
 
+def test_a_latency_of_perftest_without_its_title_lists_the_latencies_that_it_may_be() -> None:
+    latencies = table("perftest", None, {"size": "B", "time_typical": "us"}, (2, 1.0), (4, 1.0))
+    (judged,) = judge(Parsed((latencies,)), LINK)
+    assert judged.sentence == (
+        "not judged: the table of perftest names no benchmark; say which with --benchmark: perftest/ib_write_lat, "
+        "perftest/ib_send_lat, perftest/raw_ethernet_lat, perftest/ib_read_lat, perftest/ib_atomic_lat"
+    )
+
+
 def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
     columns = {"size": "B", "repetitions": None, "time_avg": "us"}
     nameless = table("imb", None, columns, (8, 10, 5.0))
     other = table("osu", "osu_partitioned_latency", {"avg": "us"}, (5.0,), line=9)
     assert [(each.state, each.sentence) for each in judge(Parsed((nameless, other)), LINK)] == [
-        ("not-judged", "not judged: the table of imb names no benchmark; say which with --benchmark"),
+        (
+            "not-judged",
+            "not judged: the table of imb names no benchmark; say which with --benchmark: imb/Allreduce, imb/Reduce, "
+            "imb/Reduce_local, imb/Reduce_scatter, imb/Reduce_scatter_block, imb/Allgather, imb/Allgatherv, "
+            "imb/Gather, imb/Gatherv, imb/Scatter, imb/Scatterv, imb/Alltoall and 16 more",
+        ),
         (
             "not-judged",
             "not judged: osu/osu_partitioned_latency measures nothing that is compared with a reference or a limit",
