@@ -3,6 +3,10 @@
 A table of these tools has its sizes in rising order, each once, and rows of one width. So a size that does not rise,
 or a row that the parser left over, is of another output. The rows that were read may then be of both: none is used.
 Outputs one after the other are not mixed, since each has its heading.
+
+Other tools' rows have no order. Then two outputs are mixed if one begins and ends within the other: two beginnings,
+then two ends. A server and a client of perftest may share a file: each names the other's address. The steps of WRF and
+the sizes of NetPIPE rise until another run begins.
 """
 
 import re
@@ -17,6 +21,7 @@ from railyard.parsers.unread_rows import NO_ROW
 
 #: NCCL's tests, NetPIPE and others have signs of their own, or sizes that need not rise.
 _TOOLS = frozenset({"osu", "imb", "perftest", "fabtests"})
+_MIXED = "lines of two outputs are mixed; give each a file of its own"
 _LONGEST = 400  # no row of these tools is longer
 # "# Size      Bandwidth (MB/s)"   |   "#bytes #repetitions …"   |   "bytes   #sent …"
 _HEADING = re.compile(r"\s*#?\s*(?:size|bytes)\b", re.IGNORECASE)
@@ -26,6 +31,39 @@ _BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # 0.00s and =10k of fabtests, and the marks of a validation
 _OTHER_WORD = re.compile(r"=?[0-9.]{1,20}[kmgtbs]|=[0-9]{1,15}|pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail(?:ed)?$", re.IGNORECASE)
+
+
+#: The first and the last line of a run. perftest's own end is a rule, so its heading is taken.
+_RUNS = {
+    "hpl": (re.compile(r"^\s*HPLinpack [0-9]", re.MULTILINE), re.compile(r"^\s*End of Tests\.", re.MULTILINE)),
+    "milc": (
+        re.compile(r"^MIMD version [0-9]", re.MULTILINE),
+        re.compile(r"^exit: ", re.MULTILINE),
+    ),
+    "perftest": (
+        re.compile(r"^[ \t]{1,60}[A-Z][\w -]{2,60} Test[ \t]{0,9}$", re.MULTILINE),
+        re.compile(r"^[ \t]{0,9}#bytes[ \t]", re.MULTILINE),
+    ),
+}
+#: A row with what rises (of each "domain" by itself) and the figure; the beginning of a run.
+_SERIES = {
+    "wrf": (
+        re.compile(
+            r"^.{0,120}Timing for main.{0,40}: time (?P<place>\S{1,60}) on domain {1,12}(?P<domain>[0-9]{1,8}):"
+            r" {0,20}(?P<figure>\S{1,20})",
+            re.MULTILINE,
+        ),
+        re.compile(r"starting wrf task|Ntasks in X|SUCCESS COMPLETE WRF"),
+    ),
+    "netpipe": (
+        re.compile(
+            r"^ {0,9}(?P<place>[0-9]{1,6}): {1,20}[0-9]{1,15}(?P<domain> bytes) {1,20}(?P<figure>.{0,80})$",
+            re.MULTILINE,
+        ),
+        re.compile(r"^Now starting the main loop|^Start testing with", re.MULTILINE),
+    ),
+}
+_ADDRESS = re.compile(r"\b(?P<side>local|remote) address: (?P<address>LID .{0,40}PSN 0x[0-9a-f]{1,8})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +78,11 @@ class _Row:
 
 def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
     """Return what was read of a text, or a failure without any table if lines of two outputs are mixed in it."""
-    if not {table.tool for table in parsed.tables} & _TOOLS:
+    tools = {table.tool for table in parsed.tables}
+    nested = next((found for tool in tools if (found := _nested(tool, text)) is not None), None)
+    if nested is not None:
+        return Parsed((), (nested, *(each for each in parsed.failures if each.line != nested.line)), parsed.remarks)
+    if not tools & _TOOLS:
         return parsed
     # A row whose own validation failed is a failure, and no row of another output.
     noted = [note for note in (*parsed.failures, *parsed.remarks) if not _FAILED.search(note.text)]
@@ -53,6 +95,64 @@ def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
     # a heading without rows is a consequence
     rest = (each for each in parsed.failures if each.line != failure.line and not NO_ROW.match(each.text))
     return Parsed((), (failure, *rest), parsed.remarks)
+
+
+def _nested(tool: str, text: str) -> Remark | None:
+    """Return a failure for the first line that shows a run within another one, None if there is none."""
+    plain = cleaned(text)
+    if tool in _RUNS:
+        found = _within(*_RUNS[tool], plain)
+    elif tool in _SERIES:
+        found = _falls(*_SERIES[tool], plain)
+    else:
+        return None
+    if found is None or (tool == "perftest" and _is_of_both_sides(plain)):
+        return None
+    line = plain.count("\n", 0, found) + 1
+    said = " ".join(texts_of(plain)[line - 1].split())[:_LONGEST]
+    return Remark(line, f"found {said!r} before the run above has ended: {_MIXED}")
+
+
+def _within(begin: re.Pattern[str], end: re.Pattern[str], text: str) -> int | None:
+    """Return where the second of two runs begins that are both open when both end; None if there is none."""
+    begins = [found.end() for found in begin.finditer(text)]
+    ends = [found.end() for found in end.finditer(text)] if len(begins) > 1 else []
+    for one, two in pairwise(ends):
+        above = [place for place in begins if place < one]
+        # the end before these two closed an earlier run
+        before = max((place for place in ends if place < one), default=0)
+        inside = [place for place in above if place > before]
+        if len(inside) > 1 and not any(one < place < two for place in begins):
+            return inside[1]
+    return None
+
+
+def _falls(row: re.Pattern[str], begin: re.Pattern[str], text: str) -> int | None:
+    """Return where a series falls for the first time within a run; None if it never or once does, as an excerpt may.
+
+    The same row twice is of an output that is on two streams.
+    """
+    last: dict[str, tuple[str, str, int]] = {}
+    falls: list[int] = []
+    for found in row.finditer(text):
+        place = found["place"].zfill(60)
+        before = last.get(found["domain"])
+        last[found["domain"]] = place, found["figure"], found.end()
+        if before is None or place > before[0] or (place, found["figure"]) == before[:2]:
+            continue
+        if begin.search(text, before[2], found.start()) is None:
+            falls.append(found.end())
+    return falls[0] if len(falls) > 1 else None
+
+
+def _is_of_both_sides(text: str) -> bool:
+    """Return whether an output names the same addresses as local and remote ones, or none; or prints both results."""
+    if "Remote results:" in text:
+        return True  # two headings of one run
+    sides: dict[str, set[str]] = {"local": set(), "remote": set()}
+    for found in _ADDRESS.finditer(text):
+        sides[found["side"]].add(" ".join(found["address"].split()))
+    return not sides["local"] or bool(sides["local"] & sides["remote"])
 
 
 def _rises(table: Table) -> bool:
@@ -87,7 +187,7 @@ def _mixed(parsed: Parsed, text: str, left: set[int]) -> Iterator[Remark]:
 
 def _failure(row: _Row, what: str) -> Remark:
     shown = " ".join(row.text.split())
-    return Remark(row.line, f"found {shown!r} {what}: lines of two outputs are mixed; give each a file of its own")
+    return Remark(row.line, f"found {shown!r} {what}: {_MIXED}")
 
 
 def _row(line: int, text: str) -> _Row | None:

@@ -229,7 +229,8 @@ def _number(digits: str, unit: str) -> int | float | None:
     """Return a printed number; None if its comma may be that of decimals.
 
     1000 K/sec is printed as 1 M/sec, so only the smallest and the largest unit have thousands, "1,000" by rounding,
-    and multiples of 1024 ("1,020 KiB"). Source: view_band, nice_1024, place_val and commify of src/qperf.c (linux-rdma/qperf).
+    and multiples of 1024 ("1,020 KiB").
+    Source: view_band, nice_1024, place_val and commify of src/qperf.c (linux-rdma/qperf).
     """
     is_scaled = unit.strip()[:1] in tuple("KMGmun") and not unit.strip().endswith("iB") and digits != "1,000"
     if "," in digits and (is_scaled or not _GROUPS.match(digits)):

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -122,3 +123,44 @@ def test_no_table_has_rows_of_both_however_the_lines_are_mixed(one: str, other: 
             del source[:taken]
         for table in read("".join(lines)).tables:
             assert any({*table.rows} <= rows for rows in printed)
+
+
+MADE = Path(__file__).parent / "made"
+NAMES = ("hpl-two-sizes", "milc-two-runs", "wrf-two-domains", "netpipe-tcp", "perftest-write_bw", "perftest-send_lat")
+
+
+def another_run(text: str) -> str:
+    """Return the same output with other figures and addresses."""
+    text = re.sub(r"([0-9])\.([0-9])(?!%)", lambda found: f"{found[1]}.{(int(found[2]) + 3) % 10}", text)
+    return re.sub(r"QPN 0x(....)", r"QPN 0x9\1", text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_runs_line_by_line_give_no_table_and_the_first_line_within_the_other(name: str) -> None:
+    text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
+    both = alternated(text, another_run(text))
+    parsed = read(both)
+    assert parsed.tables == ()
+    (failure,) = [each for each in parsed.failures if LINES_OF_TWO in each.text]
+    found = " ".join(both.splitlines()[failure.line - 1].split())
+    assert failure.text == f"found {found!r} before the run above has ended: {LINES_OF_TWO}"
+    assert failure.line % 2 == 0  # a line of the second output
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_runs_in_turn_and_a_killed_one_before_them_are_not_mixed(name: str) -> None:
+    text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
+    killed = "".join(text.splitlines(True)[:4])
+    parsed = read(killed + text + another_run(text))
+    assert not [failure for failure in parsed.failures if LINES_OF_TWO in failure.text]
+    assert len({row for table in parsed.tables for row in table.rows}) > len(
+        {row for table in read(text).tables for row in table.rows}
+    )
+
+
+def test_client_and_server_of_perftest_may_share_a_file() -> None:
+    text = (MADE / "perftest-send_lat.txt").read_text(encoding="utf-8")
+    server = text.replace("local address", "LOCAL").replace("remote address", "local address")
+    parsed = read(alternated(text, server.replace("LOCAL", "remote address")))
+    assert len(parsed.tables) == 2
+    assert parsed.tables[0].rows == parsed.tables[1].rows
