@@ -49,7 +49,7 @@ _RUNS = {
 _SERIES = {
     "wrf": (
         re.compile(
-            r"^.{0,120}Timing for main.{0,40}: time (?P<place>\S{1,60}) on domain {1,12}(?P<domain>[0-9]{1,8}):"
+            r"Timing for main.{0,40}: time (?P<place>\S{1,60}) on domain {1,12}(?P<domain>[0-9]{1,8}):"
             r" {0,20}(?P<figure>\S{1,20})",
             re.MULTILINE,
         ),
@@ -115,15 +115,19 @@ def _nested(tool: str, text: str) -> Remark | None:
 
 def _within(begin: re.Pattern[str], end: re.Pattern[str], text: str) -> int | None:
     """Return where the second of two runs begins that are both open when both end; None if there is none."""
-    begins = [found.end() for found in begin.finditer(text)]
-    ends = [found.end() for found in end.finditer(text)] if len(begins) > 1 else []
-    for one, two in pairwise(ends):
-        above = [place for place in begins if place < one]
-        # the end before these two closed an earlier run
-        before = max((place for place in ends if place < one), default=0)
-        inside = [place for place in above if place > before]
-        if len(inside) > 1 and not any(one < place < two for place in begins):
-            return inside[1]
+    begins = [(found.end(), False) for found in begin.finditer(text)]
+    ends = [(found.end(), True) for found in end.finditer(text)] if len(begins) > 1 else []
+    begun: list[int] = []  # since the last end
+    second: int | None = None  # the second beginning of those, after the first end
+    for place, is_end in sorted([*begins, *ends]):
+        if not is_end:
+            begun.append(place)
+            second = None
+        elif second is not None:
+            return second
+        else:
+            second = begun[1] if len(begun) > 1 else None
+            begun = []
     return None
 
 
