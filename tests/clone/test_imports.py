@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -146,15 +147,23 @@ def is_impure(module: str) -> bool:
 PURE = [module for module in MODULES if not is_impure(module)]
 
 
+@cache
+def statements(path: Path) -> dict[ast.Import | ast.ImportFrom, bool]:
+    """Return each import in a file, and whether it is at the top level. Each file is parsed once for all tests."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    top = set(tree.body)
+    return {node: node in top for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)}
+
+
 def imported(path: Path, top_level_only: bool) -> set[str]:
     """Return the dotted names that a file imports; `from a import b` gives a and a.b, and one of them is a module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = tree.body if top_level_only else list(ast.walk(tree))
     names: set[str] = set()
-    for node in nodes:
+    for node, top_level in statements(path).items():
+        if top_level_only and not top_level:
+            continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}:{node.lineno}: a relative import; write railyard.…"
             names |= {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
     return names
@@ -216,14 +225,12 @@ def edges() -> set[tuple[str, str]]:
     """Return (module, imported module) for each import of one of our modules by another, wherever it is written."""
     found = set()
     for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(path):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 inner = [f"{node.module}.{alias.name}" for alias in node.names]
                 names = [name if name in MODULES else str(node.module) for name in inner]
-            else:
-                continue
             found |= {(module, name) for name in names if name in MODULES and name != module}
     return found
 

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from markupsafe import Markup
@@ -140,7 +141,7 @@ def html_report(
     tables = matrices(shown, cells)
     unrun = [cell for _, table in tables for cell in table.unrun]
     replayed = sum(record.replayed is not None for record in ran)
-    page: str = _environment().render(
+    page: str = _template().render(
         style=Markup("".join(packaged_text(f"results/report/{name}.css") for name in ("report", "leaf_map"))),
         systems=list(dict.fromkeys(record.system for record in records)),
         runs=list(dict.fromkeys(record.run for record in records)),
@@ -184,8 +185,9 @@ def html_report(
     return page
 
 
-def _environment() -> Any:
-    """Return the page's template; its parts are in ``page/``."""
+@cache
+def _template() -> Any:
+    """Return the page's template; its parts are in ``page/``. To compile them takes more time than to fill them."""
     # jinja2 is imported here: loading it takes 0.05 s, and only this report needs it.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 

@@ -6,6 +6,7 @@ one click in a list to the nodes of its leaf. These are folded on the page, with
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from typing import Any
 
@@ -87,7 +88,7 @@ def leaf_map(record: Record, prefix: str) -> Markup | None:
     seen = _Seen(pairs, of, pairs.expected or of.level or 1.0, prefix)
     groups = _groups(seen)
     nodes = _nodes(seen)
-    drawn = _environment().render(
+    drawn = _template().render(
         unit=pairs.unit,
         size=pairs.size,
         what="leaf switch" if of.are_leaves else "block of neighbours",
@@ -112,7 +113,8 @@ def leaf_map(record: Record, prefix: str) -> Markup | None:
     return Markup(drawn)
 
 
-def _environment() -> Any:
+@cache
+def _template() -> Any:
     from jinja2 import Environment, StrictUndefined
 
     made = Environment(

@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,13 @@ def needs(checks: Path) -> tuple[Need, ...]:
     Check files are imported: only this module and ReFrame do so. Raises RailyardError, which names a file that cannot
     be imported.
     """
-    return tuple({need.check: need for cls in _classes(checks) for need in _needs_of(cls)}.values())
+    return _needs(tuple(_classes(checks)))
+
+
+@lru_cache(maxsize=2)
+def _needs(classes: tuple[type["InterconnectCheck"], ...]) -> tuple[Need, ...]:
+    """Return what these classes ask of a cell."""
+    return tuple({need.check: need for cls in classes for need in _needs_of(cls)}.values())
 
 
 def tags(checks: Path) -> set[str]:
@@ -42,9 +49,18 @@ def _classes(checks: Path) -> Iterator[type["InterconnectCheck"]]:
     yield from (cls for cls in _tests(checks) if issubclass(cls, InterconnectCheck))
 
 
-def _tests(checks: Path) -> Iterator[type]:
-    """Yield the class of each ReFrame test below a folder, in the order of file and class."""
-    for file in sorted(checks.rglob("*.py")):
+def _tests(checks: Path) -> tuple[type, ...]:
+    """Return the class of each ReFrame test below a folder, in the order of file and class."""
+    states = ((file, file.stat()) for file in sorted(checks.rglob("*.py")))
+    return _imported(checks, tuple((file, state.st_mtime_ns, state.st_size) for file, state in states))
+
+
+# A command asks for names, tags and needs in turn; to import all checks each time would take half a second.
+@lru_cache(maxsize=2)
+def _imported(checks: Path, files: tuple[tuple[Path, int, int], ...]) -> tuple[type, ...]:
+    """Return the classes of these files of a folder, each given with its time of change in ns and its size in bytes."""
+    found: list[type] = []
+    for file, _, _ in files:
         name = f"railyard_site_checks.{'.'.join(file.relative_to(checks).with_suffix('').parts)}"
         spec = importlib.util.spec_from_file_location(name, file)
         if spec is None or spec.loader is None:
@@ -59,7 +75,8 @@ def _tests(checks: Path) -> Iterator[type]:
             ) from error
         # ReFrame's decorator keeps a module's tests there; it has no public list of classes.
         registry = getattr(module, "_rfm_test_registry", None)
-        yield from registry._tests if registry is not None else ()
+        found += registry._tests if registry is not None else ()
+    return tuple(found)
 
 
 def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
