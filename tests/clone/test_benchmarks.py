@@ -14,18 +14,18 @@ BRIEF = {
     "fuzz": ("--inputs 20 --processes 1", ""),
     "gpu_pairs": ("--draws 1", ""),
     "judge": ("--repeats 1 --megabytes 0.01", "railyard judge, 0.01 MB"),
-    "node_files": ("--nodes 4", ""),
     "pairs": ("--draws 1 --nodes 128", ""),
     "parsers": ("--tools hpl --repeats 1", "hpl "),
     "reader": ("--repeats 1 --cards 1", ""),
     "screening": ("--draws 1 --nodes 512", ""),
     "steadiness": ("", ""),
     "listing": ("--repeats 1 --cases 10 --shapes single", "single  -lC"),
-    "overhead": ("--repeats 1 --tests 2", "above bare "),
     "capture": ("--made --captures 5 --runs 5", "heavy-tailed"),
 }
-#: The same for those that take more than five seconds even so.
+#: The same for those that take about five seconds or more even so.
 LONG = {
+    "node_files": ("--nodes 4", ""),
+    "overhead": ("--repeats 1 --tests 2", "above bare "),
     "report": ("--repeats 1", ""),
     "scale": ("--sizes 64 --days 60", ""),
 }

@@ -219,7 +219,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.measures)
-    items.sort(key=lambda item: Path(__file__).parent not in item.path.parents)
+    here = str(Path(__file__).parent)
+    items.sort(key=lambda item: not str(item.path).startswith(here))
 
 
 @pytest.fixture(scope="module")

@@ -317,10 +317,11 @@ def logs() -> list[Path]:
     return found
 
 
-def test_no_genuine_log_is_called_impossible_and_no_table_is_lost(logs: list[Path]) -> None:
+@pytest.mark.parametrize(("every", "count"), [(7, 113), pytest.param(1, 776, marks=pytest.mark.full)])
+def test_no_genuine_log_is_called_impossible_and_no_table_is_lost(logs: list[Path], every: int, count: int) -> None:
     """408 logs of pairs of 17 nodes with unknown cards; with eight of 400 Gbit/s no figure can be too high."""
     target, counted, tables = of_words(NDR[1]), dict[tuple[str, int | None], int](), 0
-    for log in logs:
+    for log in logs[::every]:
         text = log.read_text(encoding="utf-8", errors="replace")
         parsed = nccl.parse(text)
         judged = judge_collectives(parsed, target, text=text)
@@ -330,7 +331,7 @@ def test_no_genuine_log_is_called_impossible_and_no_table_is_lost(logs: list[Pat
         for each in judged:
             first = next((rule.rule for rule in each.rules if rule.state == "fail"), None)
             counted[each.state, first] = counted.get((each.state, first), 0) + 1
-    assert tables == 776
+    assert tables == count
     assert 3 not in {rule for _, rule in counted}
     assert ("pass", None) not in counted  # no figure is near what such cards carry
 

@@ -56,7 +56,9 @@ SPLIT = {"NCCL_TESTS_SPLIT": "MOD 2"}
 OVER = {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"}
 
 
-@pytest.mark.parametrize("collective", ["all_reduce", "alltoall", "broadcast"])
+@pytest.mark.parametrize(
+    "collective", ["all_reduce", *(pytest.param(one, marks=pytest.mark.full) for one in ("alltoall", "broadcast"))]
+)
 def test_a_healthy_collective_is_sound_possible_and_proven(bed: Bed, collective: str) -> None:
     found = run(bed, f"nccl/{collective}_perf")
     assert found.verdict.state == "report-only", found.verdict.line

@@ -47,7 +47,9 @@ def roomy(tmp_path: Path) -> Site:
     return site_at(tmp_path, "roomy")
 
 
-@pytest.mark.parametrize(("words", "key", "ways"), [((), "", 1), (("-b",), "/bidirectional", 2)])
+@pytest.mark.parametrize(
+    ("words", "key", "ways"), [(("-b",), "/bidirectional", 2), pytest.param((), "", 1, marks=pytest.mark.full)]
+)
 def test_writes_are_summed_over_two_cards_and_their_path_is_proven(
     bed: Bed, words: tuple[str, ...], key: str, ways: int
 ) -> None:

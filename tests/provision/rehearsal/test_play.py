@@ -177,7 +177,7 @@ def test_imb(bed: Bed, stack: str, benchmark: str, window: int) -> None:
     assert found.path.disturbance is None
 
 
-@pytest.mark.parametrize("mode", ["", "-s", "-2 -a"])
+@pytest.mark.parametrize("mode", ["-2 -a", *(pytest.param(mode, marks=pytest.mark.full) for mode in ("", "-s"))])
 def test_netpipe(bed: Bed, mode: str) -> None:
     words = [*mode.split(), "-p", "0", "-n", "50", "-l", "1", "-u", str(4 * M), "-o", "np.out"]
     ran = bed.run("openmpi", "netpipe", "NPmpi", words, rails=2)
@@ -187,7 +187,10 @@ def test_netpipe(bed: Bed, mode: str) -> None:
     assert "bytes" in ran.stderr and "bytes" not in ran.stdout
 
 
-@pytest.mark.parametrize("collective", ["allreduce", "alltoall", "bcast", "barrier"])
+@pytest.mark.parametrize(
+    "collective",
+    ["allreduce", "barrier", *(pytest.param(one, marks=pytest.mark.full) for one in ("alltoall", "bcast"))],
+)
 def test_osu_collectives_of_four_nodes(bed: Bed, collective: str) -> None:
     told = Repetitions(50, 5)
     words = words_of((4, 4 * M), told, 1, validates=collective != "barrier")
@@ -304,7 +307,7 @@ def test_hpl_halves_where_all_ranks_are_on_one_socket(bed: Bed) -> None:
     assert half == pytest.approx(whole / 2, rel=0.1)
 
 
-@pytest.mark.parametrize("kernel", ["ft", "ep"])
+@pytest.mark.parametrize("kernel", ["ft", pytest.param("ep", marks=pytest.mark.full)])
 def test_npb(bed: Bed, kernel: str) -> None:
     found = application(bed, "npb", f"{kernel}.C.x", f"npb/{kernel.upper()}/C", npb.parse, rails=2, per_node=4)
     assert found.verdict.state == "report-only", found.verdict.text

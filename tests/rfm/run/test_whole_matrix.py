@@ -17,7 +17,12 @@ from railyard.site.systems.load import load_system
 
 CLONE = Path(__file__).parents[3]
 REHEARSED = CLONE / "tests/sites/rehearsed"
-SYSTEMS = sorted(path.stem for path in (REHEARSED / "systems").glob("*.yaml"))
+#: InfiniBand with GPUs and Slingshot under srun, and one with mpirun. The others ask ReFrame in the same way.
+DAILY = {"fat", "slingshot", "mpirun"}
+SYSTEMS = [
+    pytest.param(name, marks=() if name in DAILY else pytest.mark.full)
+    for name in sorted(path.stem for path in (REHEARSED / "systems").glob("*.yaml"))
+]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

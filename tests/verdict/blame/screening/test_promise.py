@@ -103,8 +103,15 @@ def test_wider_noise_promises_less_of_a_node_that_is_a_little_slow() -> None:
     assert promised(wide, "node", 0.5) > 0.9
 
 
-@pytest.mark.parametrize("routes", ["destination", "random"])
-@pytest.mark.parametrize("noise", [HEAVY, recorded_noise()], ids=["heavy", "recorded"])
+@pytest.mark.parametrize(
+    ("routes", "noise"),
+    [
+        pytest.param("destination", HEAVY, id="destination-heavy"),
+        pytest.param("random", recorded_noise(), id="random-recorded"),
+        pytest.param("destination", recorded_noise(), id="destination-recorded", marks=pytest.mark.full),
+        pytest.param("random", HEAVY, id="random-heavy", marks=pytest.mark.full),
+    ],
+)
 def test_what_is_promised_is_kept(routes: str, noise: Noise) -> None:
     """Over twelve draws no class is named more rarely than was stated, but by three standard errors."""
     wanted = Wanted({0.9: 3, 0.75: 2, 0.5: 2}, pairs={0.5: 20}, leaves={0.5: 1}, up_links={0.5: 1, 0.0: 1})
