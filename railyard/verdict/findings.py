@@ -7,6 +7,7 @@ from railyard.base.bounds import STARVED_SHARE
 from railyard.base.wording import earlier_attempts, places
 from railyard.benchmarks.model import LATENCY
 from railyard.results.record.form import AttemptRecord, Suspect
+from railyard.site.sizes import PROBE_DELAY_BYTES
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
@@ -109,11 +110,15 @@ def _may_explain(starved: float, judged: Verdict) -> bool:
     """Return whether waiting for a processor may explain by how much the worst curve misses its reference.
 
     A process that waits a share of its time loses up to about that share of its figure, on each of two sides. If it is
-    not known how much is missing, as with a floor of the link's class, all of it counts as missing.
+    not known how much is missing, as with a floor of the link's class, all of it counts as missing. The few small
+    messages of a run take a thousandth of its time, so any wait may have hit all of them.
     """
-    of_reference = [curve.percent_of_reference for curve in judged.curves if curve.percent_of_reference is not None]
-    lacking = 1 - min(of_reference, default=0.0) / 100
-    return starved >= STARVED_SHARE.value and starved >= lacking / 2
+    known = [(curve.percent_of_reference, curve) for curve in judged.curves if curve.percent_of_reference is not None]
+    percent, worst = min(known, key=lambda one: one[0], default=(0.0, None))
+    is_small = (
+        worst is not None and worst.metric == LATENCY and (worst.percent_of_reference_size or 0) <= PROBE_DELAY_BYTES
+    )
+    return starved >= STARVED_SHARE.value and (is_small or starved >= (1 - percent / 100) / 2)
 
 
 def explained(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.benchmarks.curve import Curve
-from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.rules.model import MetricInput, compared_points
 
 #: Student's t at 95 %, one side, by degrees of freedom; the last one is for all higher ones. Source: NIST/SEMATECH
 #: e-Handbook of Statistical Methods, 1.3.6.7.2.
@@ -40,12 +40,14 @@ def smallest_deficit(metric: MetricInput, passes: Sequence[Curve]) -> Deficit | 
     """
     higher = metric.declared.higher_is_better
     found: list[Deficit] = []
-    for size, value in points(metric):
-        bounds = [bound for band in metric.bands if (bound := band.bound_at(size)) is not None]
-        edges = [edge for bound in bounds if (edge := bound.low if higher else bound.high) is not None]
-        if not edges:
+    compared = [
+        (band.bound_at(size), size, value) for band in metric.bands for size, value in compared_points(metric, band)
+    ]
+    for bound, size, value in compared:
+        edge = None if bound is None else bound.low if higher else bound.high
+        if edge is None:
             continue
-        left = 1 - max(edges) / value if higher else min(edges) / value - 1
+        left = 1 - edge / value if higher else edge / value - 1
         if left < 0:
             return None
         found.append(Deficit(left + _uncertainty(size, passes), size, len(passes)))

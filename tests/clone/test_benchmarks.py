@@ -11,6 +11,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 #: Program -> words for the smallest work that gives a result, and how the last line of the result begins.
 BRIEF = {
     "blame": ("--draws 1 --jobs 1", ""),
+    "bounds": ("", "| imb/"),
     "fuzz": ("--inputs 20 --processes 1", ""),
     "gpu_pairs": ("--draws 1", ""),
     "judge": ("--repeats 1 --megabytes 0.01", "railyard judge, 0.01 MB"),
@@ -71,3 +72,10 @@ def test_a_long_benchmark_gives_its_result(program: str) -> None:
 @pytest.mark.parametrize("program", NOT_HERE)
 def test_a_benchmark_that_needs_more_says_how_it_is_used(program: str) -> None:
     assert start(program, "--help")[0].startswith(f"usage: {program}.py")
+
+
+def test_the_page_of_bounds_is_of_the_references_as_they_are() -> None:
+    lines = start("bounds", "")
+    assert lines == (FOLDER / "results/bounds.md").read_text(encoding="utf-8").splitlines()
+    # A bound that a run at two thirds of a quiet one passes has its reason in the references.
+    assert not [line for line in lines if "no reason is given" in line]

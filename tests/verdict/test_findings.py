@@ -135,6 +135,18 @@ def test_a_floor_of_which_it_is_not_known_how_far_it_was_missed_is_no_matter_of_
     assert with_starvation(low, 0.5).verdict.state == "disturbed"
 
 
+def test_a_short_wait_may_have_hit_all_of_the_few_small_messages(assessed: Assess) -> None:
+    low = assessed(rates={M: 40.0, 4 * M: 40.0})
+    (curve, *others) = low.verdict.curves
+    late = replace(curve, metric="latency", percent_of_reference=20.0, percent_of_reference_size=64)
+    small, large = (
+        replace(low, verdict=replace(low.verdict, curves=(each, *others)))
+        for each in (late, replace(late, percent_of_reference_size=M))
+    )
+    assert [with_starvation(found, 0.3).verdict.state for found in (small, large)] == ["disturbed", "fail"]
+    assert with_starvation(small, 0.019).verdict.state == "fail"
+
+
 def test_a_rail_that_was_found_slow_alone_is_not_excused(assessed: Assess) -> None:
     suspect = Suspect("rail", "hsn0 of vn2 alone is slow with every partner", "vn2", "hsn0")
     found = with_suspects(assessed(rates={M: 40.0, 4 * M: 40.0}), Findings((suspect,), suspect.reason))

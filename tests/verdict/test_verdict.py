@@ -916,3 +916,35 @@ def test_any_values_give_a_verdict_that_json_can_hold(values: list[float | None]
     verdict = judge(with_metric(bandwidth(*values)))
     assert verdict.state in ("pass", "fail")
     json.dumps([encode(verdict_record(verdict)), [c.percent_of_reference for c in verdict.curves]], allow_nan=False)
+
+
+# --- the best of several sizes
+
+
+def small_messages(*values_us: float) -> Inputs:
+    """A run whose small messages may take at most 400 us, at one of their sizes at least."""
+    band = scalar_band("small", "class", "latency", "us", "recorded", Bound(None, 400.0, None), (None, 64))
+    times = Measured("us", (1, 4, 64, 4096), values_us)
+    bands = (replace(band, best_of_sizes=True),)
+    return replace(HEALTHY, metrics=(MetricInput(Declared("latency", "us", "latency"), times, bands=bands),))
+
+
+def test_a_time_that_one_size_holds_was_disturbed_at_the_others() -> None:
+    assert said(judge(small_messages(2100.0, 12.0, 3000.0, 20.0))) == (
+        *("pass", None, None),
+        "latency holds small, at worst 3333.3 % of small at 4 B (bounded: 3 of 4 sizes, 1 B to 64 B; no reference "
+        "bounds 4 KiB)",
+    )
+
+
+def test_a_time_that_no_size_holds_is_a_delay_even_if_others_are_short() -> None:
+    verdict = judge(small_messages(2100.0, 2012.0, 3000.0, 20.0))
+    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "fabric")
+    assert verdict.sentence.startswith(
+        "latency 2012 us at 4 B, the best of 1 B to 64 B, is above 400.0 us (503.0 %), the bound of small (class: "
+        "recorded), over hsn0 of vn1 and vn2"
+    )
+    # Probes then send messages of that size.
+    assert [
+        (curve.percent_of_reference_size, round(curve.percent_of_reference or 0, 1)) for curve in verdict.curves
+    ] == [(4, 19.9)]

@@ -45,7 +45,8 @@ class Band:
     Either ``points`` (a bound for each size of a curve) or ``everywhere`` from ``size_from`` to ``size_to`` bytes, both
     included, None if open. ``required_sizes`` must have been measured. A band without a measured size has not been
     judged, and that is not a pass. ``is_upper_limit``: no card exceeds it, so more is impossible. It demands nothing of
-    a run.
+    a run. ``best_of_sizes``: the best value of its sizes is enough. What disturbs a machine makes some times longer, a
+    rail that delays messages makes all of them longer.
     """
 
     entry_id: str
@@ -59,6 +60,7 @@ class Band:
     size_to: int | None
     required_sizes: tuple[int, ...]
     is_upper_limit: bool = False
+    best_of_sizes: bool = False
 
     def bound_at(self, size: int) -> Bound | None:
         """Return what is demanded at a size in bytes (0 for a metric without sizes); None if nothing is."""

@@ -196,7 +196,8 @@ def _band(entry: Entry, link: links.Link, limit_mb_s: float | None) -> Band:
         bound = Bound(None, entry.upper_limit, None)
     else:
         raise RailyardError(f"entries.{entry.id}: found no bound at all, expected one")
-    return replace(scalar_band(*head, bound, (first, last)), is_upper_limit=entry.upper_limit is not None)
+    band = scalar_band(*head, bound, (first, last))
+    return replace(band, is_upper_limit=entry.upper_limit is not None, best_of_sizes=entry.best_of == "sizes")
 
 
 def _resolve(entry: Entry, amount: float | Share, link: links.Link, limit_mb_s: float | None) -> float:

@@ -278,6 +278,9 @@ class Entry(Model):
     curve: dict[Size, Positive] | None = Field(None, description="Message size: value", min_length=1)
     sizes: Sizes = Range.model_validate({})
     tolerance: AnyTolerance | None = None
+    best_of: Literal["sizes"] | None = Field(
+        None, description="It holds if the best value of its sizes does: all of them show the same delay"
+    )
     switches: tuple[Size, ...] = Field((), description="Sizes at which the protocol changes")
     reason: Prose | None = Field(None, description="Why this class entry replaces the floor of the link's class")
     below_link: BelowLink | None = Field(None, description="Why it demands less than half of what its link gives")

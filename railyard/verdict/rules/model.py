@@ -63,6 +63,8 @@ class BandLike(Protocol):
     def source(self) -> str: ...
     @property
     def required_sizes(self) -> Collection[int]: ...
+    @property
+    def best_of_sizes(self) -> bool: ...
     def bound_at(self, size: int, /) -> BoundLike | None: ...
     def bounds(self, size: int, /) -> bool: ...
 
@@ -393,6 +395,15 @@ def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:
         return ()
     values = (value for value in metric.measured.values if value is not None)
     return tuple(zip(metric.measured.sizes, map(float, values), strict=True))
+
+
+def compared_points(metric: MetricInput, band: BandLike) -> tuple[tuple[int, float], ...]:
+    """Return (size in bytes, value) where a band is compared with a metric: at each size that it bounds, or only at the
+    one with the best value.
+    """
+    found = tuple((size, value) for size, value in points(metric) if band.bounds(size))
+    better = max if metric.declared.higher_is_better else min
+    return (better(found, key=lambda point: point[1]),) if band.best_of_sizes and found else found
 
 
 def cited(band: BandLike) -> str:

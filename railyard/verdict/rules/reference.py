@@ -18,6 +18,7 @@ from railyard.verdict.rules.model import (
     MetricInput,
     RuleResult,
     cited,
+    compared_points,
     failed,
     not_judged,
     passed,
@@ -92,7 +93,7 @@ def worst_ratio(metric: MetricInput) -> WorstRatio | None:
     """Return the curve's worst ratio to its references (target, else the bound that it must keep); None without any."""
     worst: WorstRatio | None = None
     for band in metric.bands:
-        for size, value in points(metric):
+        for size, value in compared_points(metric, band):
             ratio = _ratio(band, size, value, metric.declared.higher_is_better)
             if ratio is not None and (worst is None or ratio < worst.ratio):
                 worst = WorstRatio(ratio, size, band.entry_id)
@@ -189,13 +190,13 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         return Violation(f"{declared.name} was not measured{where}, which {cited(band)} requires", unjudged=True)
     judged = False
     worst: tuple[float, Violation] | None = None
-    for size, value in pairs:
+    for size, value in compared_points(metric, band):
         bound = band.bound_at(size)
-        if bound is None or (bound.low is None and bound.high is None):
-            continue
+        assert bound is not None
         judged = True
         for side, edge, broken in _broken_edges(bound.low, bound.high, value):
-            shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)} is {side} "
+            at = f"{declared.at(size)}{_best_words(metric, band)}"
+            shown = f"{declared.name} {number(value)} {declared.unit}{at} is {side} "
             of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
             sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
             if worst is None or broken > worst[0]:
@@ -205,6 +206,14 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         why = f"{declared.name} has no size at which {cited(band)} holds, so that reference was not judged"
         return Violation(why, unjudged=True)
     return None if worst is None else worst[1]
+
+
+def _best_words(metric: MetricInput, band: BandLike) -> str:
+    """Return of which sizes a value is the best: ``, the best of 1 B to 64 B,``; empty if each size is compared."""
+    if not band.best_of_sizes:
+        return ""
+    measured = [size for size, _ in points(metric)]
+    return f", the best of {size_ranges([size for size in measured if band.bounds(size)], measured)},"
 
 
 def _range_words(ends: tuple[float, float], edge: float, unit: str) -> str:

@@ -580,28 +580,28 @@ POLICIES = {"openmpi": "striping", "mpich": "striping", "intelmpi": "round-robin
 FLOORS_MB_S = {
     ("hsn", "openmpi", 1, "netpipe/pingpong"): 12.75,
     ("hsn", "openmpi", 1, "netpipe/stream"): 12.75,
-    ("hsn", "openmpi", 1, "netpipe/bidirectional"): 12.75,
-    ("hsn", "openmpi", 2, "netpipe/pingpong"): 21.675,
-    ("hsn", "openmpi", 2, "netpipe/stream"): 21.675,
-    ("hsn", "openmpi", 2, "netpipe/bidirectional"): 24.225,
+    ("hsn", "openmpi", 1, "netpipe/bidirectional"): 16.5,
+    ("hsn", "openmpi", 2, "netpipe/pingpong"): 22.3125,
+    ("hsn", "openmpi", 2, "netpipe/stream"): 22.3125,
+    ("hsn", "openmpi", 2, "netpipe/bidirectional"): 33.0,
     ("hsn", "mpich", 1, "imb/PingPong"): 12.75,
     ("hsn", "mpich", 1, "imb/Uniband"): 13.5,
-    ("hsn", "mpich", 1, "imb/Biband"): 12.75,
-    ("hsn", "mpich", 2, "imb/PingPong"): 21.675,
+    ("hsn", "mpich", 1, "imb/Biband"): 13.5,
+    ("hsn", "mpich", 2, "imb/PingPong"): 22.3125,
     ("hsn", "mpich", 2, "imb/Uniband"): 27.0,
-    ("hsn", "mpich", 2, "imb/Biband"): 24.225,
+    ("hsn", "mpich", 2, "imb/Biband"): 25.65,
     ("hsn", "intelmpi", 1, "imb/PingPong"): 12.75,
     ("hsn", "intelmpi", 1, "imb/Uniband"): 13.5,
     ("hsn", "intelmpi", 1, "imb/Biband"): 22.5,
-    ("hsn", "intelmpi", 2, "imb/PingPong"): 7.5,
-    ("hsn", "intelmpi", 2, "imb/Uniband"): 19.125,
-    ("hsn", "intelmpi", 2, "imb/Biband"): 33.75,
+    ("hsn", "intelmpi", 2, "imb/PingPong"): 11.25,
+    ("hsn", "intelmpi", 2, "imb/Uniband"): 22.95,
+    ("hsn", "intelmpi", 2, "imb/Biband"): 42.75,
     ("eth", "openmpi", 1, "netpipe/pingpong"): 8.5,
     ("eth", "openmpi", 1, "netpipe/stream"): 8.5,
-    ("eth", "openmpi", 1, "netpipe/bidirectional"): 8.5,
+    ("eth", "openmpi", 1, "netpipe/bidirectional"): 11.0,
     ("eth", "mpich", 1, "imb/PingPong"): 8.5,
     ("eth", "mpich", 1, "imb/Uniband"): 9.0,
-    ("eth", "mpich", 1, "imb/Biband"): 8.5,
+    ("eth", "mpich", 1, "imb/Biband"): 9.0,
     ("eth", "intelmpi", 1, "imb/PingPong"): 8.5,
     ("eth", "intelmpi", 1, "imb/Uniband"): 9.0,
     ("eth", "intelmpi", 1, "imb/Biband"): 15.0,
@@ -648,11 +648,11 @@ def test_every_cell_of_the_virtual_matrix_has_its_floor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fabric", "rails", "policy", "rate_mb_s"),
-    [("hsn", 1, "single", 14.1), ("hsn", 2, "striping", 14.1), ("eth", 1, "single", 9.4)],
+    ("fabric", "rails", "policy", "rate_mb_s", "recorded_us"),
+    [("hsn", 1, "single", 14.1, 165e3), ("hsn", 2, "striping", 14.1, 630e3), ("eth", 1, "single", 9.4, 240e3)],
 )
-def test_the_allreduce_is_bounded_by_the_rate_and_small_sizes_are_not_asserted(
-    fabric: str, rails: int, policy: str, rate_mb_s: float
+def test_the_allreduce_is_bounded_by_the_rate_and_by_recorded_runs(
+    fabric: str, rails: int, policy: str, rate_mb_s: float, recorded_us: float
 ) -> None:
     test = TestId(fabric, "mpich", rails, "imb/Allreduce", policy=policy)
     bands = virtual().bands(test, metric_like("latency", 1, streaming=False), None)
@@ -660,7 +660,9 @@ def test_the_allreduce_is_bounded_by_the_rate_and_small_sizes_are_not_asserted(
     ceiling, large = (Bound(None, close(2 * 4 * size / rate_mb_s, within=4), None) for size in (MIB, 4 * MIB))
     sizes = (64 * KIB, 256 * KIB - 1, 256 * KIB, MIB, 2 * MIB, 4 * MIB)
     held = [[None, None, ceiling, ceiling, None, None], [None, None, None, None, large, large]]
-    assert [[band.bound_at(size) for size in sizes] for band in bands] == held[:rails]
+    own = Bound(None, close(recorded_us), None)
+    tighter = [own if bound is not None else None for bound in held[rails - 1]]
+    assert [[band.bound_at(size) for size in sizes] for band in bands] == [tighter, *held[:rails]]
 
 
 def test_an_upper_limit_bounds_a_message_rate_from_above_alone(tmp_path: Path) -> None:
@@ -676,6 +678,24 @@ def test_an_upper_limit_bounds_a_message_rate_from_above_alone(tmp_path: Path) -
     assert str(caught.value).split(": ", 1)[1] == (
         "entries[3].tolerance: found a tolerance with an upper_limit, expected only the upper_limit, which is the "
         "bound itself"
+    )
+
+
+def test_the_best_of_the_sizes_counts_where_the_file_says_so(tmp_path: Path) -> None:
+    entry = (
+        "  - {id: small, fabric: edr, rails: 1, benchmark: osu/osu_latency, metric: latency, unit: us, kind: class,\n"
+        "     ceiling: 5, sizes: {to: 64}, best_of: sizes, source: {document: recorded runs, date: 2016-02-02}}\n"
+    )
+    small = {
+        band.entry_id: band.best_of_sizes
+        for band in bands(references(tmp_path, TABLE + entry), "osu/osu_latency", "latency", limit=None)
+    }
+    assert small["small"] and not any(best for name, best in small.items() if name != "small")
+    with pytest.raises(InputError) as caught:
+        references(tmp_path, TABLE + entry.replace("ceiling: 5", "value: 5, tolerance: {high: 0.1}"))
+    assert str(caught.value).split(": ", 1)[1] == (
+        "entries[3].best_of: found best_of without a ceiling, expected it only with a ceiling: a delay is in the times "
+        "of all small messages"
     )
 
 
