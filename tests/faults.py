@@ -130,8 +130,9 @@ CANNOT_BE_TOLD: tuple[tuple[str, str], ...] = (
         "times are compared only with this machine's clock, and time zones and slow clocks are not faults",
     ),
     (
-        "a clock that jumps while a benchmark runs",
-        "the benchmark times its messages itself; most tools read a clock that does not jump, and print no time",
+        "a clock that runs too slowly while a benchmark runs, on another cluster than the virtual one",
+        "only there are the counters read while the bytes pass; elsewhere the time of the run includes its start, so "
+        "only figures that say a longer time than the run took are found",
     ),
     (
         "a laptop or a virtual machine that sleeps during the run, and no rail loses its carrier",

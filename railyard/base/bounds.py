@@ -299,6 +299,22 @@ BUSY_SHARE = JudgingBound(
     "HPL computes on nearly all of its threads; with a BLAS without threads it uses one, however many it was given",
     _OWN,
 )
+PACE_FACTOR = JudgingBound(
+    "pace-factor",
+    1.25,
+    "times",
+    "how much more or less than the printed rate the rails may have carried while the middle four fifths of a run's "
+    "bytes passed; in runs of the virtual cluster on a busy host it was 0.91 to 1.02 times, and a benchmark that lies "
+    "by a factor of 1.5 is found",
+    _OWN,
+)
+PACE_LEAST = JudgingBound(
+    "pace-least",
+    0.4,
+    "s",
+    "shorter times are not compared: counters are read every 0.05 s, and the shaper passes 64 KiB at once",
+    _OWN,
+)
 PRINTED_MOST = JudgingBound(
     "printed-most",
     1,

@@ -31,6 +31,7 @@ from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, read_of
 from railyard.verdict.own_fault import own_fault
+from railyard.verdict.path.pace import PrintedRow, printed_rows
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.path.run import judged_path
@@ -52,7 +53,8 @@ class Assessment:
     is what the benchmark prints as its version; None if it prints none. ``starved`` and ``attempts`` are as in the
     record (``railyard.results.record.form``). ``deficits``: the least deficit that was found, by metric. ``computed``:
     which figures of a replay no source printed. ``conditions``: what the sources of its references state. ``sample``:
-    how much of all pairs a sample covered. ``readings``: the counters of each node that reported.
+    how much of all pairs a sample covered. ``readings``: the counters of each node that reported. ``printed``: how long
+    the bytes of each row took by the figure that it prints.
     """
 
     case: Case
@@ -70,6 +72,7 @@ class Assessment:
     conditions: tuple[ConditionRecord, ...] = ()
     sample: PairsSample | None = None
     readings: Mapping[str, counters.NodeCounters] = field(default_factory=dict)
+    printed: tuple[PrintedRow, ...] = ()
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
@@ -181,6 +184,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         computed=computed,
         conditions=conditions,
         readings=readings,
+        printed=printed_rows(case, tables) if curves and evidence.played is None else (),
     )
 
 

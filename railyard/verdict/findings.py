@@ -1,7 +1,8 @@
 """What is found out after a run was assessed: rails measured alone, whether it starved, and other remarks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from railyard.base.bounds import STARVED_SHARE
 from railyard.base.wording import earlier_attempts, places
@@ -11,9 +12,13 @@ from railyard.site.sizes import PROBE_DELAY_BYTES
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.path import pace
 from railyard.verdict.path.ports import look_at
 from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from railyard.provision.testbed.rail_traffic import Reading
 
 
 def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
@@ -145,6 +150,33 @@ def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessme
     """Return the assessment with what may have made its values low, if they failed: it decides nothing."""
     is_low = assessment.verdict.fails and assessment.verdict.rule == 5
     return _remarked(assessment, *remarks) if is_low else assessment
+
+
+def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]") -> Assessment:
+    """Return the assessment of a run whose printed figures and counters say different times: its path is not proven.
+
+    ``readings`` are the counters of its nodes while it measured. A run whose rails somebody else used too is left as it
+    is.
+    """
+    path, launch = assessment.path, assessment.case.launch
+    if path.state != "proven" or path.disturbance is not None:
+        return assessment
+    took = [read.elapsed_s for read in assessment.readings.values() if read.elapsed_s is not None]
+    why = pace.why_unlike(assessment.printed, readings, launch.meant, launch.nodes) or pace.why_too_long(
+        assessment.printed, max(took, default=None)
+    )
+    if why is None:
+        return assessment
+    path = replace(
+        path,
+        state="not-proven",
+        sentence=f"path not proven: {why}; {path.sentence}",
+        fault="not-proven",
+        look_at="what printed these figures and with which clock: a wrapper, a file of an earlier run, the benchmark",
+    )
+    inputs = replace(assessment.inputs, path=path)
+    said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
+    return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
 def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:

@@ -51,7 +51,7 @@ def late(
         yield
     finally:
         relay.terminate()
-        relay.wait()
+        relay.communicate()
 
 
 def _opened(device: str) -> socket.socket:

@@ -18,6 +18,7 @@ from railyard.provision.testbed.faults import Commands, Degradation, Kind
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
 from railyard.provision.testbed.processes import inside, marked, wait_until_gone
 from railyard.provision.testbed.rail_status import RailStatus, rail_status
+from railyard.provision.testbed.rail_traffic import TrafficWatch
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 from railyard.provision.testbed.starvation import Watch
 from railyard.provision.testbed.state import State
@@ -170,6 +171,11 @@ class Testbed:
         state = self.state()
         namespaces = (os.readlink(f"/proc/{node.holder.pid}/ns/net") for node in state.nodes)
         return Watch(frozenset(namespaces)).start()
+
+    def watch_traffic(self) -> TrafficWatch:
+        """Read from now on what each node's devices have carried; return the watch."""
+        files = {node.name: Path(f"/proc/{node.holder.pid}/net/dev") for node in self.state().nodes}
+        return TrafficWatch(files).start()
 
     def degrade(self, node: str, device: str, kind: Kind, value: float | None = None) -> Degradation:
         """Make one rail of one node slow (Mbit/s), lossy (per cent) or unplugged; a second call replaces the value."""

@@ -4,7 +4,7 @@ import copy
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,10 +16,11 @@ from railyard.results.record.form import AttemptRecord
 from railyard.rfm.checks.prober import Prober
 from railyard.rfm.checks.runner import COUNTERS
 from railyard.verdict.assess import Assessment
-from railyard.verdict.findings import explained, with_starvation
+from railyard.verdict.findings import explained, with_pace, with_starvation
 from railyard.verdict.recording import attempt_of
 
 if TYPE_CHECKING:
+    from railyard.provision.testbed.rail_traffic import Reading
     from railyard.rfm.checks.runner import Runner
 
 #: Seconds to wait for a quiet moment before a disturbed measurement is made again.
@@ -58,14 +59,21 @@ class Again:
 
 
 class Clock:
-    """Measures the time of one measurement from now on, and how long its processes wait for a processor."""
+    """Measures the time of one measurement from now on, how long its processes wait for a processor, and when its rails
+    carry what.
+    """
 
     def __init__(self, runner: "Runner") -> None:
-        self.started, self._began, self._watch = datetime.now(timezone.utc), time.monotonic(), runner.watch()
+        self.started, self._began = datetime.now(timezone.utc), time.monotonic()
+        self._watch, self._traffic = runner.watch(), runner.watch_traffic()
 
     def stop(self) -> tuple[float, float | None]:
         """Return the seconds since then, and the share of them in which processes waited; None if nobody sees it."""
         return time.monotonic() - self._began, None if self._watch is None else self._watch.stop()
+
+    def readings(self) -> "Mapping[str, Sequence[Reading]]":
+        """Return what the counters of each node read since then; nothing if they are not on this host."""
+        return {} if self._traffic is None else self._traffic.stop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +108,15 @@ def measured(
     attempts: list[AttemptRecord] = []
     has_restarted = runner.replayed is not None
     while True:
-        elapsed_s, starved = clock.stop()
+        readings, (elapsed_s, starved) = clock.readings(), clock.stop()
         found, evidence = judge()
+        before, found = found, with_pace(found, readings)
         judged = with_starvation(found, starved)
         is_restarted = not has_restarted and judged.inputs.job.never_began
         is_last = len(attempts) >= times or time.monotonic() > last
-        if not is_restarted and (judged.verdict.state != "disturbed" or is_last):
+        # A stall of an untimed repetition is rare, and figures of another run would be so again.
+        is_doubtful = judged.verdict.state == "disturbed" or found is not before
+        if not is_restarted and (not is_doubtful or is_last):
             return Measurement(replace(found, starved=starved), evidence, elapsed_s, clock.started, tuple(attempts))
         attempts.append(attempt_of(judged, elapsed_s, clock.started))
         has_restarted = has_restarted or is_restarted

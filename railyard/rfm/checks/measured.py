@@ -45,6 +45,7 @@ from railyard.stacks.table import STACKS
 if TYPE_CHECKING:
     from railyard.parsers.slurm.jobs import Ended
     from railyard.parsers.slurm.nodes import NodeState
+    from railyard.provision.testbed.rail_traffic import TrafficWatch
     from railyard.provision.testbed.starvation import Watch
 
 #: Family of schedulers -> the variable of a job that names its file of hosts: one line per process, in their order.
@@ -237,6 +238,17 @@ class Measured:
             # ReFrame then runs on one of its nodes, and cannot tell its others apart: the whole host's wait counts.
             return Watch(frozenset()).start()
         return Testbed(self.site.home).watch()
+
+    def watch_traffic(self) -> "TrafficWatch | None":
+        """Return what reads the counters of the nodes' rails while a run measures; None if they are not on this host.
+
+        Raises SetupError if no cluster is up.
+        """
+        if not self.is_watched or self.site.system.is_allocated:
+            return None
+        from railyard.provision.testbed.cluster import Testbed
+
+        return Testbed(self.site.home).watch_traffic()
 
     def wait_for_quiet(self, at_most_s: float) -> None:
         """Wait until nothing else uses the processors that the run needs, if that can be seen."""

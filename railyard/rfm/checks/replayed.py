@@ -23,6 +23,7 @@ from railyard.site.test_id import TestId, check_of, plain_check
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm.nodes import NodeState
+    from railyard.provision.testbed.rail_traffic import TrafficWatch
     from railyard.provision.testbed.starvation import Watch
 
 
@@ -92,6 +93,10 @@ class Replayed:
         """Do nothing: it measures nothing."""
 
     def watch(self) -> "Watch | None":
+        """Return None."""
+        return None
+
+    def watch_traffic(self) -> "TrafficWatch | None":
         """Return None."""
         return None
 

@@ -104,6 +104,9 @@ class Host:
     def watch(self) -> "Host":
         return self
 
+    def watch_traffic(self) -> None:
+        return None
+
     def stop(self) -> float:
         return self._shares.pop(0)
 
@@ -122,7 +125,8 @@ def measure(host: Host, found: Assessment) -> tuple[Measurement, int]:
 
 @pytest.fixture
 def low(assessed: Callable[..., Assessment], virtual: Site) -> Assessment:
-    return assessed(rates={size: rate / 2 for size, rate in healthy_rates("hsn", 1).items()})
+    found = assessed(rates={size: rate / 2 for size, rate in healthy_rates("hsn", 1).items()})
+    return replace(found, printed=())  # its counters are of a shorter run
 
 
 def test_a_disturbed_measurement_is_made_again_until_one_is_not(low: Assessment) -> None:
@@ -148,6 +152,24 @@ def test_none_is_made_when_its_time_is_over(low: Assessment) -> None:
 def test_a_measurement_that_holds_counts_however_busy_the_host_was(assessed: Callable[..., Assessment]) -> None:
     found, made = measure(Host(0.9), assessed())
     assert (made, found.explained(Nobody(), None).verdict.state) == (0, "pass")
+
+
+def test_figures_of_another_run_are_measured_again_and_then_prove_nothing(assessed: Callable[..., Assessment]) -> None:
+    healthy = assessed()
+    assert healthy.path.state == "proven" and healthy.printed
+    slow = tuple(replace(row, seconds=1000 * row.seconds) for row in healthy.printed)
+    found, made = measure(Host(0.0, 0.0, times=1), replace(healthy, printed=slow))
+    explained = found.explained(Nobody(), None)
+    assert (made, explained.verdict.state, explained.verdict.rule, explained.verdict.fault) == (
+        1,
+        "fail",
+        4,
+        "not-proven",
+    )
+    assert explained.verdict.text.startswith(
+        "path not proven: the printed figures are not those of this run: by them, "
+    )
+    assert explained.verdict.suspects == ()
 
 
 PMI2 = Path(__file__).resolve().parents[2] / "recordings/failed/mpich5.0.2-pmi2-of-slurm22.05.8.err"

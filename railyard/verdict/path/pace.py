@@ -1,0 +1,137 @@
+"""Whether the printed figures of a run fit the time in which its rails carried its bytes.
+
+An output says how many bytes it moved at each size, and how fast. The counters say when they passed. Both are compared
+between a tenth and nine tenths of the bytes, which are messages of the largest sizes: that leaves out the start of the
+job, small messages, and its end. An output of another run, a clock that jumps, or a benchmark that counts wrong says
+another time than the counters.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from railyard.base.bounds import PACE_FACTOR, PACE_LEAST
+from railyard.base.wording import number, percent
+from railyard.benchmarks import metrics
+from railyard.benchmarks.model import BANDWIDTH
+from railyard.benchmarks.moved_bytes import moved_bytes, pairs_of, repetitions_of
+from railyard.benchmarks.table.micro import find, tool
+from railyard.parsers.parsed import Table
+
+if TYPE_CHECKING:
+    from railyard.job.case import Case
+    from railyard.provision.testbed.rail_traffic import Reading
+
+#: Between these shares of the bytes the times are compared.
+_FIRST, _LAST = 0.1, 0.9
+#: A library may send both directions at once, or one after the other (MPICH over UCX did so in 4 of 20 windows). So the
+#: time of one window is none of another, and with that many untimed ones among them nothing is known.
+_FEW_WARM_UPS = 1.5
+_NOT_OF_THIS_RUN = "the printed figures are not those of this run"
+_BOUND = f"bound {PACE_FACTOR.value:g} times, {PACE_FACTOR.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedRow:
+    """The bytes of one printed row, both ways together, and how long they took by the figure that it prints."""
+
+    moved_bytes: int
+    seconds: float
+
+
+def printed_rows(case: "Case", tables: Sequence[Table]) -> tuple[PrintedRow, ...]:
+    """Return the rows of an output in their order, with warm-ups; none if bytes or rates do not follow from it.
+
+    Bytes over the rate are the time: a ping-pong's rate is of one message at a time, and a rate of both directions
+    counts the bytes of both. A row whose rate is printed as 0 for lack of digits is left out. A benchmark that checks
+    what it received does so between its timed messages, so its figures say nothing about the whole time.
+    """
+    benchmark = find(case.benchmark)
+    # A tool that prints the best of several trials says nothing about the others, if these may differ by their nature.
+    is_best = benchmark.traffic is not None and benchmark.traffic.trials > 1 and _is_both_ways(case.benchmark)
+    if benchmark.traffic is None or is_best or benchmark.rows != "sizes" or case.node_pairs != 1 or case.validates:
+        return ()
+    return tuple(row for table in tables for row in _rows_of(case, table))
+
+
+def _rows_of(case: "Case", table: Table) -> list[PrintedRow]:
+    key = case.benchmark
+    counts = repetitions_of(table, case.repetitions)
+    rates = {
+        size: rate
+        for curve in metrics.curves(table, key)
+        if curve.metric == BANDWIDTH
+        for size, rate in zip(curve.sizes, curve.values, strict=True)
+    }
+    if counts is None or "size" not in table.columns:
+        return []
+    warm_up = None if case.repetitions is None else case.repetitions.warm_up
+    both_ways = _is_both_ways(key)
+    rows = []
+    for size, count in zip(table.column("size"), counts, strict=True):
+        rate = rates.get(size) if isinstance(size, int) else None
+        made = tool(find(key).tool).at_least(count, warm_up, table.version)
+        if both_ways and made > _FEW_WARM_UPS * count:
+            return []
+        moved = moved_bytes(key, size, made, case.window, pairs_of(table, key)) if isinstance(size, int) else None
+        if rate and moved is not None:
+            rows.append(PrintedRow(moved.tx + moved.rx, (moved.tx + moved.rx) / rate / 1e6))
+    return rows
+
+
+def _is_both_ways(key: str) -> bool:
+    return any(each.directions == 2 for each in find(key).metrics)
+
+
+def why_unlike(
+    rows: Sequence[PrintedRow], readings: "Mapping[str, Sequence[Reading]]", rails: Sequence[str], nodes: Sequence[str]
+) -> str | None:
+    """Return the sentence if figures and counters say different times; None if they agree, or nothing is known.
+
+    ``readings`` are those of the nodes by name; the first of the run's ``nodes`` that has some is compared.
+    """
+    node = next((name for name in nodes if len(readings.get(name, ())) > 1), None)
+    if node is None or not rows:
+        return None
+    ends = list(accumulate((row.seconds for row in rows), initial=0.0))
+    printed = _middle_mb_s(ends, list(accumulate((row.moved_bytes for row in rows), initial=0)))
+    moved = [sum(one.moved.get(rail, 0) for rail in rails) for one in readings[node]]
+    counted = _middle_mb_s([one.at_s for one in readings[node]], [each - moved[0] for each in moved])
+    if printed is None or counted is None:
+        return None
+    if 1 / PACE_FACTOR.value <= counted / printed <= PACE_FACTOR.value:
+        return None
+    return (
+        f"{_NOT_OF_THIS_RUN}: by them, the middle {percent(_LAST - _FIRST)} of its bytes passed at {number(printed)} "
+        f"MB/s, both ways together, and the rails of {node} carried them at {number(counted)} MB/s ({_BOUND})"
+    )
+
+
+def why_too_long(rows: Sequence[PrintedRow], elapsed_s: float | None) -> str | None:
+    """Return the sentence if the printed figures say a longer time than the run took; None if not, or if unknown.
+
+    ``elapsed_s``: from before the benchmark's start to after its end, as a node's counter reader saw it.
+    """
+    printed_s = sum(row.seconds for row in rows)
+    if elapsed_s is None or printed_s < PACE_LEAST.value or printed_s <= PACE_FACTOR.value * elapsed_s:
+        return None
+    took = f"by them, its bytes took {number(printed_s)} s, and all of the run took {number(elapsed_s)} s ({_BOUND})"
+    return f"{_NOT_OF_THIS_RUN}: {took}"
+
+
+def _middle_mb_s(times_s: Sequence[float], moved: Sequence[int]) -> float | None:
+    """Return the rate from the first to the last share of the bytes, MB/s; None if that took too short a time."""
+    if moved[-1] <= 0:
+        return None
+    first, last = (_when(times_s, moved, share * moved[-1]) for share in (_FIRST, _LAST))
+    return None if last - first < PACE_LEAST.value else (_LAST - _FIRST) * moved[-1] / (last - first) / 1e6
+
+
+def _when(times_s: Sequence[float], moved: Sequence[int], amount: float) -> float:
+    """Return when so many bytes had moved, between two readings in proportion."""
+    place = max(1, bisect_left(moved, amount))
+    before, after = moved[place - 1], moved[place]
+    part = 0.0 if after == before else (amount - before) / (after - before)
+    return times_s[place - 1] + part * (times_s[place] - times_s[place - 1])

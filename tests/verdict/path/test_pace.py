@@ -1,0 +1,71 @@
+"""Whether the printed figures of a run fit the time in which its rails carried its bytes."""
+
+import pytest
+
+from railyard.provision.testbed.rail_traffic import Reading
+from railyard.verdict.path.pace import PrintedRow, why_too_long, why_unlike
+
+#: 1 MB at 10 MB/s, then 9 MB at 15 MB/s.
+ROWS = (PrintedRow(1_000_000, 0.1), PrintedRow(9_000_000, 0.6))
+
+
+def readings(seconds: float, moved: int = 10_000_000, wait_s: float = 2.0) -> dict[str, tuple[Reading, ...]]:
+    """Return what a node's counter read ten times a second: nothing for a while, then its bytes, then nothing."""
+    found = []
+    for tenth in range(int(10 * (2 * wait_s + seconds)) + 1):
+        part = min(1.0, max(0.0, (tenth / 10 - wait_s) / seconds))
+        found.append(Reading(100 + tenth / 10, {"hsn0": 500 + int(part * moved), "eth0": 7 * tenth}))
+    return {"vn1": tuple(found)}
+
+
+def why(read: dict[str, tuple[Reading, ...]], rows: tuple[PrintedRow, ...] = ROWS) -> str | None:
+    return why_unlike(rows, read, ("hsn0",), ("vn1", "vn2"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "moved"),
+    [
+        (0.7, 10_000_000),
+        (0.8, 10_000_000),
+        # Headers and warm-ups beside the printed bytes: the rate is the same.
+        (1.4, 20_000_000),
+    ],
+)
+def test_figures_that_fit_the_counters_say_nothing(seconds: float, moved: int) -> None:
+    assert why(readings(seconds, moved)) is None
+
+
+def test_a_run_that_took_longer_than_its_figures_say_is_named_with_both_rates() -> None:
+    assert why(readings(1.4)) == (
+        "the printed figures are not those of this run: by them, the middle 80.0 % of its bytes passed at 15.00 MB/s, "
+        "both ways together, and the rails of vn1 carried them at 7.143 MB/s (bound 1.25 times, pace-factor)"
+    )
+
+
+def test_a_run_that_was_faster_than_its_figures_say_is_named_too() -> None:
+    slow = tuple(PrintedRow(row.moved_bytes, 3 * row.seconds) for row in ROWS)
+    assert "passed at 5.000 MB/s" in (why(readings(0.7), slow) or "")
+
+
+@pytest.mark.parametrize(
+    ("read", "rows"),
+    [
+        ({}, ROWS),  # no counters on this host
+        (readings(1.4), ()),  # bytes that do not follow from the output
+        (readings(1.4, moved=0), ROWS),
+        (readings(0.2, moved=1_000_000), tuple(PrintedRow(row.moved_bytes // 10, row.seconds / 10) for row in ROWS)),
+    ],
+)
+def test_what_is_not_known_or_too_short_says_nothing(
+    read: dict[str, tuple[Reading, ...]], rows: tuple[PrintedRow, ...]
+) -> None:
+    assert why(read, rows) is None
+
+
+def test_figures_that_say_a_longer_time_than_the_run_took_are_not_its_own() -> None:
+    assert why_too_long(ROWS, 0.7) is None
+    assert why_too_long(ROWS, None) is None
+    assert why_too_long(ROWS, 0.5) == (
+        "the printed figures are not those of this run: by them, its bytes took 0.7000 s, and all of the run took "
+        "0.5000 s (bound 1.25 times, pace-factor)"
+    )
