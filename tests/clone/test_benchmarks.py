@@ -11,7 +11,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 #: Program -> words for the smallest work that gives a result, and how the last line of the result begins.
 BRIEF = {
     "blame": ("--draws 1 --jobs 1", ""),
-    "bounds": ("", "| imb/"),
+    "bounds": ("", "| netpipe/"),
     "fuzz": ("--inputs 20 --processes 1", ""),
     "gpu_pairs": ("--draws 1", ""),
     "judge": ("--repeats 1 --megabytes 0.01", "railyard judge, 0.01 MB"),
