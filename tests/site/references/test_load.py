@@ -649,7 +649,7 @@ def test_every_cell_of_the_virtual_matrix_has_its_floor() -> None:
 
 @pytest.mark.parametrize(
     ("fabric", "rails", "policy", "rate_mb_s", "recorded_us"),
-    [("hsn", 1, "single", 14.1, 164e3), ("hsn", 2, "striping", 14.1, 605e3), ("eth", 1, "single", 9.4, 240e3)],
+    [("hsn", 1, "single", 14.1, 160e3), ("hsn", 2, "striping", 14.1, 605e3), ("eth", 1, "single", 9.4, 240e3)],
 )
 def test_the_allreduce_is_bounded_by_the_rate_and_by_recorded_runs(
     fabric: str, rails: int, policy: str, rate_mb_s: float, recorded_us: float
