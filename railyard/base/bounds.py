@@ -467,6 +467,8 @@ BOUNDS: tuple[JudgingBound, ...] = (
     GATE_BUSY_SHARE,
     CLOCK_SHARE,
     BUSY_SHARE,
+    PACE_FACTOR,
+    PACE_LEAST,
     PRINTED_MOST,
     WRITTEN_MOST,
     REFERENCE_SHARE,
