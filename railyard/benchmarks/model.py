@@ -226,7 +226,7 @@ class Benchmark:
     empty if no such link bounds it. ``turn``: what happens in the time of one printed value, if one message follows
     another and it is not a ping-pong. ``pattern``: how the ranks of a collective exchange messages; None if
     nothing is known. ``over_tcp``: it uses TCP or UDP itself, whatever the link. ``loops``: its
-    bytes leave a card and come back to the same node.
+    bytes leave a card and come back to the same node. ``flows``: so many flows of TCP share its bytes.
     """
 
     key: str
@@ -256,6 +256,7 @@ class Benchmark:
     pattern: Pattern | None = None
     over_tcp: bool = False
     loops: bool = False
+    flows: int = 1
 
     @property
     def one_turn(self) -> Turn | None:

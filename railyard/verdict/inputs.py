@@ -156,7 +156,7 @@ class Target:
             node = NODE_OF_GPUS if facts.from_device else NODE
             return Rail(node, NODE_MB_S, NODE_MB_S, 2 * NODE_MB_S)
         where: Where = "device" if facts.from_device else "host"
-        found = class_of(self.fabric.link, where, benchmark.over_tcp)
+        found = class_of(self.fabric.link, where, benchmark.over_tcp, benchmark.flows)
         if isinstance(found, str):
             return found
         alone = self if self.rails == 1 else replace(self, rails=1, policy="single")

@@ -3,7 +3,7 @@
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffic, printed_benchmark
 from railyard.parsers.parsed import Table
 
-STREAMS = (2, 4, 8, 16, "several")  # beside one
+STREAMS = {2: 2, 4: 4, 8: 8, 16: 16, "several": 2}  # beside one, with the least number of streams
 
 
 def _said(table: Table) -> str | None:
@@ -21,6 +21,10 @@ ENTRIES = tuple(
         *(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0)),
         rows="last",
         over_tcp=True,
+        flows=flows,
     )
-    for key in ("iperf2/iperf2", *(f"iperf2/iperf2/{count}-streams" for count in STREAMS))
+    for key, flows in (
+        ("iperf2/iperf2", 1),
+        *((f"iperf2/iperf2/{count}-streams", least) for count, least in STREAMS.items()),
+    )
 )

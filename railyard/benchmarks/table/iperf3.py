@@ -19,6 +19,7 @@ ENTRIES = tuple(
         *(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0)),
         rows="last",
         over_tcp=True,
+        flows=flows,
     )
-    for key in ("iperf3/iperf3", *(f"iperf3/iperf3/{count}-streams" for count in STREAMS))
+    for key, flows in (("iperf3/iperf3", 1), *((f"iperf3/iperf3/{count}-streams", count) for count in STREAMS))
 )

@@ -69,29 +69,31 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     A flow of TCP over a fast port may have that rate by itself, since a processor moves it, or a cloud limits it. So a
     port at the lower rate cannot be told from a healthy one: neither pass nor failure.
     """
-    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp)
+    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp, flows=benchmark.flows)
     one, slower = target.limit(1), limit(LINKS[_USUAL_FALLBACK])
     if isinstance(of, str) or of.flow_mb_s is None or one is None or slower is None or target.system:
         return None
     for metric in judged:
-        top = _top(micro.metric(benchmark.key, metric.declared.name), points(metric))
+        sends = 1 if benchmark.turn is None else benchmark.turn.sends
+        top = _top(micro.metric(benchmark.key, metric.declared.name), points(metric), sends)
         share = 0.0 if top is None else top[0] / slower.value_mb_s
         is_at_floor = top is not None and of.flow_mb_s <= top[0] and share <= FITS_UP_TO
         if top is not None and is_at_floor and one.value_mb_s > 2 * slower.value_mb_s:
             return (
                 f"not judged: {top[1]} is a rate of {_USUAL_FALLBACK} ({percent(share)} of {slower.value_mb_s:.0f} "
-                "MB/s): a port at that rate, another network, or a limit of one flow; measure with RDMA or several "
+                "MB/s): a port at that rate, another network, or a limit of one flow; measure with RDMA or eight "
                 "flows, or name the link that it used"
             )
     return None
 
 
-def _top(declared: Metric, found: Sequence[tuple[int, float]]) -> tuple[float, str] | None:
+def _top(declared: Metric, found: Sequence[tuple[int, float]], sends: int = 1) -> tuple[float, str] | None:
     """Return the rate, MB/s, that a curve ends with, and words for it; None if it has no such end.
 
-    A window must stay level; one message at a time still rises, so there the largest size counts.
+    A window must stay level; one message at a time still rises, so there the largest size counts. ``sends``: messages
+    that cross a rail one way in a printed time.
     """
-    rates = [(size, value if declared.is_bandwidth else size / value) for size, value in found if value > 0]
+    rates = [(size, value if declared.is_bandwidth else sends * size / value) for size, value in found if value > 0]
     if declared.shape == "figure" and declared.name == BANDWIDTH and rates:
         return rates[0][1], f"its {number(rates[0][1])} MB/s"
     large = [(size, rate) for size, rate in rates if size >= DAY_ONE_FROM_BYTES]
@@ -151,13 +153,14 @@ def _end(metric: MetricInput) -> tuple[int, float]:
 
 def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
     """Yield that over TCP little of the link's rate is asked, since a processor moves the bytes of a flow."""
-    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp)
+    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp, flows=benchmark.flows)
     most, lone = metric.limit, metric.bands and all(band.entry_id == ENTRY for band in metric.bands)
     if isinstance(of, str) or of.flow_mb_s is None or most is None or not lone or metric.declared.name != BANDWIDTH:
         return
     share = of.flow_mb_s / most.value_mb_s
+    flows = "which one flow reaches" if benchmark.flows == 1 else f"for {benchmark.flows} flows"
     if share < WEAK_END_SHARE.value:
         yield (
-            f"bandwidth over TCP has a bound of {percent(share)} of the limit, which one flow reaches: a port at a "
+            f"bandwidth over TCP has a bound of {percent(share)} of the limit, {flows}: a port at a "
             "lower rate may pass; only a reference of your system asks for more"
         )

@@ -382,6 +382,28 @@ def test_a_flow_of_tcp_at_the_rate_of_a_slower_port_does_not_pass(said: str) -> 
     assert only(latency, of_link("eth-25")).state == "not-judged"
 
 
+def exchange(one_way_mb_s: float) -> Parsed:
+    columns = {"size": "B", "repetitions": None, "time_avg": "us", "bandwidth": "MB/s"}
+    times = [(size, 40 + 2 * size / one_way_mb_s) for size in SIZES]
+    return Parsed((table("imb", "Exchange", columns, *((n, 10, us, 4 * n / us) for n, us in times), ranks=2),))
+
+
+def test_an_exchange_sends_two_messages_each_way_in_its_time() -> None:
+    assert only(exchange(1100), of_link("eth-100")).sentence.startswith("not judged: its 1094 MB/s at 4 MiB is a rate")
+    assert only(exchange(2400), of_link("eth-25")).state == "pass"
+
+
+@pytest.mark.parametrize("tool", ["iperf2", "iperf3"])
+def test_a_limit_of_one_flow_does_not_excuse_several(tool: str) -> None:
+    def summed(mb_s: float, streams: int) -> Judgement:
+        figure = table(tool, tool, {"bandwidth": "MB/s"}, (mb_s,), streams=streams)
+        return only(Parsed((figure,)), of_link("eth-100"))
+
+    assert [summed(1170, streams).state for streams in (1, 2, 4, 8)] == ["not-judged", "not-judged", "fail", "fail"]
+    assert [summed(mb_s, 8).state for mb_s in (1370, 1990, 2100)] == ["fail", "fail", "pass"]
+    assert summed(1370, 2).state == "pass"
+
+
 def test_a_latency_says_how_little_of_the_rate_is_asked_of_it() -> None:
     rows = [(size, 18 + size / 4000) for size in SIZES]
     latency = Parsed((table("osu", "osu_latency", {"size": "B", "latency": "us"}, *rows),))
