@@ -41,7 +41,7 @@ def test_a_reference_that_names_another_system_is_refused(site: VirtualSite) -> 
     ran = run(site)
     assert (ran.code, ran.out, ran.records) == (2, "", ())
     assert ran.err == (
-        'railyard: references/virtual.yaml:5: system: found "edrsys", expected "virtual", the name of the file; '
+        'railyard: references/virtual.yaml:7: system: found "edrsys", expected "virtual", the name of the file; '
         "these references belong to another system\n"
     )
 

@@ -121,7 +121,7 @@ def test_an_interrupt_takes_everything_down_and_keeps_what_finished(
         finished = site.records()[0]
         os.killpg(running.pid, number)
         out, err = running.communicate(timeout=PATIENCE_S)
-    assert running.returncode == 130
+    assert running.returncode == 130, out + err
     assert "Traceback" not in out + err
     assert nothing_is_left(site)
     records = site.records()
