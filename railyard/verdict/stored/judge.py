@@ -43,6 +43,7 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
+from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.remarks import plateau, remarks_on, slower_network
 from railyard.verdict.stored.target import ANY_STACK
@@ -140,7 +141,8 @@ def judge(
     judged = (
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
-        else _judged_passes(failures, key, tables, target, nodes, sizes, passes)
+        else _of_another_link(failures, key, tables, target, text)
+        or _judged_passes(failures, key, tables, target, nodes, sizes, passes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -197,6 +199,14 @@ def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:
         "above its heading are lost, or it is from another run; put it into a file of its own"
     )
     return Judgement(None, tuple(table.line for table in tables), "not-judged", sentence)
+
+
+def _of_another_link(
+    failures: tuple[OutputLine, ...], key: str | None, tables: Sequence[Table], target: Target, text: str
+) -> Judgement | None:
+    """Return that tables of another kind of link are not judged; None if they are, or if the output says a failure."""
+    why = None if failures else other_link(tables[0], target, text)
+    return None if why is None else Judgement(key, tuple(table.line for table in tables), "not-judged", why)
 
 
 def _judged_passes(

@@ -1,0 +1,68 @@
+"""An output that names another kind of link than the one it is judged by: that is said first, and no rail is blamed."""
+
+import pytest
+
+from railyard.parsers import perftest
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_link
+
+
+def ib_write_bw(link_type: str, mib_s: float) -> str:
+    """Return what ib_write_bw prints at its default size, 64 KiB, over this kind of link."""
+    return (
+        "                    RDMA_Write BW Test\n"
+        " Number of qps   : 1            Transport type : IB\n"
+        " TX depth        : 128\n"
+        " Mtu             : 4096[B]\n"
+        f" Link type       : {link_type}\n"
+        " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+        f" 65536      5000             {mib_s:.2f}           {mib_s:.2f}             {mib_s * 16 / 1e6:.6f}\n"
+        f"{'-' * 87}\n"
+    )
+
+
+def verdict(link_type: str, mib_s: float, link: str) -> Judgement:
+    text = ib_write_bw(link_type, mib_s)
+    (judgement,) = judge(perftest.parse(text), of_link(link), text=text)
+    return judgement
+
+
+@pytest.mark.parametrize(
+    ("link_type", "mib_s", "link", "sentence"),
+    [
+        (
+            *("Ethernet", 10686.0, "ib-hdr"),
+            'not judged: the output says "Link type: Ethernet" (line 5), but --link ib-hdr is InfiniBand: give --link '
+            "the RoCE link of its port (roce-25, roce-100, roce-200, …); ibstatus shows its rate",
+        ),
+        (
+            *("IB", 22039.0, "roce-100"),
+            'not judged: the output says "Link type: IB" (line 5), but --link roce-100 is RoCE: give --link the '
+            "InfiniBand or Omni-Path link of its port (ib-edr, ib-hdr, opa-100, …); ibstatus shows its rate",
+        ),
+    ],
+)
+def test_another_kind_of_link_is_named_with_its_line_and_what_to_give_instead(
+    link_type: str, mib_s: float, link: str, sentence: str
+) -> None:
+    found = verdict(link_type, mib_s, link)
+    assert (found.state, found.sentence, found.causes) == ("not-judged", sentence, ())
+
+
+def test_an_output_of_edr_does_not_pass_by_a_link_of_ethernet_at_the_same_rate() -> None:
+    assert verdict("IB", 11200.0, "ib-edr").state == "pass"
+    assert verdict("IB", 11200.0, "roce-100").state == "not-judged"
+
+
+@pytest.mark.parametrize(
+    ("link_type", "link"),
+    [
+        ("IB", "ib-edr"),
+        ("IB", "opa-100"),
+        ("Ethernet", "roce-100"),
+        ("Ethernet", "slingshot-10"),
+        ("Unknown", "ib-edr"),
+    ],
+)
+def test_the_kind_of_the_link_or_one_that_nobody_knows_is_judged(link_type: str, link: str) -> None:
+    assert verdict(link_type, 5000.0, link).state == "fail"
