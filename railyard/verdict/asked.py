@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -116,6 +117,28 @@ def _is_power(step: float, usual: float) -> bool:
     """Return whether a step is several usual ones at once."""
     count = math.log(step) / math.log(usual)
     return count > 1.5 and abs(count - round(count)) < 1e-9
+
+
+def begins_like(one: Table, other: Table) -> bool:
+    """Return whether the message sizes of one table are the first ones of the other, or the other way round."""
+    return all(map(operator.eq, sizes_of(one), sizes_of(other)))
+
+
+def shorter_pass(tables: Sequence[Table], key: str) -> str | None:
+    """Return which pass ends at a smaller message size than another one, so that it may be cut; None if all are alike.
+
+    A tool that marks no end does not show whether a pass was cut, or whether it was a run over fewer sizes.
+    """
+    longest = max(tables, key=lambda table: len(sizes_of(table)))
+    count = len(sizes_of(longest))
+    short = next((table for table in tables if len(sizes_of(table)) < count), None)
+    if short is None:
+        return None
+    ends = message_size(sizes_of(short)[-1]) if sizes_of(short) else "its heading"
+    return (
+        f"{key} (line {short.line}) ends at {ends}, and the pass of line {longest.line} goes on to "
+        f"{message_size(sizes_of(longest)[-1])}: it may be cut; --each judges each as a run of its own"
+    )
 
 
 def sizes_of(table: Table) -> tuple[int, ...]:

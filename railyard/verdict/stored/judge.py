@@ -20,7 +20,7 @@ from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
-from railyard.verdict.asked import gap, other_sizes
+from railyard.verdict.asked import begins_like, gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.beside import causes_beside
 from railyard.verdict.hints.causes import Likeness
@@ -317,12 +317,12 @@ def _inputs(
 
 
 def unlike_asked(key: str, tables: Sequence[Table], sizes: Sequence[int]) -> str | None:
-    """Return how message sizes differ from the requested ones, or where a regular series of them lacks a row."""
+    """Return how message sizes differ from the requested ones, or where a series or one of the passes lacks rows."""
     if micro.find(key).rows != "sizes":
         return None
-    return next(
-        (why for table in tables if (why := other_sizes(table, key, sizes) if sizes else gap(table, key))), None
-    )
+    if sizes:
+        return next((why for table in tables if (why := other_sizes(table, key, sizes))), None)
+    return next((why for table in tables if (why := gap(table, key))), None) or shorter_pass(tables, key)
 
 
 def _nothing_holds(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target) -> str | None:
@@ -418,10 +418,13 @@ def key_of(table: Table, benchmark: str | None) -> str | None:
 
 
 def _groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tuple[str | None, list[Table]]]:
-    """Return the tables that are judged together: each alone, or those that differ only in their values."""
+    """Return the tables that are judged together: each alone, or those that differ only in their values.
+
+    Tables of different sizes are runs of their own: a loop over sizes, or a short run before a whole one.
+    """
     groups: list[tuple[str | None, list[Table]]] = []
     for key, table in keyed:
-        same = (tables for other, tables in groups if passes and other == key and _alike(tables[0], table))
+        same = (tables for other, tables in groups if passes and other == key and _alike(tables[0], table, key))
         found = next(same, None)
         if found is None:
             groups.append((key, [table]))
@@ -430,5 +433,10 @@ def _groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tup
     return groups
 
 
-def _alike(one: Table, other: Table) -> bool:
-    return (one.benchmark, one.columns, dict(one.context)) == (other.benchmark, other.columns, dict(other.context))
+def _alike(one: Table, other: Table, key: str | None) -> bool:
+    if (one.benchmark, one.columns, dict(one.context)) != (other.benchmark, other.columns, dict(other.context)):
+        return False
+    if key is None or micro.find(key).rows != "sizes" or sizes_of(one) == sizes_of(other):
+        return True
+    # Of such a tool only the other pass shows that one was cut.
+    return micro.tool(one.tool).has_no_end and begins_like(one, other)
