@@ -17,6 +17,9 @@ from railyard.parsers.parsed import Cell, Table
 #: Columns with the time from which a row's bandwidth was computed, and half of the step to which it is rounded.
 _TIMES = ("time", "time_max", "latency")
 _HALF_A_DIGIT = 0.005
+#: The step of a bandwidth in MB/s if perftest printed Gb/s: two decimals; newer releases print six below 0.1 Gb/s.
+#: Source: REPORT_FMT and REPORT_FMT_EXT of src/perftest_parameters.h (linux-rdma/perftest).
+_GBIT_STEP, _FINE_GBIT_STEP = 1.25, 1.25e-4
 #: Columns in rising order: none is less than those before it.
 _RISING = (
     ("time_min", "time_avg", "time_max"),
@@ -88,7 +91,7 @@ def _contradictions(table: Table, key: str) -> Iterator[str]:
         took = None if time is None or not is_one_pair else _positive(cells[time])
         if took is not None:
             due = messages_a_time(key) * size / took
-            if _differ(rate, due, _HALF_A_DIGIT / took + _HALF_A_DIGIT / rate):
+            if _differ(rate, due, _HALF_A_DIGIT / took + _half_a_step(rate, table) / rate):
                 yield (
                     f"{shown} at {where} and time {number(took)} us contradict each other: that time is "
                     f"{number(due)} MB/s"
@@ -96,11 +99,20 @@ def _contradictions(table: Table, key: str) -> Iterator[str]:
         messages = _positive(cells["message_rate"]) if has_rate else None
         if messages is not None:
             due = messages * size / 1e6
-            if _differ(rate, due, rate_error / messages + _HALF_A_DIGIT / rate):
+            if _differ(rate, due, rate_error / messages + _half_a_step(rate, table) / rate):
                 yield (
                     f"{shown} at {where} and {number(messages)} messages per second contradict each other: these are "
                     f"{number(due)} MB/s"
                 )
+
+
+def _half_a_step(rate: float, table: Table) -> float:
+    """Return half of the step in MB/s to which a bandwidth (MB/s) was rounded in the unit that was printed."""
+    if not table.context.get("report_gbits"):
+        return _HALF_A_DIGIT
+    steps = rate / _GBIT_STEP
+    is_coarse = abs(steps - round(steps)) < _FINE_GBIT_STEP / _GBIT_STEP / 2
+    return (_GBIT_STEP if is_coarse else _FINE_GBIT_STEP) / 2
 
 
 def _positive(cell: Cell) -> float | None:

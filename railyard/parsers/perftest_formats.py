@@ -190,6 +190,11 @@ def cells(heads: tuple[Heading, ...], words: list[str]) -> tuple[Cell, ...] | No
     return tuple(found) if all(cell is None or math.isfinite(cell) for cell in found) else None
 
 
+def in_gbits(heads: tuple[Heading, ...]) -> dict[str, ContextValue]:
+    """Return the option that a table's bandwidths in Gb/s show, since they are rounded to coarse steps; else empty."""
+    return {"report_gbits": True} if any(head.factor == GBIT for head in heads) else {}
+
+
 @lru_cache(maxsize=64)
 def _factors(heads: tuple[Heading, ...]) -> tuple[float, ...]:
     """Return the factors after size and iterations; none if other columns hold whole numbers too."""

@@ -98,13 +98,14 @@ def _table(one: _Object) -> Table | None:
     if cells is None or keys[:1] != ["MsgSize"] or len(keys) < 3:
         return None
     names = [head.column for head in heads]
-    if "bandwidth" in names and _in_gbit(dict(zip(names, cells, strict=True))):
+    in_gbits = "bandwidth" in names and _in_gbit(dict(zip(names, cells, strict=True)))
+    if in_gbits:
         cells = tuple(
             cell * _GBIT if head.unit == "MB/s" and cell is not None else cell
             for head, cell in zip(heads, cells, strict=True)
         )
     title = formats.title_of(one.info.get("test", "")) or (None, {})
-    context = title[1] | _context(one.info)
+    context = title[1] | _context(one.info) | ({"report_gbits": True} if in_gbits else {})
     return Table(
         tool="perftest",
         version=None,

@@ -48,6 +48,7 @@ class Run:
     def table(self) -> Table:
         """Return what was read, under the name of its run."""
         title = self.title or Title(self.line)
+        said = formats.in_gbits(self.heads) | ({"results": self.again} if self.again else {})
         return Table(
             tool="perftest",
             version=None,
@@ -57,5 +58,5 @@ class Run:
             rows=tuple(self.rows),
             line=title.line if self.again is None else self.line,
             complete=self.closed and not self.spoiled and not self.part,
-            context=MappingProxyType(with_memory(title.context) | ({"results": self.again} if self.again else {})),
+            context=MappingProxyType(with_memory(title.context) | said),
         )
