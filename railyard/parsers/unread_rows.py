@@ -1,10 +1,18 @@
-"""Rows of figures that no parser read: what a text without a table says about them."""
+"""Rows of figures that no parser read: what a text without a table says about them, and which are lost in a table.
+
+A parser takes only words that are numbers, and a line that it does not take is a remark. So a table would end before
+the first row whose figure is marked, missing or overflowed, and the sizes that decide would not be judged.
+"""
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import counted
-from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.lines import number
+from railyard.parsers.parsed import Parsed, Remark, Table
 
 #: How a parser names a heading that no row of its form follows.
 NO_ROW = re.compile(r"^a (?:heading|title|box) without any row\b")
@@ -12,6 +20,25 @@ NO_ROW = re.compile(r"^a (?:heading|title|box) without any row\b")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:[.,][0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
 _LONGEST = 400
 _MOST_SHOWN = 60
+#: A row with figures of 400 digits is longer than any other.
+_LONGEST_LOST = 1000
+_LONGEST_ROW = 160  # characters of it that are shown
+# "65536", "64K", and "4096l" of IMB-MT; "**65536**", "<b>65536</b>" and "65,536" in a row that someone formatted
+_SIZE = re.compile(
+    r"(?:<\w{1,9}>|[*_~(\[|]{1,3})?(?P<digits>[0-9]{1,3}(?:[,'_][0-9]{3}){1,5}|[0-9]{1,18})(?P<prefix>[KkMmGg]?)(?:i?B|l)?"
+    r"(?![\w.:-])\S{0,12}"
+)
+_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+")
+# What someone wrote in front of a row, a word of its own.
+_MARK = re.compile(r"[^\w\s#]{1,8}")
+# What stands in place of a figure: "-", "N/A", "******". Any other has a digit, and is no time of day.
+_NO_FIGURE = re.compile(
+    r"[-*?.#~x_\u2013\u2014]{1,40}|n\.?/?a\.?|none|null|err(?:or)?|slow|bad|failed|fail|missing|overflow|unknown",
+    re.IGNORECASE,
+)
+_HAS_DIGIT = re.compile(r"(?=.*[0-9])[^:@=]*")
+_CHECKED = re.compile(r"pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
 
 
 def unread_rows(parsed: Parsed) -> str | None:
@@ -44,3 +71,66 @@ def _is_row(remark: Remark) -> bool:
     words = remark.text.split() if len(remark.text) <= _LONGEST else []
     numbers = [word for word in words if _NUMBER.fullmatch(word)]
     return len(numbers) >= 2 and words[0] in numbers and 2 * len(numbers) > len(words)
+
+
+def without_lost_rows(parsed: Parsed) -> Parsed:
+    """Return what was read, with a failure for each row of a table that was not, and these tables as incomplete.
+
+    Such a line begins with a size that the table lacks, and has a word for each column; one is no number, or more
+    words follow.
+    """
+    tables = sorted((table for table in parsed.tables if "size" in table.columns), key=lambda table: table.line)
+    lost = list(_lost_rows(tables, parsed.remarks)) if tables else []
+    if not lost:
+        return parsed
+    begins, new = {table.line for table, _ in lost}, [failure for _, failure in lost]
+    lines = {failure.line for failure in new}
+    return replace(
+        parsed,
+        tables=tuple(replace(table, complete=False) if table.line in begins else table for table in parsed.tables),
+        failures=tuple(sorted((*parsed.failures, *new), key=lambda failure: failure.line)),
+        remarks=tuple(remark for remark in parsed.remarks if remark.line not in lines),
+    )
+
+
+def _lost_rows(tables: Sequence[Table], remarks: Sequence[Remark]) -> Iterator[tuple[Table, Remark]]:
+    """Yield each remark that is a row of the table above it, with that table and a sentence; tables by their lines."""
+    begins = [table.line for table in tables]
+    sizes = [frozenset(size for size in table.column("size") if isinstance(size, int)) for table in tables]
+    for line, text in remarks:
+        if text[:1] not in _ROW_BEGINS or len(text) > _LONGEST_LOST:
+            continue
+        place = bisect_left(begins, line) - 1
+        what = _wrong_word(text.split(), tables[place], sizes[place]) if place >= 0 else None
+        if what is not None:
+            shown = one_line(" ".join(text.split()))
+            shown = shown if len(shown) <= _LONGEST_ROW else f"{shown[: _LONGEST_ROW - 3]}..."
+            yield tables[place], Remark(line, f'a row that cannot be read: found "{shown}", expected {what}')
+
+
+def _wrong_word(words: Sequence[str], table: Table, sizes: frozenset[int]) -> str | None:
+    """Return what was expected in place of the first word that is no figure; None for a line that is no row."""
+    marked = len(words) > 1 and _MARK.fullmatch(words[0]) is not None
+    row, width = words[marked:], len(table.columns)
+    if len(row) < max(width, 2) or not _is_next(row[table.columns.index("size")], sizes):
+        return None
+    is_checked = "validation" in table.columns
+    wrong = [word for word in row[:width] if number(word) is None and not (is_checked and _CHECKED.fullmatch(word))]
+    strange = [word for word in wrong if not (_NO_FIGURE.fullmatch(word) or _HAS_DIGIT.fullmatch(word))]
+    beside = words[0] if marked else row[width] if len(row) > width else None
+    # "8388608 2 processes" and "8388608 bytes in 5 s" are prose: one other word at most, and a figure with decimals
+    has_figure = any("." in word for word in row[1:width] if word not in strange)
+    if len(strange) > (beside is None) or ((strange or (beside and not wrong)) and not has_figure):
+        return None
+    if wrong:
+        return f'plain numbers, such as 1234.56, in place of "{one_line(wrong[0])[:_MOST_SHOWN]}"'
+    return None if beside is None else f'{counted(width, "word")} without "{one_line(beside)[:_MOST_SHOWN]}"'
+
+
+def _is_next(word: str, sizes: frozenset[int]) -> bool:
+    """Return whether a word is a size that a table of these sizes lacks, and above its smallest one."""
+    found = _SIZE.fullmatch(word)
+    if found is None or not sizes:
+        return False
+    size = int(re.sub(r"[,'_]", "", found["digits"])) * _BYTES[found["prefix"].lower()]
+    return size not in sizes and size > min(sizes)

@@ -12,6 +12,7 @@ from railyard.parsers.absurd_numbers import without_absurd_numbers
 from railyard.parsers.lines import LONGEST_NOTE, cleaned, is_failure, texts_of
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.unread_rows import without_lost_rows
 
 # A word of its own, also behind "name=" and in a box: "4194304  nan", "HPL_Tflops=nan", "| 15.3 | -inf |"
 _NOT_FINITE = re.compile(r"(?:\A|[\s=:|])[+-]?(?:nan|inf|infinity)(?=\Z|[\s|,])", re.IGNORECASE)
@@ -36,7 +37,7 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
     """
     if not parsed.tables and (parsed.fabric or parsed.hardware):
         return parsed
-    parsed = without_absurd_numbers(without_mixed_rows(parsed, text), text)
+    parsed = without_lost_rows(without_absurd_numbers(without_mixed_rows(parsed, text), text))
     whole = cleaned(text)
     if not ("," in whole or _names_nothing_finite(whole) or failure_lines.ROOT.search(whole)):
         return parsed  # most outputs: no line has to be looked at

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from railyard.parsers import osu
+from railyard.parsers import detect, osu
 from railyard.parsers.parsed import Parsed, Remark
-from railyard.parsers.unread_rows import unread_rows
+from railyard.parsers.unread_rows import unread_rows, without_lost_rows
+from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results.report.parsed import parsed_text
 
 HEADING = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
@@ -53,3 +54,112 @@ def test_judge_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         '"1 fast 1.60", but they do not have the columns that the heading in line 1 announces) and reports 1 failure, '
         'line 1: "a heading without any row: osu_bw"\n'
     ) in capsys.readouterr().out
+
+
+#: A table of each form with rows up to 32 KiB, and its next row; FIGURE is what someone marked in it.
+RULE = "-" * 87
+TABLES = {
+    "perftest": (
+        f"""{RULE}
+                    RDMA_Write BW Test
+{RULE}
+ #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
+ 16384      5000             10430.17           10388.62\t\t   0.664872
+ 32768      5000             10977.58           10933.84\t\t   0.349883
+""",
+        " 65536      5000             2818.35            FIGURE\t\t   0.044914",
+    ),
+    "perftest latency": (
+        f"""{RULE}
+                    RDMA_Write Latency Test
+{RULE}
+ #bytes        #iterations       t_min[usec]    t_max[usec]  t_typical[usec]
+ 16384   1000          3.12           5.01         3.20
+ 32768   1000          4.55           6.10         4.61
+""",
+        " 65536   1000          32.03          62.73        FIGURE",
+    ),
+    "osu": (
+        "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n16384      9614.74\n32768     10715.15\n",
+        "65536      FIGURE",
+    ),
+    "osu pairs": (
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# [ pairs: 4 ] [ window size: 64 ]\n"
+        "# Size                  MB/s        Messages/s\n16384    12100.00    738525.39\n32768  12100.00  369262.70\n",
+        "65536      FIGURE      46157.84",
+    ),
+    "imb": (
+        "# Benchmarking Uniband\n# #processes = 2\n       #bytes #repetitions   Mbytes/sec      Msg/sec\n"
+        "        16384         1000      9614.74       586837\n        32768         1000     10715.15       327001\n",
+        "        65536          640      FIGURE        43356",
+    ),
+    "cxi": (
+        "CXI RDMA Write Bandwidth Test\nRDMA Size[B]     Writes  BW[MB/s]  PktRate[Mpkt/s]\n"
+        "       16384      256000  20850.12        10.180723\n       32768      256000  23850.12        11.645566\n",
+        "       65536      256000  FIGURE        11.645566",
+    ),
+}
+MARKED = (
+    *("**2807.12**", "<b>2807.12</b>", "(2807.12)", "~2807.12", "2807.12*", "2807.12?", "2807.12MB/s", "-", "N/A"),
+    *("******", "2,807.12", "2'807.12", "2_807.12", "0x10", "1.2.3", "9" * 30, "ERR"),
+)
+
+
+@pytest.mark.parametrize("figure", MARKED)
+@pytest.mark.parametrize("tool", TABLES)
+def test_a_last_row_whose_figure_cannot_be_read_fails_its_table(tool: str, figure: str) -> None:
+    table, row = TABLES[tool]
+    text = f"{table}{row.replace('FIGURE', figure)}\n"
+    parsed = with_wrong_lines(detect.parse(text), text)
+    line = text.count("\n")
+    said = next(failure.text for failure in parsed.failures if failure.line == line)
+    assert said.startswith('a row that cannot be read: found "65536 ')
+    assert said.endswith(f'expected plain numbers, such as 1234.56, in place of "{figure[:60]}"')
+    assert not parsed.tables[0].complete
+    assert all(remark.line != line for remark in parsed.remarks)
+
+
+@pytest.mark.parametrize(
+    "whole", ["**{}**", "<b>{}</b>", "({})", "> {}", "* {}", "--> {}", "| {} |", "{}   <-- slow", "{} (slow)"]
+)
+@pytest.mark.parametrize("tool", TABLES)
+def test_a_last_row_that_is_marked_as_a_whole_fails_its_table(tool: str, whole: str) -> None:
+    table, row = TABLES[tool]
+    text = f"{table}{whole.format(row.replace('FIGURE', '2807.12').strip())}\n"
+    parsed = with_wrong_lines(detect.parse(text), text)
+    assert [failure.line for failure in parsed.failures] == [text.count("\n")]
+    assert not parsed.tables[0].complete
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "65536 bytes",
+        "65536 bytes.",
+        "131072 2 processes on two nodes",
+        "8388608 bytes in 5 s",
+        "20261128 05:29:42",
+        "2026-11-28 05:29:42 vn1 has 3.5 GB",
+        "4 8.5",
+        "16 (of 32)",
+        "# 65536 2807.12",
+        "[vn1:1234] 65536 12.5",
+        "",
+    ],
+)
+@pytest.mark.parametrize("tool", ["osu", "imb"])
+def test_prose_below_a_table_is_no_lost_row(tool: str, text: str) -> None:
+    parsed = detect.parse(TABLES[tool][0])
+    parsed = Parsed(parsed.tables, parsed.failures, (Remark(20, text),))
+    assert without_lost_rows(parsed) is parsed
+
+
+def test_a_slow_curve_does_not_pass_because_its_slow_rows_are_marked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "osu_bw.out"
+    table, row = TABLES["osu"]
+    file.write_text(f"{table}{row.replace('FIGURE', '**2841.39**')}\n", encoding="utf-8")
+    assert main(["judge", str(file), "--link", "ib-edr"]) == 1
+    said = 'line 5: "a row that cannot be read: found "65536 **2841.39**", expected plain numbers'
+    assert said in " ".join(capsys.readouterr().out.split())
