@@ -32,7 +32,7 @@ _BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+")
 # What someone wrote in front of a row, a word of its own.
 _MARK = re.compile(r"[^\w\s#]{1,8}")
-# What stands in place of a figure: "-", "N/A", "******". Any other has a digit, and is no time of day.
+# What is in place of a figure: "-", "N/A", "******". Any other has a digit, and is no time of day.
 _NO_FIGURE = re.compile(
     r"[-*?.#~x_\u2013\u2014]{1,40}|n\.?/?a\.?|none|null|err(?:or)?|slow|bad|failed|fail|missing|overflow|unknown",
     re.IGNORECASE,
