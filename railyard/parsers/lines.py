@@ -25,7 +25,8 @@ _TAG = re.compile(
     r"|\x1b\[[0-9;?]{0,12}[A-Za-z]"
 )
 _DIGITS = 24  # of a number before its point
-_NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?\Z")
+# C, Fortran and Python print two digits or more after the sign of an exponent: "1.517e+0" is cut.
+_NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE](?:[0-9]{1,3}|[+-][0-9]{2,3}))?\Z")
 _NOT_A_NUMBER = re.compile(r"\A[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
 #: How many characters of a line a failure or a remark quotes.

@@ -94,6 +94,7 @@ def test_the_first_line_that_is_not_blank_is_found() -> None:
     [
         *(("7", 7), ("-7", -7), ("+7", 7), ("7.50", 7.5), ("1e3", 1000.0), ("9" * 24, int("9" * 24))),
         *(("", None), ("٣", None), ("1e999", None), ("nan", None), ("7.", None), ("0x7", None), ("9" * 25, None)),
+        *(("1.517e+0", None), ("1.517e+04", 15170.0), ("1e-5", None), ("1E5", 1e5)),  # an exponent that was cut
         *(("²", None), ("1²", None), ("-9", -9), ("-" + "9" * 24, -int("9" * 24))),
     ],
 )
