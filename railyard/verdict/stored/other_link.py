@@ -23,7 +23,7 @@ def other_link(table: Table, target: Target, text: str) -> str | None:
     ``text`` is the output, for the line that names it.
     """
     printed, expected = table.context.get("link"), _LINK_TYPES.get(target.fabric.link.family)
-    if table.tool != "perftest" or expected is None or printed not in _INSTEAD or printed == expected:
+    if expected is None or printed not in _INSTEAD or printed == expected:
         return None
     line = _line_of(str(printed), table.line, text)
     where = "" if line is None else f" (line {line})"
