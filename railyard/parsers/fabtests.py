@@ -16,7 +16,18 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from railyard.parsers.lines import DECIMAL, Line, Run, Scanner, foreign, is_failure, number, own_text, run_pattern
+from railyard.parsers.lines import (
+    DECIMAL,
+    PREFIX_BYTES,
+    Line,
+    Run,
+    Scanner,
+    foreign,
+    is_failure,
+    number,
+    own_text,
+    run_pattern,
+)
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 
 TOOL = "fabtests"
@@ -27,7 +38,6 @@ _PINGPONG, _OTHER = ("bytes", "#sent", "#ack"), ("bytes", "iters")
 _REST = ("total", "time", "MB/sec", "usec/xfer", "Mxfers/sec")
 # 64   1.5k   4m
 _SIZE = re.compile(r"\A(?P<number>[0-9]{1,15}(?:\.[0-9]{1,3})?)(?P<prefix>[kmg]?)\Z")
-_BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # 10   10k   1m   2b
 _COUNT = re.compile(r"\A(?P<number>[0-9]{1,15})(?P<prefix>[kmb]?)\Z")
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
@@ -139,7 +149,7 @@ def _row(run: _Run, line: Line, words: list[str], failures: list[Remark]) -> boo
 @lru_cache(maxsize=1024)  # an output repeats few different ones of both
 def _size(word: str) -> int | None:
     found = _SIZE.match(word)
-    return None if found is None else round(float(found["number"]) * _BINARY[found["prefix"]])
+    return None if found is None else round(float(found["number"]) * PREFIX_BYTES[found["prefix"]])
 
 
 @lru_cache(maxsize=1024)

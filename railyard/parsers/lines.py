@@ -16,6 +16,8 @@ from railyard.parsers import failure_lines, tool_signs
 from railyard.parsers.parsed import ParseError
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
+#: Bytes of a unit's prefix in a message size: 64K, 4m.
+PREFIX_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 # "Mon Feb 19 15:13:08 2018[1,0]<stdout>:" from mpirun --tag-output --timestamp-output; "[prterun-n1-7@1,0]<stdout>: "
 # of Open MPI 5; colours of NetPIPE 5

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from railyard.base.wording import counted, message_size
-from railyard.parsers.lines import cleaned, number, texts_of
+from railyard.parsers.lines import PREFIX_BYTES, cleaned, number, texts_of
 from railyard.parsers.parsed import Parsed, Remark, Table
 from railyard.parsers.unread_rows import NO_ROW
 
@@ -27,7 +27,6 @@ _LONGEST = 400  # no row of these tools is longer
 _HEADING = re.compile(r"\s*#?\s*(?:size|bytes)\b", re.IGNORECASE)
 # 4096   4096l of IMB-MT   64k and 1.5k of fabtests
 _SIZE = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,3}(?=[kmg]))?)(?P<prefix>[kmg]?)l?")
-_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # 0.00s and =10k of fabtests, and the marks of a validation
 _OTHER_WORD = re.compile(r"=?[0-9.]{1,20}[kmgtbs]|=[0-9]{1,15}|pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail(?:ed)?$", re.IGNORECASE)
@@ -202,4 +201,4 @@ def _row(line: int, text: str) -> _Row | None:
         return None
     if any(number(word) is None and not _OTHER_WORD.fullmatch(word) for word in words[1:]):
         return None
-    return _Row(line, text, round(float(size["number"]) * _BYTES[size["prefix"]]), len(words))
+    return _Row(line, text, round(float(size["number"]) * PREFIX_BYTES[size["prefix"]]), len(words))

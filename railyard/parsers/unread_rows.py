@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import counted
-from railyard.parsers.lines import number
+from railyard.parsers.lines import PREFIX_BYTES, number
 from railyard.parsers.parsed import Parsed, Remark, Table
 
 #: How a parser names a heading that no row of its form follows.
@@ -28,7 +28,6 @@ _SIZE = re.compile(
     r"(?:<\w{1,9}>|[*_~(\[|]{1,3})?(?P<digits>[0-9]{1,3}(?:[,'_][0-9]{3}){1,5}|[0-9]{1,18})(?P<prefix>[KkMmGg]?)(?:i?B|l)?"
     r"(?![\w.:-])\S{0,12}"
 )
-_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+")
 # What someone wrote in front of a row, a word of its own.
 _MARK = re.compile(r"[^\w\s#]{1,8}")
@@ -132,5 +131,5 @@ def _is_next(word: str, sizes: frozenset[int]) -> bool:
     found = _SIZE.fullmatch(word)
     if found is None or not sizes:
         return False
-    size = int(re.sub(r"[,'_]", "", found["digits"])) * _BYTES[found["prefix"].lower()]
+    size = int(re.sub(r"[,'_]", "", found["digits"])) * PREFIX_BYTES[found["prefix"].lower()]
     return size not in sizes and size > min(sizes)
