@@ -2,7 +2,7 @@
 have, and on which node two cables are swapped.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,15 @@ def starts(front: Front, launch: Launch, held: Held) -> bool | None:
     step = Step(launch.env, [*front(launch), "sh", "-c", f"echo {STARTED}"])
     said = held.answer(f"start-{'-'.join(launch.nodes)}", step)
     return None if said is None else said.split().count(STARTED) >= len(launch.nodes)
+
+
+def read_counters(folder: Path, drivers: Mapping[str, str] | None = None) -> list[counters.NodeCounters]:
+    """Return what the counter readers of a step left in its folder, whose name is their tag, by the names of nodes.
+
+    ``drivers`` maps devices to rows of the counters' table.
+    """
+    texts = (file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.counters")))
+    return [counters.parse(text, folder.name, drivers) for text in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +110,7 @@ class Addresses:
         (self.stage / name).mkdir(exist_ok=True)
         words = ["sh", READER, name, name, "", rail, "--", "true"]
         held.answer(name, Step(launch.env, [*place.front(launch), *words]))
-        texts = [file.read_text(encoding="utf-8") for file in sorted((self.stage / name).glob("*.counters"))]
-        read = [counters.parse(text, name) for text in texts]
+        read = read_counters(self.stage / name)
         return {address: (each.node, device) for each in read for address, device in each.addresses.hardware.items()}
 
 
@@ -144,12 +152,9 @@ class CrossedCables:
         way, name = self.ping_pong, f"crossed-{node}-{third}"
         launch = way.launch(rails[0], (node, third))
         front = [*self.place.front(launch), "sh", READER, name, name, *rails, "--"]
-        for file, text in way.files(way.size_bytes).items():
-            (self.stage / file).write_text(text, encoding="utf-8")
+        way.write_files(self.stage)
         held.answer(name, Step(launch.env, [*front, *way.words(launch, way.size_bytes)], folder=name))
-        drivers = counter_drivers(self.site)
-        texts = [file.read_text(encoding="utf-8") for file in sorted((self.stage / name).glob("*.counters"))]
-        read = [each for each in (counters.parse(text, name, drivers) for text in texts) if each.problem is None]
+        read = [each for each in read_counters(self.stage / name, counter_drivers(self.site)) if each.problem is None]
         return is_crossed(read[0], read[1], rails) if len(read) == 2 else None
 
 

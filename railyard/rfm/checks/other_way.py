@@ -124,7 +124,7 @@ class OtherWay:
         """Return the assessment from streams that are made now. Raises NotProbed if no nodes are given for them."""
         place, stream, launch = self.rails.place, self.rails.one_way, found.case.launch
         assert place is not None and stream is not None
-        self.rails.write_files(stream)
+        stream.write_files(self.rails.stage)
         pair = (launch.nodes[0], launch.nodes[1])
         mine = {label(node) for node in pair}
         others = tuple(name for name in self.rails.site.system.nodes.names if label(name) not in mine)

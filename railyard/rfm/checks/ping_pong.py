@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import RailyardError
@@ -33,6 +34,11 @@ class PingPong:
     words: Callable[[Launch, int], list[str]]
     files: Callable[[int], Mapping[str, str]] = _no_files
     size_bytes: int = PROBE_SIZE_BYTES
+
+    def write_files(self, folder: Path) -> None:
+        """Write what it reads to the folder where it runs."""
+        for name, text in self.files(self.size_bytes).items():
+            (folder / name).write_text(text, encoding="utf-8")
 
     @property
     def delay_bytes(self) -> int | None:

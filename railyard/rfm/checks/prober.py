@@ -14,9 +14,8 @@ from typing import Protocol
 from railyard.base.bounds import PROBE_ROUNDS_MOST, PROBE_TIME
 from railyard.base.hostlist import label
 from railyard.base.wording import counted, message_size
-from railyard.job.counters import node as counters
 from railyard.job.launch import Launch, counter_drivers
-from railyard.rfm.checks.node_questions import Addresses, CrossedCables, starts
+from railyard.rfm.checks.node_questions import Addresses, CrossedCables, read_counters, starts
 from railyard.rfm.checks.ping_pong import PingPong, first_line
 from railyard.rfm.checks.probe_places import (
     PROBE_LIMIT_S,
@@ -261,7 +260,7 @@ class RailProber:
         then: "Callable[[Findings, Launch, Held], Findings] | None" = None,
     ) -> Findings:
         assert self.place is not None
-        self.write_files(way)
+        way.write_files(self.stage)
         # What several rails give at once, and how long a small message takes, is compared only with other nodes.
         is_alone = way is not self.together and way.delay_bytes is None
         expected = self.expected_alone_mb_s if is_alone else 0.0
@@ -312,7 +311,7 @@ class RailProber:
 
     def _direction(self, node: str, partner: str, rail: str, held: Held) -> str:
         assert self.one_way is not None
-        self.write_files(self.one_way)
+        self.one_way.write_files(self.stage)
         ways: dict[tuple[str, str], list[float | None]] = {(node, partner): [], (partner, node): []}
         for turn in range(1, DIRECTION_TURNS + 1):
             for (first, second), values in ways.items():
@@ -339,7 +338,7 @@ class RailProber:
         """
         assert self.place is not None
         made: list[LossProbe] = []
-        self.write_files(self.ping_pong)
+        self.ping_pong.write_files(self.stage)
         with self.place.held(pair, tuple(others), launch.meant, self._loss_step, LOSSES) as held:
             for rail in launch.meant:
                 for probe in plan_probes(pair, held.partners, (rail,)):
@@ -353,7 +352,7 @@ class RailProber:
         resent = sent = 0
         for run in range(1, LOSSES.rounds + 1):
             name = name_of(LOSSES, probe, run)
-            counted = None if held.output(probe, run) is None else segments(self.stage / name, name)
+            counted = None if held.output(probe, run) is None else segments(self.stage / name)
             if counted is None:
                 return None
             resent, sent = resent + counted[0], sent + counted[1]
@@ -382,11 +381,6 @@ class RailProber:
         sender = sent_by(self.stage / name, probe.rail, counter_drivers(self.site))
         return text, sender == label(probe.node_a)
 
-    def write_files(self, way: PingPong) -> None:
-        """Write what a probe reads to the run's folder."""
-        for name, text in way.files(way.size_bytes).items():
-            (self.stage / name).write_text(text, encoding="utf-8")
-
     def counted_step(self, way: PingPong, probe: Probe, name: str) -> Step:
         """Return what a probe runs under the counter reader, which writes to a folder of the probe's own, ``name``."""
         return replace(self.step(way, probe, ("sh", READER, name, name, probe.rail, "", "--")), folder=name)
@@ -395,11 +389,9 @@ class RailProber:
         return self.counted_step(self.ping_pong, probe, name_of(LOSSES, probe, turn))
 
 
-def segments(folder: Path, tag: str) -> tuple[int, int] | None:
+def segments(folder: Path) -> tuple[int, int] | None:
     """Return the segments that both nodes of a probe sent again, and sent; None if one did not count them."""
-    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.counters")]
-    read = [counters.parse(text, tag) for text in texts]
-    pairs = [(each.resent, each.sent) for each in read if each.problem is None]
+    pairs = [(each.resent, each.sent) for each in read_counters(folder) if each.problem is None]
     counted = [(resent, sent) for resent, sent in pairs if resent is not None and sent is not None]
     return (sum(pair[0] for pair in counted), sum(pair[1] for pair in counted)) if len(counted) == 2 else None
 
@@ -410,9 +402,7 @@ def sent_by(folder: Path, rail: str, drivers: Mapping[str, str]) -> str | None:
     ``drivers`` maps devices to rows of the counters' table. None if a counter is missing, or if the counters contradict
     each other.
     """
-    texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.counters")]
-    read = [counters.parse(text, folder.name, drivers) for text in texts]
-    found = {each.node: each.device(rail) for each in read if each.problem is None}
+    found = {each.node: each.device(rail) for each in read_counters(folder, drivers) if each.problem is None}
     sent = {}
     for node, device in found.items():
         if device is None or device.tx.delta_bytes is None or device.rx.delta_bytes is None:

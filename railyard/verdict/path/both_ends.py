@@ -96,29 +96,28 @@ def crossed_cables(readings: Mapping[str, NodeCounters], plan: Plan) -> Finding 
     known = [readings[node] for node in plan.traffic if node in readings]
     if len(plan.traffic) != 2 or len(known) != 2 or not plan.exclusive:
         return None
-    counted = [_by_device(reading) for reading in known]
-    for rail, other in combinations(plan.cabled or plan.rails, 2):
-        if _is_swapped(counted[0], counted[1], rail, other):
-            return _crossing(known, rail, other, max(counted[0][each]["sent"] for each in (rail, other)))
+    first, second = (_by_device(reading) for reading in known)
+    both = [name for name in plan.cabled or plan.rails if name in first and name in second]
+    for rail, other in combinations(both, 2):
+        if _is_swapped(first, second, rail, other):
+            return _crossing(known, rail, other, max(first[rail]["sent"], first[other]["sent"]))
     return None
 
 
 def is_crossed(first: NodeCounters, second: NodeCounters, rails: tuple[str, str]) -> bool | None:
-    """Return whether what two nodes sent over one of two rails arrived over the other; None if too little was sent.
-
-    Raises nothing: a counter that cannot be read shows nothing either.
+    """Return whether what two nodes sent over one of two rails arrived over the other; None if too little was sent, or
+    if a counter cannot be read.
     """
-    counted = _by_device(first), _by_device(second)
-    if not all(rail in each for each in counted for rail in rails):
+    one, two = _by_device(first), _by_device(second)
+    if not all(rail in each for each in (one, two) for rail in rails):
         return None
-    if max(each[rail]["sent"] for each in counted for rail in rails) <= WIRE_UP_RAIL.value:
+    if max(each[rail]["sent"] for each in (one, two) for rail in rails) <= WIRE_UP_RAIL.value:
         return None
-    return _is_swapped(counted[0], counted[1], rails[0], rails[1])
+    return _is_swapped(one, two, *rails)
 
 
 def _is_swapped(first: "_Counted", second: "_Counted", rail: str, other: str) -> bool:
-    if not all(name in each for each in (first, second) for name in (rail, other)):
-        return False
+    """Return whether the bytes of two rails, which both ends counted, fit to each other only if they are swapped."""
     ends = ((first, second), (second, first))
     straight = [_unlike(*way, rail, rail) + _unlike(*way, other, other) for way in ends]
     swapped = [_unlike(*way, rail, other) + _unlike(*way, other, rail) for way in ends]

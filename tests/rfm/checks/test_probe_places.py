@@ -258,9 +258,9 @@ def test_where_rails_are_measured(tmp_path: Path, virtual: Site, changed: dict[s
 def test_a_rail_that_loses_packets_is_blamed_in_a_job_too(
     made: Made, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    def counted(folder: Path, tag: str) -> tuple[int, int]:
+    def counted(folder: Path) -> tuple[int, int]:
         assert folder.is_dir()
-        again, sent = (folder.parent / f"{tag}.out").read_text(encoding="utf-8").split()
+        again, sent = (folder.parent / f"{folder.name}.out").read_text(encoding="utf-8").split()
         return int(again), int(sent)
 
     monkeypatch.setattr("railyard.rfm.checks.prober.segments", counted)

@@ -413,8 +413,8 @@ def test_the_node_of_two_swapped_cables_is_found_with_a_third_one(
 def lost(prober: Probers, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Findings]:
     """Return the findings of probes that send this many segments per run, and resend some if ``bad`` matches."""
 
-    def counted(folder: Path, tag: str) -> tuple[int, int] | None:
-        again, all_sent = (folder.parent / f"{tag}.out").read_text(encoding="utf-8").split()
+    def counted(folder: Path) -> tuple[int, int] | None:
+        again, all_sent = (folder.parent / f"{folder.name}.out").read_text(encoding="utf-8").split()
         return int(again), int(all_sent)
 
     monkeypatch.setattr("railyard.rfm.checks.prober.segments", counted)
