@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from railyard.base.bounds import WEAK_END_SHARE
 from railyard.base.wording import either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
-from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric
+from railyard.benchmarks.model import BANDWIDTH, Benchmark
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
@@ -55,9 +55,9 @@ def plateau(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target)
     if target.fabric.link.family != UNNAMED or benchmark.within or benchmark.rows == "pairs":
         return None
     for metric in judged:
-        declared = micro.metric(benchmark.key, metric.declared.name)
-        top = _top(declared, points(metric))
-        fits = rates_like(top[0], declared.directions) if top is not None else ()
+        top = _top(benchmark, metric)
+        directions = micro.metric(benchmark.key, metric.declared.name).directions
+        fits = rates_like(top[0], directions) if top is not None else ()
         if top is not None and fits:
             return f"{top[1]} is a rate of {either(fits)}: if its network should be faster, it did not use it"
     return None
@@ -69,16 +69,15 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     A flow of TCP over a fast port may have that rate by itself, since a processor moves it, or a cloud limits it. So a
     port at the lower rate cannot be told from a healthy one: neither pass nor failure.
     """
-    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp, flows=benchmark.flows)
-    one, slower = target.limit(1), limit(LINKS[_USUAL_FALLBACK])
-    if isinstance(of, str) or of.flow_mb_s is None or one is None or slower is None or target.system:
+    flow_mb_s, one, slower = _flow_mb_s(benchmark, target), target.limit(1), limit(LINKS[_USUAL_FALLBACK])
+    if flow_mb_s is None or one is None or slower is None or target.system:
+        return None
+    if one.value_mb_s <= 2 * slower.value_mb_s:
         return None
     for metric in judged:
-        sends = 1 if benchmark.turn is None else benchmark.turn.sends
-        top = _top(micro.metric(benchmark.key, metric.declared.name), points(metric), sends)
+        top = _top(benchmark, metric)
         share = 0.0 if top is None else top[0] / slower.value_mb_s
-        is_at_floor = top is not None and of.flow_mb_s <= top[0] and share <= FITS_UP_TO
-        if top is not None and is_at_floor and one.value_mb_s > 2 * slower.value_mb_s:
+        if top is not None and flow_mb_s <= top[0] and share <= FITS_UP_TO:
             return (
                 f"not judged: {top[1]} is a rate of {_USUAL_FALLBACK} ({percent(share)} of {slower.value_mb_s:.0f} "
                 "MB/s): a port at that rate, another network, or a limit of one flow; measure with RDMA or eight "
@@ -87,13 +86,23 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     return None
 
 
-def _top(declared: Metric, found: Sequence[tuple[int, float]], sends: int = 1) -> tuple[float, str] | None:
+def _flow_mb_s(benchmark: Benchmark, target: Target) -> float | None:
+    """Return what is asked of its flows of TCP, since a processor moves their bytes; None if it does not use TCP."""
+    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp, flows=benchmark.flows)
+    return None if isinstance(of, str) else of.flow_mb_s
+
+
+def _top(benchmark: Benchmark, metric: MetricInput) -> tuple[float, str] | None:
     """Return the rate, MB/s, that a curve ends with, and words for it; None if it has no such end.
 
-    A window must stay level; one message at a time still rises, so there the largest size counts. ``sends``: messages
-    that cross a rail one way in a printed time.
+    A window must stay level; one message at a time still rises, so there the largest size counts. In a printed time of
+    an exchange several messages may cross a rail one way.
     """
-    rates = [(size, value if declared.is_bandwidth else sends * size / value) for size, value in found if value > 0]
+    declared = micro.metric(benchmark.key, metric.declared.name)
+    sends = 1 if benchmark.turn is None else benchmark.turn.sends
+    rates = [
+        (size, value if declared.is_bandwidth else sends * size / value) for size, value in points(metric) if value > 0
+    ]
     if declared.shape == "figure" and declared.name == BANDWIDTH and rates:
         return rates[0][1], f"its {number(rates[0][1])} MB/s"
     large = [(size, rate) for size, rate in rates if size >= DAY_ONE_FROM_BYTES]
@@ -153,11 +162,11 @@ def _end(metric: MetricInput) -> tuple[int, float]:
 
 def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
     """Yield that over TCP little of the link's rate is asked, since a processor moves the bytes of a flow."""
-    of = class_of(target.fabric.link, over_tcp=benchmark.over_tcp, flows=benchmark.flows)
-    most, lone = metric.limit, metric.bands and all(band.entry_id == ENTRY for band in metric.bands)
-    if isinstance(of, str) or of.flow_mb_s is None or most is None or not lone or metric.declared.name != BANDWIDTH:
+    flow_mb_s, most = _flow_mb_s(benchmark, target), metric.limit
+    lone = metric.bands and all(band.entry_id == ENTRY for band in metric.bands)
+    if flow_mb_s is None or most is None or not lone or metric.declared.name != BANDWIDTH:
         return
-    share = of.flow_mb_s / most.value_mb_s
+    share = flow_mb_s / most.value_mb_s
     flows = "which one flow reaches" if benchmark.flows == 1 else f"for {benchmark.flows} flows"
     if share < WEAK_END_SHARE.value:
         yield (

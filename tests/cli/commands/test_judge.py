@@ -391,6 +391,8 @@ def exchange(one_way_mb_s: float) -> Parsed:
 def test_an_exchange_sends_two_messages_each_way_in_its_time() -> None:
     assert only(exchange(1100), of_link("eth-100")).sentence.startswith("not judged: its 1094 MB/s at 4 MiB is a rate")
     assert only(exchange(2400), of_link("eth-25")).state == "pass"
+    # If nobody names the link, too.
+    assert "its 11440 MB/s at 4 MiB is a rate of " in only(exchange(12100), unnamed()).sentence
 
 
 @pytest.mark.parametrize("tool", ["iperf2", "iperf3"])
