@@ -74,7 +74,12 @@ class Bounded:
     bound: float
     values: Mapping[str, tuple[float, ...]]
     higher_is_better: bool
-    is_of_small: bool
+    best_of_sizes: bool
+
+    @property
+    def is_of_small(self) -> bool:
+        """Whether it bounds the times of small messages."""
+        return self.best_of_sizes and not self.higher_is_better
 
     @property
     def all_values(self) -> list[float]:
@@ -203,11 +208,12 @@ def page(lines: list[dict[str, Any]], references: References) -> str:
 def _row(key: Key, one: Bounded, loads: list[str]) -> str:
     unit = metric(key.benchmark, key.metric).unit
     side = "from" if one.higher_is_better else "to"
+    at = f"{'the best size from ' if one.best_of_sizes else ''}{message_size(one.size_bytes)}"
     mark = "**" if one.passes_at < MOST_SHARE and not one.is_of_small else ""
     cells = (
         f"{key.benchmark}, {key.stack}, {key.fabric}",
         key.rails,
-        f"{one.entry_id}: {side} {number(one.bound)} {unit} at {message_size(one.size_bytes)}",
+        f"{one.entry_id}: {side} {number(one.bound)} {unit} at {at}",
         f"{mark}{100 * one.passes_at:.0f} %{mark}",
         f"{100 * one.room:.0f} %",
         *(_three(one.values.get(load, ()), one.higher_is_better) for load in loads),

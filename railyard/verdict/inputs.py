@@ -340,7 +340,7 @@ def _open_because(run: Run, metric: Metric, bands: tuple[Band, ...], sizes: Sequ
     if references is None or metric.better == "higher" or not sizes:
         return None
     deciding = deciding_sizes(sizes, metric.shape == "collective")
-    if not bands or any(band.bounds(size) for band in bands for size in deciding):
+    if not bands or any(band.covers(size) for band in bands for size in deciding):
         return None
     test = run.target.test_id(benchmark)
     said = (one for one in references.unbounded if one.covers(test) and one.sizes.covers(deciding[0]))
@@ -367,7 +367,7 @@ def _of_references(
     demanding = [band for band in held if not band.is_upper_limit]
     if not demanding or metric.shape == "figure":
         return held
-    free = [size for size in sizes if not any(band.bounds(size) for band in demanding)]
+    free = [size for size in sizes if not any(band.covers(size) for band in demanding)]
     rest = (day_one.at_sizes(band, free) for band in floors if band.entry_id == ENTRY)
     return (*held, *(band for band in rest if band is not None))
 

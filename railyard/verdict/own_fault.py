@@ -22,7 +22,7 @@ def own_fault(run: Run, judged: Sequence[MetricInput]) -> str | None:
     for metric in judged:
         each, found = micro.metric(run.benchmark.key, metric.declared.name), points(metric)
         bounded = run.target.references is not None and all(
-            any(band.bounds(size) for band in metric.bands) for size, _ in found
+            any(band.covers(size) for band in metric.bands) for size, _ in found
         )
         if each.name not in (BANDWIDTH, LATENCY) or each.shape == "figure" or bounded:
             continue

@@ -921,6 +921,34 @@ def test_any_values_give_a_verdict_that_json_can_hold(values: list[float | None]
 # --- the best of several sizes
 
 
+def both_ways(*values_mb_s: float) -> Inputs:
+    """A run over one rail both ways, of which at least one size must give 22.5 MB/s, and 1 MiB 13.5."""
+    best = replace(
+        scalar_band("best", "class", "bandwidth", "MB/s", "recorded", Bound(22.5, None, None)), best_of_sizes=True
+    )
+    each = scalar_band("each", "class", "bandwidth", "MB/s", "recorded", Bound(13.5, None, None), (2**20, None))
+    curve = Measured("MB/s", (2**16, 2**18, 2**20), values_mb_s)
+    declared = Declared("bandwidth", "MB/s", "bandwidth")
+    return replace(HEALTHY, metrics=(MetricInput(declared, curve, bands=(best, each)),))
+
+
+def test_a_rate_that_one_size_holds_is_that_of_the_rail_but_bounds_no_size() -> None:
+    verdict = judge(both_ways(14.1, 28.6, 14.3))
+    assert verdict.state == "pass"
+    assert verdict.sentence.endswith("(bounded: 1 of 3 sizes, 1 MiB; no reference bounds 64 KiB to 256 KiB)")
+    slow = judge(both_ways(20.1, 20.2, 20.3))
+    assert (slow.state, slow.rule, slow.fault) == ("fail", 5, "fabric")
+    assert "bandwidth 20.30 MB/s at 1 MiB, the best of 64 KiB to 1 MiB, is below 22.50 MB/s" in slow.sentence
+
+
+def test_a_rate_that_only_the_best_size_bounds_is_no_pass() -> None:
+    inputs = both_ways(14.1, 28.6, 14.3)
+    (metric,) = inputs.metrics
+    verdict = judge(replace(inputs, metrics=(replace(metric, bands=metric.bands[:1]),)))
+    assert (verdict.state, verdict.rule) == ("fail", 5)
+    assert "nothing bounds bandwidth at 1 MiB, its largest size" in verdict.sentence
+
+
 def small_messages(*values_us: float) -> Inputs:
     """A run whose small messages may take at most 400 us, at one of their sizes at least."""
     band = scalar_band("small", "class", "latency", "us", "recorded", Bound(None, 400.0, None), (None, 64))

@@ -46,7 +46,8 @@ class Band:
     included, None if open. ``required_sizes`` must have been measured. A band without a measured size has not been
     judged, and that is not a pass. ``is_upper_limit``: no card exceeds it, so more is impossible. It demands nothing of
     a run. ``best_of_sizes``: the best value of its sizes is enough. What disturbs a machine makes some times longer, a
-    rail that delays messages makes all of them longer.
+    rail that delays messages makes all of them longer; and a library may use both directions of a rail at one size and
+    not at another, while a slow rail is slow at all of them.
     """
 
     entry_id: str
@@ -74,6 +75,13 @@ class Band:
         """Return whether anything is demanded at a size in bytes."""
         bound = self.bound_at(size)
         return bound is not None and (bound.low is not None or bound.high is not None)
+
+    def covers(self, size: int) -> bool:
+        """Return whether a bad value at this size alone would break it: not if another size may hold a bandwidth's
+        floor, because a rate may fall at some sizes only.
+        """
+        bound = self.bound_at(size)
+        return self.bounds(size) and not (self.best_of_sizes and bound is not None and bound.low is not None)
 
 
 def curve_band(entry_id: str, kind: str, metric: str, unit: str, source: str, points: Mapping[int, Bound]) -> Band:

@@ -165,9 +165,9 @@ def _check_amount(entry: Entry, path: Path_, document: Document) -> None:
 
 
 def _check_sizes(entry: Entry, path: Path_, document: Document) -> None:
-    if entry.best_of is not None and entry.ceiling is None:
-        expected = "it only with a ceiling: a delay is in the times of all small messages"
-        raise document.error((*path, "best_of"), "best_of without a ceiling", expected)
+    if entry.best_of is not None and entry.ceiling is None and entry.floor is None:
+        expected = "it only with a floor or a ceiling: one bound that the best of its sizes can hold"
+        raise document.error((*path, "best_of"), "best_of without either", expected)
     if entry.curve is not None:
         if not entry.sizes.is_everywhere:
             raise document.error((*path, "sizes"), "sizes with a curve", "only the curve's own sizes")

@@ -49,7 +49,7 @@ def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[N
         own = tools or sizes_within(need.smallest, largest, QUICK_SIZES)
         # A curve must be measured at each of its sizes.
         measured = tuple(sorted({*own, *(size for band in bands for size in band.required_sizes)}))
-        bounds = {size: band.entry_id for size in measured for band in bands if band.bounds(size)}
+        bounds = {size: band.entry_id for size in measured for band in bands if band.covers(size)}
         yield Asked(test, metric.name, measured, bounds)
 
 

@@ -279,7 +279,8 @@ class Entry(Model):
     sizes: Sizes = Range.model_validate({})
     tolerance: AnyTolerance | None = None
     best_of: Literal["sizes"] | None = Field(
-        None, description="It holds if the best value of its sizes does: all of them show the same delay"
+        None,
+        description="It holds if the best value of its sizes does: all show the same delay, or the same slow rail",
     )
     switches: tuple[Size, ...] = Field((), description="Sizes at which the protocol changes")
     reason: Prose | None = Field(None, description="Why this class entry replaces the floor of the link's class")

@@ -119,7 +119,7 @@ def open_end(metric: MetricInput) -> str | None:
 def _is_bounded(band: BandLike, size: int, higher_is_better: bool) -> bool:
     """Return whether a band bounds the bad side at a size: a bandwidth from below, a latency from above."""
     bound = band.bound_at(size)
-    return bound is not None and (bound.low if higher_is_better else bound.high) is not None
+    return bound is not None and band.covers(size) and (bound.low if higher_is_better else bound.high) is not None
 
 
 def coverage(metric: MetricInput) -> str:
@@ -129,7 +129,7 @@ def coverage(metric: MetricInput) -> str:
         return ""
     if not metric.declared.sized:
         return f"bounded: {int(any(band.bounds(0) for band in metric.bands))} of 1 figure"
-    held = [size for size in measured if any(band.bounds(size) for band in metric.bands)]
+    held = [size for size in measured if any(band.covers(size) for band in metric.bands)]
     counts = f"bounded: {len(held)} of {counted(len(measured), 'size')}"
     ends = "" if not held else f", {message_size(held[0])}" + (f" to {message_size(held[-1])}" if held[1:] else "")
     left = unbounded_sizes(metric)
@@ -142,7 +142,7 @@ def unbounded_sizes(metric: MetricInput) -> str:
     if not metric.declared.sized:
         return ""
     measured = [size for size, _ in points(metric)]
-    return size_ranges([size for size in measured if not any(band.bounds(size) for band in metric.bands)], measured)
+    return size_ranges([size for size in measured if not any(band.covers(size) for band in metric.bands)], measured)
 
 
 def _ratio(band: BandLike, size: int, value: float, higher_is_better: bool) -> float | None:
