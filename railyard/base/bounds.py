@@ -405,7 +405,7 @@ PROBE_TIME = JudgingBound(
     "probe-time",
     120,
     "s",
-    "for all bandwidth probes after a run together, or for an extra job's: two rounds of a rail that gives no "
+    "for all probes after a run together, or for an extra job's: two rounds of a rail that gives no "
     "result with three partners take 100 s, since each such probe ends after 20 s, and sooner in the second round; "
     "eight rounds of two rails take 60 to 100 s",
     _OWN,

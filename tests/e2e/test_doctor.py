@@ -40,6 +40,24 @@ def test_a_rail_that_is_unplugged_is_named_and_its_neighbours_are_not(site: Virt
     assert bed.is_up(), "it was up already, and stays so"
 
 
+@pytest.mark.fault(
+    "session",
+    "the address of vn2 given to vn3 too; the right node answers, so runs are good",
+    "vn2 and vn3: both have the address ",
+)
+def test_an_address_that_two_nodes_have_is_named_before_a_run_fails(site: VirtualSite, said: str) -> None:
+    bed = site.bed_of_system()
+    bed.up()
+    address = bed.spec.address("vn2", "hsn0")
+    assert bed.exec("vn3", f"ip address add {address}/24 dev hsn0".split()).returncode == 0
+    ran = site.call(*RAILYARD, "doctor", "--system", "virtual", "--nodes")
+    assert ran.code == 1
+    assert [line for line in problems(ran.out) if said in line] == [
+        f"problem: {said}{address} on a network of the rails; give each node its own: which of them gets the messages is "
+        "chance (ip address, arping)"
+    ]
+
+
 def test_planted_faults_are_named_with_their_node_and_rail(site: VirtualSite) -> None:
     bed = site.bed_of_system()
     bed.up()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from ipaddress import IPv4Address
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.hostlist import label
@@ -28,7 +29,7 @@ def answered(nodes: Sequence[NodeState], expected: Iterable[str]) -> Iterator[Fi
 
 
 def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
-    """Yield names and addresses that two nodes have."""
+    """Yield names and addresses that two nodes have; of addresses those that names resolve to, and those of rails."""
     for name, count in Counter(node.name for node in nodes).items():
         if count > 1:
             yield problem(
@@ -42,6 +43,25 @@ def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
     for address, names in addresses.items():
         if len(set(names)) > 1:
             yield problem(listing(names), f"their names resolve to one address, {address}", "correct DNS or /etc/hosts")
+    of_rails: dict[str, list[str]] = {}
+    for node in nodes:
+        for address in _rail_addresses(node):
+            of_rails.setdefault(address, []).append(node.name)
+    for address, names in of_rails.items():
+        if len(set(names)) > 1:
+            fix = "give each node its own: which of them gets the messages is chance (ip address, arping)"
+            yield problem(listing(names), f"both have the address {address} on a network of the rails", fix)
+
+
+def _rail_addresses(node: NodeState) -> list[str]:
+    """Return the node's IPv4 addresses in the networks of its rails; docker0 may have the same one on every node."""
+    interfaces = {facts.get("interface", rail) for rail, facts in node.devices.items()}
+    networks = [
+        (int(network, 16), int(mask, 16)) for interface, network, mask in node.subnets if interface in interfaces
+    ]
+    # The kernel prints the four bytes as one number of the machine: here the lowest byte is the address's first one.
+    numbers = {address: int.from_bytes(IPv4Address(address).packed, "little") for address in node.own}
+    return [address for address, own in numbers.items() if any(own & mask == network for network, mask in networks)]
 
 
 def clocks(nodes: Sequence[NodeState], begun_s: float, ended_s: float) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 
 from railyard.base.clean_text import one_line
 
@@ -14,7 +15,7 @@ _HEAD = "railyard-doctor"
 class NodeState:
     """One node: its facts by name, the facts of each rail by name, and facts that occur more than once.
 
-    ``subnets``: (interface, network, mask) in the kernel's hexadecimal words. ``cstates``: (latency in us, name) of the
+    ``subnets``: (interface, network, mask) in the kernel's hexadecimal words. ``own``: IPv4 addresses. ``cstates``: (latency in us, name) of the
     idle states not switched off. ``verbs``: device files, and whether this user may open them. ``gids``: the indexes of
     each rail's GIDs of RoCE v2. ``whole`` is False if the node's last line is missing.
     """
@@ -24,6 +25,7 @@ class NodeState:
     devices: dict[str, dict[str, str]] = field(default_factory=dict)
     modules: set[str] = field(default_factory=set)
     subnets: list[tuple[str, str, str]] = field(default_factory=list)
+    own: list[str] = field(default_factory=list)
     cstates: list[tuple[int, str]] = field(default_factory=list)
     processes: list[tuple[str, str]] = field(default_factory=list)
     verbs: dict[str, bool] = field(default_factory=dict)
@@ -80,6 +82,8 @@ def _take_list(state: NodeState, kind: str, parts: list[str]) -> None:
     match [kind, *parts]:
         case ["subnet", interface, network, mask]:
             state.subnets.append((interface, network, mask))
+        case ["own", address] if _is_ipv4(address):
+            state.own.append(address)
         case ["cstate", latency, name] if latency.isdigit():
             state.cstates.append((int(latency), name))
         case ["process", number, name]:
@@ -90,6 +94,13 @@ def _take_list(state: NodeState, kind: str, parts: list[str]) -> None:
             state.gids.setdefault(rail, []).append(int(index))
         case _:
             return
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        return bool(IPv4Address(text))
+    except ValueError:
+        return False
 
 
 def _number(text: str | None) -> float | None:

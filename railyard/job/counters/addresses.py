@@ -1,6 +1,6 @@
 """A node's own addresses, and the hardware addresses that it has for other nodes, as the reader wrote them.
 
-They reveal two nodes with the same address. The reader looks at a node's neighbours only after a failure.
+They reveal two nodes with the same address.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Neighbour:
 class Addresses:
     """A node's own ``hardware`` addresses, each with its device, its own IPv4 addresses, and its ``neighbours``.
 
-    If the run did not fail, there are no neighbours. All are empty if the kernel does not show them.
+    All are empty if the kernel does not show them.
     """
 
     hardware: Mapping[str, str] = field(default_factory=dict)

@@ -385,7 +385,7 @@ addresses() {
     done <"$proc/net/fib_trie"
 } 2>/dev/null
 
-# Which hardware addresses answer for the rails' neighbours, as seen from this node: only after a failure.
+# Which hardware addresses answer for the rails' neighbours, as seen from this node.
 neighbours() {
     told=,
     # Only Ethernet (0x1): the table cuts the longer addresses of IP over InfiniBand. Without flags nobody answered.
@@ -548,7 +548,7 @@ deadline=''
 snapshot after
 # What moves on when the run is over was not the run's. A run that failed or was ended has no time left for this.
 [ "$code" = 0 ] && [ -z "$ending" ] && [ -n "$idle_ms" ] && from_now "$idle_ms" && until_then && snapshot rest
-[ "$code" = 0 ] || neighbours after
+neighbours after
 write "end $code"
 # A launcher looks at how its own child ended. MPICH's and Intel MPI's end all ranks if one was killed, but wait until
 # the time limit if it exited with 137. So if the command crashed, this process ends by the same signal: ILL, TRAP,

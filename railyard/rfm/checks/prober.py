@@ -56,6 +56,10 @@ CLEAR_FACTOR = 5
 MOST_RUNS = 12
 #: Bandwidths of single rails, and what TCP sent again over them.
 PROBES, LOSSES = Series("probe", int(PROBE_ROUNDS_MOST.value)), Series("loss", MOST_RUNS)
+#: If TCP sent too much again, so many seconds of the probes' time are kept for what each rail loses: over two rails that
+#: lose nothing the pair itself sends that many segments in 15 s.
+LOSS_TIME_S = 30
+_TIME_OVER = f"the time of all probes, {PROBE_TIME.value:g} s, was over before"
 #: How often a slow rail streams each way, to find in which direction it is slow.
 DIRECTION_TURNS = 3
 #: The file in the probes' folder that has what was measured.
@@ -130,10 +134,10 @@ class RailProber:
         if found.path.crossed and found.verdict.state == "fail":
             return CrossedCables(self.site, self.place, self.ping_pong, self.stage).with_node(found)
         size = probe_size(found, PROBE_DELAY_BYTES, PROBE_SIZE_BYTES)
-        at_worst = replace(
-            self, ping_pong=replace(self.ping_pong, size_bytes=size), until_s=time.monotonic() + PROBE_TIME.value
-        )
-        return self._with_lossy_rails(at_worst._with_slow_rails(found))
+        until_s = time.monotonic() + PROBE_TIME.value
+        for_loss_s = LOSS_TIME_S if self._may_lose(found) else 0
+        at_worst = replace(self, ping_pong=replace(self.ping_pong, size_bytes=size), until_s=until_s - for_loss_s)
+        return replace(self, until_s=until_s)._with_lossy_rails(at_worst._with_slow_rails(found))
 
     @property
     def expected_alone_mb_s(self) -> float:
@@ -179,12 +183,9 @@ class RailProber:
 
         A node's own counter does not tell rails apart, and the node that sends again is not the one that lost packets.
         """
-        launch, path = found.case.launch, found.path
-        # A rail is not measured while somebody else uses it.
-        proven = path.state == "proven" and path.disturbance is None
+        launch = found.case.launch
         named = any(suspect.kind == "rail" for suspect in found.verdict.suspects)
-        is_tcp = self.site.system.fabrics[self.fabric].kind == "tcp"
-        if not (path.resends and proven and is_tcp) or named or self.place is None:
+        if not self._may_lose(found) or named or self.place is None:
             return found
         findings = None
         for pair, others in list(self._pairs(launch))[: self.place.most_pairs]:
@@ -195,6 +196,13 @@ class RailProber:
             if any(suspect.kind == "rail" for suspect in findings.suspects):
                 break
         return found if findings is None else with_bad_path(found, findings)
+
+    def _may_lose(self, found: Assessment) -> bool:
+        """Return whether TCP sent too much again over rails that nobody else used meanwhile."""
+        path = found.path
+        if not path.resends or path.disturbance is not None:
+            return False
+        return path.state == "proven" and self.site.system.fabrics[self.fabric].kind == "tcp"
 
     def _pairs(self, launch: Launch) -> Iterator[tuple[tuple[str, str], tuple[str, ...]]]:
         """Yield each pair of the run's nodes, with the system's other nodes."""
@@ -220,8 +228,8 @@ class RailProber:
         ):
             if self._is_late:
                 size = message_size(other.size_bytes)
-                over = f"the time of all probes, {PROBE_TIME.value:g} s, was over before any of {size}"
-                return replace(alone, sentence=f"{alone.sentence}; {over} ({PROBE_TIME.name})", is_clear=False)
+                over = f"{_TIME_OVER} any of {size} ({PROBE_TIME.name})"
+                return replace(alone, sentence=f"{alone.sentence}; {over}", is_clear=False)
             then = replace(self, ping_pong=other).slow_rails_of(pair, others, launch)
             if then.suspects:
                 return then
@@ -346,11 +354,19 @@ class RailProber:
                     made += [] if found is None else [found]
                     if (probe.node_a, probe.node_b) == pair and (found is None or not found.is_bad):
                         break
-        return losers(made, launch.nodes)
+            findings, is_late = losers(made, launch.nodes), self._is_over(held)
+        over = f"{_TIME_OVER} all rails were measured for what they lose ({PROBE_TIME.name})"
+        return replace(findings, sentence=f"{findings.sentence}; {over}") if is_late else findings
+
+    def _is_over(self, held: Held) -> bool:
+        """Return whether the time of all probes is over. A job of their own is as long as all its probes."""
+        return held.is_seen and held.clock() >= self.until_s
 
     def _lost(self, held: Held, probe: Probe) -> LossProbe | None:
         resent = sent = 0
         for run in range(1, LOSSES.rounds + 1):
+            if self._is_over(held):
+                return None
             name = name_of(LOSSES, probe, run)
             counted = None if held.output(probe, run) is None else segments(self.stage / name)
             if counted is None:

@@ -37,8 +37,9 @@ class Conflict:
 def conflicts(readings: Mapping[str, NodeCounters], rails: Collection[str]) -> tuple[Conflict, ...]:
     """Return each address of a node at which another node found hardware that is not the first node's.
 
-    This covers the intended ``rails`` and the interfaces on their ports. () for a run that did not fail: its nodes did
-    not look. If several of these nodes say that an address is their own, it counts as the first one's.
+    This covers the intended ``rails`` and the interfaces on their ports. If several of these nodes say that an address
+    is their own, it counts as the first one's. Hardware that answers for several nodes' addresses is a router or a
+    cloud's virtual switch (Azure's answers for all of a subnet), and no second owner.
     """
     known = {node: reading.addresses for node, reading in readings.items()}
     whose = {which: (node, device) for node, its in known.items() for which, device in its.hardware.items()}
@@ -58,4 +59,7 @@ def conflicts(readings: Mapping[str, NodeCounters], rails: Collection[str]) -> t
             who = whose.get(neighbour.hardware, (None, None))
             one = Conflict(neighbour.address, owner, neighbour.device, node, neighbour.hardware, *who)
             found.setdefault((one.address, one.hardware), one)
-    return tuple(found.values())
+    answers_for: dict[str, set[str]] = {}
+    for one in found.values():
+        answers_for.setdefault(one.hardware, set()).add(one.owner)
+    return tuple(one for one in found.values() if len(answers_for[one.hardware]) == 1)

@@ -16,7 +16,7 @@ from railyard.job.counters.node import NodeCounters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
 from railyard.parsers.parsed import Table
 from railyard.stacks import ask
-from railyard.verdict.path.addresses import conflicts
+from railyard.verdict.path.addresses import Conflict, conflicts
 from railyard.verdict.path.ports import loses
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import Plan, Policy
@@ -60,7 +60,18 @@ def judged_path(
     clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}
     resends = tuple(node for node, read in readings.items() if loses(read))
     found = replace(_with_log(case, path, log), clocks_khz=clocks, resends=resends)
-    return replace(found, conflicts=conflicts(readings, case.launch.meant))
+    return _with_conflicts(found, conflicts(readings, case.launch.meant))
+
+
+def _with_conflicts(found: PathProof, seen: tuple[Conflict, ...]) -> PathProof:
+    """Return the proof with the addresses that two nodes have. They fail it even if this run's bytes took the right
+    way: the next one's may not.
+    """
+    if not seen or found.state == "failed":
+        return replace(found, conflicts=seen)
+    look_at = f"who has {listing([one.address for one in seen])} (ip address on every node, arping)"
+    sentence = "; ".join([*(one.sentence for one in seen), found.sentence])
+    return replace(found, state="failed", sentence=sentence, fault="set-up", look_at=look_at, conflicts=seen)
 
 
 def read_log(log: str, patterns: Mapping[str, str]) -> Said | None:

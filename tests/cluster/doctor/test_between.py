@@ -38,6 +38,21 @@ def test_two_nodes_of_one_name_or_one_address(node: Node) -> None:
     ]
 
 
+def test_two_nodes_with_one_address_on_a_network_of_the_rails_are_named(node: Node) -> None:
+    def at(name: str, number: int, *addresses: str) -> NodeState:
+        told = node("eth", name=name, number=number)
+        told.own += addresses
+        return told
+
+    own = "172.17.0.1"  # docker0's, on every node
+    one, two = at("e1", 1, "10.1.1.1", own), at("e2", 2, "10.1.1.2", own)
+    assert sentences(between.unique([one, two])) == []
+    assert sentences(between.unique([one, two, at("e3", 3, "10.1.1.3", "10.1.1.2", own)])) == [
+        "e2 and e3: both have the address 10.1.1.2 on a network of the rails; give each node its own: which of them gets "
+        "the messages is chance (ip address, arping)"
+    ]
+
+
 def test_a_clock_outside_of_the_step_is_wrong_by_what_it_lies_outside(node: Node) -> None:
     late = node("eth", "clock_s 1000", "clock_s 1060", name="e1")
     early = node("eth", "clock_s 1000", "clock_s 900", name="e2", number=2)

@@ -21,6 +21,8 @@ TREE = {
     "proc/net/route": "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
     "eth0\t00000000\t0101010A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
     "ens0\t0001010A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0",
+    "proc/net/fib_trie": "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 10.1.1.0\n"
+    "        /24 link UNICAST\n     |-- 10.1.1.7\n        /32 host LOCAL\nLocal:\n     |-- 10.1.1.7\n        /32 host LOCAL\n",
     "proc/77/comm": "osu_bw",
     "proc/78/comm": "sshd",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
@@ -98,6 +100,7 @@ def test_all_that_the_tree_holds_is_said(root: Path) -> None:
     assert (state.modules, state.verbs) == ({"ib_uverbs"}, {"uverbs0": True})
     assert state.cstates == [(2, "C1")], "a state that is switched off is none"
     assert state.subnets == [("ens0", "0001010A", "00FFFFFF")], "a default route is no network"
+    assert state.own == ["10.1.1.7"], "its loopback is not a network address of its own"
     assert state.processes == [("77", "osu_bw")]
 
 

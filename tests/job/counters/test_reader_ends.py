@@ -147,9 +147,9 @@ def test_after_a_failure_the_node_says_its_addresses_and_whom_it_believes_behind
     ]
 
 
-def test_a_healthy_run_does_not_look_at_its_neighbours(tree: Tree) -> None:
+def test_a_healthy_run_says_whom_it_believes_behind_others_too(tree: Tree) -> None:
     found = tree.run("hsn1").addresses
-    assert (found.own, found.neighbours) == (("10.1.2.2",), ())
+    assert (found.own, [one.hardware for one in found.neighbours]) == (("10.1.2.2",), ["0a:00:00:00:01:01"])
 
 
 def test_a_node_that_is_killed_has_said_its_own_addresses(tree: Tree) -> None:

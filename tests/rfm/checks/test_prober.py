@@ -113,7 +113,7 @@ def test_the_other_nodes_are_those_of_the_file_whatever_domain_the_scheduler_giv
     found: Any = SimpleNamespace(
         verdict=SimpleNamespace(state="fail", rule=5, fault="fabric", curves=(), sentence=""),
         inputs=SimpleNamespace(job=job, metrics=()), case=SimpleNamespace(launch=there),
-        path=SimpleNamespace(conflicts=(), crossed=None, uneven=False, lost=None),
+        path=SimpleNamespace(conflicts=(), crossed=None, uneven=False, lost=None, resends=()),
     )  # fmt: skip
     with pytest.raises(Asked):
         Asking(*(getattr(made, each.name) for each in fields(made))).explain(found)
@@ -463,6 +463,18 @@ def test_a_share_within_the_bound_blames_nobody(lost: Callable[..., Findings], r
     assert bool(found.suspects) == is_blamed
     if not is_blamed:
         assert found.sentence == "none of 1 probe of single rails lost packets: nobody is blamed"
+
+
+def test_the_time_of_all_probes_ends_those_of_loss_too(
+    prober: Probers, lost: Callable[..., Findings], tmp_path: Path
+) -> None:
+    one, launch = prober("echo 90 10000", rails=("hsn1",))
+    found = replace(one, until_s=0.0).lossy_rails_of(PAIR, OTHERS, launch)
+    assert (found.suspects, list((tmp_path / "stage").glob("loss-*"))) == ((), [])
+    assert found.sentence == (
+        "no rail was measured alone, so nobody is blamed; the time of all probes, 120 s, was over before all rails were "
+        "measured for what they lose (probe-time)"
+    )
 
 
 def test_probes_that_send_too_little_count_for_nobody(lost: Callable[..., Findings]) -> None:

@@ -31,6 +31,11 @@ def test_an_address_that_its_owner_answers_for_is_none() -> None:
     assert found(first, node("vn2", TWO, "10.1.2.2", ("10.1.2.1", ONE))) == ()
 
 
+def test_hardware_that_answers_for_several_nodes_is_a_router_and_no_second_owner() -> None:
+    first, second = node("vn1", ONE, "10.1.2.1", ("10.1.2.2", THREE)), node("vn2", TWO, "10.1.2.2", ("10.1.2.1", THREE))
+    assert found(first, second) == ()
+
+
 def test_nodes_that_were_not_asked_have_none() -> None:
     assert conflicts({"vn1": NodeCounters("vn1", (), 0), "vn2": NodeCounters("vn2", (), 0)}, ("hsn1",)) == ()
 
