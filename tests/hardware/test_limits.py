@@ -199,12 +199,25 @@ def test_the_table_has_every_generation() -> None:
 
 
 def test_a_class_floor_binds_streaming_one_way_alone() -> None:
-    source = "class of the link: InfiniBand EDR 4X streams at least 12 GB/s one way"
+    source = (
+        "Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the "
+        "limit of one rail; a class entry in a system's references sets another"
+    )
     assert class_floors(LINKS["ib-edr"], 1, True) == (LinkFloor(12000.0, MIB, source),)
     assert [floor.value_mb_s for floor in class_floors(LINKS["ib-fdr"], 1, True)] == [6000.0]
     assert class_floors(LINKS["ib-edr"], 2, True) == ()
     assert class_floors(LINKS["ib-edr"], 1, False) == ()
     assert class_floors(LINKS["roce-100"], 1, True) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "mtu", "least"), [("ib-edr", 2048, 11924.8), ("ib-edr", 1024, 11777.1), ("ib-fdr", 2048, 5962.4)]
+)
+def test_a_class_floor_asks_the_same_share_of_the_limit_at_a_smaller_mtu(name: str, mtu: int, least: float) -> None:
+    (floor,) = class_floors(LINKS[name], 1, True, mtu)
+    assert floor.value_mb_s == pytest.approx(least, abs=0.1)
+    assert f"GB/s one way with MTU {mtu}, " in floor.source
+    assert class_floors(LINKS[name], 1, True, 4096) == class_floors(LINKS[name], 1, True)
 
 
 LIMITS_NAMES = {

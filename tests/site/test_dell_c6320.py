@@ -122,7 +122,8 @@ def test_the_floor_of_the_links_class_holds_beside_the_published_figure(site: Si
     found = judged(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
     assert found.sentence.startswith(
         f"rule 5 (reference): bandwidth {floor - 1} MB/s at 1 MiB is below {floor} MB/s (100.0 %), the bound of "
-        f"class:ib-{fabric} (class: class of the link: InfiniBand {fabric.upper()} 4X streams at least "
+        f"class:ib-{fabric} (class: Railyard's own condition, not physics: InfiniBand "
+        f"{fabric.upper()} 4X streams at least "
     )
     rows[0] = (1 << 20, floor + 1.0)
     assert judged(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows).state == "pass"

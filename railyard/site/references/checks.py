@@ -255,7 +255,8 @@ def _check_provenance(entry: Entry, system: System, path: Path_, document: Docum
         )
     if entry.reason is not None and entry.kind != "class":
         raise document.error((*path, "reason"), f"a reason in a {entry.kind} entry", "it only in a class entry")
-    own = class_floors(system.fabrics[entry.fabric].link, entry.directions, streaming=True)
+    fabric = system.fabrics[entry.fabric]
+    own = class_floors(fabric.link, entry.directions, streaming=True, mtu=fabric.mtu)
     lower = [floor for floor in own if isinstance(entry.floor, float) and entry.floor < floor.value_mb_s]
     if entry.kind == "class" and entry.metric == "bandwidth" and lower and entry.reason is None:
         expected = f"at least {lower[0].value_mb_s:g} MB/s ({lower[0].source})"

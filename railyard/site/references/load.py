@@ -98,13 +98,14 @@ class References:
                     f"{self.file}: entries.{entry.id}.directions: found {entry.directions}, "
                     f"expected {metric.directions}: {test.benchmark} sums so many directions; correct the entry"
                 )
-        link = self.system.fabrics[test.fabric].link
+        fabric = self.system.fabrics[test.fabric]
+        link = fabric.link
         bands = [
             shared(_band(entry, link, limit_mb_s), blocking if isinstance(entry.floor, Share) else 1) for entry in found
         ]
         replaced = any(entry.kind == "class" and entry.reason for entry in found)
         if metric.name == "bandwidth" and not replaced and find(test.benchmark).of_link:
-            floors = limits.class_floors(link, metric.directions, metric.shape == "stream")
+            floors = limits.class_floors(link, metric.directions, metric.shape == "stream", fabric.mtu)
             bands += [floor_band(f"class:{link.name}", floor) for floor in floors]
         return tuple(bands)
 

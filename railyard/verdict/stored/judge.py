@@ -46,7 +46,7 @@ from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.remarks import plateau, remarks_on, slower_network
-from railyard.verdict.stored.target import ANY_STACK
+from railyard.verdict.stored.target import ANY_STACK, with_printed_mtu
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
@@ -142,7 +142,7 @@ def judge(
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
         else _of_another_link(failures, key, tables, target, text)
-        or _judged_passes(failures, key, tables, target, nodes, sizes, passes)
+        or _at_printed_mtu(failures, key, tables, target, nodes, sizes, passes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -207,6 +207,21 @@ def _of_another_link(
     """Return that tables of another kind of link are not judged; None if they are, or if the output says a failure."""
     why = None if failures else other_link(tables[0], target, text)
     return None if why is None else Judgement(key, tuple(table.line for table in tables), "not-judged", why)
+
+
+def _at_printed_mtu(
+    failures: tuple[OutputLine, ...],
+    key: str | None,
+    tables: list[Table],
+    target: Target,
+    nodes: Nodes,
+    sizes: Sequence[int],
+    passes: Passes,
+) -> Judgement:
+    """Return the judgement of equal tables by the MTU that they print, if nobody named another."""
+    target, remarks = with_printed_mtu(target, tables)
+    judged = _judged_passes(failures, key, tables, target, nodes, sizes, passes)
+    return replace(judged, remarks=(*remarks, *judged.remarks)) if judged.rules else judged
 
 
 def _judged_passes(

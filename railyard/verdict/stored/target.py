@@ -1,10 +1,14 @@
-"""The target of a stored output, as a person names it: a link alone."""
+"""The target of a stored output, as a person names it: a link alone, with the MTU that the output prints."""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.link_names import links_meant, why_no_link
 from railyard.hardware.links import LINKS, SLOTS, Link
-from railyard.site.link_alone import link_alone
+from railyard.parsers.parsed import Table
+from railyard.site.link_alone import LinkAlone, link_alone
 from railyard.verdict.inputs import Target
 
 ANY_STACK = "any stack"
@@ -33,6 +37,30 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
         )
         raise RailyardError(f"--mtu: found {mtu}, expected {expected}")
     return Target("", link, link_alone(known, rails, slot, mtu), ANY_STACK, rails, "any", None)
+
+
+def with_printed_mtu(target: Target, tables: Sequence[Table]) -> tuple[Target, tuple[str, ...]]:
+    """Return the target with the path's MTU that equal tables print, and a remark where it is not the expected one.
+
+    A link alone takes it, unless ``--mtu`` names one. A system's file keeps its own. With rdma_cm the printed MTU is
+    the port's: the connection's own is not printed.
+    Source: linux-rdma/perftest, src/perftest_resources.c (ctx_modify_qp_to_rtr) and perftest_parameters.c (curr_mtu).
+    """
+    said, fabric = tables[0].context, target.fabric
+    printed, largest = said.get("mtu"), max(fabric.link.mtus, default=None)
+    meant = fabric.mtu or largest
+    if printed not in fabric.link.mtus or not isinstance(printed, int) or said.get("rdma_cm") or printed == meant:
+        return target, ()
+    if isinstance(fabric, LinkAlone) and fabric.mtu is None:
+        remark = (
+            f"the output prints an MTU of {printed}, and {fabric.link.name} can have {largest}: it is judged by the "
+            f"limit with {printed}; --mtu sets another"
+        )
+        return replace(target, fabric=replace(fabric, mtu=printed)), (remark,)
+    where = "--mtu" if isinstance(fabric, LinkAlone) else "the system's file" if fabric.mtu else "the link's largest"
+    return target, (
+        f"the output prints an MTU of {printed}, but {where} is {meant}: it is judged by the limit with {meant}",
+    )
 
 
 def unnamed() -> Target:

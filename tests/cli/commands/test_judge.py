@@ -102,7 +102,8 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
     lines = capsys.readouterr().out.splitlines()
     assert lines[3].startswith(
         "  FAIL  rule 5 (reference): bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), the bound of "
-        "class:ib-edr (class: class of the link: InfiniBand EDR 4X streams at least 12 GB/s one way), over ib-edr of "
+        "class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one "
+        "way, 96.6 % of the limit of one rail; a class entry in a system's references sets another), over ib-edr of "
         "the run's nodes; look at "
     )
     assert lines[5] == "  looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
@@ -432,6 +433,43 @@ def test_a_card_at_half_of_hdr_fails_whatever_its_depth(depth: int, iterations: 
     hdr, size = of_link("ib-hdr"), 64 << 10
     assert only(perftest(size / healthy_us, depth, iterations), hdr).state == "pass"
     assert only(perftest(size / healthy_us / 2, depth, iterations), hdr).state == "fail"
+
+
+def puts_at(mtu: int, mb_s: float, **context: Any) -> Parsed:
+    columns = {"size": "B", "bandwidth": "MB/s"}
+    return Parsed((table("perftest", "ib_write_bw", columns, (1 << 20, mb_s), (2 << 20, mb_s), mtu=mtu, **context),))
+
+
+def test_the_printed_mtu_sets_limit_and_floor_and_the_verdict_says_so() -> None:
+    taken = (
+        "the output prints an MTU of 1024, and ib-edr can have 4096: it is judged by the limit with 1024; --mtu sets "
+        "another"
+    )
+    found = only(puts_at(1024, 11800), of_link("ib-edr"))
+    assert (found.state, found.remarks[0]) == ("pass", taken)
+    assert found.curves[0].limit is not None and round(found.curves[0].limit.value_mb_s) == 12190
+    (limit_of_4096,) = {
+        only(each, of_link("ib-edr")).curves[0].limit for each in (puts_at(4096, 12100), puts_at(999, 12100))
+    }
+    assert limit_of_4096 is not None and round(limit_of_4096.value_mb_s) == 12421
+    # The port's MTU, not the connection's
+    assert only(puts_at(1024, 11800, rdma_cm=True), of_link("ib-edr")).state == "fail"
+
+
+def test_an_mtu_of_the_user_decides_and_a_contradiction_is_said() -> None:
+    found = only(puts_at(1024, 11800), of_link("ib-edr", mtu=4096))
+    said = "the output prints an MTU of 1024, but --mtu is 4096: it is judged by the limit with 4096"
+    assert (found.state, found.remarks[0]) == ("fail", said)
+    assert not any("MTU" in remark for remark in only(puts_at(1024, 11800), of_link("ib-edr", mtu=1024)).remarks)
+
+
+def test_passes_keep_the_remark_of_their_mtu() -> None:
+    (good,), (bad,) = puts_at(1024, 11800).tables, puts_at(1024, 6000).tables
+    assert (
+        only(Parsed((good, bad, good)), of_link("ib-edr"))
+        .remarks[0]
+        .startswith("the output prints an MTU of 1024, and")
+    )
 
 
 @pytest.mark.parametrize(("time_us", "state"), [(4.0, "pass"), (60.0, "fail")])

@@ -138,7 +138,9 @@ def test_all_matching_bands_hold_and_the_class_floor_is_inherited(tmp_path: Path
     assert (inherited.entry_id, inherited.kind, inherited.unit) == ("class:ib-edr", "class", "MB/s")
     assert inherited.bound_at(MIB) == Bound(12000.0, None, None)
     assert inherited.bound_at(MIB - 1) is None
-    assert inherited.source == "class of the link: InfiniBand EDR 4X streams at least 12 GB/s one way"
+    assert inherited.source.startswith(
+        "Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the limit"
+    )
 
 
 def test_what_an_entry_names_selects(tmp_path: Path) -> None:
@@ -485,8 +487,9 @@ def test_a_share_of_a_limit_that_is_not_given_is_an_error(tmp_path: Path) -> Non
         (
             "kind: contract\n    floor: {of: limit, fraction: 0.97}",
             "kind: class\n    floor: 11000",
-            "references/site.yaml:26: entries[1].floor: found 11000, expected at least 12000 MB/s (class of the "
-            "link: InfiniBand EDR 4X streams at least 12 GB/s one way); or say why this system has less in reason",
+            "references/site.yaml:26: entries[1].floor: found 11000, expected at least 12000 MB/s (Railyard's "
+            "own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the limit of "
+            "one rail; a class entry in a system's references sets another); or say why this system has less in reason",
         ),
         (
             "kind: contract",
