@@ -170,7 +170,8 @@ def _fall(
         return None
     before, behind = max(pairwise(bandwidths[top : low + 1]), key=lambda two: two[0][1] / two[1][1])
     edges = f"{message_size(before[0])} and {message_size(behind[0])}"
-    steepest = f", by {percent(1 - behind[1] / before[1])} between {edges}" if before[1] > behind[1] else ""
+    whole = before == bandwidths[top] and behind == bandwidths[low]  # one step, which the sentence already has
+    steepest = "" if whole or before[1] <= behind[1] else f", by {percent(1 - behind[1] / before[1])} between {edges}"
     again = max(range(low, len(rates)), key=rates.__getitem__)
     rises = (
         f", and rises again to {_at(sized[again], metric.unit)}" if rates[again] * shares.falls_to > rates[low] else ""

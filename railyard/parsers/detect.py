@@ -36,6 +36,8 @@ _LAUNCHER = re.compile(
     r"|\S{1,300}: error while loading shared libraries: |\S{1,300}:(?: line [0-9]+:)? \S{1,300}: command not found)"
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "
 )
+# |---|---:|  below the heading of a table in Markdown
+_MARKDOWN_RULE = re.compile(r"^\s*\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?$")
 # What a fabric tool prints if it finds no device, or no error. A page that only names the tool has none of it.
 _NO_PORT = re.compile(
     r"^\s*(?:\S{1,60}: )?(?:ib(?:panic|warn|error): |Fatal error: |-E- |No IB devices found|Failed to (?:get|open) )"
@@ -187,6 +189,8 @@ def _launcher_text(text: str) -> Parsed:
     failures = tuple(_remark(line) for line in lines if _says_why(line.text))
     if not any(_LAUNCHER.search(failure.text) for failure in failures):
         first = next((line for line in lines if line.text.strip()), Line(0, "", True))
+        if any(_MARKDOWN_RULE.match(line.text[:500]) for line in lines):
+            raise ParseError(first.number, first.text, "an output as its tool prints it, not a table in Markdown")
         tools = ", ".join([*PARSERS, *FABRIC_PARSERS])
         raise ParseError(first.number, first.text, f"the output of one of {tools}")
     said = {failure.line for failure in failures}

@@ -115,6 +115,9 @@ def bands(
 
     ``rail`` is the class of the link with what its rails carry, or why there is none.
     """
+    if metric.shape == "figure" and metric.name not in (BANDWIDTH, LATENCY):
+        why = f"no link bounds {metric.name} of {benchmark.key}"
+        return f"not judged: {why}: only a system's references judge it (--system)"
     if isinstance(rail, str):
         return rail
     if metric.shape == "figure":
@@ -210,8 +213,6 @@ def _of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> tuple[Band, 
         high = _FIGURE_STARTS * rail.of.start_us
         words = f"{_FIGURE_STARTS} starts of {number(rail.of.start_us)} us"
         return (scalar_band(ENTRY, "class", name, unit, _source(rail, words), Bound(None, high, None)),)
-    if name != BANDWIDTH:
-        return f"not judged: no day-one band is known for {name}"
     window = Window(metric.directions, metric.directions, verbs=True)
     share = 1.0 if rail.of.flow_mb_s is not None else _FIGURE_SHARE  # over TCP a flow is all that is asked
     size = _DATAGRAM_BYTES.get(benchmark.key, _FIGURE_BYTES)

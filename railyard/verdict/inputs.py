@@ -314,7 +314,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
             between_nodes=bounded and not run.on_one_host,
             reported_only=None if bands else benchmark.reported or (None if must_be else unnamed),
             coarse=metric.coarse,
-            sized=metric.shape != "figure",
+            sized=metric.shape != "figure" and (benchmark.payload or benchmark.pattern is None),  # a barrier has none
             of_all=metric.shape == "collective",
         ),
         measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),

@@ -16,9 +16,6 @@ PAGE = ROOT / "docs" / "reference" / "scoreboard.md"
 MOST_NOT_JUDGED = 0.10
 #: (file, benchmark) -> why a healthy output fails all the same, or a degraded one passes. Each must still do so.
 EXCEPTIONS: Mapping[tuple[str, str | None], str] = {
-    ("corpus/perftest/dgxspark_run_infinitely_rows_client1.txt", "perftest/ib_write_bw"): (
-        "with --run_infinitely perftest prints rows of one size and no end, as a cut output does"
-    ),
     ("corpus/hpl/hplai_3080ti_PASSED.txt", "hpl/hpl_ai"): "it was posted as an excerpt, so its end is missing",
     ("recordings/hpcc1.5.0-hpccoutf-openmpi4.1.4-vcluster-4nodes-400mbit-hsn0.txt", "hpcc/Summary"): (
         "the bucket of a virtual rail lets the first bytes of a message pass at once, and HPC Challenge prints no size"

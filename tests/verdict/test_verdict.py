@@ -408,15 +408,15 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
 # Rule 2
 
 RULE_2 = [
-    (bandwidth(measured=None), "bandwidth (declared in MB/s) was not read"),
+    (bandwidth(measured=None), "the output has no bandwidth in MB/s that can be read"),
     (
         bandwidth(measured=None, problem="no column bandwidth"),
-        "bandwidth (declared in MB/s) was not read: no column bandwidth",
+        "the output has no bandwidth in MB/s that can be read: no column bandwidth",
     ),
-    (bandwidth(measured=Measured("MB/s", (), ())), "bandwidth (declared in MB/s) was not read"),
+    (bandwidth(measured=Measured("MB/s", (), ())), "the output has no bandwidth in MB/s that can be read"),
     (bandwidth(measured=Measured("MB/s", (1, 2), (1.0,))), "bandwidth has 2 sizes but 1 values"),
-    (bandwidth(measured=Measured("GB/s", SIZES, (1.0,) * 4)), "bandwidth was read in GB/s, declared in MB/s"),
-    (bandwidth(measured=Measured(None, SIZES, (1.0,) * 4)), "bandwidth was read in no unit, declared in MB/s"),
+    (bandwidth(measured=Measured("GB/s", SIZES, (1.0,) * 4)), "bandwidth is in GB/s, expected MB/s"),
+    (bandwidth(measured=Measured(None, SIZES, (1.0,) * 4)), "bandwidth is in no unit, expected MB/s"),
     (bandwidth(measured=Measured("MB/s", (8, 4), (1.0, 1.0))), "bandwidth has sizes that are not in rising order"),
     (bandwidth(0.8, math.nan, 47.5, 47.8), "bandwidth at 4 KiB is nan, expected a finite number"),
     (bandwidth(0.8, 2.5, 47.5, math.inf), "bandwidth at 4 MiB is inf, expected a finite number"),
@@ -443,7 +443,7 @@ def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
 
 @pytest.mark.parametrize(("metric", "sentence"), RULE_2)
 def test_rule_2_names_the_metric_that_is_wrong(metric: MetricInput, sentence: str) -> None:
-    look = "look at the benchmark's output against what the check's parser expects"
+    look = "look at the benchmark's output: whether its headings and rows are whole, and as its release prints them"
     assert said(judge(with_metric(metric))) == ("fail", 2, "set-up", f"rule 2 (metrics): {sentence}; {look}")
 
 
@@ -456,7 +456,7 @@ def test_rule_2_fails_a_check_that_declares_nothing() -> None:
 def test_rule_2_names_all_metrics_that_are_wrong() -> None:
     metrics = (bandwidth(measured=None), replace(LATENCY, measured=None))
     assert judge(replace(HEALTHY, metrics=metrics)).rules[1].sentence == (
-        "bandwidth (declared in MB/s) was not read; latency (declared in us) was not read"
+        "the output has no bandwidth in MB/s that can be read; the output has no latency in us that can be read"
     )
 
 

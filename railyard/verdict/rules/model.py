@@ -352,11 +352,11 @@ def why_unusable(metric: MetricInput) -> str | None:
     declared, measured = metric.declared, metric.measured
     if measured is None or not measured.sizes:
         because = f": {metric.problem}" if metric.problem else ""
-        return f"{declared.name} (declared in {declared.unit}) was not read{because}"
+        return f"the output has no {declared.name} in {declared.unit} that can be read{because}"
     if len(measured.sizes) != len(measured.values):
         return f"{declared.name} has {len(measured.sizes)} sizes but {len(measured.values)} values"
     if measured.unit != declared.unit:
-        return f"{declared.name} was read in {measured.unit or 'no unit'}, declared in {declared.unit}"
+        return f"{declared.name} is in {measured.unit or 'no unit'}, expected {declared.unit}"
     if any(map(operator.le, measured.sizes[1:], measured.sizes)):
         return f"{declared.name} has sizes that are not in rising order"
     if _all_above_0(measured.values):

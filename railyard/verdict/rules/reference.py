@@ -254,7 +254,10 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
         return failed(5, where, "fabric", look)
     rails, nodes = listing(inputs.rails), named(inputs.nodes)
     these, between = f" ({rails})" if rails else "", f" between {nodes} and good partners" if nodes else ""
-    return failed(5, where, "fabric", f"each rail alone{these}{between}, then link state and error counters")
+    barrier = any(metric.declared.of_all and not metric.declared.sized for metric in inputs.metrics)
+    noise = "how the ranks are bound and what else ran on their cores, then " if barrier else ""
+    look = f"{noise}each rail alone{these}{between}, then link state and error counters"
+    return failed(5, where, "fabric", look)
 
 
 def _over(inputs: Inputs) -> str:

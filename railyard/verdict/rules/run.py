@@ -35,7 +35,7 @@ SHOWN_CHARACTERS = 160
 """
 
 _CUT = "where the job's output ends, and its limits of time and file size"
-_LOOK_AT = "the benchmark's output against what the check's parser expects"
+_LOOK_AT = "the benchmark's output: whether its headings and rows are whole, and as its release prints them"
 
 
 def complete(inputs: Inputs) -> RuleResult:

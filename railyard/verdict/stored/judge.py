@@ -142,6 +142,7 @@ def judge(
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
         else _of_another_link(failures, key, tables, target, text)
+        or _without_end(failures, key, tables)
         or _at_printed_mtu(failures, key, tables, target, nodes, sizes, passes)
         for key, tables in found
         if benchmark is None or key == benchmark
@@ -207,6 +208,24 @@ def _of_another_link(
     """Return that tables of another kind of link are not judged; None if they are, or if the output says a failure."""
     why = None if failures else other_link(tables[0], target, text)
     return None if why is None else Judgement(key, tuple(table.line for table in tables), "not-judged", why)
+
+
+def _without_end(failures: tuple[OutputLine, ...], key: str | None, tables: Sequence[Table]) -> Judgement | None:
+    """Return that rows of one size only, with no end, are not judged: nothing was cut off; None for other tables.
+
+    Source: linux-rdma/perftest, src/perftest_resources.c, run_iter_bw_infinitely: a row for
+    the same size after each interval, until the program is killed.
+    """
+    if failures or tables[0].tool != "perftest" or tables[0].complete or "size" not in tables[0].columns:
+        return None
+    place = tables[0].columns.index("size")
+    if len(tables[0].rows) < 2 or len({row[place] for row in tables[0].rows}) > 1:
+        return None
+    sentence = (
+        "not judged: its rows repeat one size and have no end, as perftest prints with --run_infinitely; run it with a "
+        "duration instead, such as -D 10"
+    )
+    return Judgement(key, tuple(table.line for table in tables), "not-judged", sentence)
 
 
 def _at_printed_mtu(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from railyard.base.bounds import WEAK_END_SHARE
 from railyard.base.wording import either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
-from railyard.benchmarks.model import BANDWIDTH, Benchmark
+from railyard.benchmarks.model import BANDWIDTH, MESSAGE_RATE, Benchmark
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
@@ -30,7 +30,7 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
         yield from _weak_end(metric)
         flow = tuple(_weak_flow(metric, benchmark, target))
         yield from flow or _weak_alone(metric, benchmark, target)
-        if held and metric.floor_remark:
+        if held and metric.floor_remark and not _follows_bandwidth(metric, judged):
             yield f"{metric.declared.name} {metric.floor_remark}"
         sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]
         if not metric.bands or not sizes or benchmark.rows != "sizes":
@@ -44,6 +44,15 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
         yield f"its sums are divided by {node_pairs} pairs of nodes"
     elif pairs > 1:
         yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
+
+
+def _follows_bandwidth(metric: MetricInput, judged: Sequence[MetricInput]) -> bool:
+    """Return whether a message rate needs no word: its rows' bandwidth is bounded, and rule 2 compares the two."""
+    if metric.declared.name != MESSAGE_RATE or metric.measured is None:
+        return False
+    rows = metric.measured.sizes
+    bandwidths = (one for one in judged if one.declared.name == BANDWIDTH and one.bands and one.measured is not None)
+    return any(one.measured.sizes == rows for one in bandwidths if one.measured is not None)
 
 
 def plateau(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target) -> str | None:

@@ -463,6 +463,59 @@ def test_an_mtu_of_the_user_decides_and_a_contradiction_is_said() -> None:
     assert not any("MTU" in remark for remark in only(puts_at(1024, 11800), of_link("ib-edr", mtu=1024)).remarks)
 
 
+def rows_of_one_size(count: int, complete: bool) -> Parsed:
+    columns = {"size": "B", "iterations": None, "bandwidth": "MB/s"}
+    return Parsed((table("perftest", "ib_write_bw", columns, *[(64 << 10, 5000, 11000.0)] * count, complete=complete),))
+
+
+def test_rows_of_one_size_without_an_end_are_no_cut_output() -> None:
+    found = only(rows_of_one_size(3, False), of_link("ib-edr"))
+    assert found.state == "not-judged"
+    assert "as perftest prints with --run_infinitely; run it with a duration" in found.sentence
+    assert only(rows_of_one_size(1, False), of_link("ib-edr")).state == "fail"
+    failed = replace(rows_of_one_size(3, False), failures=(Remark(9, "Completion with error at client"),))
+    assert only(failed, of_link("ib-edr")).state == "fail"
+
+
+def test_a_message_rate_that_its_bounded_bandwidth_implies_needs_no_word() -> None:
+    columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
+    rows = [(size, 12200.0, 12200e6 / size) for size in (1 << 20, 2 << 20)]
+    parsed = Parsed((table("perftest", "ib_write_bw", columns, *rows),))
+    found = only(parsed, of_link("ib-edr"))
+    assert found.state == "pass"
+    assert not any("message_rate" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize("options", [[], ["--link", "ib-edr"]])
+def test_hpl_without_a_system_is_sent_to_the_references_at_once(options: list[str]) -> None:
+    hpl = Parsed((table("hpl", "hpl", {"performance": "Gflop/s"}, (833.0,)),))
+    found = only(hpl, of_link("ib-edr") if options else unnamed())
+    said = "no link bounds performance of hpl/hpl: only a system's references judge it (--system)"
+    assert (found.state, said in found.sentence, "--link" in found.sentence) == ("not-judged", True, False)
+
+
+def test_a_slow_barrier_has_no_size_and_may_be_noise_of_the_ranks() -> None:
+    barrier = Parsed((table("osu", "osu_barrier", {"avg": "us"}, (900.0,)),))
+    sentence = only(barrier, of_link("ib-edr"), nodes=Nodes(1, 4, 1)).sentence
+    assert sentence.startswith("rule 5 (reference): latency 900.0 us is above 24.00 us")
+    assert "look at how the ranks are bound and what else ran on their cores, then each rail alone" in sentence
+
+
+def test_a_fall_in_one_step_is_said_once() -> None:
+    rates = [(512 << 10, 10730.0), (1 << 20, 1099.0), (2 << 20, 1100.0)]
+    sentence = only(Parsed((stream(dict(rates)),)), unnamed()).sentence
+    assert "falls by 89.8 %: from 10730 MB/s at 512 KiB, its peak, to 1099 MB/s at 1 MiB; look at" in sentence
+
+
+def test_a_table_in_markdown_is_named_as_the_form_that_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, "| Size | Bandwidth |\n|---|---:|\n| 1 | 2.5 |\n")
+    assert main(["judge", file, "--link", "ib-edr"]) == 2
+    said = capsys.readouterr().err
+    assert "expected an output as its tool prints it, not a table in Markdown" in said
+
+
 def test_passes_keep_the_remark_of_their_mtu() -> None:
     (good,), (bad,) = puts_at(1024, 11800).tables, puts_at(1024, 6000).tables
     assert (
