@@ -329,9 +329,9 @@ def test_metrics_that_cannot_be_read_fail_rule_2(assessed: Assess, imb_text: Cal
         "fail",
         2,
         "set-up",
-        "the output has no bandwidth in MB/s that can be read: imb/Uniband: no column message_rate, only size, repetitions, "
-        "bandwidth, time; the output has no message_rate in 1/s that can be read: imb/Uniband: no column message_rate, only size, "
-        "repetitions, bandwidth, time",
+        "the output has no bandwidth in MB/s that can be read: imb/Uniband: no column message_rate, only size, "
+        "repetitions, bandwidth, time; the output has no message_rate in 1/s that can be read: imb/Uniband: no column "
+        "message_rate, only size, repetitions, bandwidth, time",
     )
 
 

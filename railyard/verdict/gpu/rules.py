@@ -7,7 +7,7 @@ on the start with sizes whose time depends on the links.
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from railyard.base.bounds import (
     GPU_ALL_NICS_SHARE,
@@ -75,6 +75,14 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     return passed(3, f"{_at(best)}{best.judged.sentence}{best.said}{which}")
 
 
+#: No network carried a byte. Access control of PCIe (ACS) sends what GPUs exchange through the processor.
+#: Source: NVIDIA, NCCL documentation, Troubleshooting, GPU Direct and PCI Access Control Services.
+_WITHIN_LOOK = (
+    "the links between the node's GPUs: nvidia-smi nvlink -s and topo -m, speed and width of their PCIe slots, and "
+    "whether ACS is off"
+)
+
+
 def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> tuple[RuleResult, Standing]:
     """Return rule 5, and how the curve compares with the published numbers of its class.
 
@@ -87,7 +95,7 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     if wrong is not None:
         return wrong, standing
     if of is not None:
-        return _among(run, of, standing), standing
+        return _within_domain(run, _among(run, of, standing)), standing
     if run.shape is not None and (why := _why_no_floor(run, curves)) is not None:
         return not_judged(5, f"{why}; --class compares it with published numbers"), standing
     return like_healthy(run, curves), standing
@@ -117,7 +125,17 @@ def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
 def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
     """Return why a curve is not one of healthy nodes, whatever is published of them; None if it may be one."""
     found = (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves))
-    return next((wrong for wrong in found if wrong is not None), None)
+    wrong = next((each for each in found if each is not None), None)
+    return None if wrong is None else _within_domain(run, wrong)
+
+
+def _within_domain(run: GpuRun, result: RuleResult) -> RuleResult:
+    """Return a result whose next look is not at the network if the run's bytes never left one node or domain."""
+    shape = run.shape
+    if result.state != "fail" or shape is None or shape.domains > 1 or shape.node.within_over_nics:
+        return result
+    first = "who else used the GPUs, and their heat and clocks; then " if result.fault == "disturbed" else ""
+    return replace(result, look_at=f"{first}{_WITHIN_LOOK}")
 
 
 def shows_dips(curves: Curves) -> bool:

@@ -135,6 +135,18 @@ def test_a_value_in_place_alone_is_judged_too() -> None:
     assert found.state == "fail" and "at 4 GiB in place: impossible" in found.sentence
 
 
+@pytest.mark.parametrize("rates", [curve(60), {**curve(370), GIB: 100.0}], ids=["low", "dip"])
+def test_a_failure_within_one_node_looks_at_its_own_links_and_never_at_the_network(rates: dict[int, float]) -> None:
+    found = one(output("all_reduce", rates, ("node1",)))
+    assert found.state == "fail"
+    look = found.sentence.partition("; look at ")[2]
+    assert "topo -m" in look and "ACS" in look
+    assert "network" not in look and "NIC" not in look and "pair of nodes" not in look
+    assert found.rules[-1].look_at == look
+    between = one(output("all_reduce", rates)).sentence.partition("; look at ")[2]
+    assert "network" in between and "ACS" not in between
+
+
 def test_a_half_that_is_low_is_not_hidden_by_the_other() -> None:
     found = one(output("all_reduce", curve(370), in_place=curve(100)))
     assert found.state == "fail" and "busbw of long messages is at most 99.97 GB/s" in found.sentence
