@@ -941,6 +941,15 @@ def test_a_rate_that_one_size_holds_is_that_of_the_rail_but_bounds_no_size() -> 
     assert "bandwidth 20.30 MB/s at 1 MiB, the best of 64 KiB to 1 MiB, is below 22.50 MB/s" in slow.sentence
 
 
+def test_a_floor_from_4_mib_alone_leaves_the_rate_at_1_mib_open_and_is_no_pass() -> None:
+    floor = scalar_band("narrow", "class", "bandwidth", "MB/s", "recorded", Bound(13.5, None, None), (2**22, None))
+    curve = Measured("MB/s", (2**18, 2**20, 2**21, 2**22), (14.1, 7.0, 14.3, 14.4))
+    metric = MetricInput(Declared("bandwidth", "MB/s", "bandwidth"), curve, bands=(floor,))
+    verdict = judge(replace(HEALTHY, metrics=(metric,)))
+    assert (verdict.state, verdict.rule) == ("fail", 5)
+    assert "nothing bounds bandwidth at 1 MiB to 2 MiB, where a link shows its rate" in verdict.sentence
+
+
 def test_a_rate_that_only_the_best_size_bounds_is_no_pass() -> None:
     inputs = both_ways(14.1, 28.6, 14.3)
     (metric,) = inputs.metrics

@@ -27,6 +27,8 @@ from railyard.verdict.rules.model import (
 
 #: Below it, the time of a message is mostly its start: libraries copy shorter ones (``hardware.day_one``).
 _RATE_DECIDES_FROM_BYTES = 16 << 10
+#: From here on a bandwidth is the link's, not that of the start of a message: tables are quoted at 1 MiB and above.
+_RATE_FROM_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,19 @@ def open_end(metric: MetricInput) -> str | None:
     if not metric.declared.sized or not deciding or metric.open_because is not None:
         return None
     if any(_is_bounded(band, size, higher) for band in metric.bands for size in deciding):
-        return None
+        return _open_rates(metric, measured)
     which = "largest" if deciding == measured[-1:] else "smallest"
     return f"nothing bounds {metric.declared.name} at {message_size(deciding[-1])}, its {which} size"
+
+
+def _open_rates(metric: MetricInput, measured: list[int]) -> str | None:
+    """Return in words at which sizes that show a link's rate a bandwidth has no bound; None if each has one."""
+    if metric.declared.unit != "MB/s":
+        return None
+    rates = [size for size in measured if size >= _RATE_FROM_BYTES]
+    left = [size for size in rates if not any(_is_bounded(band, size, True) for band in metric.bands)]
+    where = size_ranges(left, measured)
+    return f"nothing bounds {metric.declared.name} at {where}, where a link shows its rate" if left else None
 
 
 def _is_bounded(band: BandLike, size: int, higher_is_better: bool) -> bool:
