@@ -16,6 +16,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
 from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, without_broken_lines
 from railyard.parsers.collector import held_back
+from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import together
 from railyard.parsers.fabric.text import without_marks
@@ -77,9 +78,11 @@ def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
     except ParseError as error:
         better = refuse_broken_lines(error, text, read)
         raise better from (error if better is not error else None)
+    # here, too, since a text's prefixes are only known here
     mixed = without_mixed_rows(parsed, text)
     if mixed is not parsed:
         return mixed
+    parsed = without_commented_rows(parsed, text)
     # one tool printed it, so no other has to be asked again
     tools = {table.tool for table in parsed.tables} & set(PARSERS)
     return without_broken_lines(parsed, text, PARSERS[tools.pop()] if len(tools) == 1 else read)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from railyard.parsers import failure_lines
 from railyard.parsers.absurd_numbers import without_absurd_numbers
+from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.lines import LONGEST_NOTE, cleaned, is_failure, texts_of
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, Remark
@@ -37,7 +38,8 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
     """
     if not parsed.tables and (parsed.fabric or parsed.hardware):
         return parsed
-    parsed = without_lost_rows(without_absurd_numbers(without_mixed_rows(parsed, text), text))
+    parsed = without_commented_rows(without_mixed_rows(parsed, text), text)
+    parsed = without_lost_rows(without_absurd_numbers(parsed, text))
     whole = cleaned(text)
     if not ("," in whole or _names_nothing_finite(whole) or failure_lines.ROOT.search(whole)):
         return parsed  # most outputs: no line has to be looked at

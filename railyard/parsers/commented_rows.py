@@ -1,0 +1,106 @@
+"""Rows of a table that someone commented out: a table without its slow rows would look whole.
+
+Most parsers skip a line that begins with "#", since the tools print headings so. A line that begins with a comment mark
+and is a row otherwise is none of the tools' own lines. It is a row if it has the form of another row of the text, or if
+its parser reads more figures without the mark.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from railyard.base.clean_text import one_line
+from railyard.parsers import PARSERS
+from railyard.parsers.broken_lines import count_cells, rows_of
+from railyard.parsers.lines import cleaned, texts_of
+from railyard.parsers.parsed import Parsed, ParseError, Remark
+
+_LONGEST = 400  # no row is longer
+_SHOWN = 160  # characters of it
+_MOST_READ = 12  # lines that are tried without their marks, since each try reads the text again
+_LONGEST_READ = 300_000  # characters of a text in which this is done
+_MARK = r"(?:[ \t]{0,40}(?:[#%;!]|//|--|/\*|<!--|[Rr][Ee][Mm](?=[ \t]))){1,8}[ \t]{0,40}"
+# It begins at a newline, so that most texts cost one pass. "# Avg bus bandwidth    : 12.5" is no row, but is looked at.
+_CANDIDATE = re.compile(rf"\n{_MARK}(?=[^\n]{{0,{_LONGEST}}}[ \t=|(:][0-9]{{1,15}}\.[0-9])[\w\[|(]")
+_BEFORE_ROW = re.compile(_MARK)
+# What closes the comment, or a note behind the row: "# 1048576  2884.24  # slow"
+_AFTER_ROW = re.compile(r"[ \t]{1,40}(?:(?:\*/|-->)[ \t]{0,40}|(?:#|//).{0,200})\Z")
+# 4096   11.25   1.7e+02   64k, =10 and 0.00s of fabtests   4096l of IMB-MT
+_FIGURE = re.compile(
+    r"=?[0-9]{1,24}(?P<decimals>\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?(?:[kmgtsbl](?![a-z]))?", re.IGNORECASE
+)
+_CHECKED = re.compile(r"\b(?:pass(?:ed)?|fail(?:ed)?|skipped)\b", re.IGNORECASE)
+
+
+def without_commented_rows(parsed: Parsed, text: str) -> Parsed:
+    """Return what was read, with a failure for each row that is commented out, and the tables above as incomplete."""
+    whole = cleaned(text)
+    if not parsed.tables or _CANDIDATE.search(whole) is None:
+        return parsed
+    found = list(_commented_rows(parsed, texts_of(whole)))
+    if not found:
+        return parsed
+    lines = {failure.line for failure in found}
+    begins = sorted(table.line for table in parsed.tables)
+    spoiled = {max((begin for begin in begins if begin < line), default=begins[0]) for line in lines}
+    others = (failure for failure in parsed.failures if failure.line not in lines)
+    return replace(
+        parsed,
+        tables=tuple(replace(table, complete=False) if table.line in spoiled else table for table in parsed.tables),
+        failures=tuple(sorted((*others, *found), key=lambda failure: failure.line)),
+        remarks=tuple(remark for remark in parsed.remarks if remark.line not in lines),
+    )
+
+
+def _commented_rows(parsed: Parsed, lines: Sequence[str]) -> Iterator[Remark]:
+    """Yield a failure for each line that is a row behind a comment mark."""
+    notes = {note.line for note in (*parsed.remarks, *parsed.failures)}
+    marks = {number: mark for number, line in enumerate(lines, start=1) if (mark := _mark(line))}
+    rows = (line for number, line in enumerate(lines, start=1) if number not in notes | marks.keys())
+    forms = {_form(row) for row in rows if len(row) <= _LONGEST} - {None}
+    doubtful: list[int] = []
+    for number, mark in marks.items():
+        if _form(_AFTER_ROW.sub("", lines[number - 1][mark:])) in forms:
+            yield _failure(number, lines[number - 1])
+        else:
+            doubtful.append(number)
+    if sum(map(len, lines)) <= _LONGEST_READ:
+        yield from _read_without(parsed, lines, {number: marks[number] for number in doubtful[:_MOST_READ]})
+
+
+def _read_without(parsed: Parsed, lines: Sequence[str], marks: dict[int, int]) -> Iterator[Remark]:
+    """Yield a failure for each line without whose mark its parser reads more figures."""
+    tools = {table.tool for table in parsed.tables} & set(PARSERS)
+    if len(tools) != 1:
+        return
+    (tool,) = tools
+    known = count_cells(rows_of(PARSERS[tool]("\n".join(lines)))) if marks else 0
+    for number, mark in marks.items():
+        row = _AFTER_ROW.sub("", lines[number - 1][mark:])
+        try:
+            other = PARSERS[tool]("\n".join((*lines[: number - 1], row, *lines[number:])))
+        except ParseError:
+            continue
+        if count_cells(rows_of(other)) > known:
+            yield _failure(number, lines[number - 1])
+
+
+def _mark(line: str) -> int:
+    """Return how long the comment mark of a line is that has a figure behind it; 0 if it has none."""
+    found = _BEFORE_ROW.match(line) if len(line) <= _LONGEST else None
+    return found.end() if found and _CANDIDATE.match(f"\n{line}") else 0
+
+
+def _form(row: str) -> str | None:
+    """Return the words of a row with the same figure in place of each; None for a line without one with a point."""
+    kinds = [_CHECKED.sub("Pass", _FIGURE.sub(_kind, word)) for word in row.split()]
+    return " ".join(kinds) if len(kinds) > 1 and any("0.0" in kind for kind in kinds) else None
+
+
+def _kind(found: re.Match[str]) -> str:
+    return "0" if found["decimals"] is None else "0.0"
+
+
+def _failure(number: int, line: str) -> Remark:
+    shown = one_line(" ".join(line.split()))[:_SHOWN]
+    return Remark(number, f'a row that is commented out: found "{shown}", expected it without the mark')
