@@ -20,6 +20,7 @@ from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import together
 from railyard.parsers.fabric.text import without_marks
+from railyard.parsers.joined_lines import without_joined_lines
 from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
 from railyard.parsers.lost_signs import with_lost_signs
 from railyard.parsers.mixed_rows import without_mixed_rows
@@ -82,6 +83,9 @@ def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
     mixed = without_mixed_rows(parsed, text)
     if mixed is not parsed:
         return mixed
+    joined = without_joined_lines(parsed, text)
+    if joined is not parsed:
+        return joined
     parsed = without_commented_rows(parsed, text)
     # one tool printed it, so no other has to be asked again
     tools = {table.tool for table in parsed.tables} & set(PARSERS)

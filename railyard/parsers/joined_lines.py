@@ -1,0 +1,62 @@
+"""Outputs whose lines were filled to paragraphs, as ``fmt`` and editors do: short lines are joined, long ones broken.
+
+A parser that knows its lines by their beginnings then skips what is behind the first one, without a remark. Here are
+the words that begin a line of each such tool: within a line, they show that two were joined. Then no figure is used.
+"""
+
+import re
+
+from railyard.base.clean_text import one_line
+from railyard.parsers.lines import cleaned
+from railyard.parsers.parsed import Parsed, Remark
+
+_SHOWN = 100  # characters
+_WITHIN = r"(?<=\S)[ \t]{1,40}"
+# "[ 3] local …" and "[SUM] 0.0-10.0 sec"; fmt may also break behind the bracket
+_STREAM = (
+    rf"{_WITHIN}\[ {{0,3}}(?:SUM|[0-9]{{1,5}})\] {{1,3}}(?:local |[0-9]{{1,9}}\.[0-9]{{1,4}}- {{0,3}}[0-9])"
+    r"|^[ \t]{0,8}[0-9]{1,5}\] {1,3}(?:local |[0-9]{1,9}\.[0-9]{1,4}-)"
+)
+_SECTION = rf"{_WITHIN}(?:Begin|End) of \w{{1,40}} section\."
+_PATTERNS = {
+    "gpcnet": r"(?<=[|+])[ \t]{1,40}(?=\+-{5})|(?<=-\+)[ \t]{1,40}\|",
+    "hp2p": (
+        rf"{_WITHIN}(?:={{2,3}} SUMMARY|(?:Min|Max|Avg|Std) (?:bisection )?(?:bandwidth|latency|efficiency) {{0,20}}:)"
+    ),
+    # "Column=128 Fraction=0.005 Gflops=1.5e+01" of HPL is one line
+    "hpcc": rf"{_SECTION}|=[^\s=]{{1,40}}[ \t]{{1,40}}(?!Fraction|[GM]flops)[A-Z]\w{{1,40}}=",
+    "hpl": _SECTION,  # of HPCC, whose name was broken
+    "imb": r"#-{20,90}[ \t]{1,40}#",
+    "iperf2": _STREAM,
+    "iperf3": _STREAM,
+    "milc": rf"{_WITHIN}(?:CONGRAD\w{{0,3}}:|total_iters =|RUNNING COMPLETED)",
+    "netpipe": rf"{_WITHIN}[0-9]{{1,6}}: {{1,20}}[0-9]{{1,15}}(?: bytes|$)",
+    "nvbandwidth": rf"{_WITHIN}(?:Running \w{{5,80}}\.|SUM \w{{5,80}} [0-9]|memcpy (?:CE|SM) )",
+    "wrf": rf"{_WITHIN}Timing for main: ",
+}
+_SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
+#: Tools of which a joined output may have no table left.
+_LOSE_ALL = frozenset({"gpcnet", "milc", "nvbandwidth"})
+_WHAT = "two lines are joined, as fmt does, so that figures may be lost (paste the output with its own lines): "
+
+
+def without_joined_lines(parsed: Parsed, text: str) -> Parsed:
+    """Return what was read of a text, or a failure without any table if lines of its tool were joined.
+
+    A text without a table may be of one of several tools.
+    """
+    if parsed.fabric or parsed.hardware:
+        return parsed
+    plain = cleaned(text)
+    tools = {table.tool for table in parsed.tables} if parsed.tables else _LOSE_ALL
+    found = [match.end() for tool in tools if tool in _SIGNS and (match := _SIGNS[tool].search(plain))]
+    if not found:
+        return parsed
+    place = min(found)
+    number = plain.count("\n", 0, place) + 1
+    begin = plain.rfind("\n", 0, place) + 1
+    end = plain.find("\n", place)
+    line = one_line(plain[begin : None if end < 0 else end].strip())[:_SHOWN]
+    failure = Remark(number, f'{_WHAT}found "{line}"')
+    rest = (each for each in parsed.failures if each.line != number)
+    return Parsed((), tuple(sorted((failure, *rest), key=lambda each: each.line)), parsed.remarks)
