@@ -53,8 +53,8 @@ def test_an_address_that_two_nodes_have_is_named_before_a_run_fails(site: Virtua
     ran = site.call(*RAILYARD, "doctor", "--system", "virtual", "--nodes")
     assert ran.code == 1
     assert [line for line in problems(ran.out) if said in line] == [
-        f"problem: {said}{address} on a network of the rails; give each node its own: which of them gets the messages is "
-        "chance (ip address, arping)"
+        f"problem: {said}{address} on a network of the rails; give each node its own: which of them gets the messages "
+        "is chance (ip address, arping)"
     ]
 
 

@@ -30,27 +30,30 @@ def answered(nodes: Sequence[NodeState], expected: Iterable[str]) -> Iterator[Fi
 
 def unique(nodes: Sequence[NodeState]) -> Iterator[Finding]:
     """Yield names and addresses that two nodes have; of addresses those that names resolve to, and those of rails."""
+    yield from _one_name(nodes)
+    resolved = {node.name: node.facts.get("address") for node in nodes}
+    of_names = [(name, one) for name, one in resolved.items() if one is not None and not one.startswith("127.")]
+    for address, names in _shared(of_names):
+        yield problem(listing(names), f"their names resolve to one address, {address}", "correct DNS or /etc/hosts")
+    for address, names in _shared((node.name, address) for node in nodes for address in _rail_addresses(node)):
+        fix = "give each node its own: which of them gets the messages is chance (ip address, arping)"
+        yield problem(listing(names), f"both have the address {address} on a network of the rails", fix)
+
+
+def _one_name(nodes: Sequence[NodeState]) -> Iterator[Finding]:
     for name, count in Counter(node.name for node in nodes).items():
         if count > 1:
             yield problem(
                 name, f"{count} nodes have this name", "give each its own: counters and blame use a node's name"
             )
-    addresses: dict[str, list[str]] = {}
-    for node in nodes:
-        address = node.facts.get("address")
-        if address is not None and not address.startswith("127."):
-            addresses.setdefault(address, []).append(node.name)
-    for address, names in addresses.items():
-        if len(set(names)) > 1:
-            yield problem(listing(names), f"their names resolve to one address, {address}", "correct DNS or /etc/hosts")
-    of_rails: dict[str, list[str]] = {}
-    for node in nodes:
-        for address in _rail_addresses(node):
-            of_rails.setdefault(address, []).append(node.name)
-    for address, names in of_rails.items():
-        if len(set(names)) > 1:
-            fix = "give each node its own: which of them gets the messages is chance (ip address, arping)"
-            yield problem(listing(names), f"both have the address {address} on a network of the rails", fix)
+
+
+def _shared(addresses: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each address that several nodes have, with their names; each item is (name of a node, address)."""
+    names: dict[str, list[str]] = {}
+    for name, address in addresses:
+        names.setdefault(address, []).append(name)
+    yield from ((address, having) for address, having in names.items() if len(set(having)) > 1)
 
 
 def _rail_addresses(node: NodeState) -> list[str]:

@@ -15,9 +15,10 @@ _HEAD = "railyard-doctor"
 class NodeState:
     """One node: its facts by name, the facts of each rail by name, and facts that occur more than once.
 
-    ``subnets``: (interface, network, mask) in the kernel's hexadecimal words. ``own``: IPv4 addresses. ``cstates``: (latency in us, name) of the
-    idle states not switched off. ``verbs``: device files, and whether this user may open them. ``gids``: the indexes of
-    each rail's GIDs of RoCE v2. ``whole`` is False if the node's last line is missing.
+    ``subnets``: (interface, network, mask) in the kernel's hexadecimal words. ``own``: IPv4 addresses.
+    ``cstates``: (latency in us, name) of the idle states not switched off. ``verbs``: device files, and whether this
+    user may open them. ``gids``: the indexes of each rail's GIDs of RoCE v2. ``whole`` is False if the node's last line
+    is missing.
     """
 
     name: str

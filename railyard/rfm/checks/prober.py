@@ -56,8 +56,8 @@ CLEAR_FACTOR = 5
 MOST_RUNS = 12
 #: Bandwidths of single rails, and what TCP sent again over them.
 PROBES, LOSSES = Series("probe", int(PROBE_ROUNDS_MOST.value)), Series("loss", MOST_RUNS)
-#: If TCP sent too much again, so many seconds of the probes' time are kept for what each rail loses: over two rails that
-#: lose nothing the pair itself sends that many segments in 15 s.
+#: If TCP sent too much again, so many seconds of the probes' time are kept for what each rail loses: over two rails
+#: that lose nothing, the pair itself sends that many segments in 15 s.
 LOSS_TIME_S = 30
 _TIME_OVER = f"the time of all probes, {PROBE_TIME.value:g} s, was over before"
 #: How often a slow rail streams each way, to find in which direction it is slow.

@@ -48,8 +48,8 @@ def test_two_nodes_with_one_address_on_a_network_of_the_rails_are_named(node: No
     one, two = at("e1", 1, "10.1.1.1", own), at("e2", 2, "10.1.1.2", own)
     assert sentences(between.unique([one, two])) == []
     assert sentences(between.unique([one, two, at("e3", 3, "10.1.1.3", "10.1.1.2", own)])) == [
-        "e2 and e3: both have the address 10.1.1.2 on a network of the rails; give each node its own: which of them gets "
-        "the messages is chance (ip address, arping)"
+        "e2 and e3: both have the address 10.1.1.2 on a network of the rails; give each node its own: which of them "
+        "gets the messages is chance (ip address, arping)"
     ]
 
 

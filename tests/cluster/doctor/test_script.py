@@ -22,7 +22,8 @@ TREE = {
     "eth0\t00000000\t0101010A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
     "ens0\t0001010A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0",
     "proc/net/fib_trie": "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 10.1.1.0\n"
-    "        /24 link UNICAST\n     |-- 10.1.1.7\n        /32 host LOCAL\nLocal:\n     |-- 10.1.1.7\n        /32 host LOCAL\n",
+    "        /24 link UNICAST\n     |-- 10.1.1.7\n        /32 host LOCAL\n"
+    "Local:\n     |-- 10.1.1.7\n        /32 host LOCAL\n",
     "proc/77/comm": "osu_bw",
     "proc/78/comm": "sshd",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",

@@ -472,8 +472,8 @@ def test_the_time_of_all_probes_ends_those_of_loss_too(
     found = replace(one, until_s=0.0).lossy_rails_of(PAIR, OTHERS, launch)
     assert (found.suspects, list((tmp_path / "stage").glob("loss-*"))) == ((), [])
     assert found.sentence == (
-        "no rail was measured alone, so nobody is blamed; the time of all probes, 120 s, was over before all rails were "
-        "measured for what they lose (probe-time)"
+        "no rail was measured alone, so nobody is blamed; the time of all probes, 120 s, was over before all rails "
+        "were measured for what they lose (probe-time)"
     )
 
 
