@@ -23,7 +23,6 @@ Source: R. W. Hockney, "The communication challenge for MPP", Parallel Computing
 docs/reference/published.md, docs/reference/scoreboard.md and the published tables that they name.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -41,6 +40,8 @@ COPY_MB_S = 2000.0
 LONG_FROM_BYTES = 32 << 10
 
 Where = Literal["host", "device", "node"]
+#: How the ranks of a collective exchange messages (``collective_times``); "root": a gather or scatter.
+Pattern = Literal["allreduce", "reduce", "reduce_scatter", "broadcast", "barrier", "alltoall", "allgather", "root"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,50 +316,19 @@ def longest_us(rail: Rail, turn: Turn, size_bytes: int, pairs: int = 1) -> float
     of = rail.of
     directions = 2 if turn.both_ways else 1
     rate = of.within_flow(of.shares[directions] * min(rail.one_mb_s, rail.all_both_mb_s / directions))
-    copied = _copied_us(size_bytes)
+    copied = copied_us(size_bytes)
     summed = size_bytes / COPY_MB_S if turn.computes else 0.0
     return turn.starts * of.start_of(size_bytes) + turn.sends * (copied + summed + pairs * size_bytes / rate)
 
 
-def _copied_us(size_bytes: int) -> float:
+def copied_us(size_bytes: int) -> float:
+    """Return what a library takes to copy a short message, us."""
     return min(size_bytes, EAGER_UP_TO_BYTES) / COPY_MB_S
 
 
 def lowest_of_turn_mb_s(rail: Rail, turn: Turn, size_bytes: int, pairs: int = 1) -> float:
     """Return the bandwidth, in MB/s, that a healthy link reaches with one message after another."""
     return turn.counted * size_bytes / longest_us(rail, turn, size_bytes, pairs)
-
-
-Pattern = Literal["tree", "exchange", "root"]
-#: Static routes leave 55 to 60 % of a full network in an exchange of all with all (T. Hoefler, T. Schneider, A.
-#: Lumsdaine, IEEE Cluster 2008), and a library may copy: over RoCE four nodes reached 61 % of the limit, two 34 %.
-EXCHANGE_SHARE = 0.25
-#: How fast a rank adds up vectors at least: 4 nodes of Power9 with EDR took 573 us for 1 MiB, 4 x 84 us of which are
-#: the link's.
-REDUCE_MB_S = 5000.0
-
-
-def longest_collective_us(rail: Rail, pattern: Pattern, size_bytes: int, nodes: int, ranks_per_node: int) -> float:
-    """Return the time of a collective, in us, that a healthy network does not exceed.
-
-    With R ranks, a ``tree`` (allreduce, reduce, broadcast) takes two times log2 R rounds with the whole vector, as the
-    simplest algorithms do. In an ``exchange`` (alltoall, allgather) each rank sends and receives R - 1 messages, and
-    the ranks of a node share its rails. A ``root`` (gather, scatter) sends or receives R - 1 messages, and waits.
-
-    Source of the algorithms: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations
-    in MPICH", International Journal of High Performance Computing Applications 19 (2005) 49-66.
-    """
-    of, ranks = rail.of, nodes * ranks_per_node
-    turn = of.start_of(size_bytes) + _copied_us(size_bytes)
-    rate = of.within_flow(rail.all_mb_s)
-    if pattern == "tree":
-        rounds = 2 * math.ceil(math.log2(max(ranks, 2)))
-        reduced = rounds / 2 * size_bytes / REDUCE_MB_S
-        return rounds * (turn + ranks_per_node * size_bytes / (of.shares[1] * rate)) + reduced
-    if pattern == "root":
-        return (ranks - 1) * (2 * turn + size_bytes / (of.shares[1] * rate))
-    crossing = ranks_per_node * (ranks - ranks_per_node) * size_bytes
-    return 2 * (ranks - 1) * turn + crossing / (min(EXCHANGE_SHARE, of.shares[2]) * rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware import day_one
-from railyard.hardware.day_one import LONG_FROM_BYTES, LinkClass, Rail, Turn, Window
+from railyard.hardware.collective_times import time_of
+from railyard.hardware.day_one import EFA, LONG_FROM_BYTES, LinkClass, Rail, Turn, Window
 from railyard.parsers.parsed import Table
 from railyard.site.references.band import Band, Bound, scalar_band
 
@@ -173,10 +174,13 @@ def _of_collective(
             option for option, known in (("--nodes", nodes), ("--ranks-per-node", ranks_per_node)) if known is None
         ]
         return f"not judged: on how many nodes, with how many ranks on each? Say it with {listing(options)}"
-    points = {
-        size: Bound(None, day_one.longest_collective_us(rail, benchmark.pattern, size, nodes, ranks_per_node), None)
-        for size in sizes
-    }
+    if rail.of is EFA and ranks_per_node > 1:
+        return (
+            "not judged: no source bounds a collective over EFA with several ranks on each node: an allreduce of 4 B "
+            "took 1.8 ms on 128 nodes with 96 ranks each; run it with one rank on each node"
+        )
+    times = {size: time_of(rail, benchmark.pattern, size, nodes, ranks_per_node) for size in sizes}
+    points = {size: Bound(None, time.longest_us, None) for size, time in times.items()}
     ranks = f"{counted(nodes, 'node')} with {counted(ranks_per_node, 'rank')} each"
     words = f"{ranks}, start {number(rail.of.start_us)} us, {number(rail.all_mb_s)} MB/s on each node"
     return (_band(metric, rail, words, points),)

@@ -14,11 +14,9 @@ from railyard.hardware.day_one import (
     TCP_1G,
     TCP_OF_SDR,
     LinkClass,
-    Pattern,
     Rail,
     Window,
     class_of,
-    longest_collective_us,
     longest_us,
     lowest_of_stream_mb_s,
     lowest_of_turn_mb_s,
@@ -159,36 +157,6 @@ def test_the_floor_of_a_gate_is_the_share_of_long_messages() -> None:
 def test_published_pairs_of_gpus_are_above_the_floor_from_their_memory() -> None:
     """EDR between V100 of Azure's ND40rs v2: 9319 MB/s is the lowest of 28 pairs (performance-study)."""
     assert lowest_of_stream_mb_s(rail("ib-edr", "pcie3-x16", RDMA_OF_GPUS), Window(), MIB) < 9319 < 0.85 * 12421
-
-
-@pytest.mark.parametrize(
-    ("pattern", "nodes", "ranks", "size", "healthy_us"),
-    [
-        # Alltoall and allreduce that people posted: RoCE at 100 Gbit/s (Oracle), EDR (Lassen, 4 and 8 nodes).
-        ("exchange", 4, 1, 4 * MIB, 1688.0),
-        ("exchange", 2, 1, MIB, 274.9),
-        ("tree", 4, 1, MIB, 573.5),
-        ("tree", 8, 1, MIB, 683.9),
-        ("tree", 8, 1, 4, 3.98),
-    ],
-)
-def test_healthy_collectives_are_below_their_bound_and_slow_ones_above(
-    pattern: Pattern, nodes: int, ranks: int, size: int, healthy_us: float
-) -> None:
-    most = longest_collective_us(rail("roce-100"), pattern, size, nodes, ranks)
-    assert healthy_us < most < 15 * healthy_us
-
-
-def test_more_ranks_nodes_and_bytes_never_lower_the_bound_of_a_collective() -> None:
-    edr = rail("ib-edr")
-    patterns: tuple[Pattern, ...] = ("tree", "exchange", "root")
-    for pattern in patterns:
-        for size in (8, 64 * KIB, 4 * MIB):
-            bounds = [
-                longest_collective_us(edr, pattern, size, nodes, ranks)
-                for nodes, ranks in ((2, 1), (4, 1), (4, 8), (64, 8))
-            ]
-            assert bounds == sorted(bounds)
 
 
 def test_qdr_behind_a_slot_of_gen2_keeps_its_bound_and_at_60_percent_does_not() -> None:

@@ -10,8 +10,10 @@ from railyard.hardware.day_one import Pattern
 
 #: The time of a collective that does not block also has what was computed meanwhile, so nothing bounds it.
 _PATTERNS: Mapping[str, Pattern] = {
-    **dict.fromkeys(("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "bcast"), "tree"),
-    **dict.fromkeys(("alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"), "exchange"),
+    **dict.fromkeys(("reduce_scatter", "reduce_scatter_block"), "reduce_scatter"),
+    **{"allreduce": "allreduce", "reduce": "reduce", "bcast": "broadcast"},
+    **dict.fromkeys(("alltoall", "alltoallv", "alltoallw"), "alltoall"),
+    **dict.fromkeys(("allgather", "allgatherv"), "allgather"),
     **dict.fromkeys(("gather", "gatherv", "scatter", "scatterv"), "root"),
 }
 
@@ -30,7 +32,7 @@ def barrier(key: str, *columns: str) -> Benchmark:
     """
     said = "a barrier moves no payload, so no rate of a link bounds its time"
     blocks = "ibarrier" not in key.lower()
-    pattern: Pattern | None = "tree" if blocks else None
+    pattern: Pattern | None = "barrier" if blocks else None
     return Benchmark(key, (latency("collective", *columns),), reported=said, payload=False, pattern=pattern)
 
 
