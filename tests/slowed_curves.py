@@ -8,6 +8,7 @@ its sizes from 64 KiB on, or from 1 MiB on, are slowed to a share. ``fails_from`
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from railyard.base.bounds import RAILS_SHARE
 from railyard.base.wording import number
 from railyard.benchmarks import own_shape
 from railyard.hardware import day_one
@@ -15,6 +16,7 @@ from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Nodes, judge
 from railyard.verdict.stored.target import of_link
+from tests import slowed_collectives
 
 SIZES = tuple(1 << power for power in range(23))  # 1 B to 4 MiB
 #: Link, whether the buffers are in GPUs, half a round trip of an empty message (us), and the share of the limit that
@@ -153,7 +155,7 @@ def fails_from(link: Link, pattern: str, from_bytes: int) -> float:
 def page() -> str:
     """Return docs/reference/day-one.md."""
     introduction = _INTRODUCTION.replace("{OWN_SHAPES}", "\n".join([*_shape_lines(), ""]))
-    return "\n".join([introduction, *_class_lines(), _SLOWED, *_share_lines(), ""])
+    return "\n".join([introduction, *_class_lines(), _SLOWED, *_share_lines(), _COLLECTIVES, *_collective_lines(), ""])
 
 
 _INTRODUCTION = """\
@@ -179,8 +181,10 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
 - **Several rails**: one message at a time, and a window below 1 MiB, are bounded by one rail. Only the stack knows from
   which size on it uses the others.
 - **Collectives** between hosts need the number of nodes and of ranks on each: `--nodes`, `--ranks-per-node`, if the
-  output does not have them. Trees, exchanges and rooted collectives have bounds; those that do not block have none. A
-  barrier has the bound of its rounds of messages.
+  output does not have them. Those that do not block have no bounds. A barrier has the bound of its rounds of messages.
+  A pass states how little of its rails' rate a run may have at the largest size: "has a bound of 28 % of what the rails
+  carry". If that is under 15 %, the output is *not judged*, and the verdict says why and what would ask for more. With
+  several ranks on each node, none over EFA is judged.
 - **Within one node** (`--nodes 1`) the node's memory bounds, not the link.
 - If other ranks of the job only waited (IMB without `-npmin`), the first ones may share a node. Such a table is not
   judged, unless each rank had a node of its own: `--ranks-per-node 1`.
@@ -203,6 +207,24 @@ _SLOWED = """
 Each bound was broken once: a healthy curve, made with the magnitudes of published systems, with all its sizes from
 64 KiB on (first figure) or from 1 MiB on (second figure) slowed to a share. The table has the largest share that fails,
 in per cent of the healthy curve. One figure stands for both if they are equal."""
+
+_COLLECTIVES = f"""
+## From which share on a slow collective fails
+
+The same for collectives over {slowed_collectives.LINK}, by number of nodes and of ranks on each (8 x 32: 8 nodes with
+32 ranks each), up to 1 MiB: all sizes were slowed (first figure), or those from 64 KiB on (second figure). In brackets:
+a healthy run is not judged, since the bound asks less than {100 * RAILS_SHARE.value:.0f} % of what the rails carry.
+
+The parts of a bound are in `railyard/hardware/collective_times.py`, with their evidence: the starts of messages in
+rounds over nodes and over the ranks of a node, what must cross a node's rails, what its ranks copy or hand on within
+it, and what they add up. With many ranks on each node the rails take little of the time of most collectives, so a slow
+rail hardly shows. An alltoall loads them with any number of ranks. The others see them best with one rank on each
+node, and reductions over fast links hardly at all, since processors add up their vectors."""
+
+
+def _collective_lines() -> Iterator[str]:
+    yield ""
+    yield from slowed_collectives.table_lines()
 
 
 def _shape_lines() -> Iterator[str]:

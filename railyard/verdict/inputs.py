@@ -136,7 +136,7 @@ class Target:
             return self._floor_of_halves(benchmark, limit)
         if (why := self._why_no_floor_of_gpus(benchmark, facts.from_device)) is not None:
             return why
-        found = day_one.bands(benchmark, metric, self._rail(benchmark, facts), facts, sizes)
+        found = day_one.bands(benchmark, metric, self.rail(benchmark, facts), facts, sizes)
         # A class's own floor is for sends and writes between buffers in the hosts' memory: reads give a little less.
         if (
             facts.from_device
@@ -150,7 +150,7 @@ class Target:
         own = tuple(floor_band(f"class:{self.fabric.link.name}", floor) for floor in of_class)
         return (own or found) if isinstance(found, str) else (*own, *found)
 
-    def _rail(self, benchmark: Benchmark, facts: Facts) -> Rail | str:
+    def rail(self, benchmark: Benchmark, facts: Facts) -> Rail | str:
         """Return the class of the fabric's link with what its rails carry, or "not judged: …" and why it has none."""
         if facts.nodes == 1 and not self.system and not benchmark.loops:
             node = NODE_OF_GPUS if facts.from_device else NODE

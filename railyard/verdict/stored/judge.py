@@ -45,6 +45,7 @@ from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
+from railyard.verdict.stored.rails_share import weak_collective
 from railyard.verdict.stored.remarks import plateau, remarks_on, slower_network
 from railyard.verdict.stored.target import ANY_STACK, with_printed_mtu
 
@@ -291,7 +292,8 @@ def _judged(
     like = plateau(judged, benchmark, target)
     if holds_nothing is not None and like is not None:
         holds_nothing += f"; {like}"
-    rules = _rules(inputs, holds_nothing, unseen, slower_network(judged, benchmark, target))
+    weak = slower_network(judged, benchmark, target) or weak_collective(judged, run_)
+    rules = _rules(inputs, holds_nothing, unseen, weak)
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     state, sentence = _said(rules, failure, target)
     return judged, Judgement(
@@ -384,16 +386,16 @@ def _possible_names(table: Table) -> list[str]:
     return [key for key, columns in needed.items() if all(not has.isdisjoint(each) for each in columns)]
 
 
-def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str, slower: str | None = None) -> tuple[RuleResult, ...]:
+def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str, weak: str | None = None) -> tuple[RuleResult, ...]:
     """Return all five rules; ``unseen`` says what is unknown about the output's completeness, and begins with "; ".
 
-    ``slower``: why a curve that holds is not judged, since it equals a slower network.
+    ``weak``: why a curve that holds is not judged: it equals a slower network, or its bound asks too little.
     """
     first = complete(inputs, unseen)
     decides = nothing_holds is None or inputs.own_fault is not None
     last = reference(inputs) if decides else _no_floor(nothing_holds or "")
-    if slower is not None and last.state == "pass":
-        last = _no_floor(slower)
+    if weak is not None and last.state == "pass":
+        last = _no_floor(weak)
     path = not_judged(4, "there was no live run, whose counters would show the path")
     return (first, run.metrics(inputs), possible(inputs), path, last)
 

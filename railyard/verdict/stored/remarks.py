@@ -15,6 +15,7 @@ from railyard.verdict.day_one import ENTRY
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.stored.rails_share import rails_remark
 
 #: If no size is longer: perftest's default (64 KiB) is level already.
 _LEVEL_FROM_BYTES = 64 << 10
@@ -30,6 +31,9 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
         yield from _weak_end(metric)
         flow = tuple(_weak_flow(metric, benchmark, target))
         yield from flow or _weak_alone(metric, benchmark, target)
+        of_rails = rails_remark(metric, of)
+        if of_rails is not None:
+            yield of_rails
         if held and metric.floor_remark and not _follows_bandwidth(metric, judged):
             yield f"{metric.declared.name} {metric.floor_remark}"
         sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]

@@ -1,0 +1,69 @@
+"""How much of its rails' rate the day-one bound of a collective asks at its largest size, and what would ask more."""
+
+from collections.abc import Mapping, Sequence
+
+from railyard.base.bounds import RAILS_SHARE
+from railyard.base.wording import message_size, percent
+from railyard.hardware.collective_times import CollectiveTime, Part, time_of
+from railyard.verdict.day_one import ENTRY
+from railyard.verdict.inputs import Run
+from railyard.verdict.rules.model import MetricInput, points
+
+#: What takes longest if it is not what crosses the rails at their rate, and how to see more of the rails.
+_WHY: Mapping[Part, tuple[str, str]] = {
+    "starts": ("the starts of its messages take longest", "measure larger sizes"),
+    "rails": ("little of its rails is asked of such a collective", "only a reference of your system asks for more"),
+    "memory": ("what its ranks pass on within a node takes longest", "run it with one rank on each node"),
+    "adding up": (
+        "adding up its vectors takes longest",
+        "an alltoall or osu_bw, with one rank on each node, asks for more",
+    ),
+}
+
+
+def rails_remark(metric: MetricInput, of: Run) -> str | None:
+    """Return what share of its rails' rate a collective may have and still pass.
+
+    Return None if no such bound decides, or if it asks so little that the collective is not judged.
+    """
+    found = _at_largest(metric, of)
+    if found is None or found[1].rails_share < RAILS_SHARE.value:
+        return None
+    size, time = found
+    why, more = _WHY[time.slowest_part]
+    return (
+        f"{metric.declared.name} at {message_size(size)}, its largest size, has a bound of {percent(time.rails_share)} "
+        f"of what the rails carry, so a run at that rate would still pass: {why}; {more}"
+    )
+
+
+def weak_collective(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that a collective is "not judged: …", since its bound asks too little of its rails; None if it is."""
+    for metric in judged:
+        found = _at_largest(metric, of)
+        if found is not None and found[1].rails_share < RAILS_SHARE.value:
+            size, time = found
+            why, more = _WHY[time.slowest_part]
+            return (
+                f"not judged: a run at {percent(time.rails_share)} of what the rails carry would still pass at "
+                f"{message_size(size)}, its largest size, since {why}; {more}"
+            )
+    return None
+
+
+def _at_largest(metric: MetricInput, of: Run) -> tuple[int, CollectiveTime] | None:
+    """Return the largest size, B, with what a collective takes there at most.
+
+    Return None if it has no bytes, or if not only the link's class bounds that size.
+    """
+    facts, pattern, found = of.facts, of.benchmark.pattern, points(metric)
+    if pattern is None or pattern == "barrier" or not metric.declared.of_all or not found:
+        return None
+    size = found[-1][0]
+    bounding = {band.entry_id for band in metric.bands if band.bound_at(size) is not None}
+    rail = of.target.rail(of.benchmark, facts)
+    if size == 0 or bounding != {ENTRY} or isinstance(rail, str):
+        return None
+    if facts.nodes is None or facts.ranks_per_node is None:
+        return None
+    return size, time_of(rail, pattern, size, facts.nodes, facts.ranks_per_node)

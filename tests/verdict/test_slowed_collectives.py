@@ -1,0 +1,56 @@
+"""A healthy collective never fails, a slow one never passes, and a pass says how little of the rails it asks."""
+
+import re
+
+import pytest
+
+from railyard.base.bounds import RAILS_SHARE
+from railyard.parsers.osu import parse
+from railyard.verdict.stored.judge import Nodes, judge
+from railyard.verdict.stored.target import of_link
+from tests.slowed_collectives import Run, runs
+
+_BOUND = re.compile(r"has a bound of ([0-9.]+) % of what the rails carry, so a run at that rate would still pass")
+_WEAK = re.compile(r"not judged: a run at ([0-9.]+) % of what the rails carry would still pass")
+#: What is judged whatever the ranks of a node, and what is with one rank on each.
+_ANY_RANKS = {"osu_alltoall"}
+_ONE_RANK = {"osu_alltoall", "osu_allgather", "osu_gather", "osu_scatter"}
+
+
+def name(run: Run) -> str:
+    return f"{run.collective}-{run.nodes}x{run.ranks_per_node}"
+
+
+@pytest.mark.parametrize("run", tuple(runs()), ids=name)
+def test_a_healthy_collective_passes_or_is_too_weakly_bounded_and_a_tenth_of_it_never_passes(run: Run) -> None:
+    healthy, tenth = run.judged(1.0), run.judged(0.1)
+    if healthy.state == "pass":
+        (share,) = (found.group(1) for each in healthy.remarks if (found := _BOUND.search(each)))
+        assert float(share) >= 100 * RAILS_SHARE.value
+        assert tenth.state == "fail"
+    else:
+        found = _WEAK.match(healthy.sentence)
+        assert found is not None, healthy.sentence
+        assert float(found.group(1)) < 100 * RAILS_SHARE.value
+        assert tenth.state in ("fail", "not-judged")
+
+
+@pytest.mark.parametrize("run", tuple(runs()), ids=name)
+def test_an_alltoall_shows_its_rails_with_any_ranks_and_others_with_one_rank_on_each_node(run: Run) -> None:
+    if run.collective in (_ONE_RANK if run.ranks_per_node == 1 else _ANY_RANKS):
+        assert run.judged(1.0).state == "pass"
+        assert run.judged(0.3).state == "fail"
+
+
+def test_a_collective_that_is_not_judged_says_why_and_what_asks_for_more() -> None:
+    many, adds = Run("osu_allgather", 8, 32).judged(1.0), Run("osu_allreduce", 8, 1).judged(1.0)
+    assert "since what its ranks pass on within a node takes longest; run it with one rank on each" in many.sentence
+    assert "since adding up its vectors takes longest; an alltoall or osu_bw" in adds.sentence
+    assert not any("of what the rails carry" in each for each in (*many.remarks, *adds.remarks))
+
+
+def test_a_collective_over_efa_is_judged_with_one_rank_on_each_node_only() -> None:
+    """An allreduce of 4 B took 1.8 ms on 128 healthy nodes with 96 ranks each."""
+    text = "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n4     1843.35\n1048576     7660.03\n"
+    (found,) = judge(parse(text), of_link("efa-100"), nodes=Nodes(count=128, ranks_each=96))
+    assert found.sentence.startswith("not judged: no source bounds a collective over EFA with several ranks")
