@@ -8,7 +8,7 @@ from railyard.base.bounds import RAILS_SHARE
 from railyard.parsers.osu import parse
 from railyard.verdict.stored.judge import Nodes, judge
 from railyard.verdict.stored.target import of_link
-from tests.slowed_collectives import Run, runs
+from tests.slowed_collectives import SIZES, Run, runs
 
 _BOUND = re.compile(r"has a bound of ([0-9.]+) % of what the rails carry, so a run at that rate would still pass")
 _WEAK = re.compile(r"not judged: a run at ([0-9.]+) % of what the rails carry would still pass")
@@ -51,6 +51,7 @@ def test_a_collective_that_is_not_judged_says_why_and_what_asks_for_more() -> No
 
 def test_a_collective_over_efa_is_judged_with_one_rank_on_each_node_only() -> None:
     """An allreduce of 4 B took 1.8 ms on 128 healthy nodes with 96 ranks each."""
-    text = "# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n4     1843.35\n1048576     7660.03\n"
+    rows = "".join(f"{size:<10}{1843.35 + size / 180:>16.2f}\n" for size in SIZES)
+    text = f"# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n{rows}"
     (found,) = judge(parse(text), of_link("efa-100"), nodes=Nodes(count=128, ranks_each=96))
     assert found.sentence.startswith("not judged: no source bounds a collective over EFA with several ranks")
