@@ -110,6 +110,18 @@ def test_a_slow_rail_is_named_by_a_run_over_it_alone(site: VirtualSite) -> None:
 
 
 @full
+@pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
+@pytest.mark.fault("rail", "a rail of one node at 90 % of its rate, in a stream over it alone", "hsn0 of vn2 is slow")
+def test_a_rail_at_nine_tenths_is_found_by_a_stream_over_it_alone(stack: str, site: VirtualSite, said: str) -> None:
+    with site.bed() as bed:
+        bed.degrade("vn2", "hsn0", "slow", 108)
+        record = shown(site.cell("ImbUniband", stack, 1))
+    assert failed(record) == ("fail", 5, "fabric")
+    assert suspects(record) == {("rail", "vn2", "hsn0")}
+    assert said in record.verdict.text
+
+
+@full
 def test_a_slow_rail_of_a_third_node_fails_its_own_tests_only(site: VirtualSite) -> None:
     with site.bed() as bed:
         bed.degrade("vn3", "hsn0", "slow", 12)

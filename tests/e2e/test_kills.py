@@ -25,7 +25,7 @@ SAID = {
     "reframe": "was promised and did not run: ReFrame ended before it",
     "front": "the run was killed before its end",
     "rank": "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
-    "node": "the virtual cluster is not up",
+    "node": " died: the process that holds a node has ended",
 }
 
 

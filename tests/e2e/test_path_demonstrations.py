@@ -114,6 +114,18 @@ def test_packets_lost_on_a_rail_are_that_rails_and_nobody_elses(site: VirtualSit
     )
 
 
+@pytest.mark.fault("rail", "2 % of what a node sends over a rail is lost, in a ping-pong", "hsn1 of vn2 ")
+def test_packets_lost_one_way_in_a_ping_pong_are_that_rails(site: VirtualSite, said: str) -> None:
+    with site.bed() as bed:
+        bed.degrade("vn2", "hsn1", "lossy", 2)
+        # What the node receives arrives; only what it sends is lost.
+        assert bed.exec("vn2", "nft delete table netdev loss_hsn1".split()).returncode == 0
+        record = site.cell("ImbPingPong", "mpich", 2).record
+    assert record.state == "fail" and record.verdict.fault == "fabric"
+    assert suspects(record) == {("rail", "vn2", "hsn1")}
+    assert said in record.verdict.text
+
+
 def test_a_host_that_answers_by_another_name_is_named(site: VirtualSite) -> None:
     with site.bed() as bed:
         assert bed.exec("vn2", ["hostname", "vn9"]).returncode == 0

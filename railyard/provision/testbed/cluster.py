@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from railyard.base.errors import SetupError
+from railyard.base.wording import listing
 from railyard.provision.testbed import faults
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.boot import end, start
@@ -77,10 +78,16 @@ class Testbed:
         return Testbed.find(self.folder.parent.parent, self.kind) is not None
 
     def state(self) -> State:
-        """Return the state of the running testbed. Raises SetupError if it is not up."""
+        """Return the state of the running testbed. Raises SetupError if it is not up, or if a node of it died."""
         state = states.load(self.folder)
-        if state is None or not state.is_alive():
+        if state is None or not state.first.is_alive():
             raise SetupError(f"testbed: {not_up(self.kind)}")
+        dead = [node.name for node in state.nodes if not node.holder.is_alive()]
+        if dead:
+            raise SetupError(
+                f"testbed: {listing(dead)} died: the process that holds a node has ended; 'railyard testbed down' ends "
+                "the rest"
+            )
         return state
 
     def up(self, *, lasting: bool = True) -> bool:

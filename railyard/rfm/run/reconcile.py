@@ -152,5 +152,5 @@ def _reason(text: str | None) -> str:
         return "no reason given"
     marks = [number for number, line in enumerate(lines) if line == _STDERR]
     said = "; ".join(lines[marks[0] + 1 : marks[-1]]) if marks else ""
-    first = lines[0].removesuffix(":")
+    first = lines[0].removeprefix("reframe error: ").removesuffix(":")
     return f"{first}: {said}" if said else first
