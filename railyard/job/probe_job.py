@@ -35,6 +35,22 @@ _FLUX_IN_ORDER = (
 )
 #: How long after SIGTERM a step that hangs is killed, in seconds.
 _KILL_AFTER_S = 5
+#: What a known bug of a launcher prints when it ends the start of MPICH: Slurm 22.05's plugin pmi2 reads a long line in
+#: two parts. The next start may succeed.
+LAUNCHER_BUG = "mpi/pmi2: value not properly terminated in client request"
+_BY_PMI2 = "--mpi=pmi2"
+#: What a step prints if it was started again for that reason. Nothing else of its first start is kept.
+STARTED_AGAIN = "railyard: this step was started again, since a bug of the launcher (mpi/pmi2) ended its first start"
+#: ``sh -c`` with KILL_AFTER LIMIT WORDS...: runs a step as `timeout` does and, if that bug ended its start, once more in
+#: what is left of its time. If both outputs are one file, their order is kept.
+_AND_ONCE_MORE = (
+    'kill=$1 limit=$2 begun=$(date +%s); shift 2; first=$(mktemp -d) || exec timeout -k "$kill" "$limit" "$@"; '
+    'trap "rm -rf \\"$first\\"" EXIT; said=$first/err; [ ! /proc/$$/fd/1 -ef /proc/$$/fd/2 ] || said=$first/out; '
+    'timeout -k "$kill" "$limit" "$@" >>"$first/out" 2>>"$said"; code=$?; left=$((limit - $(date +%s) + begun)); '
+    f'if [ "$code" != 0 ] && [ "$left" -gt 0 ] && grep -qF "{LAUNCHER_BUG}" "$said"; then '
+    f'echo "{STARTED_AGAIN}" >&2; timeout -k "$kill" "$left" "$@"; exit; fi; '
+    'cat "$first/out"; [ "$said" = "$first/out" ] || cat "$said" >&2; exit "$code"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +179,15 @@ def probes_script() -> str:
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
+def limited(launch: Launch, limit_s: int | str, kill_after_s: int = _KILL_AFTER_S) -> list[str]:
+    """Return the words that end a step after ``limit_s`` seconds, and kill it ``kill_after_s`` later.
+
+    They start a step again once if it is started by Slurm's plugin pmi2 and LAUNCHER_BUG ended its start.
+    """
+    front = ["sh", "-c", _AND_ONCE_MORE, "step"] if _BY_PMI2 in launch.options else ["timeout", "-k"]
+    return [*front, str(kill_after_s), str(limit_s)]
+
+
 def step_words(
     launcher: str,
     stack: str,
@@ -179,7 +204,8 @@ def step_words(
     same cores; the order of nodes does not matter then. Raises RailyardError for a launcher that cannot be given the
     nodes to use.
     """
-    timed, count = ["timeout", "-k", str(kill_after_s), str(limit_s)], len(launch.nodes)
+    timed = ["timeout", "-k", str(kill_after_s), str(limit_s)] if shared else limited(launch, limit_s, kill_after_s)
+    count = len(launch.nodes)
     ranks = count * per_node
     if launcher in SRUN:
         words = [*(SHARED if shared else ()), f"--ntasks={ranks}", f"--ntasks-per-node={per_node}"]

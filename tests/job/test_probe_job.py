@@ -12,7 +12,16 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.job.launch import Launch
-from railyard.job.probe_job import SCRIPT, job_lines, no_more, nodes_asked, probes_script, question, step_words
+from railyard.job.probe_job import (
+    SCRIPT,
+    STARTED_AGAIN,
+    job_lines,
+    no_more,
+    nodes_asked,
+    probes_script,
+    question,
+    step_words,
+)
 from railyard.stacks import ask
 
 PAIR = ("n9", "n10")
@@ -103,6 +112,48 @@ def mapped(command: list[str], folder: Path) -> list[str]:
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     ranks = re.findall(r"Data for node: (\S+)\s[^\n]*\n\s*Process [^\n]* Process rank: ([0-9]+)", done.stdout)
     return [node for node, rank in sorted(ranks, key=lambda found: int(found[1]))]
+
+
+#: The genuine words of Slurm's pmi2 when it broke a start.
+PMI2 = Path(__file__).parents[1] / "recordings/failed/mpich5.0.2-pmi2-of-slurm22.05.8.err"
+
+
+def run_step(folder: Path, srun: str, limit_s: int, merged: bool) -> tuple[int, int, str, str]:
+    """Return exit code, number of starts, output and error output of a step of MPICH, whose srun is this script."""
+    (folder / "srun").write_text(f"#!/bin/sh\necho >>starts; number=$(wc -l <starts)\n{srun}\n", encoding="ascii")
+    (folder / "srun").chmod(0o755)
+    env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    with (folder / "out").open("w") as out, (folder / "err").open("w") as err:
+        words = step_words("srun", "mpich", launch("mpich", ("--mpi=pmi2",)), limit_s)
+        code = subprocess.run(words, cwd=folder, env=env, stdout=out, stderr=out if merged else err, check=False)
+    said = ((folder / name).read_text(encoding="utf-8") for name in ("starts", "out", "err"))
+    return code.returncode, next(said).count("\n"), *said
+
+
+BREAKS, GOOD = f"echo begins; cat {PMI2} >&2; exit 15", "echo result; echo remark >&2"
+
+
+@pytest.mark.parametrize(
+    ("srun", "limit_s", "expected"),
+    [
+        (f'[ "$number" = 2 ] || {{ {BREAKS}; }}; {GOOD}', 20, (0, 2, "result\n", f"{STARTED_AGAIN}\nremark\n")),
+        (BREAKS, 20, (15, 2, "begins\n", f"{STARTED_AGAIN}\n{PMI2.read_text(encoding='utf-8')}")),
+        # No time is left for a second start.
+        (f"{BREAKS.partition('exit')[0]} sleep 9", 1, (124, 1, "begins\n", PMI2.read_text(encoding="utf-8"))),
+        (f"cat {PMI2} >&2; {GOOD}", 20, (0, 1, "result\n", f"{PMI2.read_text(encoding='utf-8')}remark\n")),
+        ("echo some; echo other >&2; exit 3", 20, (3, 1, "some\n", "other\n")),
+    ],
+)
+@pytest.mark.parametrize("merged", [False, True])
+def test_a_step_is_started_again_once_if_the_launchers_bug_ended_its_start(
+    tmp_path: Path, srun: str, limit_s: int, expected: tuple[int, int, str, str], merged: bool
+) -> None:
+    code, starts, out, err = run_step(tmp_path, srun, limit_s, merged)
+    assert (code, starts) == expected[:2]
+    if merged:  # in the order in which a step prints them
+        out, err = "".join(sorted(out.splitlines(True))), ""
+        expected = (*expected[:2], "".join(sorted("".join(expected[2:]).splitlines(True))), "")
+    assert (out, err) == expected[2:]
 
 
 def test_open_mpi_takes_the_order_of_a_step_and_not_that_of_the_job(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from railyard.cluster.rolling.kept import KeptGroup, KeptRun, KeptStep
 from railyard.job.batch import State
 from railyard.parsers.pairs import parse
 from railyard.parsers.parsed import Parsed, ParseError, Table
+from railyard.verdict.hints.first_cause import never_began
 
 #: ``waits`` and ``runs``: it is not over. ``lost``: the scheduler ended it, or its nodes went away. ``broken``: it
 #: failed by itself. ``cut``: its files are not whole. ``foreign``: its files are of another run.
@@ -221,6 +222,8 @@ def _whole(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[Kind,
     if content.size != size:
         return "cut", f"its output has {content.size} of {size} bytes", None
     if code != "0":
+        if never_began(_text(own / ERRORS)):
+            return "lost", "a bug of the launcher (mpi/pmi2) ended its start twice, so it was not measured", None
         said = _first_line(own / ERRORS)
         return "broken", f"it ended with exit code {code}{f': {said}' if said else ''}", None
     try:
@@ -269,8 +272,11 @@ def _time(mark: _Mark | None, place: int) -> float | None:
 
 
 def _first_line(file: Path) -> str:
+    return next((line.strip()[:200] for line in _text(file).splitlines() if line.strip()), "")
+
+
+def _text(file: Path) -> str:
     try:
-        text = read_bounded(file).text
+        return read_bounded(file).text
     except OSError:
         return ""
-    return next((line.strip()[:200] for line in text.splitlines() if line.strip()), "")

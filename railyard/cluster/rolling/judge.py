@@ -21,6 +21,7 @@ from railyard.cluster.rolling.kept import SAMPLE, KeptRun
 from railyard.job import environment, node_facts, node_pair_steps
 from railyard.job.case import Case, Evidence
 from railyard.job.kept import kept_of
+from railyard.job.probe_job import STARTED_AGAIN
 from railyard.job.provenance import circumstances, provenance
 from railyard.parsers.pairs import parse, text_of
 from railyard.parsers.parsed import Table
@@ -197,6 +198,9 @@ def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: Sam
             reasons.setdefault(why, []).append(node)
         said = [f"{named_nodes(nodes)} ({why})" for why, nodes in reasons.items()]
         made = with_remark(made, f"{measured} of {counted(asked, 'node')} were measured, not {'; '.join(said)}")
+    again = sum(STARTED_AGAIN in _text(one.folder / ERRORS) for one in parts)
+    if again:
+        made = with_remark(made, f"{counted(again, 'group')} started again after a bug of the launcher")
     later = [one for one in parts if one.step != SAMPLE and one.table is None]
     if later:
         made = with_remark(made, "; ".join(f"{one.name}: {one.words}" for one in later[:4]))

@@ -18,6 +18,7 @@ from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_bad_path, with_remark, with_suspects
+from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path.both_ends import is_crossed
 
 #: What a process prints to show that it started.
@@ -29,10 +30,15 @@ Front = Callable[[Launch], list[str]]
 
 
 def starts(front: Front, launch: Launch, held: Held) -> bool | None:
-    """Return whether a process started on every node of a launch; None if there was no time to ask."""
+    """Return whether a process started on every node of a launch; None if that was not asked, for lack of time or
+    because of a bug of the launcher.
+    """
     step = Step(launch.env, [*front(launch), "sh", "-c", f"echo {STARTED}"])
     said = held.answer(f"start-{'-'.join(launch.nodes)}", step)
-    return None if said is None else said.split().count(STARTED) >= len(launch.nodes)
+    if said is None:
+        return None
+    has_started = said.split().count(STARTED) >= len(launch.nodes)
+    return None if not has_started and never_began(said) else has_started
 
 
 def read_counters(folder: Path, drivers: Mapping[str, str] | None = None) -> list[counters.NodeCounters]:

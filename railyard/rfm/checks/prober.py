@@ -15,6 +15,7 @@ from railyard.base.bounds import PROBE_ROUNDS_MOST, PROBE_TIME
 from railyard.base.hostlist import label
 from railyard.base.wording import counted, message_size
 from railyard.job.launch import Launch, counter_drivers
+from railyard.job.probe_job import STARTED_AGAIN
 from railyard.rfm.checks.node_questions import Addresses, CrossedCables, read_counters, starts
 from railyard.rfm.checks.ping_pong import PingPong, first_line
 from railyard.rfm.checks.probe_places import (
@@ -43,6 +44,7 @@ from railyard.verdict.blame.behind_rails import (
 )
 from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProbe, losers, plan_probes
 from railyard.verdict.findings import probe_size, with_bad_path, with_remark, with_suspects
+from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path.ports import sends_again
 
 #: TCP segments that both nodes send, acknowledgements included, before a rail counts as clean. A rail that loses one
@@ -273,6 +275,7 @@ class RailProber:
         is_alone = way is not self.together and way.delay_bytes is None
         expected = self.expected_alone_mb_s if is_alone else 0.0
         longest_s = 0.0
+        texts: list[str] = []
 
         def step(probe: Probe, turn: int) -> Step:
             return self.step(way, probe, limit_s=limit_after(longest_s))
@@ -286,17 +289,20 @@ class RailProber:
                 starved = None if watcher is None else watcher.stop()
                 if text is None:
                     return None
+                texts.append(text)
                 value, nodes = way.value(text), (probe.node_a, probe.node_b)
                 if value is not None:
                     longest_s = max(longest_s, time.monotonic() - begun_s)
-                said = None if value is not None else first_line(text)
-                return RailProbe(*nodes, probe.rail, value, expected, turn, starved, way.delay_bytes, said)
+                said, bug = (None, False) if value is not None else (first_line(text), never_began(text))
+                return RailProbe(*nodes, probe.rail, value, expected, turn, starved, way.delay_bytes, said, bug)
 
             planned = plan_probes(pair, held.partners, rails)
             within_s = self.until_s - held.clock() if held.is_seen else PROBE_TIME.value
             found = slow_rails.find(planned, measured, launch.nodes, held.clock, within_s)
             _keep(found.probes, self.stage / PROBES_FILE)
-            return found if then is None else then(found, launch, held)
+            found = found if then is None else then(found, launch, held)
+            said = started_again(texts)
+            return replace(found, sentence=f"{found.sentence}; {said}") if said else found
 
     def _with_directions(self, found: Findings, held: Held) -> Findings:
         """Return the findings with the direction in which each slow rail is slow, if the tool has a stream one way."""
@@ -326,8 +332,8 @@ class RailProber:
                 probe = Probe(first, second, rail)
                 text, is_proven = self.streamed(probe, f"one-way-{turn}-{rail}-{first}-{second}", held)
                 value = None if text is None else self.one_way.value(text)
-                # The job's time is over, or nobody knows which way it went: then nothing is said about it.
-                if text is None or (value is not None and not is_proven):
+                # The job's time is over, it never began, or nobody knows which way it went: nothing is said about it.
+                if text is None or (value is None and never_began(text)) or (value is not None and not is_proven):
                     return ""
                 values.append(value)
         return direction(node, partner, ways[node, partner], ways[partner, node])
@@ -403,6 +409,14 @@ class RailProber:
 
     def _loss_step(self, probe: Probe, turn: int) -> Step:
         return self.counted_step(self.ping_pong, probe, name_of(LOSSES, probe, turn))
+
+
+def started_again(texts: Sequence[str]) -> str:
+    """Return how many probes were started again, and how many never began, by what each printed; empty if none."""
+    again = [text for text in texts if STARTED_AGAIN in text]
+    never = sum(never_began(text) for text in again)
+    said = f"{counted(len(again), 'probe')} started again after a bug of the launcher" if again else ""
+    return f"{said}, and {never} of them never began: they do not count" if never else said
 
 
 def segments(folder: Path) -> tuple[int, int] | None:

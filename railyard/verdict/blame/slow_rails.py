@@ -47,8 +47,8 @@ def find(
 ) -> Findings:
     """Return who is slow, from as many rounds of the planned probes as needed, within the bounds of rounds and time.
 
-    ``measure`` gets a probe and its round, from 1, and returns None to stop measuring; ``clock`` gives seconds. A rail
-    that is decided is not measured any more. A pair of nodes is only blamed if both are in ``run_nodes``.
+    ``measure`` gets a probe and its round, from 1, and returns None to stop measuring; ``clock`` gives seconds. A probe
+    that never began does not count. A rail that is decided is not measured any more. A pair of nodes is only blamed if both are in ``run_nodes``.
     """
     end = clock() + within_s
     made: list[RailProbe] = []
@@ -60,7 +60,8 @@ def find(
             measured = measure(probe, turn)
             if measured is None:
                 return findings(made, run_nodes)
-            made.append(measured)
+            if not measured.never_began:
+                made.append(measured)
         if not any(probe.value_mb_s for probe in made):
             break
         if turn >= PROBE_ROUNDS_LEAST.value:

@@ -29,6 +29,7 @@ class RailProbe:
     ``turn`` is its round, from 1. ``starved`` is the share of the probe's time in which its processes waited for a
     processor, None if unknown. ``size_bytes`` is the size of its messages if they are so small that the rail's delay
     decides and not its rate; None for large ones. ``said`` is what a probe without a result printed first.
+    ``never_began``: a bug of the launcher ended its start, also the second one, so it says nothing about a rail.
     """
 
     node_a: str
@@ -40,6 +41,7 @@ class RailProbe:
     starved: float | None = None
     size_bytes: int | None = None
     said: str | None = None
+    never_began: bool = False
 
 
 @dataclass(frozen=True, slots=True)

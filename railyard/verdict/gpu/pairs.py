@@ -17,6 +17,7 @@ from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
 from railyard.job.gpu_pair_steps import TIMED_OUT, Ended
+from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import nccl
 from railyard.parsers.nccl_said import Job, Log, Spoken
 from railyard.parsers.parsed import Parsed, ParseError, Table
@@ -30,6 +31,7 @@ from railyard.verdict.blame.search.paths import Test
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import meant_way
 from railyard.verdict.gpu.collectives import GpuCollectives, meant, moved_at_most, moved_by, of_nodes
+from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path import counted as by_counters
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.path.result import PathProof
@@ -103,11 +105,14 @@ class GpuPairs(GpuCollectives):
 
     def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
         """Return what a reader should know from the first log, or that there is no log."""
+        again = sum(STARTED_AGAIN in ended.text for ended in self.all_steps)
+        restarts = (f"{counted(again, 'step')} started again after a bug of the launcher",) if again else ()
         if self.all_steps and not any(self._logs):
-            return ("no pair's log has the library's own log, so it is not known which NIC each GPU used",)
+            none = "no pair's log has the library's own log, so it is not known which NIC each GPU used"
+            return (none, *restarts)
         said = ((ended, remark) for ended, log in self._logs for remark in meant_way.remarks(log, meant(case)))
         first = next(said, None)
-        return () if first is None else (f"{_pair(first[0])}: {first[1]}",)
+        return restarts if first is None else (f"{_pair(first[0])}: {first[1]}", *restarts)
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
         """Return who is slow or gave no result beside the other pairs; only who was also bad alone is named."""
@@ -204,7 +209,8 @@ class GpuPairs(GpuCollectives):
                 raise found
             return found
 
-        return gpu_pairs.recorded(((ended.step.log, ended.text) for ended in self.all_steps), parse=parsed)
+        began = (ended for ended in self.all_steps if not _never_began(ended))
+        return gpu_pairs.recorded(((ended.step.log, ended.text) for ended in began), parse=parsed)
 
     @property
     def _at_once(self) -> frozenset[str]:
@@ -243,6 +249,8 @@ class GpuPairs(GpuCollectives):
         return table
 
     def _why_no_result(self, ended: Ended) -> str | None:
+        if _never_began(ended):
+            return "a bug of the launcher (mpi/pmi2) ended its start twice, so it says nothing about a network"
         tests = [test for test in self._recorded.tests if test.log == ended.step.log]
         parsed = self._parsed[ended.text]
         if isinstance(parsed, Parsed) and parsed.failures and any(test.value is not None for test in tests):
@@ -274,6 +282,10 @@ class GpuPairs(GpuCollectives):
 
 def _value(test: Test) -> float:
     return test.value or 0.0
+
+
+def _never_began(ended: Ended) -> bool:
+    return ended.step.exit_code != 0 and never_began(ended.text)
 
 
 def _pair(ended: Ended) -> str:

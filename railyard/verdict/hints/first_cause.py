@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
+from railyard.job.probe_job import LAUNCHER_BUG
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine
 
@@ -98,8 +99,8 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         ("mpich", "mvapich"),
-        "mpi/pmi2: value not properly terminated in client request",
-        r"^slurmstepd-(?P<node>\S{1,200}): error: mpi/pmi2: value not properly terminated in client request$",
+        LAUNCHER_BUG,
+        rf"^slurmstepd-(?P<node>\S{{1,200}}): error: {LAUNCHER_BUG}$",
         "Slurm's plugin pmi2 read a long line of the library's start in two parts on {node}, so the processes got "
         "broken addresses of one another; no network is to blame: run it again, or take the launcher mpirun in the "
         "system's file",
@@ -297,6 +298,12 @@ def first_cause(stack: str | None, texts: Iterable[str]) -> FirstCause | None:
                 means = means if failed is None else f"{means}; it failed on {failed[1]}"
                 return FirstCause(index, line, quoted, means, message.of_launcher)
     return None
+
+
+def never_began(text: str) -> bool:
+    """Return whether the output of a step without a result shows that a bug of the launcher ended its start."""
+    cause = first_cause(None, (text,))
+    return cause is not None and cause.of_launcher
 
 
 def own_words_first(failures: Iterable[OutputLine]) -> tuple[OutputLine, ...]:

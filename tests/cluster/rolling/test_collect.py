@@ -29,6 +29,7 @@ OUTPUT = """\
 1 0 1 11800.00 11790.00 1.50
 # end: 1 pairs
 """
+PMI2 = Path(__file__).parents[2] / "recordings/failed/mpich5.0.2-pmi2-of-slurm22.05.8.err"
 SUBMITTED = 1_795_000_000.0
 #: What the clock says as a group is looked at: an hour and a half later.
 NOW = SUBMITTED + 5400
@@ -87,6 +88,11 @@ def test_a_group_is_whole_by_its_end_and_all_bytes_of_its_output(group: Callable
             {"end": f"R1 124 {len(OUTPUT)} 1795000630\n", "errors": "\nslurmstepd: error: CANCELLED\n"},
             "broken",
             "it ended with exit code 124: slurmstepd: error: CANCELLED",
+        ),
+        (
+            {"output": "\n", "end": "R1 1 1 1795000630\n", "errors": PMI2.read_text(encoding="utf-8")},
+            "lost",
+            "a bug of the launcher (mpi/pmi2) ended its start twice, so it was not measured",
         ),
         (
             {"output": OUTPUT.replace("# end: 1 pairs\n", ""), "end": f"R1 0 {len(OUTPUT) - 15} 1795000630\n"},

@@ -11,6 +11,7 @@ from typing import Literal
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.job.probe_job import limited
 from railyard.job.launch import Launch
 from railyard.job.probe_job import NodesAsked
 from railyard.job.scheduling import Scheduling
@@ -94,6 +95,7 @@ class FakeJob:
             self.running.wait()
 
 
+PMI2 = Path(__file__).parents[2] / "recordings/failed/mpich5.0.2-pmi2-of-slurm22.05.8.err"
 Made = Callable[..., tuple[RailProber, Launch, FakeJob]]
 
 
@@ -172,10 +174,26 @@ def test_a_step_is_told_its_nodes_and_leaves_script_and_output(made: Made) -> No
     probed(prober, launch)
     assert (prober.stage / "probe-1-hsn1-n9-n5.sh").read_text(encoding="utf-8") == (
         f"{LIMITED}export RAIL=hsn1\nexport SCRIPT={shlex.quote('echo $NODES 47.8')}\n"
-        "exec timeout -k 5 20 srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 --mpi=pmi2 "
-        "--distribution=arbitrary --probe\n"
+        f"exec {shlex.join(limited(launch, 20))} srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 "
+        "--mpi=pmi2 --distribution=arbitrary --probe\n"
     )
     assert (prober.stage / "probe-1-hsn1-n9-n5.out").read_text(encoding="utf-8") == "n9,n5 47.8\n"
+
+
+def test_a_probe_whose_start_the_launchers_bug_ended_is_started_again_once_and_said(made: Made) -> None:
+    once = f"[ -e began-$RAIL-$NODES ] || {{ : >began-$RAIL-$NODES; cat {PMI2} >&2; exit 15; }}; {SLOW}"
+    found = probed(*made(once, rails=("hsn0", "hsn1"))[:2])
+    assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "n9", "hsn1")]
+    assert all(probe.value_mb_s for probe in found.probes)
+    assert found.sentence.endswith("; 12 probes started again after a bug of the launcher")
+
+
+def test_a_probe_that_never_began_is_no_slow_or_dead_rail(made: Made) -> None:
+    never = f"case $RAIL$NODES in hsn1*n9*) cat {PMI2} >&2; exit 15;; *) echo $NODES 47.8;; esac"
+    found = probed(*made(never, rails=("hsn0", "hsn1"))[:2])
+    assert found.suspects == ()
+    assert {probe.value_mb_s for probe in found.probes} == {47.8}
+    assert "of them never began: they do not count" in found.sentence
 
 
 def test_a_job_that_ends_in_mid_round_blames_by_what_it_left(made: Made) -> None:

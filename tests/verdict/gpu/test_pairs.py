@@ -9,6 +9,7 @@ import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.gpu_pair_steps import Ended
+from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import Step
 from railyard.verdict.assess import Assessment
@@ -16,6 +17,7 @@ from railyard.verdict.blame.search.rounds import rounds
 from tests.made.judged import case_of, judged
 from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, gpu_site, output, over_nics, said
 
+PMI2 = Path(__file__).parents[2] / "recordings/failed/mpich5.0.2-pmi2-of-slurm22.05.8.err"
 NODES = ("g1", "g2", "g3", "g4")
 #: Below what the NICs of a node carry of it: 4 x 49.7 GB/s, of which each GPU's half is for the other node.
 RATE = 80_000.0
@@ -162,6 +164,16 @@ def test_a_pair_without_a_result_costs_its_own_log_alone_and_fails(tmp_path: Pat
     assert (found.verdict.state, found.verdict.rule) == ("fail", 5)
     assert [(one.kind, one.node) for one in found.verdict.suspects] == [("pair", "g2-g3")]
     assert found.curves[0].values == (RATE,) * 3, "of the other five"
+
+
+def test_a_pair_whose_start_the_launchers_bug_ended_twice_is_said_and_blames_no_network(tmp_path: Path) -> None:
+    two = pair("g1", "g2")
+    heading = log("g1", "g2", None).replace("Test NCCL failure", "no failure")
+    texts = {two: f"{STARTED_AGAIN}\n{PMI2.read_text(encoding='utf-8')}{heading}"}
+    verdict = job(tmp_path, {two: None}, logs=texts).verdict
+    assert (verdict.state, verdict.rule, verdict.suspects) == ("fail", 1, ())
+    assert "a bug of the launcher (mpi/pmi2) ended its start twice" in verdict.text
+    assert "1 step started again after a bug of the launcher" in verdict.remarks
 
 
 def test_a_log_that_is_none_of_nccl_tests_fails_rule_1(tmp_path: Path) -> None:
