@@ -41,8 +41,8 @@ LAUNCHER_BUG = "mpi/pmi2: value not properly terminated in client request"
 _BY_PMI2 = "--mpi=pmi2"
 #: What a step prints if it was started again for that reason. Nothing else of its first start is kept.
 STARTED_AGAIN = "railyard: this step was started again, since a bug of the launcher (mpi/pmi2) ended its first start"
-#: ``sh -c`` with KILL_AFTER LIMIT WORDS...: runs a step as `timeout` does and, if that bug ended its start, once more in
-#: what is left of its time. If both outputs are one file, their order is kept.
+#: ``sh -c`` with KILL_AFTER LIMIT WORDS...: runs a step as `timeout` does and, if that bug ended its start, once more
+#: in what is left of its time. If both outputs are one file, their order is kept.
 _AND_ONCE_MORE = (
     'kill=$1 limit=$2 begun=$(date +%s); shift 2; first=$(mktemp -d) || exec timeout -k "$kill" "$limit" "$@"; '
     'trap "rm -rf \\"$first\\"" EXIT; said=$first/err; [ ! /proc/$$/fd/1 -ef /proc/$$/fd/2 ] || said=$first/out; '

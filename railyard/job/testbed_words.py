@@ -13,11 +13,12 @@ TIMEOUT_EXIT = 124
 
 
 #: Runs a launcher and, if it did not end at its time limit, kills whatever it has started: a stopped process ignores
-#: the signal to end, and its launcher waits for it. They are found by a variable that all of them inherit.
+#: the signal to end, and its launcher waits for it. They are found by a variable that all of them inherit. The second
+#: before that is for the counter reader, which then says what hangs.
 AND_KILL_THE_REST = (
-    'RAILYARD_LAUNCH=$$.$PPID; export RAILYARD_LAUNCH; "$@"; code=$?; case $code in 124 | 137) for it in /proc/[0-9]*; '
-    'do grep -qzxF "RAILYARD_LAUNCH=$RAILYARD_LAUNCH" $it/environ 2>/dev/null && kill -9 ${it#/proc/}; done ;; esac; '
-    "exit $code"
+    'RAILYARD_LAUNCH=$$.$PPID; export RAILYARD_LAUNCH; "$@"; code=$?; case $code in 124 | 137) sleep 1; '
+    'for it in /proc/[0-9]*; do grep -qzxF "RAILYARD_LAUNCH=$RAILYARD_LAUNCH" $it/environ 2>/dev/null && '
+    "kill -9 ${it#/proc/}; done ;; esac; exit $code"
 )
 
 

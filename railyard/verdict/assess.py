@@ -271,6 +271,7 @@ def _job(
         refused=refused,
         timed_out=evidence.timed_out,
         stuck=_stuck(case.launch.nodes, readings) if evidence.timed_out else (),
+        stuck_in=_stuck_in(case.launch.nodes, readings) if evidence.timed_out else (),
         time_limit_s=case.time_limit_s,
         scheduler_error=evidence.scheduler_error,
         ended=evidence.ended,
@@ -299,9 +300,26 @@ def _with_cause(path: PathProof, evidence: Evidence) -> PathProof:
 
 
 def _stuck(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
-    """Return the nodes whose process did not react to the end of a job, while that of another node did."""
+    """Return the nodes whose process did not react to the end of a job, while that of another node did.
+
+    If it is known of nodes that a process is stopped or waits in the kernel, these are the nodes.
+    """
     unended = tuple(node for node in nodes if node in readings and readings[node].exit_code is None)
+    known = tuple(node for node in unended if readings[node].stuck)
+    if known:
+        return known
     return unended if len(unended) < sum(node in readings for node in nodes) else ()
+
+
+def _stuck_in(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
+    """Return, of each process that did not react, what it does instead."""
+    there = (readings[node] for node in nodes if node in readings and readings[node].exit_code is None)
+    return tuple(dict.fromkeys(_hangs(*one) for each in there for one in each.stuck))
+
+
+def _hangs(state: str, where: str) -> str:
+    known = "" if where == "-" else f", in {where}"
+    return "is stopped (state T)" if state == "T" else f"hangs in the kernel (state D{known})"
 
 
 def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:

@@ -5,14 +5,18 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import inside
+from railyard.results.record.form import Record
 from tests.e2e.conftest import VirtualSite, failed
 from tests.made.kills import VICTIMS, kill_one
 from tests.waiting import PATIENCE_S
@@ -43,8 +47,8 @@ def test_a_kill_leaves_nothing_loses_nothing_and_blames_nobody(site: VirtualSite
     assert said in killed.said
 
 
-def stop_rank(bed: Testbed, node: str, until_s: float) -> None:
-    """Stop the benchmark's process on a node as soon as it runs, as if it waited for a dead device."""
+def rank_on(bed: Testbed, node: str, until_s: float) -> int | None:
+    """Return the process id of the benchmark's process on a node as soon as it runs; None if none did in time."""
     state, deadline = bed.state(), time.monotonic() + until_s
     names = os.readlink(f"/proc/{state.node(node).holder.pid}/ns/uts")
     while time.monotonic() < deadline:
@@ -53,21 +57,84 @@ def stop_rank(bed: Testbed, node: str, until_s: float) -> None:
                 with open(f"/proc/{one.pid}/comm", encoding="utf-8") as comm:
                     is_rank = comm.read() == "IMB-MPI1\n"
                 if is_rank and os.readlink(f"/proc/{one.pid}/ns/uts") == names:
-                    os.kill(one.pid, signal.SIGSTOP)
-                    return
+                    return one.pid
             except OSError:  # it has ended
                 continue
         time.sleep(0.05)
+    return None
 
 
-@pytest.mark.fault("session", "kill -STOP of the rank on vn2", "the process on vn2 did not react: the job was ended at")
+def run_with(site: VirtualSite, bed: Testbed, hold: Callable[[int], object]) -> Record:
+    """Return the record of a run whose rank on vn2 is held up as soon as it runs."""
+
+    def hold_rank() -> None:
+        pid = rank_on(bed, "vn2", PATIENCE_S)
+        if pid is not None:
+            hold(pid)
+
+    holding = threading.Thread(target=hold_rank)
+    holding.start()
+    record = site.cell("ImbUniband", "mpich", 1).record
+    holding.join()
+    return record
+
+
+@pytest.mark.fault("session", "kill -STOP of the rank on vn2", "did not react, it is stopped (state T): the job was")
 def test_a_stopped_rank_ends_with_the_time_limit_and_its_node_is_named(site: VirtualSite, said: str) -> None:
     with site.bed() as bed:
-        stopping = threading.Thread(target=stop_rank, args=(bed, "vn2", PATIENCE_S))
-        stopping.start()
-        record = site.cell("ImbUniband", "mpich", 1).record
-        stopping.join()
+        record = run_with(site, bed, lambda pid: os.kill(pid, signal.SIGSTOP))
         left = bed.exec("vn2", ["pgrep", "IMB-MPI1"]).stdout
     assert failed(record) == ("fail", 1, "node")
-    assert record.verdict.text.startswith(said)
+    assert record.verdict.text.startswith(f"the process on vn2 {said}")
     assert not left
+
+
+#: Freezes a process by the kernel's freezer until the standard input ends, also if the test dies: until then it is in
+#: state D, and no signal reaches it. Then the signals that it was sent come.
+FREEZE = """mkdir "$1" && trap '' INT TERM && echo "$2" >"$1/cgroup.procs" && echo FROZEN >"$1/freezer.state"
+cat >/dev/null
+echo THAWED >"$1/freezer.state"
+until rmdir "$1"; do sleep 0.2; done 2>/dev/null
+"""
+FREEZER = Path("/sys/fs/cgroup/freezer")
+
+
+class Freezer:
+    """Puts a process into state D, in which no signal ends it, until it is released."""
+
+    def __init__(self) -> None:
+        self._holder: subprocess.Popen[bytes] | None = None
+
+    def hold(self, pid: int) -> None:
+        """Freeze a process."""
+        words = ["sh", "-c", FREEZE, "freeze", str(FREEZER / f"railyard-{os.getpid()}"), str(pid)]
+        self._holder = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
+
+    def release(self) -> None:
+        """Let it go on, if it is frozen."""
+        if self._holder is not None:
+            self._holder.communicate(timeout=PATIENCE_S)
+
+
+@pytest.fixture
+def freezer() -> Iterator[Freezer]:
+    if not os.access(FREEZER, os.W_OK) or os.geteuid() != 0:
+        pytest.skip(f"{FREEZER} (control groups, version 1) is not writable, so no process can be held in state D")
+    made = Freezer()
+    yield made
+    made.release()
+
+
+@pytest.mark.fault("session", "the rank on vn2 in state D", "did not react, it hangs in the kernel (state D")
+def test_a_rank_that_hangs_in_the_kernel_ends_with_the_time_limit_and_its_node_is_named(
+    site: VirtualSite, freezer: Freezer, said: str
+) -> None:
+    with site.bed() as bed:
+        try:
+            record = run_with(site, bed, freezer.hold)
+            left = bed.exec("vn2", ["ps", "-o", "stat=", "-C", "IMB-MPI1"]).stdout
+        finally:
+            freezer.release()
+    assert failed(record) == ("fail", 1, "node")
+    assert record.verdict.text.startswith(f"the process on vn2 {said}")
+    assert left.startswith("D")  # not even SIGKILL ended it: it was in that state until the end of the run

@@ -126,8 +126,8 @@ def run_step(folder: Path, srun: str, limit_s: int, merged: bool) -> tuple[int, 
     with (folder / "out").open("w") as out, (folder / "err").open("w") as err:
         words = step_words("srun", "mpich", launch("mpich", ("--mpi=pmi2",)), limit_s)
         code = subprocess.run(words, cwd=folder, env=env, stdout=out, stderr=out if merged else err, check=False)
-    said = ((folder / name).read_text(encoding="utf-8") for name in ("starts", "out", "err"))
-    return code.returncode, next(said).count("\n"), *said
+    starts, said, errors = ((folder / name).read_text(encoding="utf-8") for name in ("starts", "out", "err"))
+    return code.returncode, starts.count("\n"), said, errors
 
 
 BREAKS, GOOD = f"echo begins; cat {PMI2} >&2; exit 15", "echo result; echo remark >&2"

@@ -27,7 +27,7 @@ from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from tests.conftest import ROOT
-from tests.made.judged import SIZES, case_of, healthy_rates, imb_output, judged
+from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -237,6 +237,31 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "the output has 0 tables, expected 1",
     ),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stuck", "said"),
+    [
+        (
+            "stuck 7 D request_wait_answer",
+            "it hangs in the kernel (state D, in request_wait_answer): the job was ended",
+        ),
+        (
+            "stuck 7 D -\nstuck 8 T -",
+            "it hangs in the kernel (state D), another is stopped (state T): the job was ended",
+        ),
+        ("", ""),
+    ],
+)
+def test_a_node_whose_process_hangs_in_the_kernel_is_named_though_all_were_killed(
+    assessed: Assess, stuck: str, said: str
+) -> None:
+    moved = {"hsn0": (1.0, 1.0), "hsn1": (0.0, 0.0), "eth0": (0.0, 0.0)}
+    files = tuple(counters_file(*one) for one in (("vn1", moved, ("hsn0",), ""), ("vn2", moved, ("hsn0",), stuck)))
+    verdict = assessed(exit_code=124, timed_out=True, counters=files).verdict
+    begins = f"the process on vn2 did not react, {said}" if stuck else "the job was ended at its time limit"
+    assert verdict.text.startswith(begins)
+    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, "node" if stuck else "set-up")
 
 
 @pytest.mark.parametrize(("changes", "fault", "sentence"), [row[1:] for row in RULE_1], ids=[row[0] for row in RULE_1])

@@ -54,6 +54,10 @@ def test_a_process_that_waits_for_a_dead_rail_is_not_named_as_one_that_did_not_r
     inputs = replace(found.inputs, job=job)
     hung = replace(found, inputs=inputs, verdict=judge(inputs))
     assert hung.verdict.text.startswith("the process on vn1 did not react: the job was ended at its time limit")
+    known = judge(replace(inputs, job=replace(job, stuck_in=("hangs in the kernel (state D)", "is stopped (state T)"))))
+    assert known.text.startswith(
+        "the process on vn1 did not react, it hangs in the kernel (state D), another is stopped (state T): the job was"
+    )
     rail = Suspect("rail", "hsn1 of vn2 gives no result with any partner", "vn2", "hsn1")
     named = with_suspects(hung, Findings((rail,), rail.reason)).verdict
     assert named.text.startswith("the job was ended at its time limit") and "did not react" not in named.text

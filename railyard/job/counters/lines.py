@@ -10,8 +10,9 @@ class Facts:
     """The lines of one file. ``values``: text by (reading, device, counter); readings are idle, before, last (when the
     run got the signal to end), after, and rest (a while after the run).
 
-    ``beside``: the network interface on the port of an RDMA device. ``ports``: the interfaces bonded into an intended
-    rail. ``abouts``: text by (device, what). The device ``-`` is the node itself.
+    ``stuck``: the state (D or T) of each process that did not end by that signal, and the kernel's function that it
+    waits in, ``-`` if not known. ``beside``: the network interface on the port of an RDMA device. ``ports``: the
+    interfaces bonded into an intended rail. ``abouts``: text by (device, what). The device ``-`` is the node itself.
     """
 
     named: dict[str, list[str]] = field(default_factory=lambda: {"meant": [], "watched": [], "other": []})
@@ -24,6 +25,7 @@ class Facts:
     exit_code: int | None = None
     first_by: str | None = None
     refused: tuple[str, str] | None = None
+    stuck: list[tuple[str, str]] = field(default_factory=list)
     garbled: str | None = None
 
     @property
@@ -108,6 +110,8 @@ def _take(facts: Facts, words: list[str]) -> bool:
             facts.first_by = name
         case ["waited", milliseconds] if is_count(milliseconds):
             facts.waited_ms = int(milliseconds)
+        case ["stuck", _, "D" | "T" as state, where]:
+            facts.stuck.append((state, where))
         case ["refused", rail, *rest]:
             facts.refused = rail, " ".join(rest)
         case ["end", code] if is_count(code):

@@ -129,7 +129,8 @@ class NodeCounters:
     is the clock of the processor of the node's first process when the run ended; None if the node does not show them.
     ``used_s`` is the processor time of the command of the node's first process with all its threads, in seconds.
     ``bonds`` are the intended rails that are bonds, ``energy`` is what the node used. ``killed``: the run was killed,
-    and its devices are as they were when it got the signal to end.
+    and its devices are as they were when it got the signal to end. ``stuck``: the state of each process that this
+    signal did not end, D or T, and the kernel's function that it waits in (``-``: not known).
     """
 
     node: str
@@ -147,6 +148,7 @@ class NodeCounters:
     energy: Energy | None = None
     killed: bool = False
     addresses: Addresses = field(default_factory=Addresses)
+    stuck: tuple[tuple[str, str], ...] = ()
 
     def device(self, name: str) -> DeviceCounters | None:
         """Return a device by its name, None if the node has no such reading."""
@@ -196,6 +198,7 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
         energy=energy_of(facts),
         killed=killed,
         addresses=addresses_of(facts),
+        stuck=tuple(facts.stuck),
     )
 
 

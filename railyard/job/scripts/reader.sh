@@ -494,11 +494,32 @@ addresses
 unset IFS
 
 # Set before the command starts: otherwise a signal in between would end this shell and leave the command running.
-child='' pending='' signalled=''
+child='' pending='' signalled='' looker=''
 forward() {
     signalled=yes
     if [ -n "$child" ]; then kill -"$1" "$child" 2>/dev/null; else pending="$pending $1"; fi
 }
+# The processes of this launch that the signal to end did not end, a moment later: stopped (T), or waiting in the kernel
+# (D), where no signal reaches them, and in which of its functions. Theirs is the parent of this process, too. It runs
+# beside the wait for the command, until then.
+not_ended() {
+    trap '' TERM INT QUIT HUP
+    unset IFS
+    from_now 300 && until_then
+    set +f
+    for entry in "$proc"/[0-9]*; do
+        line_of "$entry/stat"
+        pid=${entry##*/} rest=${line##*) }
+        of=${rest#? }
+        case ${rest%% *} in D | T) ;; *) continue ;; esac
+        [ "$pid" = "$child" ] || [ "${of%% *}" = "$PPID" ] || continue
+        where=''
+        { IFS= read -r where <"$entry/wchan" || :; } 2>/dev/null
+        case $where in '' | 0 | *' '*) where=- ;; esac
+        write "stuck $pid ${rest%% *} $where"
+    done
+}
+
 # When a run gets the signal to end, it may be killed before its command has ended: read its devices now, as "last".
 ending=''
 told_to_end() {
@@ -508,6 +529,8 @@ told_to_end() {
     snapshot last
     neighbours last
     unset IFS
+    not_ended </dev/null >/dev/null 2>&1 &
+    looker=$!
 }
 # POSIX has a background command start with SIGINT and SIGQUIT ignored, so the command gets SIGTERM.
 trap 'told_to_end TERM' TERM INT QUIT
@@ -541,6 +564,8 @@ while :; do
 done
 trap '' TERM INT QUIT HUP USR1 USR2
 [ -z "$seer" ] || kill "$seer" 2>/dev/null
+# The end is the last line of the file.
+[ -z "$looker" ] || { kill -9 "$looker" && wait "$looker"; } 2>/dev/null
 IFS=,
 [ "$lifespan" -le 1000 ] || lifespan=1000
 deadline=''

@@ -48,7 +48,8 @@ def find(
     """Return who is slow, from as many rounds of the planned probes as needed, within the bounds of rounds and time.
 
     ``measure`` gets a probe and its round, from 1, and returns None to stop measuring; ``clock`` gives seconds. A probe
-    that never began does not count. A rail that is decided is not measured any more. A pair of nodes is only blamed if both are in ``run_nodes``.
+    that never began does not count. A rail that is decided is not measured any more. A pair of nodes is only blamed if
+    both are in ``run_nodes``.
     """
     end = clock() + within_s
     made: list[RailProbe] = []

@@ -163,8 +163,9 @@ class Job:
     set or wired as the file says. ``unplayed`` is why the recording of a replayed run cannot be judged. ``computes``:
     it is an application, and its own check is of what it computed. ``ended`` is what the scheduler says about a job
     that did not run to its end: killed, preempted, requeued, its node died. ``stuck`` are the nodes of a job that was
-    ended at its time limit whose process did not react, while that of another node did. ``unplaced`` is why its
-    processes did not run where they should.
+    ended at its time limit whose process did not react, while that of another node did; ``stuck_in`` says what these
+    processes do instead, each once, as far as it is known. ``unplaced`` is why its processes did not run where they
+    should.
     """
 
     exit_code: int | None
@@ -179,6 +180,7 @@ class Job:
     validation: bool | None = None
     timed_out: bool = False
     stuck: tuple[str, ...] = ()
+    stuck_in: tuple[str, ...] = ()
     time_limit_s: float | None = None
     scheduler_error: str | None = None
     unread: str | None = None

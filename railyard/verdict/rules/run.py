@@ -165,7 +165,9 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
     sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}{_lost_links(inputs)}"
     if job.stuck:
         stuck = named(job.stuck)
-        sentence = f"the process on {stuck} did not react: {sentence}"
+        does = "".join(f", it {words}" for words in job.stuck_in[:1])
+        more = "".join(f", another {words}" for words in job.stuck_in[1:3])
+        sentence = f"the process on {stuck} did not react{does}{more}: {sentence}"
         look = f"the processes on {stuck}: stopped (T) or waiting for a device or a file system (D); ps, dmesg"
         return failed(1, sentence, "node", look)
     between = f" between {named(inputs.nodes)}" if inputs.nodes else ""

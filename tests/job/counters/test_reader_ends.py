@@ -1,5 +1,6 @@
 """What the reader leaves if a run goes wrong: no /sys, links that vanish, the last reading, and addresses."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -66,13 +67,18 @@ def killed(tree: Tree, changes: Mapping[Path, int]) -> NodeCounters:
         wait_for(begun.exists, "the command")
         for path, value in changes.items():
             path.write_text(f"{value}\n")
-        process.send_signal(signal.SIGTERM)
-        wait_for(lambda: "last hsn1 arp/" in tree.text, "the last reading")
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        process.kill()
-        for child in children:
-            subprocess.run(["kill", "-9", child], check=False)
+        end(tree, process, "last hsn1 arp/")
     return parse(tree.text, TAG)
+
+
+def end(tree: Tree, process: "subprocess.Popen[str]", words: str) -> None:
+    """Send the reader the signal to end; kill it and its children when these words are in its file."""
+    process.send_signal(signal.SIGTERM)
+    wait_for(lambda: words in tree.text, words)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.kill()
+    for child in children:
+        subprocess.run(["kill", "-9", child], check=False)
 
 
 @pytest.mark.fault("session", "a node without a readable /sys", "vn2 has no readable /sys")
@@ -155,3 +161,27 @@ def test_a_healthy_run_says_whom_it_believes_behind_others_too(tree: Tree) -> No
 def test_a_node_that_is_killed_has_said_its_own_addresses(tree: Tree) -> None:
     tree.run("hsn1")
     assert parse(tree.text[: tree.text.index("after at ")], TAG).addresses.own == ("10.1.2.2",)
+
+
+@pytest.mark.parametrize(
+    ("state", "where", "expected"),
+    [
+        ("D", "request_wait_answer", (("D", "request_wait_answer"),)),
+        ("D", "0", (("D", "-"),)),
+        ("T", "do_signal_stop", (("T", "do_signal_stop"),)),
+        ("S", "hrtimer_nanosleep", ()),
+    ],
+)
+def test_a_process_that_the_signal_to_end_did_not_end_is_said_with_its_state(
+    tree: Tree, state: str, where: str, expected: tuple[tuple[str, str], ...]
+) -> None:
+    """The command writes its own state as the kernel would show it. Another rank is stopped, and 77 is a stranger."""
+    write(tree.root / "proc/77", {"stat": "77 (a b) D) D 1 77", "wchan": "other"})
+    write(tree.root / "proc/99999999", {"stat": f"99999999 (IMB) T {os.getpid()} 1"})
+    own = tree.root / "proc/$$"
+    stat = f'mkdir {own}; echo {where} >{own}/wchan; echo "$$ (IMB (x) y) {state} 1 1" >{own}/stat'
+    with started(tree, "sh", "-c", f"trap '' TERM; {stat}; echo; while :; do sleep 0.05; done") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        end(tree, process, "stuck 99999999")
+    assert parse(tree.text, TAG).stuck == (*expected, ("T", "-"))

@@ -11,9 +11,8 @@ from typing import Literal
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.job.probe_job import limited
 from railyard.job.launch import Launch
-from railyard.job.probe_job import NodesAsked
+from railyard.job.probe_job import NodesAsked, limited
 from railyard.job.scheduling import Scheduling
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks import probe_places
