@@ -29,6 +29,9 @@ from railyard.verdict.rules.model import (
 _RATE_DECIDES_FROM_BYTES = 16 << 10
 #: From here on a bandwidth is the link's, not that of the start of a message: tables are quoted at 1 MiB and above.
 _RATE_FROM_BYTES = 1 << 20
+#: Sizes from this share of the largest on show the link's rate too, whatever the tool: collectives between GPUs reach it
+#: at 1 GiB, and one step of IMB's sizes is a factor of 4.
+_RATE_FROM_SHARE = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +122,10 @@ def open_end(metric: MetricInput) -> str | None:
 
 
 def _open_rates(metric: MetricInput, measured: list[int]) -> str | None:
-    """Return in words at which sizes that show a link's rate a bandwidth has no bound; None if each has one."""
+    """Return in words at which sizes near the largest a bandwidth has no bound; None if each has one."""
     if metric.declared.unit != "MB/s":
         return None
-    rates = [size for size in measured if size >= _RATE_FROM_BYTES]
+    rates = [size for size in measured if size >= max(_RATE_FROM_BYTES, _RATE_FROM_SHARE * measured[-1])]
     left = [size for size in rates if not any(_is_bounded(band, size, True) for band in metric.bands)]
     where = size_ranges(left, measured)
     return f"nothing bounds {metric.declared.name} at {where}, where a link shows its rate" if left else None
