@@ -29,8 +29,8 @@ from railyard.verdict.rules.model import (
 _RATE_DECIDES_FROM_BYTES = 16 << 10
 #: From here on a bandwidth is the link's, not that of the start of a message: tables are quoted at 1 MiB and above.
 _RATE_FROM_BYTES = 1 << 20
-#: Sizes from this share of the largest on show the link's rate too, whatever the tool: collectives between GPUs reach it
-#: at 1 GiB, and one step of IMB's sizes is a factor of 4.
+#: Sizes from this share of the largest on show the link's rate too, whatever the tool: collectives between GPUs reach
+#: it at 1 GiB, and one step of IMB's sizes is a factor of 4.
 _RATE_FROM_SHARE = 1 / 4
 
 
@@ -79,7 +79,10 @@ def reference(inputs: Inputs) -> RuleResult:
         return _violated(inputs, Violation(inputs.own_fault))
     if inputs.report_only is not None:
         return _report_only(inputs, asserted)
-    open_ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
+    bounded = [metric for metric in asserted if metric.bands]
+    open_ends = [why for metric in bounded if (why := open_end(metric)) is not None]
+    if not open_ends and inputs.path.state != "not-judged":  # of a stored table, a reference may know only the peak
+        open_ends = [why for metric in bounded if (why := _open_rates(metric)) is not None]
     if open_ends:
         return _nothing_decides(inputs, open_ends)
     if inputs.metrics and not asserted:
@@ -116,14 +119,15 @@ def open_end(metric: MetricInput) -> str | None:
     if not metric.declared.sized or not deciding or metric.open_because is not None:
         return None
     if any(_is_bounded(band, size, higher) for band in metric.bands for size in deciding):
-        return _open_rates(metric, measured)
+        return None
     which = "largest" if deciding == measured[-1:] else "smallest"
     return f"nothing bounds {metric.declared.name} at {message_size(deciding[-1])}, its {which} size"
 
 
-def _open_rates(metric: MetricInput, measured: list[int]) -> str | None:
+def _open_rates(metric: MetricInput) -> str | None:
     """Return in words at which sizes near the largest a bandwidth has no bound; None if each has one."""
-    if metric.declared.unit != "MB/s":
+    measured = [size for size, _ in points(metric)]
+    if metric.declared.unit != "MB/s" or not metric.declared.sized or not measured:
         return None
     rates = [size for size in measured if size >= max(_RATE_FROM_BYTES, _RATE_FROM_SHARE * measured[-1])]
     left = [size for size in rates if not any(_is_bounded(band, size, True) for band in metric.bands)]

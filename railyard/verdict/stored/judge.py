@@ -217,7 +217,7 @@ def _without_end(failures: tuple[OutputLine, ...], key: str | None, tables: Sequ
     Source: linux-rdma/perftest, src/perftest_resources.c, run_iter_bw_infinitely: a row for
     the same size after each interval, until the program is killed.
     """
-    if failures or tables[0].tool != "perftest" or tables[0].complete or "size" not in tables[0].columns:
+    if failures or tables[0].complete or "size" not in tables[0].columns:
         return None
     place = tables[0].columns.index("size")
     if len(tables[0].rows) < 2 or len({row[place] for row in tables[0].rows}) > 1:
