@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 
 from railyard.parsers.lines import BINARY_MB, Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.mixed_rows import MIXED
 from railyard.parsers.pair_matrix import PairMatrix, figures
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 
@@ -69,6 +70,8 @@ class _Reader:
     def __init__(self) -> None:
         self.size: int | None = None
         self.begun = 0  # the line of a configuration
+        self.finished = False  # since then
+        self.mixed: Remark | None = None
         self.summaries: list[_Summary] = []
         self.matrices: list[PairMatrix] = []
         self.failures: list[Remark] = []
@@ -77,6 +80,8 @@ class _Reader:
     def read(self, line: Line, text: str) -> None:
         """Read one stripped line."""
         if _SUMMARY.match(text[:60]):
+            if self.finished or (self._open() and self.begun < self.summaries[-1].line):
+                self._mixed(line, text)
             self.summaries.append(_Summary(line.number, self.size))
         elif not self._of_matrix(line) and not self._own(line, text[:_LONGEST]):
             failed = is_failure(text) or bool(_NOT_FINITE.match(text[:120]))
@@ -92,6 +97,8 @@ class _Reader:
             self.failures.append(Remark(self.begun, "a configuration without a summary"))
         elif not found:
             raise foreign(text, _EXPECTED)
+        if self.mixed is not None:
+            return Parsed((), (self.mixed, *self.failures), tuple(self.remarks))
         matrix = self.matrices[-1] if self.matrices else None
         least = found[-1].figures.get("bandwidth_min") if found else None
         if matrix is not None and least and matrix.has_minimum(least[0] / BINARY_MB, 0.01):
@@ -114,6 +121,9 @@ class _Reader:
         matrix.rows.append(row)
         return True
 
+    def _mixed(self, line: Line, text: str) -> None:
+        self.mixed = self.mixed or Remark(line.number, f"found {text!r} before the run above has ended: {MIXED}")
+
     def _open(self) -> list[_Summary]:
         return [summary for summary in self.summaries[-1:] if not summary.ended]
 
@@ -122,8 +132,12 @@ class _Reader:
             name = f"{found['what'].replace(' ', '_')}_{found['which'].lower()}"
             known = found["unit"] == _UNITS[found["what"]]
             for summary in self._open() if known else ():
+                if name in summary.figures:
+                    self._mixed(line, text)
                 factor = BINARY_MB if found["unit"] == "MB/s" else 1.0
-                summary.figures.setdefault(name, (float(found["value"]) * factor, found["unit"]))
+                summary.figures[name] = float(found["value"]) * factor, found["unit"]
+            if known and self.summaries and not self._open():
+                self._mixed(line, text)
             return known and bool(self._open())
         if size := _SIZE.match(text):
             self.size = int(size["size"]) if line.ended else None
@@ -133,9 +147,10 @@ class _Reader:
                 summary.ended = bool(summary.figures)
             return True
         if text == "=== Benchmark configuration ===":
-            self.begun, self.size = line.number, None
+            self.begun, self.size, self.finished = line.number, None, False
         elif _SLOW.match(text):
             return False
+        self.finished = self.finished or text == "Writing final result... Done"
         return bool(_OWN.match(text)) or bool(self.begun and not self.summaries and _CONFIGURED.match(text))
 
 

@@ -16,11 +16,13 @@ Source: report_bw_format and its neighbours in src/Locale.c, byte_snprintf in sr
 and 2.1.6 (open-vela/external_iperf2).
 """
 
+import math
 import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.mixed_rows import MIXED
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 
 TOOL = "iperf2"
@@ -45,6 +47,8 @@ _CONNECTED = re.compile(
 _BEGINS = re.compile(
     r"^(?P<side>Client connecting to \S{1,200},|Server listening on) (?P<protocol>TCP|UDP) port [0-9]{1,5}"
 )
+# [  3] Server Report:
+_SERVERS = re.compile(r"^\[ {0,3}(?P<id>[0-9]{1,5})\] Server Report:$")
 _VERSION = re.compile(r"^iperf version (?P<version>2\.[0-9.]{1,12}\S{0,12})")
 _OWN = ("TCP window size", "UDP buffer size", "Sending ", "Receiving ", "Binding to", "Read buffer", "Write buffer")
 _FAILED = re.compile(
@@ -84,6 +88,20 @@ class _Run:
     intervals: dict[str, float] = field(default_factory=dict)
     is_servers: bool = False
     spoiled: bool = False
+
+    def is_of_another(self, report: _Report) -> bool:
+        """Return whether a report's time does not go on from where its stream is: another run's output is mixed in."""
+        if self.streams and report.stream not in {SUM, *self.streams}:
+            return True
+        first = self.reports.get((report.stream, self.is_servers))
+        if report.start > 0:
+            before = self.intervals.get(report.stream, first.end if first else None)
+            return report.start < before - 0.1 if before is not None else bool(self.streams)
+        if first is None:
+            return False
+        if abs(report.end - first.end) <= 0.1:  # an interval as long as the run has the figures of its report
+            return not math.isclose(report.bandwidth_mb_s, first.bandwidth_mb_s, rel_tol=0.05)
+        return report.end < first.end or first.end >= self.intervals.get(report.stream, math.inf) - 0.1
 
     def take(self, report: _Report) -> None:
         """Keep a report, or note where an interval ends."""
@@ -135,7 +153,9 @@ class _Reader:
         self.protocol: str | None = None
         self.version: str | None = None
         self.begun = 0  # the line of a client whose connection is not there yet
+        self.clients = 0  # such ones
         self.runs: list[_Run] = []
+        self.mixed: Remark | None = None
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
 
@@ -146,11 +166,15 @@ class _Reader:
         if begins := _BEGINS.match(text[:400]):
             self.side = "client" if begins["side"].startswith("Client") else "server"
             self.protocol = begins["protocol"]
-            self.begun = line.number if self.side == "client" else self.begun
+            if self.side == "client":
+                self.begun = line.number
+                self.clients += 1
         elif version := _VERSION.match(text[:100]):
             self.version = version["version"]
-        elif text.endswith("Server Report:"):
+        elif server := _SERVERS.match(text[:100]):
             for run in self.runs[-1:]:
+                if run.protocol == "TCP" or (server["id"], True) in run.reports:
+                    self._mixed(line, text)
                 run.is_servers = True
         elif not (text.startswith(("-----", *_OWN)) or text.endswith("datagrams")):
             self._foreign(line, text)
@@ -161,6 +185,8 @@ class _Reader:
             self.failures.append(Remark(self.begun, "a client without a connection"))
         elif not self.runs:
             raise foreign(text, _EXPECTED)
+        if self.mixed is not None:
+            return Parsed((), (self.mixed, *self.failures), tuple(self.remarks))
         tables = []
         for run in self.runs:
             rows = run.final()
@@ -173,9 +199,7 @@ class _Reader:
 
     def _report(self, line: Line, text: str) -> bool:
         if connected := _CONNECTED.match(text[:700]):
-            if not self.runs or self.runs[-1].is_over():
-                self._begin(line)
-            self.runs[-1].streams.add(connected["id"])
+            self._connect(line, text, connected["id"])
             return True
         found = _REPORT.match(text) if len(text) <= 400 else None
         if found is None:
@@ -192,20 +216,36 @@ class _Reader:
             return True
         if not self.runs or (report.start == 0 and self._is_next(report)):
             self._begin(line)
+        elif self.runs[-1].is_of_another(report):
+            self._mixed(line, text)
         self.runs[-1].take(report)
         return True
+
+    def _mixed(self, line: Line, text: str) -> None:
+        self.mixed = self.mixed or Remark(line.number, f"found {text[:200]!r} before the run above has ended: {MIXED}")
+
+    def _connect(self, line: Line, text: str, stream: str) -> None:
+        if not self.runs or self.clients or self.runs[-1].is_over():
+            self._begin(line)
+        elif stream in self.runs[-1].streams:
+            self._mixed(line, text)
+        self.runs[-1].streams.add(stream)
 
     def _is_next(self, report: _Report) -> bool:
         """Return whether a report must be of a run whose connection the text lacks."""
         run = self.runs[-1]
-        return report.stream != SUM and run.is_over() and report.stream not in run.streams and bool(run.streams)
+        if not run.streams:
+            return run.is_of_another(report)
+        return report.stream != SUM and run.is_over() and report.stream not in run.streams
 
     def _begin(self, line: Line) -> None:
         self.runs.append(_Run(line.number, self.side, self.protocol, self.version))
         self.begun = 0
+        self.clients = max(0, self.clients - 1)
 
     def _foreign(self, line: Line, text: str) -> None:
         failed = bool(_FAILED.search(text[:300])) or is_failure(text)
+        self.clients = 0 if failed else self.clients
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
         for run in self.runs[-1:] if failed or line.dots else ():
             run.spoiled = run.spoiled or not run.is_over()

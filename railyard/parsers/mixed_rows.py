@@ -9,10 +9,10 @@ then two ends. A server and a client of perftest may share a file: each names th
 the sizes of NetPIPE rise until another run begins.
 """
 
+import operator
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from railyard.base.wording import counted, message_size
 from railyard.parsers.lines import PREFIX_BYTES, cleaned, number, texts_of
@@ -21,7 +21,7 @@ from railyard.parsers.unread_rows import NO_ROW
 
 #: NCCL's tests, NetPIPE and others have signs of their own, or sizes that need not rise.
 _TOOLS = frozenset({"osu", "imb", "perftest", "fabtests"})
-_MIXED = "lines of two outputs are mixed; give each a file of its own"
+MIXED = "lines of two outputs are mixed; give each a file of its own"
 _LONGEST = 400  # no row of these tools is longer
 # "# Size      Bandwidth (MB/s)"   |   "#bytes #repetitions …"   |   "bytes   #sent …"
 _HEADING = re.compile(r"\s*#?\s*(?:size|bytes)\b", re.IGNORECASE)
@@ -32,8 +32,12 @@ _OTHER_WORD = re.compile(r"=?[0-9.]{1,20}[kmgtbs]|=[0-9]{1,15}|pass(?:ed)?|fail(
 _FAILED = re.compile(r"\bfail(?:ed)?$", re.IGNORECASE)
 
 
-#: The first and the last line of a run. perftest's own end is a rule, so its heading is taken.
+#: The first and the last line of a run, or of a part of it. perftest's own end is a rule, so its heading is taken.
 _RUNS = {
+    "clusterkit": (
+        re.compile(r"^[ \t]{0,40}Minimum (?:bandwidth|latency):", re.MULTILINE),
+        re.compile(r"^[ \t]{0,40}Average (?:bandwidth|latency):", re.MULTILINE),
+    ),
     "hpl": (re.compile(r"^\s*HPLinpack [0-9]", re.MULTILINE), re.compile(r"^\s*End of Tests\.", re.MULTILINE)),
     "milc": (
         re.compile(r"^MIMD version [0-9]", re.MULTILINE),
@@ -109,7 +113,7 @@ def _nested(tool: str, text: str) -> Remark | None:
         return None
     line = plain.count("\n", 0, found) + 1
     said = " ".join(texts_of(plain)[line - 1].split())[:_LONGEST]
-    return Remark(line, f"found {said!r} before the run above has ended: {_MIXED}")
+    return Remark(line, f"found {said!r} before the run above has ended: {MIXED}")
 
 
 def _within(begin: re.Pattern[str], end: re.Pattern[str], text: str) -> int | None:
@@ -163,7 +167,7 @@ def _rises(table: Table) -> bool:
     sizes = table.column("size") if table.tool in _TOOLS and {"size", "group"} & {*table.columns} == {"size"} else ()
     known = [size for size in sizes if isinstance(size, int)]
     repeats = table.tool == "perftest" and len({*known}) == 1
-    return repeats or "sl" in table.columns or all(before < after for before, after in pairwise(known))
+    return repeats or "sl" in table.columns or all(map(operator.lt, known, known[1:]))
 
 
 def _mixed(parsed: Parsed, text: str, left: set[int]) -> Iterator[Remark]:
@@ -190,7 +194,7 @@ def _mixed(parsed: Parsed, text: str, left: set[int]) -> Iterator[Remark]:
 
 def _failure(row: _Row, what: str) -> Remark:
     shown = " ".join(row.text.split())
-    return Remark(row.line, f"found {shown!r} {what}: {_MIXED}")
+    return Remark(row.line, f"found {shown!r} {what}: {MIXED}")
 
 
 def _row(line: int, text: str) -> _Row | None:

@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,9 @@ def fabtests(rate: float = 100.0) -> str:
 
 
 def alternated(one: str, other: str) -> str:
-    return "".join(f"{mine}\n{theirs}\n" for mine, theirs in zip(one.splitlines(), other.splitlines(), strict=True))
+    return "".join(
+        f"{mine}\n{theirs}\n" for mine, theirs in zip_longest(one.splitlines(), other.splitlines(), fillvalue="")
+    )
 
 
 def read(text: str) -> Parsed:
@@ -127,6 +130,8 @@ def test_no_table_has_rows_of_both_however_the_lines_are_mixed(one: str, other: 
 
 MADE = Path(__file__).parent / "made"
 NAMES = ("hpl-two-sizes", "milc-two-runs", "wrf-two-domains", "netpipe-tcp", "perftest-write_bw", "perftest-send_lat")
+# Their output has several parts, or several rows for one run.
+PARTS = ("clusterkit-bandwidth", "hp2p-two-summaries", "iperf2-intervals", "iperf2-two-streams-2.1", "iperf2-udp")
 
 
 def another_run(text: str) -> str:
@@ -156,6 +161,45 @@ def test_two_runs_in_turn_and_a_killed_one_before_them_are_not_mixed(name: str) 
     assert len({row for table in parsed.tables for row in table.rows}) > len(
         {row for table in read(text).tables for row in table.rows}
     )
+
+
+def slower(text: str) -> str:
+    """Return the same output with other figures and the same times of its reports."""
+    return re.sub(
+        r"([0-9.]+)(?= +(?:[GM]Bytes|[GM]bits/sec|MB/s|us))",
+        lambda found: f"{float(found[1]) * 0.8:.{len(found[1].partition('.')[2])}f}",
+        text,
+    )
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("other", PARTS)
+def test_a_run_within_another_one_is_a_failure_or_loses_and_changes_no_figure(name: str, other: str) -> None:
+    text, within = ((MADE / f"{each}.txt").read_text(encoding="utf-8") for each in (name, other))
+    if name.partition("-")[0] != other.partition("-")[0]:
+        pytest.skip("of two tools, which is refused")
+    within = slower(within)
+    rows = [row for each in (text, within) for table in read(each).tables for row in table.rows]
+    lines, inner = text.splitlines(True), within.splitlines(True)
+    mixed = {"alternated": alternated(text, within)}
+    mixed |= {f"within {place}": "".join((*lines[:place], *inner, *lines[place:])) for place in range(1, len(lines))}
+    mixed |= {
+        f"turns {place}": "".join((*lines[:place], *inner[:place], *lines[place:], *inner[place:]))
+        for place in range(1, len(lines))
+    }
+    for how, both in mixed.items():
+        parsed = read(both)
+        if not parsed.failures and all(table.complete for table in parsed.tables):
+            assert sorted(row for table in parsed.tables for row in table.rows) == sorted(rows), how
+
+
+@pytest.mark.parametrize("name", [name for name in PARTS if name != "iperf2-udp"])
+def test_two_such_runs_line_by_line_name_the_first_line_that_shows_it(name: str) -> None:
+    text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
+    parsed = read(alternated(text, slower(text)))
+    assert parsed.tables == ()
+    assert len([each for each in parsed.failures if LINES_OF_TWO in each.text]) == 1
+    assert not read(text + slower(text)).failures
 
 
 def test_client_and_server_of_perftest_may_share_a_file() -> None:
