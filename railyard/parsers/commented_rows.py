@@ -20,8 +20,10 @@ _SHOWN = 160  # characters of it
 _MOST_READ = 12  # lines that are tried without their marks, since each try reads the text again
 _LONGEST_READ = 300_000  # characters of a text in which this is done
 _MARK = r"(?:[ \t]{0,40}(?:[#%;!]|//|--|/\*|<!--|[Rr][Ee][Mm](?=[ \t]))){1,8}[ \t]{0,40}"
-# It begins at a newline, so that most texts cost one pass. "# Avg bus bandwidth    : 12.5" is no row, but is looked at.
-_CANDIDATE = re.compile(rf"\n{_MARK}(?=[^\n]{{0,{_LONGEST}}}[ \t=|(:][0-9]{{1,15}}\.[0-9])[\w\[|(]")
+# It begins at a newline, so that most texts cost one pass. The tools' own headings may have
+# such a figure, as "# Avg bus bandwidth    : 12.5" of NCCL's tests and "#bytes #iterations … 99.9% percentile" have.
+_OWN = r"(?!Avg bus bandwidth |nccl-tests version |Intel\(R\) MPI Benchmarks |bytes #iterations )"
+_CANDIDATE = re.compile(rf"\n{_MARK}{_OWN}(?=[^\n]{{0,{_LONGEST}}}[ \t=|(:][0-9]{{1,15}}\.[0-9])[\w\[|(]")
 _BEFORE_ROW = re.compile(_MARK)
 # What closes the comment, or a note behind the row: "# 1048576  2884.24  # slow"
 _AFTER_ROW = re.compile(r"[ \t]{1,40}(?:(?:\*/|-->)[ \t]{0,40}|(?:#|//).{0,200})\Z")
@@ -56,16 +58,20 @@ def _commented_rows(parsed: Parsed, lines: Sequence[str]) -> Iterator[Remark]:
     """Yield a failure for each line that is a row behind a comment mark."""
     notes = {note.line for note in (*parsed.remarks, *parsed.failures)}
     marks = {number: mark for number, line in enumerate(lines, start=1) if (mark := _mark(line))}
-    rows = (line for number, line in enumerate(lines, start=1) if number not in notes | marks.keys())
+    bare = {number: _AFTER_ROW.sub("", lines[number - 1][mark:]) for number, mark in marks.items()}
+    widths = {len(row.split()) for row in bare.values()}
+    others = notes | marks.keys()
+    rows = (line for number, line in enumerate(lines, start=1) if number not in others and len(line.split()) in widths)
     forms = {_form(row) for row in rows if len(row) <= _LONGEST} - {None}
-    doubtful: list[int] = []
-    for number, mark in marks.items():
-        if _form(_AFTER_ROW.sub("", lines[number - 1][mark:])) in forms:
+    doubtful: dict[str, int] = {}  # the first line of each form, since all of one form are rows, or none
+    for number, row in bare.items():
+        if _form(row) in forms:
             yield _failure(number, lines[number - 1])
         else:
-            doubtful.append(number)
+            doubtful.setdefault(_FIGURE.sub("0", lines[number - 1]), number)
     if sum(map(len, lines)) <= _LONGEST_READ:
-        yield from _read_without(parsed, lines, {number: marks[number] for number in doubtful[:_MOST_READ]})
+        tried = list(doubtful.values())[:_MOST_READ]
+        yield from _read_without(parsed, lines, {number: marks[number] for number in tried})
 
 
 def _read_without(parsed: Parsed, lines: Sequence[str], marks: dict[int, int]) -> Iterator[Remark]:

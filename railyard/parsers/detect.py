@@ -74,6 +74,7 @@ def parse(text: str, tool: str | None = None) -> Parsed:
 
 def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
     """Return what is in a text, or a failure if its lines were broken. Raises ParseError."""
+    text = cleaned(text)  # here once, or each check below would do it again
     try:
         parsed = read(text)
     except ParseError as error:

@@ -47,9 +47,9 @@ def without_joined_lines(parsed: Parsed, text: str) -> Parsed:
     """
     if parsed.fabric or parsed.hardware:
         return parsed
+    tools = _SIGNS.keys() & ({table.tool for table in parsed.tables} if parsed.tables else _LOSE_ALL)
     plain = cleaned(text)
-    tools = {table.tool for table in parsed.tables} if parsed.tables else _LOSE_ALL
-    found = [match.end() for tool in tools if tool in _SIGNS and (match := _SIGNS[tool].search(plain))]
+    found = [match.end() for tool in tools if (match := _SIGNS[tool].search(plain))]
     if not found:
         return parsed
     place = min(found)

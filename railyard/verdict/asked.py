@@ -144,7 +144,8 @@ def shorter_pass(tables: Sequence[Table], key: str) -> str | None:
 def sizes_of(table: Table) -> tuple[int, ...]:
     """Return the message sizes of a table in bytes, in its order; that of its heading if it has no such column."""
     cells = table.column("size") if "size" in table.columns else (table.context.get("size"),)
-    return tuple(cell for cell in cells if type(cell) is int)  # no bool
+    # by types first, for a long output has a million cells; a bool is no size
+    return cells if {*map(type, cells)} == {int} else tuple(cell for cell in cells if type(cell) is int)
 
 
 def _listed(sizes: Sequence[int]) -> str:
