@@ -11,6 +11,7 @@ _Item = TypeVar("_Item")
 
 _DEFAULT_WIDTH = 100
 _LEAST_WIDTH = 40
+_STATE = "NOT JUDGED"  # the one state of two words, which is looked for as a whole
 #: Fewer items than this are done before anybody could read a progress bar.
 _FEWEST_TRACKED = 20
 
@@ -42,9 +43,9 @@ def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") ->
     if wide is None:
         return f"{indent}{words}"
     lines = words.split("\n")
-    return "\n".join(
+    filled = (
         textwrap.fill(
-            line,
+            line.replace(_STATE, _STATE.replace(" ", "\xa0")),  # which no break is made at
             wide,
             initial_indent=indent if number == 0 else hanging,
             subsequent_indent=hanging,
@@ -53,6 +54,7 @@ def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") ->
         )
         for number, line in enumerate(lines)
     )
+    return "\n".join(filled).replace(_STATE.replace(" ", "\xa0"), _STATE)
 
 
 def wrapped(text: str, wide: int | None) -> str:

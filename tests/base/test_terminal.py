@@ -54,6 +54,14 @@ def test_lines_fold_each_below_its_own_indent() -> None:
     assert wrapped("a line  of columns", 18) == "a line  of columns"
 
 
+@pytest.mark.parametrize("wide", range(12, 60))
+def test_the_words_of_a_state_stay_together(wide: int) -> None:
+    said = "hp2p-two-summaries.txt: hp2p/hp2p: NOT JUDGED: hp2p/hp2p measures nothing that is compared"
+    lines = folded(said, wide, "  ").split("\n")
+    assert [line for line in lines if "NOT JUDGED" in line]
+    assert " ".join(" ".join(lines).split()) == said
+
+
 def test_a_file_gets_whole_lines_unless_columns_says_how_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert line_width() is None
