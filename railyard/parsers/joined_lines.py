@@ -32,6 +32,8 @@ _PATTERNS = {
     "milc": rf"{_WITHIN}(?:CONGRAD\w{{0,3}}:|total_iters =|RUNNING COMPLETED)",
     "netpipe": rf"{_WITHIN}[0-9]{{1,6}}: {{1,20}}[0-9]{{1,15}}(?: bytes|$)",
     "nvbandwidth": rf"{_WITHIN}(?:Running \w{{5,80}}\.|SUM \w{{5,80}} [0-9]|memcpy (?:CE|SM) )",
+    "qperf": r"^[ \t]{1,20}\w{2,20} {1,20}= [^=\n]{1,60} \w{2,20} {1,20}=",
+    "sockperf": rf"{_WITHIN}sockperf: ",
     "wrf": rf"{_WITHIN}Timing for main: ",
 }
 _SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from railyard.base.wording import counted, listing, message_size
 from railyard.benchmarks.table import micro
@@ -145,7 +145,9 @@ def sizes_of(table: Table) -> tuple[int, ...]:
     """Return the message sizes of a table in bytes, in its order; that of its heading if it has no such column."""
     cells = table.column("size") if "size" in table.columns else (table.context.get("size"),)
     # by types first, for a long output has a million cells; a bool is no size
-    return cells if {*map(type, cells)} == {int} else tuple(cell for cell in cells if type(cell) is int)
+    if {*map(type, cells)} == {int}:
+        return cast("tuple[int, ...]", cells)
+    return tuple(cell for cell in cells if type(cell) is int)
 
 
 def _listed(sizes: Sequence[int]) -> str:
