@@ -39,7 +39,7 @@ _LAUNCHER = re.compile(
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "
 )
 # |---|---:|  below the heading of a table in Markdown
-_MARKDOWN_RULE = re.compile(r"^\s*\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?$")
+_MARKDOWN_RULE = re.compile(r"^\s{0,8}\|?(?:\s{0,8}:?-{3,40}:?\s{0,8}\|)+(?:\s{0,8}:?-{3,40}:?\s{0,8})?$")
 # What a fabric tool prints if it finds no device, or no error. A page that only names the tool has none of it.
 _NO_PORT = re.compile(
     r"^\s*(?:\S{1,60}: )?(?:ib(?:panic|warn|error): |Fatal error: |-E- |No IB devices found|Failed to (?:get|open) )"

@@ -12,7 +12,7 @@ from railyard.parsers.parsed import Parsed, Remark
 
 _SHOWN = 100  # characters
 _WITHIN = r"(?<=\S)[ \t]{1,40}"
-# "[ 3] local …" and "[SUM] 0.0-10.0 sec"; fmt may also break behind the bracket. A title may precede it ("s1:  [ 4] …").
+# "[ 3] local …" and "[SUM] 0.0-10.0 sec"; fmt may also break behind the bracket. A title may precede it ("s1: [ 4]").
 _STREAM = (
     r"(?<=[^\s:])[ \t]{1,40}\[ {0,3}(?:SUM|[0-9]{1,5})\] {1,3}(?:local |[0-9]{1,9}\.[0-9]{1,4}- {0,3}[0-9])"
     r"|^[ \t]{0,8}[0-9]{1,5}\] {1,3}(?:local |[0-9]{1,9}\.[0-9]{1,4}-)"
