@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from railyard.base.errors import RailyardError
 from railyard.cli.commands.judge import command as judge
 from railyard.cli.commands.parse import command as parse
+from railyard.results.store.merge import merge
 
 FIELD = Path(__file__).parents[3] / "shared" / "field"
 
@@ -61,6 +63,15 @@ def test_parse(file: str, said: str) -> None:
     code, text = run(parse, file)
     assert code == 0
     assert said in text
+
+
+def test_a_record_that_names_a_device_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    if not (FIELD / "merge_dev_zero.jsonl").exists():
+        pytest.skip("the folder of field cases is not beside the clone")
+    with pytest.raises(RailyardError) as caught:
+        merge(tmp_path, FIELD / "merge_dev_zero.jsonl")
+    assert "found a record that names '/dev/zero', expected a file beside it" in str(caught.value)
+    assert not list(tmp_path.rglob("*.jsonl"))
 
 
 def test_a_node_that_took_tcp_is_named_with_its_line() -> None:

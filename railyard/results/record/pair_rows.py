@@ -7,10 +7,13 @@ latency is half a round trip, us; an empty field gave no result. The file's name
 the record has all of it. This shows if a file is missing, cut or different.
 """
 
+import errno
 import gzip
 import hashlib
 import io
+import os
 import re
+import stat
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,6 +34,8 @@ _TITLE = f"# railyard pair rows {FORMAT}"
 _COUNTS = re.compile(r"# ([0-9]{1,9}) nodes, ([0-9]{1,12}) rows\Z")
 #: Bytes after unpacking, so that a malicious file cannot fill the memory: 1.5 million rows of 40 B are 60 MB.
 _MOST_BYTES = 256 * 2**20
+#: Bytes of a file that is read at all. Rows of 40 B pack to a third.
+_MOST_PACKED_BYTES = 64 * 2**20
 
 
 class Row(NamedTuple):
@@ -90,17 +95,35 @@ def read(folder: Path, told: PairRows) -> tuple[Row, ...]:
 
 def content_of(folder: Path, told: PairRows) -> bytes:
     """Return a file as it was written, byte for byte. Raises InputError if it is missing, cut or different."""
-    # A name in a record must be a file beside the record; it must not lead out of the folder.
-    if not _NAME.fullmatch(told.file):
+    if not is_file_name(told.file):
         raise _refusal(str(folder), f"a record that names {told.file[:60]!r}")
     path = folder / told.file
     try:
-        content = path.read_bytes()
+        content = stored_bytes(path)
     except OSError as error:
         found = "no such file" if isinstance(error, FileNotFoundError) else f"no readable file ({error.strerror})"
         raise _refusal(str(path), found) from None
     if (wrong := _unlike(content, told)) is not None:
         raise _refusal(str(path), wrong)
+    return content
+
+
+def is_file_name(name: str) -> bool:
+    """Return whether a record may name this file: one beside the record, never one elsewhere, as /dev/zero."""
+    return _NAME.fullmatch(name) is not None
+
+
+def stored_bytes(path: Path) -> bytes:
+    """Return the bytes of a regular file, not behind a link. Raises OSError for anything else, and if it is too long.
+
+    A record of another site may name a device or a pipe, whose bytes never end.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        content = file.read(_MOST_PACKED_BYTES + 1)
+    if len(content) > _MOST_PACKED_BYTES:
+        raise OSError(errno.EFBIG, f"more than {_MOST_PACKED_BYTES:,} bytes", str(path))
     return content
 
 
@@ -111,7 +134,7 @@ def put(folder: Path, told: PairRows, content: bytes | None, source: str) -> str
     """
     why = why_unlike(content, told, source)
     if content is None or why is not None:
-        return None if _NAME.fullmatch(told.file) and why_not(folder, told) is None else why
+        return None if is_file_name(told.file) and why_not(folder, told) is None else why
     if why_not(folder, told) is not None:
         write_whole(folder / told.file, content)
     return None
@@ -119,7 +142,7 @@ def put(folder: Path, told: PairRows, content: bytes | None, source: str) -> str
 
 def why_unlike(content: bytes | None, told: PairRows, source: str) -> str | None:
     """Return why a source's file is not what was written; ``content`` None: the source has no such file."""
-    if not _NAME.fullmatch(told.file):
+    if not is_file_name(told.file):
         return str(_refusal(source, f"a record that names {told.file[:60]!r}"))
     wrong = "no such file" if content is None else _unlike(content, told)
     return None if wrong is None else str(_refusal(f"{source}: {told.file}", wrong))

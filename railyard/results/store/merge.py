@@ -13,7 +13,7 @@ from railyard.base.errors import InputError, RailyardError, SetupError
 from railyard.base.json_codec import FormError, decode
 from railyard.base.paths import runs_folder
 from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
-from railyard.results.record.pair_rows import put
+from railyard.results.record.pair_rows import is_file_name, put, stored_bytes
 from railyard.results.record.pairs import PairRows
 from railyard.results.record.promised import ENDED_FILE_NAME
 from railyard.results.store.export import exported_files
@@ -47,9 +47,9 @@ class _Source:
     exported: Mapping[str, bytes]
 
     def content(self, name: str) -> bytes | None:
-        """Return a file beside the records, None if there is none."""
+        """Return the rows of pairs that a record names, beside the records; None if there is no such file."""
         try:
-            return self.exported.get(name) or (self.file.parent / name).read_bytes()
+            return self.exported.get(name) or stored_bytes(self.file.parent / name)
         except OSError:
             return None
 
@@ -97,6 +97,11 @@ def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:
         elif not isinstance(run, str) or not _RUN.fullmatch(run):
             found = "no run" if run is None else f"the run {str(run)[:60]!r}"
             problems.append(f"{where}: found {found}, expected a record with its run's id; that line is left out")
+        elif (rows := _rows_of(content)) is not None and not is_file_name(rows.file):
+            problems.append(
+                f"{where}: found a record that names {rows.file[:60]!r}, expected a file beside it (pairs-….tsv.gz); "
+                "that line is left out, and nothing was read"
+            )
         elif data.get("rehearsal"):
             problems.append(f"{where}: found a rehearsal, expected a measurement; that line is left out")
         else:

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,16 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert read(tmp_path, file.told) == ROWS
     assert why_not(tmp_path, file.told) is None
     assert [path.name for path in tmp_path.iterdir()] == [file.told.file]
+
+
+def test_a_device_or_a_link_with_the_right_name_is_no_file(tmp_path: Path) -> None:
+    file = packed(4, ROWS, ())
+    path = tmp_path / file.told.file
+    path.symlink_to("/dev/zero")
+    assert "no readable file" in str(why_not(tmp_path, file.told))
+    path.unlink()
+    os.mkfifo(path)
+    assert "no readable file (not a regular file)" in str(why_not(tmp_path, file.told))
 
 
 def test_no_rows_are_a_file_too(tmp_path: Path) -> None:
