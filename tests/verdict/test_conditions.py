@@ -30,7 +30,7 @@ def entry(value: float = 48.0, **source: Any) -> Entry:
     return Entry.model_validate(
         {
             **{"id": "paper", "fabric": "hsn", "benchmark": "imb/Uniband", "metric": "bandwidth", "unit": "MB/s"},
-            **{"kind": "published", "value": value, "tolerance": {"low": 0.1}, "sizes": {"from": 4 << 20}},
+            **{"kind": "published", "value": value, "tolerance": {"low": 0.1}, "sizes": {"from": 1 << 20}},
             "source": {**SOURCE, **source},
         }
     )
