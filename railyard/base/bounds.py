@@ -134,6 +134,30 @@ LEAST_LATENCY = JudgingBound(
     "the lowest published half round trip between two nodes is 0.61 us; below 0.4 us it was shared memory",
     "lowest value of the published tables; the margin is this project's",
 )
+LEAST_OF_RDMA = JudgingBound(
+    "least-latency-rdma",
+    0.55,
+    "us",
+    "a library adds to what two cards take, and they take 0.61 us at least; posted runs of MPI took 0.97 us at least "
+    "over InfiniBand, 1.43 us over RoCE, 2.99 us over Slingshot 11; in shared memory it takes 0.2 to 0.7 us",
+    "over RDMA the lowest published value is 0.61 us without a library (Olusanya and Hussain, Comparing FDR and EDR "
+    "InfiniBand, part 1); the margin is this project's",
+)
+LEAST_OF_EFA = JudgingBound(
+    "least-latency-efa",
+    5.0,
+    "us",
+    "posted runs of MPI took 12.3 us at least; less than half of it leaves room for newer cards",
+    "over EFA the lowest posted half round trip is 12.3 us; the margin is this project's",
+)
+LEAST_OF_TCP = JudgingBound(
+    "least-latency-tcp",
+    3.0,
+    "us",
+    "posted runs of MPI took 12.7 us at least through the kernel; a quarter of it leaves room for faster processors "
+    "and polling",
+    "over TCP the lowest posted half round trip is 12.7 us; the margin is this project's",
+)
 CARRIED_SHARE = JudgingBound(
     "carried-share",
     0.98,
@@ -454,6 +478,9 @@ BOUNDS: tuple[JudgingBound, ...] = (
     GPU_DIP_FROM,
     AGREEMENT_SHARE,
     LEAST_LATENCY,
+    LEAST_OF_RDMA,
+    LEAST_OF_EFA,
+    LEAST_OF_TCP,
     CARRIED_SHARE,
     UNMEANT_SHARE,
     SHARED_LEAST,

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
+from railyard.base.bounds import LEAST_LATENCY, LEAST_OF_EFA, LEAST_OF_RDMA, LEAST_OF_TCP, JudgingBound
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
 from railyard.hardware.links import Link
 
@@ -84,7 +85,7 @@ class LinkClass:
     window to the next, through a library; ``long_cost_us`` from 32 KiB on, where a library copies no more (None: the
     same); ``verbs_cost_us`` without a library. ``verbs_start_us``: the start without one (None: the same).
     ``stream_shares``: of the limit, with a window of messages. ``flow_mb_s``: the most that is asked of one flow, which
-    a processor handles; None if a card does.
+    a processor handles; None if a card does. ``least``: half a round trip through a library never takes less.
     """
 
     name: str
@@ -99,6 +100,7 @@ class LinkClass:
     flow_mb_s: float | None = None
     long_cost_us: float | None = None
     verbs_start_us: float | None = None
+    least: JudgingBound = LEAST_LATENCY
 
     def cost_of(self, size_bytes: int) -> float:
         """Return the time from one message of a window to the next through a library, us."""
@@ -140,6 +142,7 @@ RDMA = LinkClass(
     ),
     long_cost_us=1.5,
     verbs_start_us=3.0,
+    least=LEAST_OF_RDMA,
 )
 #: InfiniBand QDR: many of its cards sit in a slot of PCIe Gen2 x8, which carries 92 % of what the link does. A card in
 #: PCIe Gen3 does more; only a run that names its slot is bounded by the slot itself.
@@ -180,6 +183,7 @@ EFA = LinkClass(
     ),
     late_us=60.0,
     late_from_bytes=64 << 10,
+    least=LEAST_OF_EFA,
 )
 #: TCP, over Ethernet or InfiniBand: a processor moves the bytes of a flow.
 TCP = LinkClass(
@@ -197,6 +201,7 @@ TCP = LinkClass(
     late_us=200.0,
     late_from_bytes=32 << 10,
     flow_mb_s=1000.0,
+    least=LEAST_OF_TCP,
 )
 #: From so many flows on, a limit of one flow does not explain a low sum. One core may move them all (iperf3 before 3.16
 #: has one thread), so two flows' rate is asked of them.
@@ -230,6 +235,7 @@ RDMA_OF_GPUS = LinkClass(
     ),
     late_us=75.0,
     late_from_bytes=64 << 10,
+    least=LEAST_OF_RDMA,
 )
 
 #: Between ranks of one node, in its shared memory. ``NODE_MB_S`` takes the place of a link's limit.

@@ -8,14 +8,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from railyard.base.bounds import LEAST_LATENCY, JudgingBound
 from railyard.base.wording import counted
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, deciding_sizes
+from railyard.benchmarks.table import micro
 from railyard.hardware import limits
-from railyard.hardware.day_one import LOOP_SHARE, NODE, NODE_MB_S, NODE_OF_GPUS, UNNAMED, Rail, Where, class_of, rail_of
+from railyard.hardware.day_one import (
+    HALF_ROUND_TRIP,
+    LOOP_SHARE,
+    NODE,
+    NODE_MB_S,
+    NODE_OF_GPUS,
+    UNNAMED,
+    Rail,
+    Where,
+    class_of,
+    rail_of,
+)
 from railyard.parsers.parsed import Table
 from railyard.site.link_alone import LinkAlone
 from railyard.site.references.band import Band, floor_band
@@ -328,7 +341,21 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         one_way=target.limit(1, of=benchmark) if bounded and (quantity == "latency" or crosses is not None) else None,
         crossing=crosses,
         open_because=_open_because(run, metric, bands, sizes),
+        least=_least_latency(run, metric),
     )
+
+
+def _least_latency(run: Run, metric: Metric) -> JudgingBound:
+    """Return the least latency that is believed: half a round trip through a library has the least of the link's class.
+
+    Without a library, cards alone take less, and sockets may bypass the kernel (VMA, Onload): any network's least.
+    """
+    benchmark = run.benchmark
+    through_library = not micro.tool(benchmark.tool).between_nics and not benchmark.over_tcp
+    if metric.name != LATENCY or benchmark.one_turn != HALF_ROUND_TRIP or not through_library:
+        return LEAST_LATENCY
+    found = class_of(run.target.fabric.link, "device" if run.facts.from_device else "host")
+    return LEAST_LATENCY if isinstance(found, str) else found.least
 
 
 def _open_because(run: Run, metric: Metric, bands: tuple[Band, ...], sizes: Sequence[int]) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from railyard.base.bounds import IMPOSSIBLE_FACTOR, LEAST_LATENCY
+from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.wording import message_size, number, percent
 from railyard.verdict.hints.shapes import (
     Seen,
@@ -19,6 +19,7 @@ from railyard.verdict.hints.shapes import (
     lesser_rails,
     lesser_slots,
     like_another,
+    like_no_other,
     like_one_of,
     limit_at_mtu,
     message_cost_us,
@@ -26,6 +27,11 @@ from railyard.verdict.hints.shapes import (
     ratios,
 )
 
+#: Half a round trip of up to 8 B in shared memory takes less than this, and over a network more: 0.97 us at least with
+#: MPI over InfiniBand, in the posted runs.
+SHARED_LATENCY_US = 0.8
+#: One message of up to 8 B in a window, in shared memory: 0.12 to 0.2 us. A fast card takes as little.
+SHARED_MESSAGE_COST_US = 0.2
 #: Half a round trip of up to 8 B: TCP takes longer than this on every published system, RDMA between hosts never does.
 TCP_LATENCY_US = 12.0
 #: One message of up to 8 B in a window of messages: RDMA between hosts takes 0.1 to 1.2 us, TCP 4.5 us and more.
@@ -34,6 +40,7 @@ TCP_LATENCY_UP_TO_BYTES = 8
 #: Share of the limit. From device memory, small sizes are slow over RDMA too, so there the curve must be far below.
 TCP_SHARE = 0.5
 TCP_SHARE_FROM_DEVICE = 0.2
+ONE_NODE, ONE_NODE_RATE = "one-node", "one-node-rate"
 RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
 
 ROCE_SMALL_MTU = 1024
@@ -76,7 +83,7 @@ def likely(seen: Seen) -> tuple[Likeness, ...]:
     for cause in CAUSES:
         if cause.name in _BELOW and (seen.from_device or any(other.cause in _FIRST for other in found)):
             continue
-        if cause.match is like_another and found:
+        if cause.match in (like_another, _one_node_rate) and found:
             continue
         said = cause.match(seen)
         if said is not None:
@@ -93,7 +100,8 @@ def document() -> str:
 
 def _one_node(seen: Seen) -> str | None:
     if seen.metric.name == "latency" and seen.metric.shape == "latency":
-        below = [value for _, value in seen.points if value < LEAST_LATENCY.value]
+        most = max(seen.least_us, SHARED_LATENCY_US) if seen.through_library else seen.least_us
+        below = [value for _, value in seen.points if value < most]
         return f"both ranks on one node (shared memory): {number(min(below))} us" if below else None
     peak = peak_of(seen)
     if seen.metric.name != "bandwidth" or seen.limit_mb_s is None or peak is None:
@@ -106,6 +114,20 @@ def _one_node(seen: Seen) -> str | None:
     if seen.pairs > 1:
         return f"{seen.pairs} pairs of ranks on several pairs of nodes, or within a node (shared memory): {share}"
     return f"both ranks on one node (shared memory): {share}"
+
+
+def _one_node_rate(seen: Seen) -> str | None:
+    """Return a rate of no link and no slot, with short messages as fast as in shared memory."""
+    cost, top = message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES), like_no_other(seen)
+    if not seen.through_library or seen.from_device or seen.pairs > 1 or cost is None or top is None:
+        return None
+    if cost > SHARED_MESSAGE_COST_US:
+        return None
+    return (
+        f"both ranks on one node (shared memory), or a link that carries less than it should: {number(top)} MB/s is a "
+        f"rate of no link and no slot, and {number(cost)} us for each message of a few bytes is as short as in a "
+        "node's memory"
+    )
 
 
 def _tcp(seen: Seen) -> str | None:
@@ -183,9 +205,11 @@ def _cache(seen: Seen) -> str | None:
 _LIMITS = "computed from the rates of [rates.md](rates.md)"
 CAUSES: tuple[Cause, ...] = (
     Cause(
-        "one-node",
-        "more than 102 % of the limit, or less than 0.4 us",
-        "bounds `impossible-factor` and `least-latency`",
+        ONE_NODE,
+        f"more than 102 % of the limit; or, through a library, less than {SHARED_LATENCY_US:g} us or the least of the "
+        "link's class; without one, less than 0.4 us",
+        "bounds `impossible-factor` and `least-latency` (`-rdma`, `-efa`, `-tcp`); posted runs of MPI: 0.2 to 0.7 us "
+        "in shared memory, 0.97 us at least over InfiniBand",
         _one_node,
     ),
     Cause(
@@ -228,6 +252,13 @@ CAUSES: tuple[Cause, ...] = (
         like_another,
     ),
     Cause(
+        ONE_NODE_RATE,
+        "none of these, one pair of ranks, a flat top that fits no link and no slot, and at most "
+        f"{SHARED_MESSAGE_COST_US:g} us per message in a window: a link that carries less may look the same",
+        "posted runs of MPI in shared memory: 0.12 to 0.2 us; over EDR 0.13 us at least",
+        _one_node_rate,
+    ),
+    Cause(
         "roce-mtu-1024",
         "RoCE with a flat top at 97 to 100.5 % of the limit at MTU 1024",
         f"{_LIMITS}: 11.57 of 12.25 GB/s at 100 Gbit/s",
@@ -253,4 +284,4 @@ _BELOW = frozenset(
         "cache",
     }
 )
-_FIRST = frozenset({"tcp", "one-node"})
+_FIRST = frozenset({"tcp", ONE_NODE})

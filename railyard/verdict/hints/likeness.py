@@ -49,4 +49,6 @@ def _seen(table: Table, benchmark: Benchmark, metric: MetricInput, target: Targe
         targets=targets,
         pairs=moved_bytes.pairs_of(table, benchmark.key),
         from_device=micro.tool(table.tool).from_device(table),
+        least_us=metric.least.value,
+        through_library=not micro.tool(table.tool).between_nics and not benchmark.over_tcp,
     )

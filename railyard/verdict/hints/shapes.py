@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from railyard.base.bounds import LEAST_LATENCY
 from railyard.base.wording import counted, either, number, percent
 from railyard.benchmarks.model import Metric
 from railyard.hardware import limits
@@ -29,7 +30,8 @@ class Seen:
 
     ``points`` are (size in bytes, value) in the metric's unit, rising in size, and each is a sum over ``pairs`` of
     ranks. ``limit_mb_s`` is the run's limit. ``slot`` is None if unknown. ``targets`` has the reference's own value at
-    each of its sizes. ``from_device``: the buffers were in a GPU's memory.
+    each of its sizes. ``from_device``: the buffers were in a GPU's memory. ``least_us``: the least latency that rule 3
+    believes of it; ``through_library``: MPI or another library, which may use shared memory, sent the messages.
     """
 
     metric: Metric
@@ -44,6 +46,8 @@ class Seen:
     targets: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     pairs: int = 1
     from_device: bool = False
+    least_us: float = LEAST_LATENCY.value
+    through_library: bool = True
 
 
 def peak_of(seen: Seen) -> tuple[int, float] | None:
@@ -100,6 +104,13 @@ def like_another(seen: Seen) -> str | None:
         f"another network than {seen.link.name}, or a link or slot that runs far below it: {number(top)} MB/s is a "
         f"rate of {either(found)}"
     )
+
+
+def like_no_other(seen: Seen) -> float | None:
+    """Return a flat top, MB/s, far below the link's limit that fits no link and no slot; None for any other curve."""
+    top = flat_top(seen)
+    far = top is not None and seen.limit_mb_s is not None and top < LESSER_BELOW * seen.limit_mb_s
+    return top if far and like_another(seen) is None else None
 
 
 def _fits(seen: Seen, lesser: Iterable[tuple[str, Limit | None]]) -> list[str]:

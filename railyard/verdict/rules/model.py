@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from railyard.base.bounds import PRINTED_ZERO_BELOW
+from railyard.base.bounds import LEAST_LATENCY, PRINTED_ZERO_BELOW, JudgingBound
 from railyard.base.wording import message_size
 
 if TYPE_CHECKING:
@@ -261,7 +261,8 @@ class MetricInput:
     ``limit`` bounds what is moved, ``most`` what is computed, ``upper_limits`` (only upper bounds) how often a card
     does something, and ``messages`` how many messages the link carries. ``passes``: what each pass of a run with
     several passes gave; ``measured`` is their median, and each pass must be sound and possible by itself.
-    ``open_because``: the system's own reason why nothing bounds the size that decides.
+    ``open_because``: the system's own reason why nothing bounds the size that decides. ``least``: the least latency
+    that is believed between nodes.
     """
 
     declared: Declared
@@ -277,6 +278,7 @@ class MetricInput:
     messages: MessagesLike | None = None
     crossing: Crossing | None = None
     open_because: str | None = None
+    least: JudgingBound = LEAST_LATENCY
 
     @property
     def cited(self) -> tuple[BandLike, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_LATENCY
+from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_OF_TCP
 from railyard.base.wording import listing, message_size, number, percent
 from railyard.benchmarks.least_time import Crossing
 from railyard.verdict.rules.model import (
@@ -182,11 +182,12 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     size, value = min(judged, key=lambda point: point[1])
     shown = f"{declared.name} {number(value)} us{declared.at(size)}"
     # In a collective with a root, many ranks wait for nothing, and the mean over ranks includes them.
-    least = LEAST_LATENCY.value * (1.0 if metric.crossing is None else metric.crossing.waiting)
+    least = metric.least.value * (1.0 if metric.crossing is None else metric.crossing.waiting)
     if value >= least:
         return _faster_than_the_link(metric) or f"{shown} is not below {least:.2g} us"
-    sentence = f"impossible: {shown} between nodes is below {least:.2g} us ({LEAST_LATENCY.source})"
-    return failed(3, sentence, "set-up", "whether both ranks ran on one node (shared memory)")
+    sentence = f"impossible: {shown} between nodes is below {least:.2g} us ({metric.least.source})"
+    other = ", or used RDMA or sockets that bypass the kernel" if metric.least is LEAST_OF_TCP else ""
+    return failed(3, sentence, "set-up", f"whether both ranks ran on one node (shared memory){other}")
 
 
 def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:

@@ -23,7 +23,7 @@ from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import begins_like, gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.beside import causes_beside
-from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
 from railyard.verdict.hints.fallback import judged_fallbacks
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
@@ -295,17 +295,26 @@ def _judged(
     weak = slower_network(judged, benchmark, target) or weak_collective(judged, run_)
     rules = _rules(inputs, holds_nothing, unseen, weak)
     failure = next((rule for rule in rules if rule.state == "fail"), None)
+    causes = likenesses(tables[0], benchmark, judged, target) if failure else ()
+    failure = None if failure is None else _first_of_one_node(failure, causes)
     state, sentence = _said(rules, failure, target)
     return judged, Judgement(
         benchmark=key,
         lines=tuple(table.line for table in tables),
         state=state,
         sentence=sentence,
-        rules=rules,
+        rules=tuple(failure if failure is not None and rule.rule == failure.rule else rule for rule in rules),
         curves=tuple(_standing(curve, judged, benchmark) for curve in read.curves),
-        causes=likenesses(tables[0], benchmark, judged, target) if failure else (),
+        causes=causes,
         remarks=tuple(remarks_on(judged, tables[0], run_, nodes.pairs)),
     )
+
+
+def _first_of_one_node(failure: RuleResult, causes: tuple[Likeness, ...]) -> RuleResult:
+    """Return a failure; if a curve below its reference looks like shared memory, one looks at that before the rails."""
+    if failure.rule != 5 or not any(each.cause in (ONE_NODE, ONE_NODE_RATE) for each in causes):
+        return failure
+    return replace(failure, look_at=f"whether both ranks ran on one node (shared memory); if not, {failure.look_at}")
 
 
 def _inputs(

@@ -124,6 +124,15 @@ EXAMPLES = [
         ],
     ),
     (
+        "one-node-rate",
+        seen("ib-ndr", streamed(16100, 0.12)),
+        [
+            "looks like both ranks on one node (shared memory), or a link that carries less than it should: 16093 MB/s "
+            "is a rate of no link and no slot, and 0.1201 us for each message of a few bytes is as short as in a "
+            "node's memory"
+        ],
+    ),
+    (
         "roce-mtu-1024",
         seen("roce-100", streamed(11500)),
         ["looks like RoCE with a path MTU of 1024 (a network device of MTU 1500): 99.1 % of 11573 MB/s"],
