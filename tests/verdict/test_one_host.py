@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.parsers import osu, perftest
-from railyard.verdict.stored.judge import Judgement, judge
+from railyard.parsers import iperf3, osu, perftest, qperf
+from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.target import of_link
 
 SIZES = (0, *(1 << n for n in range(23)))
@@ -95,3 +95,89 @@ def test_a_slow_curve_of_a_network_is_not_called_shared_memory(text: str, link: 
     found = verdict(text, link)
     assert (found.state, [each.cause for each in found.causes]) == ("fail", causes)
     assert "look at each rail alone" in found.sentence
+
+
+def iperf3_client(local: str, remote: str) -> str:
+    """Return what a client of iperf3 prints of 60 Gbit/s from one address to another."""
+    interval, sums = "[ ID] Interval           Transfer     Bitrate         Retr", "69.85 GBytes  60.00 Gbits/sec"
+    return (
+        f"Connecting to host {remote}, port 5201\n"
+        f"[  5] local {local} port 40005 connected to {remote} port 5201\n"
+        f"{interval}  Cwnd\n"
+        f"[  5]   0.00-10.00  sec  {sums}    0   1.33 MBytes\n"
+        f"- - - - - - - - - - - - - - - - - - - - - - - - -\n{interval}\n"
+        f"[  5]   0.00-10.00  sec  {sums}    0             sender\n"
+        f"[  5]   0.00-10.04  sec  {sums}                  receiver\n\niperf Done.\n"
+    )
+
+
+def ib_write_bw(local: str, remote: str, gids: tuple[str, str] | None = None, ports: str = "OFF") -> str:
+    """Return what ib_write_bw prints of 11.4 GB/s for two LIDs, or for two GIDs."""
+    kind, under = ("IB", ("", "")) if gids is None else ("Ethernet", tuple(f" GID: {gid}\n" for gid in gids))
+    rule = f"{'-' * 87}\n"
+    return (
+        f"{rule}                    RDMA_Write BW Test\n"
+        f" Dual-port       : {ports}          Device         : mlx5_0\n"
+        " Number of qps   : 1            Transport type : IB\n"
+        f" Link type       : {kind}\n{rule}"
+        f" local address: LID {local} QPN 0x0127 PSN 0x4bd5a1\n{under[0]}"
+        f" remote address: LID {remote} QPN 0x0128 PSN 0xd7d1a3\n{under[1]}{rule}"
+        " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+        f" 65536      5000           91.29              91.20                0.173950\n{rule}"
+    )
+
+
+GID = "00:00:00:00:00:00:00:00:00:00:255:255:10:00:00:0"
+
+
+@pytest.mark.parametrize(
+    ("text", "link", "of"),
+    [
+        (iperf3_client("127.0.0.1", "127.0.0.1"), "eth-100", "127.0.0.1, line 2"),
+        (iperf3_client("10.0.0.1", "10.0.0.1"), "eth-100", "10.0.0.1, line 2"),
+        (iperf3_client("::1", "::1"), "eth-100", "::1, line 2"),
+        (ib_write_bw("0x01", "0x01"), "ib-edr", "LID 0x01, line 8"),
+        (ib_write_bw("0000", "0000", (f"{GID}1", f"{GID}1")), "roce-100", f"GID {GID}1, line 9"),
+    ],
+)
+def test_an_output_with_one_host_at_both_ends_is_not_judged_by_a_link(text: str, link: str, of: str) -> None:
+    parse = perftest.parse if "RDMA" in text else iperf3.parse
+    (found,) = judge(parse(text), of_link(link), text=text)
+    assert found.state == "not-judged"
+    assert f"both ends are the same host ({of}), so nothing crossed {link}" in found.sentence
+    (meant,) = judge(parse(text), of_link(link), text=text, nodes=Nodes(count=1))
+    assert "same host" not in meant.sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        (iperf3_client("10.0.0.1", "10.0.0.2"), "eth-100"),
+        (ib_write_bw("0x01", "0x02"), "ib-edr"),
+        (ib_write_bw("0000", "0000", (f"{GID}1", f"{GID}2")), "roce-100"),
+        (ib_write_bw("0000", "0000"), "ib-edr"),  # no LID: nothing is known
+    ],
+)
+def test_two_hosts_are_judged_by_their_link(text: str, link: str) -> None:
+    parse = perftest.parse if "RDMA" in text else iperf3.parse
+    (found,) = judge(parse(text), of_link(link), text=text)
+    assert found.state == "pass"
+
+
+@pytest.mark.parametrize(("names", "state"), [(("node1", "node1"), "not-judged"), (("node1", "node2"), "pass")])
+def test_one_node_in_the_conf_of_qperf_is_one_host(names: tuple[str, str], state: str) -> None:
+    text = f"conf:\n    loc_node   =  {names[0]}\n    rem_node   =  {names[1]}\nrc_bw:\n    bw  =  11.4 GB/sec\n"
+    (found, *_) = judge(qperf.parse(text), of_link("ib-edr"), benchmark="qperf/rc_bw", text=text)
+    assert found.state == state
+
+
+def test_two_ports_ask_for_two_rails() -> None:
+    text = (
+        ib_write_bw("0x01", "0x02", ports="ON")
+        .replace("91.29", "182.6")
+        .replace("91.20", "182.4")
+        .replace("0.173950", "0.347900")
+    )
+    assert verdict(text, "ib-edr").sentence.endswith("and one rail is named: say --rails 2")
+    (found,) = judge(perftest.parse(text), of_link("ib-edr", rails=2), text=text)
+    assert found.state == "pass"

@@ -47,6 +47,7 @@ from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
 from railyard.verdict.stored.remarks import plateau, remarks_on, slower_network
+from railyard.verdict.stored.same_host import same_host
 from railyard.verdict.stored.target import ANY_STACK, with_printed_mtu
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
@@ -143,6 +144,8 @@ def judge(
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
         else _of_another_link(failures, key, tables, target, text)
+        or _within_one_host(failures, key, tables, target, nodes, (parsed, text))
+        or _of_two_ports(failures, key, tables, target)
         or _without_end(failures, key, tables)
         or _at_printed_mtu(failures, key, tables, target, nodes, sizes, passes)
         for key, tables in found
@@ -209,6 +212,39 @@ def _of_another_link(
     """Return that tables of another kind of link are not judged; None if they are, or if the output says a failure."""
     why = None if failures else other_link(tables[0], target, text)
     return None if why is None else Judgement(key, tuple(table.line for table in tables), "not-judged", why)
+
+
+def _within_one_host(
+    failures: tuple[OutputLine, ...],
+    key: str | None,
+    tables: Sequence[Table],
+    target: Target,
+    nodes: Nodes,
+    output: tuple[Parsed, str],
+) -> Judgement | None:
+    """Return that tables whose output names one host at both ends are not judged; None for others, and if it was meant
+    to run within one node or through one card.
+    """
+    if failures or nodes.count == 1 or (key is not None and (micro.find(key).loops or micro.find(key).within_node)):
+        return None
+    parsed, text = output
+    why = same_host(tables[0], tuple(table.line for table in parsed.tables), target, text)
+    return None if why is None else Judgement(key, tuple(table.line for table in tables), "not-judged", why)
+
+
+def _of_two_ports(
+    failures: tuple[OutputLine, ...], key: str | None, tables: Sequence[Table], target: Target
+) -> Judgement | None:
+    """Return that tables of two ports of a card are not judged by one rail; None for others.
+
+    Source: linux-rdma/perftest, src/perftest_parameters.c, ctx_print_test_info ("Dual-port").
+    """
+    if failures or not tables[0].context.get("dual_port") or target.rails > 1 or not target.rail_names:
+        return None
+    sentence = (
+        'not judged: its heading says "Dual-port: ON", so two ports carried it, and one rail is named: say --rails 2'
+    )
+    return Judgement(key, tuple(table.line for table in tables), "not-judged", sentence)
 
 
 def _without_end(failures: tuple[OutputLine, ...], key: str | None, tables: Sequence[Table]) -> Judgement | None:
