@@ -12,7 +12,7 @@ from railyard.verdict.inputs import Target
 _SOCKETS = re.compile(
     r"\blocal (?P<local>[\w.:%]{2,60}) port \d+ connected (?:to|with) (?P<remote>[\w.:%]{2,60}) port \d"
 )
-#: " local address: LID 0x01 QPN 0x0127 …", and under it " GID: 00:…" where there is one; each byte is decimal.
+#: " local address: LID 0x01 QPN 0x0127 …", and under it " GID: 00:…" if there is one; each byte is decimal.
 #: Source: linux-rdma/perftest, src/perftest_communication.c, ctx_print_pingpong_data.
 _PORT = re.compile(r"\b(?P<end>local|remote) address: LID (?P<lid>(?:0x)?[0-9a-f]{1,8})\b")
 _GID = re.compile(r"\bGID: (?P<gid>[0-9a-f]{2,3}(?::[0-9a-f]{2,3}){15})\b")
