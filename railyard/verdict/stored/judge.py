@@ -222,8 +222,8 @@ def _within_one_host(
     nodes: Nodes,
     output: tuple[Parsed, str],
 ) -> Judgement | None:
-    """Return that tables whose output names one host at both ends are not judged; None for others, and if it was intended
-    to run within one node or through one card.
+    """Return that tables whose output names one host at both ends are not judged; None for others, and if it was
+    intended to run within one node or through one card.
     """
     if failures or nodes.count == 1 or (key is not None and (micro.find(key).loops or micro.find(key).within_node)):
         return None
