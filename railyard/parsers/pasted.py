@@ -4,7 +4,8 @@
 ``without_prefixes`` takes off what a launcher, a shell for many nodes or a logger prints before each line ("0: ",
 "node1: ", "[0] ", "worker | ", a time). Lines keep their numbers.
 
-Source: RFC 2045, 6.7 (quoted-printable); srun(1) --label; pdsh(1); Hydra's -prepend-rank; RFC 3164, 4.1 (syslog).
+Source: RFC 2045, 6.7 (quoted-printable); srun(1) --label; pdsh(1); Hydra's -prepend-rank; RFC 3164, 4.1 (syslog);
+ts(1) of moreutils, whose default is "%b %d %H:%M:%S"; TIMESTAMP_FORMAT "%c " of src/iperf.h of esnet/iperf.
 """
 
 import html
@@ -37,6 +38,17 @@ _PREFIXES = (
     re.compile(
         rf"[A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK} (?P<who>[\w.-]{{1,100}} [\w./-]{{1,60}})(?:\[[0-9]{{1,9}}\])?:(?: |$)"
     ),
+    # Jul 01 10:00:00 of ts
+    re.compile(rf"[A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK}(?: |$)"),
+    # "%c" of strftime: Wed Jul  1 10:00:00 2026   |   Wed 01 Jul 2026 10:00:00 AM UTC. Without its weekday, what stands
+    # at the year's place may be a size.
+    re.compile(rf"[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK} [0-9]{{4}}(?: |$)"),
+    re.compile(
+        rf"[A-Z][a-z]{{2}} [ 0-9][0-9] [A-Z][a-z]{{2}} [0-9]{{4}} {_CLOCK}(?: [AP]M)? "
+        r"(?:[A-Z]{3,5}|[+-][0-9]{2,4})(?: |$)"
+    ),
+    # what a node of Kubernetes keeps, behind its time
+    re.compile(r"std(?:out|err) F(?: |$)"),
     # [0]   |   [pod/a/b]   |   [0]<stdout>:
     re.compile(r"\[(?P<who>[^\[\]\n]{1,100})\](?:<std(?:out|err)>)?:?(?: |$)"),
     # " 3: " of srun -l   |   "node1: " of pdsh

@@ -34,6 +34,12 @@ WAYS: dict[str, Callable[[str], str]] = {
     "time": before("2026-07-01T10:00:00.123456Z "),
     "time and node": before("2026-07-01 10:00:00,123 node1: "),
     "journal": before("Jul 01 10:00:00 node1 bench[123]: "),
+    "ts": before("Jul 01 10:00:00 "),
+    "ts with a padded day": before("Jul  1 10:00:00 "),
+    "iperf3 --timestamps": before("Wed Jul  1 10:00:00 2026 "),
+    "iperf3 --timestamps in English": before("Wed 01 Jul 2026 10:00:00 AM UTC "),
+    "ts -s": before("00:00:01 "),
+    "log of Kubernetes": before("2026-07-01T10:00:00.123456789Z stdout F "),
     "byte order mark": lambda text: f"\ufeff{text}",
     "terminal codes": before("\x1b[K\x1b[?25l"),
 }
@@ -47,6 +53,24 @@ def test_a_pasted_output_gives_the_figures_of_the_output_alone(name: str, way: s
     assert [table.rows for table in pasted.tables] == [table.rows for table in alone.tables] != []
     assert [table.complete for table in pasted.tables] == [table.complete for table in alone.tables]
     assert len(pasted.failures) == len(alone.failures)
+
+
+PREFIXED = ("ts", "ts -s", "iperf3 --timestamps", "iperf3 --timestamps in English", "log of Kubernetes", "journal")
+
+
+@pytest.mark.parametrize("way", PREFIXED)
+@pytest.mark.parametrize("path", sorted(MADE.glob("*.txt")), ids=lambda path: path.stem)
+def test_each_sample_gives_the_figures_that_it_gives_without_a_time_before_its_lines(path: Path, way: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    try:
+        alone = parse(text)
+    except ParseError:
+        pytest.skip("no output of a tool by itself")
+    if not alone.tables or text.count("\n") < 3:
+        pytest.skip("no figure, or JSON in one line, whose prefix could be anything")
+    stamped = parse(WAYS[way](text))
+    assert [table.rows for table in stamped.tables] == [table.rows for table in alone.tables]
+    assert not [failure for failure in stamped.failures if "two lines are joined" in failure.text]
 
 
 OSU = """\
