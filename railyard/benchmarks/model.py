@@ -227,6 +227,7 @@ class Benchmark:
     another and it is not a ping-pong. ``pattern``: how the ranks of a collective exchange messages; None if
     nothing is known. ``over_tcp``: it uses TCP or UDP itself, whatever the link. ``loops``: its
     bytes leave a card and come back to the same node. ``flows``: so many flows of TCP share its bytes.
+    ``hides_pairs``: many pairs of ranks exchange messages at once, and no output says how many.
     """
 
     key: str
@@ -257,6 +258,7 @@ class Benchmark:
     over_tcp: bool = False
     loops: bool = False
     flows: int = 1
+    hides_pairs: bool = False
 
     @property
     def one_turn(self) -> Turn | None:

@@ -27,7 +27,7 @@ from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
 from railyard.verdict.hints.fallback import judged_fallbacks
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.inputs import Run, Target, contradictions, metric_inputs, read_of
+from railyard.verdict.inputs import Read, Run, Target, contradictions, metric_inputs, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.rules import run
@@ -54,6 +54,8 @@ State = Literal["pass", "fail", "report-only", "not-judged"]
 
 #: A stored output does not say which nodes these were.
 NODES = ("the run's nodes",)
+#: More than any node has cores: so many pairs of ranks share a rail at most.
+_MOST_PAIRS = 512
 _MOST_NAMES = 12  # benchmarks that a sentence lists
 NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
@@ -329,7 +331,8 @@ def _judged(
     if holds_nothing is not None and like is not None:
         holds_nothing += f"; {like}"
     weak = slower_network(judged, benchmark, target) or weak_collective(judged, run_)
-    rules = _rules(inputs, holds_nothing, unseen, weak)
+    *others, last = _rules(inputs, holds_nothing, unseen, weak)
+    rules = (*others, _unless_pairs_share(last, inputs, run_, read))
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     causes = likenesses(tables[0], benchmark, judged, target) if failure else ()
     failure = None if failure is None else _first_of_one_node(failure, causes)
@@ -453,6 +456,20 @@ def complete(inputs: Inputs, unseen: str = "") -> RuleResult:
     count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
     whole = f"{counted(count, 'complete table')}{checked}{unseen}"
     return replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
+
+
+def _unless_pairs_share(last: RuleResult, inputs: Inputs, run_: Run, read: Read) -> RuleResult:
+    """Return rule 5 not judged if a fast rail that many pairs of ranks share may show the same, else as it is."""
+    if last.state != "fail" or not run_.benchmark.hides_pairs or run_.facts.ranks_per_node is not None:
+        return last
+    facts = replace(run_.facts, ranks_per_node=_MOST_PAIRS)
+    shared = metric_inputs(replace(run_, ranks_per_node=_MOST_PAIRS, facts=facts), read)
+    if reference(replace(inputs, metrics=shared)).state == "fail":
+        return last
+    return _no_floor(
+        "not judged: slower than one pair of ranks may be, but the pairs of a node share its rails, and "
+        f"{run_.benchmark.key} does not print how many: say it with --ranks-per-node"
+    )
 
 
 def _no_floor(sentence: str) -> RuleResult:

@@ -14,6 +14,7 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.benchmarks.table.micro import find
 from railyard.cli.main import main
 from railyard.parsers import hpcc
+from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
@@ -523,6 +524,27 @@ def test_passes_keep_the_remark_of_their_mtu() -> None:
         .remarks[0]
         .startswith("the output prints an MTU of 1024, and")
     )
+
+
+@pytest.mark.parametrize(
+    ("start_us", "rate_mb_s", "ranks_each", "state"),
+    [
+        (1.4, 12000.0, None, "pass"),
+        (1.4, 750.0, None, "not-judged"),  # 16 pairs share the rail, or one pair is slow
+        (1.4, 750.0, 16, "pass"),
+        (1.4, 375.0, 16, "fail"),
+        (1.4, 750.0, 1, "fail"),
+        (60.0, 12000.0, None, "fail"),  # no number of pairs makes a short message so slow
+    ],
+)
+def test_pairs_that_share_a_rail_are_judged_by_the_ranks_of_a_node(
+    start_us: float, rate_mb_s: float, ranks_each: int | None, state: str
+) -> None:
+    rows = {size: start_us + size / rate_mb_s for size in SIZES}
+    parsed = parse(osu_bw(rows, "Multi Latency", "Avg Latency(us)"))
+    made = only(parsed, LINK, nodes=Nodes(1, None, ranks_each))
+    assert made.state == state
+    assert ("does not print how many: say it with --ranks-per-node" in made.sentence) is (state == "not-judged")
 
 
 @pytest.mark.parametrize(("time_us", "state"), [(4.0, "pass"), (60.0, "fail")])
