@@ -15,7 +15,7 @@ from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of
-from railyard.parsers.parsed import Table
+from railyard.parsers.parsed import Cell, Table
 
 #: An output may print a benchmark's name with other capitals than its key has.
 _KEYS: Mapping[str, str] = MappingProxyType({key.lower(): key for key in reversed([*BENCHMARKS])})
@@ -39,6 +39,17 @@ def key_of(table: Table) -> str | None:
     if said is None:
         return None
     return _KEYS.get(f"{table.tool}/{said}".lower())
+
+
+def tables_of_groups(table: Table) -> tuple[Table, ...]:
+    """Return a table for each group of ranks, if all groups have their rows in one (IMB's -multi 1); else only it."""
+    if "group" not in table.columns:
+        return (table,)
+    place = table.columns.index("group")
+    rows: dict[Cell, list[tuple[Cell, ...]]] = {}
+    for row in table.rows:
+        rows.setdefault(row[place], []).append(row)
+    return tuple(replace(table, rows=tuple(of_group)) for of_group in rows.values())
 
 
 def curves(table: Table, key: str) -> tuple[Curve, ...]:

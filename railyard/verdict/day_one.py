@@ -76,7 +76,9 @@ def facts_of(
     table: Table, benchmark: Benchmark, node_pairs: int, nodes: int | None, ranks_per_node: int | None
 ) -> Facts:
     """Return what a table says about its run, with what the caller knows."""
-    ranks, waiting = table.context.get("ranks"), table.context.get("waiting")
+    ranks, waiting, groups = (table.context.get(name) for name in ("ranks", "waiting", "groups"))
+    if isinstance(ranks, int) and isinstance(groups, int):  # IMB's -multi: all groups use the network at once
+        ranks *= groups
     depth = table.context.get("tx_depth")
     if isinstance(ranks, int) and ranks == 2 and not waiting and nodes is None:
         nodes, ranks_per_node = 2, 1  # two ranks alone are meant to be on two nodes

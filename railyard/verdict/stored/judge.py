@@ -132,7 +132,8 @@ def judge(
         return (without_table(failures, unread=unread_rows(parsed)),)
     if benchmark is not None:
         micro.find(benchmark)
-    keyed = [(key_of(table, benchmark), table) for table in parsed.tables]
+    apart = [each for table in parsed.tables for each in metrics.tables_of_groups(table)]
+    keyed = [(key_of(table, benchmark), table) for table in apart]
     titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
     found = _groups(keyed, passes != "apart")
     if benchmark is not None and all(key != benchmark for key, _ in found):
@@ -293,14 +294,20 @@ def _judged_passes(
 ) -> Judgement:
     if key is None:
         return Judgement(None, tuple(table.line for table in tables), "not-judged", unknown(tables[0]))
-    metrics, median = _judged(failures, key, tables, target, nodes, sizes)
+    measured, median = _judged(failures, key, tables, target, nodes, sizes)
     if len(tables) < 2:
         return median
 
     def judge_alone(place: int) -> Judgement:
         return _judged(failures, key, [tables[place]], target, nodes, sizes)[1]
 
-    return judge_passes(median, metrics, judge_alone, passes)
+    return judge_passes(median, measured, [*map(_pass_name, tables)], judge_alone, passes)
+
+
+def _pass_name(table: Table) -> str:
+    """Return the words for one of several tables: its heading's line, and its group if IMB has several in a table."""
+    one = f"group {table.column('group')[0]}" if "group" in table.columns else "the pass"
+    return f"{one} of line {table.line}"
 
 
 def _judged(

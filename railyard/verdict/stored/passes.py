@@ -25,40 +25,43 @@ _MOST_ALONE = 32
 
 
 def judge_passes(
-    median: "Judgement", metrics: Sequence[MetricInput], judge_alone: Callable[[int], "Judgement"], passes: Passes
+    median: "Judgement",
+    metrics: Sequence[MetricInput],
+    names: Sequence[str],
+    judge_alone: Callable[[int], "Judgement"],
+    passes: Passes,
 ) -> "Judgement":
     """Return the judgement of several passes from that of their median, or of one that fails.
 
-    ``metrics``: the median's, with the values of each pass. ``judge_alone`` judges one pass by its place. If all are as
-    bad as their median, the median is the better witness, and it is named.
+    ``metrics``: the median's, with the values of each pass. ``names``: the words for each pass. ``judge_alone`` judges
+    one pass by its place. If all are as bad as their median, the median is the better witness, and it is named.
     """
     count = len(median.lines)
-    alone = [judge_alone(place) for place in _nearest_to_failing(metrics, count)]
+    alone = [(names[place], judge_alone(place)) for place in _nearest_to_failing(metrics, count)]
     # What nothing bounds at all was not judged of the median either.
-    bad = [one for one in alone if not one.passed and (one.state == "fail" or median.passed)]
+    bad = [(name, one) for name, one in alone if not one.passed and (one.state == "fail" or median.passed)]
     # Rules 1 to 3 look at each pass already, and name it.
     is_named = any(rule.state == "fail" and rule.rule < 5 for rule in median.rules)
     if not bad or is_named or (len(bad) == len(alone) and not median.passed):
         return _unseen(median, count, passes)
     if passes == "median":
-        hidden = (f"{_alone(one)}; the median hides it" for one in bad if median.passed)
+        hidden = (f"{_alone(*each)}; the median hides it" for each in bad if median.passed)
         return _unseen(replace(median, remarks=(*hidden, *median.remarks)), count, passes)
-    first, *others = bad
-    word = _word(first)
-    which = f"the pass of line {first.lines[0]} {word}"
+    (name, first), *others = bad
+    which = f"{name} {_word(first)}"
     if others:
-        which = f"{len(bad)} of {count} passes do not pass: that of line {first.lines[0]} {word}"
+        which = f"{len(bad)} of {count} passes do not pass: {which.replace('the pass', 'that', 1)}"
     return replace(
         first,
         lines=median.lines,
         sentence=f"{which}: {first.sentence}",
         shown_line=first.lines[0],
-        remarks=(*map(_alone, others), *first.remarks),
+        remarks=(*(_alone(*each) for each in others), *first.remarks),
     )
 
 
-def _alone(one: "Judgement") -> str:
-    return f"the pass of line {one.lines[0]} alone {_word(one)}: {one.sentence}"
+def _alone(name: str, one: "Judgement") -> str:
+    return f"{name} alone {_word(one)}: {one.sentence}"
 
 
 def _word(one: "Judgement") -> str:

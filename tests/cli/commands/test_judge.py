@@ -547,6 +547,34 @@ def test_pairs_that_share_a_rail_are_judged_by_the_ranks_of_a_node(
     assert ("does not print how many: say it with --ranks-per-node" in made.sentence) is (state == "not-judged")
 
 
+def groups_of_imb(*rates_mb_s: float) -> Parsed:
+    """Return what is read of IMB's -multi 1: groups of two ranks, each with a rate of its own."""
+    rows = "".join(
+        f"{group:>13} {size:>12} {10:>12} {1.4 + size / rate:>12.2f} {size / (1.4 + size / rate):>12.2f}\n"
+        for size in SIZES
+        for group, rate in enumerate(rates_mb_s)
+    )
+    title = f"# Benchmarking Multi-PingPong\n# ( {len(rates_mb_s)} groups of 2 processes each running simultaneous )\n"
+    heading = "Group #bytes #repetitions t[usec] Mbytes/sec\n"
+    banner = "# Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n"
+    return parse(f"{banner}{title}{heading}{rows}\n# All processes entering MPI_Finalize\n")
+
+
+def test_each_group_of_imb_is_judged_and_a_slow_one_is_named() -> None:
+    shared = Nodes(1, None, 4)
+    made = only(groups_of_imb(3000.0, 3000.0, 3000.0, 3000.0), LINK, nodes=shared)
+    assert (made.state, len(made.lines)) == ("pass", 4)
+    unplaced = only(groups_of_imb(3000.0, 3000.0, 3000.0, 3000.0), LINK)
+    assert unplaced.sentence.startswith("not judged: 8 ranks took part, and it is not known how many share a node")
+    assert "say it with --ranks-per-node" in unplaced.sentence
+    slow = only(groups_of_imb(3000.0, 3000.0, 900.0, 3000.0), LINK, nodes=shared)
+    assert slow.state == "fail"
+    assert slow.sentence.startswith("group 2 of line 2 fails: rule 5 (reference): bandwidth 899")
+    two = only(groups_of_imb(3000.0, 800.0, 900.0, 3000.0), LINK, nodes=shared)
+    assert two.sentence.startswith("2 of 4 passes do not pass: group 1 of line 2 fails: ")
+    assert two.remarks[0].startswith("group 2 of line 2 alone fails: ")
+
+
 @pytest.mark.parametrize(("time_us", "state"), [(4.0, "pass"), (60.0, "fail")])
 def test_a_barrier_is_bounded_by_its_rounds_of_messages(time_us: float, state: str) -> None:
     barrier = Parsed((table("osu", "osu_barrier", {"avg": "us"}, (time_us,)),))
