@@ -61,7 +61,8 @@ class Target:
     """The hardware and references of one judgement.
 
     ``references`` None: no system is named, or it is report-only (``report_only`` says why); then only the limit and
-    the floors of the link's class decide.
+    the floors of the link's class decide. ``fallback``: what the output says about RDMA that was left, if nobody named
+    the link; else empty.
     """
 
     system: str
@@ -74,6 +75,7 @@ class Target:
     report_only: str | None = None
     hops: int | None = None
     gpus: Gpus | None = None
+    fallback: str = ""
 
     @property
     def rail_names(self) -> tuple[str, ...]:

@@ -254,6 +254,22 @@ def judged_fallbacks(
     return (*explained, *new), remarks
 
 
+def words_of_fallback(text: str, tables: Sequence[Table]) -> str:
+    """Return the first message by which a run over a network that nobody named left RDMA; empty if there is none.
+
+    It decides nothing: the network may be meant to carry TCP. Messages that are sure come before others, which do not
+    count if figures speak against them.
+    """
+    found = sorted(fallbacks(text), key=lambda each: (not each.is_sure, each.line))
+    if not found or (not found[0].is_sure and any(map(shows_rdma, tables))):
+        return ""
+    first = found[0]
+    return (
+        f'line {first.line} says "{first.quoted[:_QUOTED]}": {first.means} (if its network has RDMA, the run did not '
+        "use it)"
+    )
+
+
 def shows_rdma(table: Table) -> bool:
     """Return whether small messages are faster than TCP can be; False for a table without small messages."""
     key = key_of(table)

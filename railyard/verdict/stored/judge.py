@@ -16,6 +16,7 @@ from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
+from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
@@ -24,7 +25,7 @@ from railyard.verdict.asked import begins_like, gap, other_sizes, shorter_pass, 
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.beside import causes_beside
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
-from railyard.verdict.hints.fallback import judged_fallbacks
+from railyard.verdict.hints.fallback import judged_fallbacks, words_of_fallback
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Read, Run, Target, contradictions, metric_inputs, read_of
@@ -128,6 +129,8 @@ def judge(
     """
     said = failures_of(parsed, target.stack, text)
     failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
+    if target.fabric.link.family == UNNAMED:
+        target = replace(target, fallback=words_of_fallback(text, parsed.tables))
     if not parsed.tables:
         return (without_table(failures, unread=unread_rows(parsed)),)
     if benchmark is not None:
@@ -334,9 +337,8 @@ def _judged(
     no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
     unseen = "" if has_end else no_end
     holds_nothing = _nothing_holds(judged, benchmark, target)
-    like = plateau(judged, benchmark, target)
-    if holds_nothing is not None and like is not None:
-        holds_nothing += f"; {like}"
+    if holds_nothing is not None:
+        holds_nothing = _with_cause(holds_nothing, plateau(judged, benchmark, target), target)
     weak = slower_network(judged, benchmark, target) or weak_collective(judged, run_)
     *others, last = _rules(inputs, holds_nothing, unseen, weak)
     rules = (*others, _unless_pairs_share(last, inputs, run_, read))
@@ -352,7 +354,10 @@ def _judged(
         rules=tuple(failure if failure is not None and rule.rule == failure.rule else rule for rule in rules),
         curves=tuple(_standing(curve, judged, benchmark) for curve in read.curves),
         causes=causes,
-        remarks=tuple(remarks_on(judged, tables[0], run_, nodes.pairs)),
+        remarks=(
+            *([target.fallback] if failure and target.fallback else ()),
+            *remarks_on(judged, tables[0], run_, nodes.pairs),
+        ),
     )
 
 
@@ -423,6 +428,13 @@ def _nothing_holds(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     if micro.tool(benchmark.tool).between_gpus and not benchmark.of_link:
         return "not judged: no link alone bounds a collective between GPUs; say what each node has with --nodes-have"
     return "; ".join(dict.fromkeys(metric.floor_remark for metric in judged if metric.floor_remark))
+
+
+def _with_cause(nothing_holds: str, like: str | None, target: Target) -> str:
+    """Return the sentence with what the output says about a fallback before it, else with what its rate is like."""
+    if target.fallback:
+        return f"not judged: {target.fallback}; {nothing_holds.removeprefix('not judged: ')}"
+    return nothing_holds if like is None else f"{nothing_holds}; {like}"
 
 
 def unknown(table: Table) -> str:

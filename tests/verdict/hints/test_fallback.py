@@ -1,6 +1,7 @@
 """Words of a library that left RDMA for TCP: they fail a run that is judged by a link of RDMA, and no other run."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -199,6 +200,31 @@ def test_the_command_says_it_word_for_word(tmp_path, capsys) -> None:  # type: i
         'provider: tcp;ofi_rxm" (Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the '
         "fabric in I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi)); look at the quoted line in the job's output\n"
     ) in capsys.readouterr().out
+
+
+def test_without_a_named_link_a_fallback_is_said_before_any_guess(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "osu_bw.out"
+    text = osu_bw(12.0, 920)
+    file.write_text(text, encoding="utf-8")
+    assert main(["judge", str(file)]) == 1
+    assert "is a rate of ib-sdr" in capsys.readouterr().out
+    file.write_text(f"[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n{text}", encoding="utf-8")
+    assert main(["judge", str(file)]) == 1
+    said = capsys.readouterr().out
+    assert 'NOT JUDGED  not judged: line 1 says "[0] MPI startup(): libfabric provider: tcp;ofi_rxm": Intel MPI' in said
+    assert "if its network has RDMA, the run did not use it" in said
+    assert "is a rate of" not in said
+
+
+def test_without_a_named_link_figures_of_rdma_speak_against_an_unsure_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "osu_bw.out"
+    file.write_text(f"provider: tcp;ofi_rxm\n{RDMA}", encoding="utf-8")
+    main(["judge", str(file)])
+    assert "says" not in capsys.readouterr().out
 
 
 def test_every_row_has_a_line_here() -> None:
