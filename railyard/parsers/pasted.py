@@ -40,7 +40,7 @@ _PREFIXES = (
     ),
     # Jul 01 10:00:00 of ts
     re.compile(rf"[A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK}(?: |$)"),
-    # "%c" of strftime: Wed Jul  1 10:00:00 2026   |   Wed 01 Jul 2026 10:00:00 AM UTC. Without its weekday, what stands
+    # "%c" of strftime: Wed Jul  1 10:00:00 2026   |   Wed 01 Jul 2026 10:00:00 AM UTC. Without its weekday, what is
     # at the year's place may be a size.
     re.compile(rf"[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ 0-9][0-9] {_CLOCK} [0-9]{{4}}(?: |$)"),
     re.compile(

@@ -224,7 +224,7 @@ def test_without_a_named_link_figures_of_rdma_speak_against_an_unsure_message(
     file = tmp_path / "osu_bw.out"
     file.write_text(f"provider: tcp;ofi_rxm\n{RDMA}", encoding="utf-8")
     main(["judge", str(file)])
-    assert "says" not in capsys.readouterr().out
+    assert "line 1 says" not in capsys.readouterr().out
 
 
 def test_every_row_has_a_line_here() -> None:
