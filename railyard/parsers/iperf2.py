@@ -21,6 +21,7 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from railyard.parsers.iperf_intervals import Interval, wrong_intervals
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.mixed_rows import MIXED
 from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
@@ -76,7 +77,7 @@ class _Report:
 class _Run:
     """One run: ``reports`` are the last ones that begin at 0 s, by stream and whether the server made them.
 
-    ``intervals``: where the others end. ``is_servers``: the next report is the server's.
+    ``intervals``: where the others end. ``taken``: all in their order. ``is_servers``: the next report is the server's.
     """
 
     line: int
@@ -86,6 +87,7 @@ class _Run:
     streams: set[str] = field(default_factory=set)
     reports: dict[tuple[str, bool], _Report] = field(default_factory=dict)
     intervals: dict[str, float] = field(default_factory=dict)
+    taken: dict[tuple[str, bool], list[_Report]] = field(default_factory=dict)
     is_servers: bool = False
     spoiled: bool = False
 
@@ -105,6 +107,7 @@ class _Run:
 
     def take(self, report: _Report) -> None:
         """Keep a report, or note where an interval ends."""
+        self.taken.setdefault((report.stream, self.is_servers), []).append(report)
         if report.start > 0:
             self.intervals[report.stream] = report.end
         else:
@@ -120,6 +123,20 @@ class _Run:
             if stream == wanted
         )
         return [(each, "receiver" if received else "sender") for each, received in reports if self._is_final(each)]
+
+    def wrong_intervals(self) -> list[Remark]:
+        """Return that the run stood still, or that its intervals contradict its reports."""
+        found = (
+            wrong_intervals(
+                [Interval(each.line, each.start, each.end, each.bandwidth_mb_s) for each in taken if each is not last],
+                [last.bandwidth_mb_s],
+                last.end,
+            )
+            for last, _ in self.final()
+            for taken in self.taken.values()
+            if last in taken
+        )
+        return [remark for remark in found if remark is not None]
 
     def is_over(self) -> bool:
         """Return whether all its streams have their reports: a further connection is another run's."""
@@ -190,6 +207,7 @@ class _Reader:
         tables = []
         for run in self.runs:
             rows = run.final()
+            self.failures.extend(run.wrong_intervals())
             if rows:
                 tables.append(_table(run, rows))
             else:

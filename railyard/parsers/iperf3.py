@@ -1,7 +1,8 @@
 """iperf3 3.0 to 3.21, console (``-V``, ``-P``, ``-R``, ``--bidir``, UDP), ``--json`` and ``--json-stream``, as tables.
 
 ``parse`` returns one table per run, in the order of the text. Its rows are the run's sums, or with one stream, that
-stream's closing lines; the intervals before them are not rows. ``context["role"]`` says what each row is, in order
+stream's closing lines; the intervals before them are not rows, but a run that stood still
+in one has a failure. ``context["role"]`` says what each row is, in order
 ("sender, receiver"), ``interval`` is the first row's length in seconds, ``streams`` the number of streams per
 direction. With JSON in one direction, ``bytes_sent`` and ``bytes_received`` are what the two ends counted themselves.
 Bandwidth is MB/s (10^6 B/s): iperf3's bits are decimal, its bytes ("MBytes/sec" of ``-f M``) binary (units.c). A
@@ -18,6 +19,7 @@ import re
 from railyard.parsers import iperf3_json
 from railyard.parsers.iperf3_clients import clients_of
 from railyard.parsers.iperf3_run import Row, Run
+from railyard.parsers.iperf_intervals import Interval
 from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text
 from railyard.parsers.parsed import Parsed, Remark
 
@@ -75,7 +77,7 @@ class _Reader:
         self.remarks: list[Remark] = []
 
     def read(self, line: Line) -> None:
-        """Read one line: intervals are skipped, a heading and a closing line count, the rest is sorted."""
+        """Read one line: an interval, a heading or a closing line; the rest is sorted."""
         text = line.text
         if "/sec" in text:
             if len(text) <= 400:
@@ -90,6 +92,7 @@ class _Reader:
         tables = []
         for run in self.runs:
             table = run.table()
+            self.failures.extend(run.wrong_intervals())
             if table:
                 tables.append(table)
             else:
@@ -116,8 +119,11 @@ class _Reader:
         named = line.text.rstrip().endswith(("sender", "receiver"))
         # up to 3.1, UDP ends with one line that names no side: it counts the sender's bytes and what did not arrive
         old = line.ended and bool(self.runs) and self.runs[-1].headings > 1 and " ms " in line.text
-        found = _CLOSING.match(line.text) if named or old else None
+        found = _CLOSING.match(line.text)
         if not found:
+            return
+        if not (named or old):
+            self._interval(line.number, found)
             return
         run, words = self._run(line), found["rest"].split()
         datagrams = _DATAGRAMS.search(found["rest"])
@@ -125,17 +131,24 @@ class _Reader:
             run.context |= {"protocol": "UDP", "datagrams": int(datagrams["sent"])}
             run.context |= {"lost": int(datagrams["lost"])} if datagrams["lost"] else {}
         again = len(words) == 2 and words[0].isdecimal() and run.context.get("protocol") != "UDP"
-        rates = _BIT_RATES if found["kind"] == "bits" else _BYTE_RATES
         run.rows.append(
             Row(
                 role=words[-1] if named else "sender",
                 stream=found["id"],
                 way=found["way"],
-                bandwidth_mb_s=float(found["rate"]) * rates[found["prefix"].upper()],
+                bandwidth_mb_s=_rate_mb_s(found),
                 retransmits=int(words[0]) if again else None,
                 seconds=round(float(found["end"]) - float(found["start"]), 2),
             )
         )
+
+    def _interval(self, line: int, found: re.Match[str]) -> None:
+        """Keep an interval; what ``-O`` leaves out of the run is none of it."""
+        if "(omitted)" in found["rest"]:
+            return
+        interval = Interval(line, float(found["start"]), float(found["end"]), _rate_mb_s(found))
+        for run in self.runs[-1:]:
+            run.take(found["id"], found["way"], interval)
 
     def _said(self, line: Line, text: str) -> bool:
         """Read what a run says about itself; return whether the line is one of iperf3's."""
@@ -167,3 +180,9 @@ class _Reader:
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
         for run in self.runs[-1:] if failed or line.dots else ():
             run.spoiled |= not run.done
+
+
+def _rate_mb_s(found: re.Match[str]) -> float:
+    """Return the bandwidth of an interval or a closing line, MB/s."""
+    rates = _BIT_RATES if found["kind"] == "bits" else _BYTE_RATES
+    return float(found["rate"]) * rates[found["prefix"].upper()]

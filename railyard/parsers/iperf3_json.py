@@ -6,6 +6,7 @@
 from typing import Any
 
 from railyard.parsers.iperf3_run import SUM, Row, Run
+from railyard.parsers.iperf_intervals import Interval
 from railyard.parsers.json_objects import figure, objects
 from railyard.parsers.parsed import Remark
 
@@ -35,6 +36,8 @@ def read(text: str) -> tuple[list[Run], list[Remark]]:
         start, end, error = piece.get("start"), piece.get("end"), piece.get("error")
         if isinstance(start, dict):
             runs.append(_started(line, start))
+        for run in runs[-1:]:
+            _take_intervals(run, line, piece)
         if runs and isinstance(end, dict):
             _ended(runs[-1], end)
         if runs and isinstance(error, str):
@@ -61,6 +64,22 @@ def _started(line: int, start: dict[str, Any]) -> Run:
         run.both = said.get("bidir") == 1
         run.reverse = said.get("reverse") == 1
     return run
+
+
+def _take_intervals(run: Run, line: int, piece: dict[str, Any]) -> None:
+    """Keep the sums of the intervals of a run's object ("intervals"), or of one event ("interval").
+
+    Source: iperf_print_intermediate in src/iperf_api.c of esnet/iperf; ``omitted`` is what ``-O`` leaves out.
+    """
+    several, one = piece.get("intervals"), piece.get("interval")
+    for each in several if isinstance(several, list) else [one]:
+        for name, way in (("sum", "TX-C" if run.both else None), ("sum_bidir_reverse", "RX-C")):
+            values = each.get(name) if isinstance(each, dict) else None
+            if not isinstance(values, dict) or values.get("omitted") is True:
+                continue
+            start, end, rate = (figure(values, key) for key in ("start", "end", "bits_per_second"))
+            if start is not None and end is not None and rate is not None:
+                run.take(SUM, way, Interval(line, start, end, rate * _BIT))
 
 
 def _ended(run: Run, end: dict[str, Any]) -> None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.parsed import ContextValue, Table
+from railyard.parsers.iperf_intervals import Interval, wrong_intervals
+from railyard.parsers.parsed import ContextValue, Remark, Table
 
 SUM = "SUM"  # in the place of a stream's number
 
@@ -35,6 +36,11 @@ class Run:
     reverse: bool = False
     done: bool = False
     spoiled: bool = False
+    intervals: dict[tuple[str, str | None], list[Interval]] = field(default_factory=dict)
+
+    def take(self, stream: str, way: str | None, interval: Interval) -> None:
+        """Keep an interval of a stream, or of the sum, in one direction."""
+        self.intervals.setdefault((stream, way), []).append(interval)
 
     def streams(self) -> int:
         """Return how many streams ran in one direction: as announced, else as connected, else as closed."""
@@ -44,9 +50,27 @@ class Run:
         closed = len({row.stream for row in self.rows} - {SUM})
         return max(1, (self.connected or closed) // (2 if self.both else 1))
 
+    def wrong_intervals(self) -> list[Remark]:
+        """Return, for each direction, that the run stood still, or that intervals contradict its closing lines."""
+        rows = self._closing_rows()
+        found = (
+            wrong_intervals(
+                intervals,
+                [row.bandwidth_mb_s for row in rows],
+                max((row.seconds for row in rows if row.way == way), default=0.0),
+            )
+            for (stream, way), intervals in self.intervals.items()
+            if any((row.stream, row.way) == (stream, way) for row in rows)
+        )
+        return [remark for remark in found if remark is not None]
+
+    def _closing_rows(self) -> list[Row]:
+        """Return the closing lines of the run's sums, or of its one stream."""
+        return [row for row in self.rows if row.stream == SUM] or (self.rows if self.streams() == 1 else [])
+
     def table(self) -> Table | None:
         """Return the run's table; None if it has no closing line, or several streams and no sum."""
-        rows = [row for row in self.rows if row.stream == SUM] or (self.rows if self.streams() == 1 else [])
+        rows = self._closing_rows()
         if not rows:
             return None
         printed = self.retransmits or any(row.retransmits is not None for row in rows)

@@ -85,3 +85,21 @@ def test_a_refused_connection_is_a_failure_and_iperf3_another_tool() -> None:
     assert [failure.line for failure in parse(refused).failures] == [1, 2]
     with pytest.raises(ParseError):
         parse((MADE / "iperf3-one-stream.txt").read_text(encoding="utf-8"))
+
+
+def test_a_run_that_stood_still_or_contradicts_its_intervals_is_a_failure() -> None:
+    def failures(*gbit_s: float, closing: float | None = None) -> list[str]:
+        mean = sum(gbit_s) / len(gbit_s) if closing is None else closing
+        lines = [*((at, at + 1, rate) for at, rate in enumerate(gbit_s)), (0, len(gbit_s), mean)]
+        text = "".join(
+            f"[  3] {start:4.1f}-{end:4.1f} sec  {rate * (end - start) / 8 / 1.0737:.3f} GBytes  {rate:.2f} Gbits/sec\n"
+            if rate
+            else f"[  3] {start:4.1f}-{end:4.1f} sec  0.00 Bytes  0.00 bits/sec\n"
+            for start, end, rate in lines
+        )
+        return [failure.text for failure in parse(ONE + text).failures]
+
+    assert failures(9.4, 9.4, 9.4, 9.4) == failures(0, 9.4, 9.4, 9.4) == []
+    assert failures(9.4, 9.4, 0, 0) == ["2 of 4 seconds at 0 bits/s: 2.0 to 4.0 s"]
+    (said,) = failures(9.4, 4.7, 4.7, 9.4, closing=9.4)
+    assert said.startswith("figures that contradict each other: the mean of the intervals is ")

@@ -118,6 +118,60 @@ def test_omitted_intervals_and_timestamps_change_nothing() -> None:
     assert parse(stamped).tables[0].rows == parse(RUN).tables[0].rows
 
 
+def seconds_of(*gbit_s: float, stream: str = "  5", closing: float | None = None) -> str:
+    """Return a run with an interval of a second for each rate, and their mean (or ``closing``) as its closing lines."""
+    lines = "".join(
+        f"[{stream}] {at:6.2f}-{at + 1:.2f}   sec  {rate / 8.59:.2f} GBytes  {rate:.2f} Gbits/sec    0   1 MBytes\n"
+        if rate
+        else f"[{stream}] {at:6.2f}-{at + 1:.2f}   sec  0.00 Bytes  0.00 bits/sec    2   1.41 KBytes       \n"
+        for at, rate in enumerate(gbit_s)
+    )
+    mean = sum(gbit_s) / len(gbit_s) if closing is None else closing
+    end = f"[{stream}]   0.00-{len(gbit_s)}.00  sec  9.99 GBytes  {mean:.2f} Gbits/sec"
+    others = SEVEN if stream == "SUM" else ""
+    return f"{BEGIN}{FIVE}{others}{HEAD}{lines}{LINE}{END}{end}    0             sender\n{end}   receiver\n{DONE}"
+
+
+@pytest.mark.parametrize("stream", ["  5", "SUM"])
+def test_a_run_that_stood_still_is_a_failure_that_names_the_seconds(stream: str) -> None:
+    def failures(*gbit_s: float) -> list[str]:
+        return [failure.text for failure in parse(seconds_of(*gbit_s, stream=stream)).failures]
+
+    assert failures(*[9.4] * 3, *[0] * 7) == ["7 of 10 seconds at 0 bits/s: 3.0 to 10.0 s"]
+    assert failures(9.4, 0, 9.4, 0, 0, 9.4) == ["3 of 6 seconds at 0 bits/s: 1.0 to 2.0 s, 3.0 to 5.0 s"]
+    assert failures(0, 9.4, 9.4) == failures(9.4, 3.0, 9.4) == []  # the first one has the connections
+
+
+def test_the_short_rest_of_a_servers_run_may_be_empty() -> None:
+    rest = "[  5]   3.00-3.04   sec  0.00 Bytes  0.00 bits/sec                  \n"
+    assert parse(seconds_of(9.4, 9.4, 9.4).replace(LINE, rest + LINE)).failures == ()
+
+
+def test_intervals_that_contradict_the_closing_lines_are_a_failure() -> None:
+    (failure,) = parse(seconds_of(9.4, 0, 0, 9.4, closing=9.4)).failures
+    assert failure.text == (
+        "figures that contradict each other: the mean of the intervals is 587.5 MB/s, the closing lines say 1175 and "
+        "1175 MB/s"
+    )
+    whole = seconds_of(9.4, 4.7, 4.7, 9.4, closing=9.4)
+    assert len(parse(whole).failures) == 1
+    without_one = [line for line in whole.splitlines(keepends=True) if "1.00-2.00" not in line]
+    assert parse("".join(without_one)).failures == ()
+
+
+def test_json_has_the_intervals_too() -> None:
+    def made(*bit_s: float) -> str:
+        each = [
+            {"sum": {"start": at, "end": at + 1, "bits_per_second": rate, "omitted": False}}
+            for at, rate in enumerate(bit_s)
+        ]
+        mean = {"seconds": len(bit_s), "bytes": 1, "bits_per_second": sum(bit_s) / len(bit_s)}
+        return as_json(intervals=each, end={"sum_sent": mean, "sum_received": mean})
+
+    assert parse(made(9e9, 9e9, 9e9)).failures == ()
+    assert [each.text for each in parse(made(9e9, 0, 9e9)).failures] == ["1 of 3 seconds at 0 bits/s: 1.0 to 2.0 s"]
+
+
 def test_every_connection_that_a_server_accepts_is_a_run() -> None:
     server = "Server listening on 5201 (test #1)\nAccepted connection from 10.0.0.1, port 40000\n" + FIVE + RECEIVED
     parsed = parse(server * 2)
