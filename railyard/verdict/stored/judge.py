@@ -44,6 +44,7 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
+from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
@@ -339,7 +340,7 @@ def _judged(
     holds_nothing = _nothing_holds(judged, benchmark, target)
     if holds_nothing is not None:
         holds_nothing = _with_cause(holds_nothing, plateau(judged, benchmark, target), target)
-    weak = slower_network(judged, benchmark, target) or weak_collective(judged, run_)
+    weak = one_rail(judged, run_) or slower_network(judged, benchmark, target) or weak_collective(judged, run_)
     *others, last = _rules(inputs, holds_nothing, unseen, weak)
     rules = (*others, _unless_pairs_share(last, inputs, run_, read))
     failure = next((rule for rule in rules if rule.state == "fail"), None)
@@ -456,7 +457,8 @@ def _possible_names(table: Table) -> list[str]:
 def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str, weak: str | None = None) -> tuple[RuleResult, ...]:
     """Return all five rules; ``unseen`` says what is unknown about the output's completeness, and begins with "; ".
 
-    ``weak``: why a curve that holds is not judged: it equals a slower network, or its bound asks too little.
+    ``weak``: why a curve that holds is not judged: one of its rails can carry it, it equals a slower network, or
+    its bound asks too little.
     """
     first = complete(inputs, unseen)
     decides = nothing_holds is None or inputs.own_fault is not None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from railyard.base.bounds import WEAK_END_SHARE
-from railyard.base.wording import either, message_size, number, percent
+from railyard.base.wording import counted, either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, MESSAGE_RATE, Benchmark
 from railyard.benchmarks.table import micro
@@ -21,6 +21,8 @@ from railyard.verdict.stored.rails_share import rails_remark
 _LEVEL_FROM_BYTES = 64 << 10
 #: The management network of most nodes with a faster one. A slower one does not reach what is asked of a flow.
 _USUAL_FALLBACK = "eth-10"
+#: A port that is full carries this share of its limit: with frames of 1500 B it is 95 % of what jumbo frames reach.
+_NEARLY_ALL = 0.92
 
 
 def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
@@ -77,25 +79,41 @@ def plateau(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target)
 
 
 def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target) -> str | None:
-    """Return that a curve over TCP ends no higher than 10 Gbit/s carry, on a faster link; None if it does not.
+    """Return that a curve over TCP ends with what a slower Ethernet carries, on a link of more than twice its rate;
+    None if it does not.
 
-    A flow of TCP over a fast port may have that rate by itself, since a processor moves it, or a cloud limits it. So a
-    port at the lower rate cannot be told from a healthy one: neither pass nor failure.
+    Flows of TCP over a fast port may have that rate by themselves, since a processor moves them, or a cloud limits
+    them. So a port at the lower rate cannot be told from a healthy one: neither pass nor failure.
     """
-    flow_mb_s, one, slower = _flow_mb_s(benchmark, target), target.limit(1), limit(LINKS[_USUAL_FALLBACK])
-    if flow_mb_s is None or one is None or slower is None or target.system:
-        return None
-    if one.value_mb_s <= 2 * slower.value_mb_s:
+    flow_mb_s, whole = _flow_mb_s(benchmark, target), target.limit(1)
+    if flow_mb_s is None or whole is None or target.system:
         return None
     for metric in judged:
         top = _top(benchmark, metric)
-        share = 0.0 if top is None else top[0] / slower.value_mb_s
-        if top is not None and flow_mb_s <= top[0] and share <= FITS_UP_TO:
+        slower = None if top is None or top[0] < flow_mb_s else _slower_ethernet(top[0], whole.value_mb_s)
+        if top is not None and slower is not None:
+            name, most_mb_s = slower
+            more = "eight flows" if benchmark.flows == 1 else "more flows"
             return (
-                f"not judged: {top[1]} is a rate of {_USUAL_FALLBACK} ({percent(share)} of {slower.value_mb_s:.0f} "
-                "MB/s): a port at that rate, another network, or a limit of one flow; measure with RDMA or eight "
-                "flows, or name the link that it used"
+                f"not judged: {top[1]} is a rate of {name} ({percent(top[0] / most_mb_s)} of {most_mb_s:.0f} MB/s): a "
+                f"port at that rate, another network, or a limit of {counted(benchmark.flows, 'flow')}; measure with "
+                f"RDMA or {more}, or name the link that it used"
             )
+    return None
+
+
+def _slower_ethernet(rate_mb_s: float, whole_mb_s: float) -> tuple[str, float] | None:
+    """Return the Ethernet that carries little more than a rate, and its limit in MB/s; None if there is none below half
+    of ``whole_mb_s``.
+
+    What is asked of a flow is close to the rate of the slowest, so any rate up to its limit counts as its own.
+    """
+    for name, link in LINKS.items():
+        most = limit(link) if link.family == "ethernet" else None
+        if most is None or whole_mb_s <= 2 * most.value_mb_s or rate_mb_s > FITS_UP_TO * most.value_mb_s:
+            continue
+        if name == _USUAL_FALLBACK or rate_mb_s >= _NEARLY_ALL * most.value_mb_s:
+            return name, most.value_mb_s
     return None
 
 

@@ -1,7 +1,7 @@
 """`railyard judge`: verdicts of stored outputs, what is not judged, and a sentence for each mistake of a user."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -382,6 +382,49 @@ def test_a_flow_of_tcp_at_the_rate_of_a_slower_port_does_not_pass(said: str) -> 
     half_trip = [(size, 20 + size / 1170) for size in SIZES]
     latency = Parsed((table("osu", "osu_latency", {"size": "B", "latency": "us"}, *half_trip),))
     assert only(latency, of_link("eth-25")).state == "not-judged"
+
+
+@pytest.mark.fault("rail", "TCP over a port of 25 or 40 Gbit/s in place of a faster one", "is a rate of eth-")
+def test_flows_at_the_rate_of_a_slower_ethernet_do_not_pass(said: str) -> None:
+    def summed(mb_s: float, streams: int, link: str) -> Judgement:
+        figure = table("iperf3", "iperf3", {"bandwidth": "MB/s"}, (mb_s,), streams=streams)
+        return only(Parsed((figure,)), of_link(link))
+
+    for mb_s, streams, link, slower in (
+        *((2938, 8, "eth-100", 25), (4712, 8, "eth-100", 40), (2938, 16, "eth-400", 25)),
+        *((2938, 1, "eth-100", 25), (11750, 16, "eth-400", 100)),
+    ):
+        slow = summed(mb_s, streams, link)
+        assert slow.state == "not-judged" and f"{said}{slower} (9" in slow.sentence
+    assert [summed(mb_s, 8, "eth-100").state for mb_s in (2700, 3200, 5100, 11750)] == ["pass"] * 4
+    assert summed(2938, 8, "eth-25").state == summed(2938, 8, "eth-50").state == "pass"
+
+
+@pytest.mark.fault("rail", "several rails, of which the run used one", "one of the 2 rails can carry")
+@pytest.mark.parametrize(
+    ("made", "link", "both_mb_s"),
+    [
+        (lambda mb_s: table("iperf3", "iperf3", {"bandwidth": "MB/s"}, (mb_s,), streams=8), "eth-25", 5800.0),
+        (lambda mb_s: stream({size: mb for size, mb in rates(mb_s).items() if size <= 1 << 19}), "ib-edr", 23000.0),
+        (lambda mb_s: perftest(mb_s, 128, 5000).tables[0], "ib-edr", 24300.0),
+        (
+            lambda mb_s: table(
+                "osu", "osu_latency", {"size": "B", "latency": "us"}, *((n, 1.2 + n / mb_s) for n in SIZES)
+            ),
+            "ib-edr",
+            16000.0,
+        ),
+    ],
+    ids=["flows", "window up to 512 KiB", "card at 64 KiB", "one message at a time"],
+)
+def test_what_one_of_two_rails_can_carry_does_not_pass(
+    said: str, made: Callable[[float], Table], link: str, both_mb_s: float
+) -> None:
+    one_mb_s = 0.95 * (3098 if link == "eth-25" else 12400)
+    found = only(Parsed((made(one_mb_s),)), of_link(link, rails=2))
+    assert found.state == "not-judged" and said in found.sentence
+    assert only(Parsed((made(both_mb_s),)), of_link(link, rails=2)).state == "pass"
+    assert only(Parsed((made(one_mb_s),)), of_link(link)).state == "pass"
 
 
 def exchange(one_way_mb_s: float) -> Parsed:
@@ -989,7 +1032,7 @@ def test_a_weak_bound_of_one_message_at_a_time_is_said_with_what_asks_for_more()
     rows = tuple((size, 1.2 + size / 11500, size / (1.2 + size / 11500)) for size in SIZES)
     ping_pong = table("imb", "PingPong", columns, *rows)
     one, two = (only(Parsed((ping_pong,)), of_link("ib-edr", rails=rails)) for rails in (1, 2))
-    assert (one.state, one.remarks, two.state) == ("pass", (), "pass")
+    assert (one.state, one.remarks, two.state) == ("pass", (), "not-judged")
     assert two.remarks == (
         "bandwidth at 4 MiB, its largest size, has a bound of 34.0 % of the limit of 2 rails: one message at a time "
         "may leave rails idle; a window of messages (osu_bw) asks for more",
