@@ -39,7 +39,7 @@ class Interval:
 
 
 def wrong_intervals(intervals: Sequence[Interval], closing_mb_s: Sequence[float], seconds: float) -> Remark | None:
-    """Return that a run moved nothing for a while, or that intervals contradict its closing lines; None if neither is so.
+    """Return that a run moved nothing for a while, or that its intervals contradict its closing lines; else None.
 
     ``closing_mb_s``: what the ends counted over the whole run of ``seconds``. Without all its intervals only those that
     are there are looked at.
