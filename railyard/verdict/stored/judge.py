@@ -48,7 +48,7 @@ from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
-from railyard.verdict.stored.remarks import plateau, remarks_on, slower_network
+from railyard.verdict.stored.remarks import plateau, remarks_on, short_end, slower_network
 from railyard.verdict.stored.same_host import same_host
 from railyard.verdict.stored.target import ANY_STACK, with_printed_mtu
 
@@ -340,7 +340,12 @@ def _judged(
     holds_nothing = _nothing_holds(judged, benchmark, target)
     if holds_nothing is not None:
         holds_nothing = _with_cause(holds_nothing, plateau(judged, benchmark, target), target)
-    weak = one_rail(judged, run_) or slower_network(judged, benchmark, target) or weak_collective(judged, run_)
+    weak = (
+        one_rail(judged, run_)
+        or slower_network(judged, benchmark, target)
+        or short_end(judged, run_)
+        or weak_collective(judged, run_)
+    )
     *others, last = _rules(inputs, holds_nothing, unseen, weak)
     rules = (*others, _unless_pairs_share(last, inputs, run_, read))
     failure = next((rule for rule in rules if rule.state == "fail"), None)

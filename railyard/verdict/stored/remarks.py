@@ -30,7 +30,7 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     benchmark, target = of.benchmark, of.target
     held = any(metric.bands for metric in judged)
     for metric in judged:
-        yield from _weak_end(metric)
+        yield from _weak_end(metric, of)
         flow = tuple(_weak_flow(metric, benchmark, target))
         yield from flow or _weak_alone(metric, benchmark, target)
         of_rails = rails_remark(metric, of)
@@ -149,12 +149,46 @@ def _top(benchmark: Benchmark, metric: MetricInput) -> tuple[float, str] | None:
     return (top, f"its flat top of {number(top)} MB/s {from_}") if is_level else None
 
 
-def _weak_end(metric: MetricInput) -> Iterable[str]:
-    """Yield that the largest size of a bandwidth is short, so that little of the link's rate is asked of it."""
+def short_end(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that a bandwidth is "not judged: …", since its largest size asks too little of the link; None if it is."""
+    for metric in judged:
+        size, share = _end(metric)
+        if _ends_short(metric) and _could_ask_more(metric, of):
+            return (
+                f"not judged: a run at {percent(share)} of the limit would still pass at {message_size(size)}, its "
+                "largest size; measure up to 1 MiB or more to see the link's rate"
+            )
+    return None
+
+
+def _could_ask_more(metric: MetricInput, of: Run) -> bool:
+    """Return whether longer messages would ask more of the link than the largest size of this bandwidth does.
+
+    Atomics have 8 B. A processor bounds a flow of TCP at any size. A system's references ask what they ask. 64 KiB
+    between two cards are perftest's default, and judged on one rail; shorter than 1 MiB they may leave a second idle.
+    """
+    benchmark, target = of.benchmark, of.target
+    size, share = _end(metric)
+    bounding = {band.entry_id for band in metric.bands if band.bound_at(size) is not None}
+    if bounding != {ENTRY} or "atomic" in benchmark.key:
+        return False
+    if micro.tool(benchmark.tool).between_nics and size >= _LEVEL_FROM_BYTES and target.rails == 1:
+        return False
+    flow_mb_s, most = _flow_mb_s(benchmark, target), metric.limit
+    return flow_mb_s is None or most is None or share * most.at(size) < WEAK_END_SHARE.value * flow_mb_s
+
+
+def _ends_short(metric: MetricInput) -> bool:
+    """Return whether the largest size of a bandwidth is short, so that little of the link's rate is asked of it."""
     size, share = _end(metric)
     is_bandwidth = metric.declared.quantity == "bandwidth"
-    if is_bandwidth and 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES:
-        yield f"{_bound_words(metric, size, share)}: measure up to 1 MiB or more to see the link's rate"
+    return is_bandwidth and 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES
+
+
+def _weak_end(metric: MetricInput, of: Run) -> Iterable[str]:
+    """Yield that the largest size of a bandwidth asks little of the link's rate, where it is judged nevertheless."""
+    if _ends_short(metric) and not _could_ask_more(metric, of):
+        yield f"{_bound_words(metric, *_end(metric))}: measure up to 1 MiB or more to see the link's rate"
 
 
 def _weak_alone(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:

@@ -1,0 +1,56 @@
+"""A bandwidth whose largest size is short asks little of the link, so that a pass would say nothing: not judged."""
+
+import pytest
+
+from railyard.parsers import perftest
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_link
+
+
+def verdict(size: int, mb_s: float, link: str, rails: int = 1) -> Judgement:
+    """Return what is said of an ib_write_bw of one size (bytes) with this bandwidth, MB/s."""
+    text = (
+        "                    RDMA_Write BW Test\n"
+        " Number of qps   : 1            Transport type : IB\n"
+        " TX depth        : 128\n"
+        " Link type       : IB\n"
+        " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+        f" {size}  5000  {mb_s / 1.048576:.2f}  {mb_s / 1.048576:.2f}  {mb_s / size:.6f}\n"
+        f"{'-' * 87}\n"
+    )
+    (judgement,) = judge(perftest.parse(text), of_link(link, rails=rails), text=text)
+    return judgement
+
+
+@pytest.mark.parametrize(
+    ("size", "mb_s", "link", "share", "where"),
+    [
+        (4 << 10, 2300.0, "ib-ndr", "4.1 %", "4 KiB"),
+        (16 << 10, 11500.0, "ib-hdr", "33.0 %", "16 KiB"),
+        (32 << 10, 16600.0, "ib-ndr", "33.0 %", "32 KiB"),
+    ],
+)
+def test_a_short_largest_size_is_not_judged(size: int, mb_s: float, link: str, share: str, where: str) -> None:
+    found = verdict(size, mb_s, link)
+    assert (found.state, found.sentence) == (
+        "not-judged",
+        f"not judged: a run at {share} of the limit would still pass at {where}, its largest size; measure up to 1 MiB "
+        "or more to see the link's rate",
+    )
+    assert not any("measure up to" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize(("link", "mb_s"), [("ib-edr", 12000.0), ("ib-hdr", 24000.0), ("ib-ndr", 48000.0)])
+def test_the_default_size_of_perftest_is_judged_on_one_rail(link: str, mb_s: float) -> None:
+    assert verdict(64 << 10, mb_s, link).passed
+    assert verdict(64 << 10, 3000.0, link).state == "fail"
+
+
+def test_two_rails_of_which_one_may_be_idle_are_not_judged_below_1_mib() -> None:
+    assert verdict(64 << 10, 12050.0, "ib-edr", rails=2).state == "not-judged"
+    assert verdict(1 << 20, 24000.0, "ib-edr", rails=2).state == "pass"
+    assert verdict(1 << 20, 12050.0, "ib-edr", rails=2).state == "fail"
+
+
+def test_a_short_size_below_what_is_asked_of_it_still_fails() -> None:
+    assert verdict(4 << 10, 500.0, "ib-ndr").state == "fail"
