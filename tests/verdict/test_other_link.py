@@ -66,3 +66,27 @@ def test_an_output_of_edr_does_not_pass_by_a_link_of_ethernet_at_the_same_rate()
 )
 def test_the_kind_of_the_link_or_one_that_nobody_knows_is_judged(link_type: str, link: str) -> None:
     assert verdict(link_type, 5000.0, link).state == "fail"
+
+
+@pytest.mark.parametrize(
+    ("line", "link", "starts"),
+    [
+        (" Connection type : SRD", "ib-edr", "not judged: the output is of a connection of type SRD: EFA"),
+        (" Device         : hfi1_0", "ib-edr", "not judged: the output is of the device hfi1_0: Omni-Path"),
+        (" Device         : rxe0", "roce-100", "not judged: the output is of the device rxe0: RDMA in software"),
+    ],
+)
+def test_a_connection_or_device_of_another_network_is_named_first(line: str, link: str, starts: str) -> None:
+    kind = "Ethernet" if link.startswith("roce") else "IB"
+    text = ib_write_bw(kind, 11200.0).replace(" TX depth        : 128\n", f"{line}\n TX depth        : 128\n")
+    (found,) = judge(perftest.parse(text), of_link(link), text=text)
+    assert (found.state, found.sentence.startswith(starts)) == ("not-judged", True)
+    assert found.sentence.endswith(f"--link {link} is another network")
+
+
+def test_a_device_of_the_link_is_judged_and_an_older_card_is_a_remark() -> None:
+    for device, link in (("hfi1_0", "opa-100"), ("mlx5_0", "ib-edr"), ("mlx4_0", "ib-edr")):
+        text = ib_write_bw("IB", 11200.0).replace(" TX depth", f" Device         : {device}\n TX depth")
+        (found,) = judge(perftest.parse(text), of_link(link), text=text)
+        assert found.state == "pass"
+        assert any("ConnectX-3" in remark for remark in found.remarks) == (device == "mlx4_0")

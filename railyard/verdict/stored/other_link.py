@@ -11,6 +11,20 @@ _LINK_TYPE = re.compile(r"\bLink type\s*:\s*(\w+)")
 #: Source: github.com/linux-rdma/perftest, src/perftest_parameters.c, link_layer_str.
 _LINK_TYPES = {"infiniband": "IB", "omnipath": "IB", "roce": "Ethernet", "ethernet": "Ethernet"}
 _NAMES = {"infiniband": "InfiniBand", "omnipath": "Omni-Path", "roce": "RoCE", "ethernet": "Ethernet"}
+#: What only one network has, by the family of its links: the tools of libcxi, EFA's scalable reliable datagrams, and
+#: the names that the kernel gives to devices of Omni-Path and to RDMA in software, which no card's rate bounds.
+#: Source: github.com/HewlettPackard/shs-libcxi, utils; linux-rdma/perftest, src/perftest_parameters.c, connStr;
+#: torvalds/linux, drivers/infiniband/hw/hfi1/init.c and drivers/infiniband/sw/rxe.
+_OF_CONNECTION = {"SRD": "efa"}
+_OF_TOOL = {"cxi": "slingshot"}
+_OF_DEVICE = (("hfi1_", "omnipath"), ("rxe", "software"), ("siw", "software"))
+_NETWORKS = {
+    "efa": "EFA (efa-100, efa-200, …)",
+    "slingshot": "Slingshot (slingshot-10, slingshot-11, …)",
+    "omnipath": "Omni-Path (opa-100, …)",
+    "software": "RDMA in software over Ethernet, which a processor bounds and no card",
+}
+_FAMILIES = {*_LINK_TYPES, "slingshot", "efa"}
 _INSTEAD = {
     "IB": "the InfiniBand or Omni-Path link of its port (ib-edr, ib-hdr, opa-100, …)",
     "Ethernet": "the RoCE link of its port (roce-25, roce-100, roce-200, …)",
@@ -22,6 +36,9 @@ def other_link(table: Table, target: Target, text: str) -> str | None:
 
     ``text`` is the output, for the line that names it.
     """
+    network = _other_network(table, target)
+    if network is not None:
+        return network
     printed, expected = table.context.get("link"), _LINK_TYPES.get(target.fabric.link.family)
     if expected is None or printed not in _INSTEAD or printed == expected:
         return None
@@ -36,6 +53,32 @@ def other_link(table: Table, target: Target, text: str) -> str | None:
         )
     rate = "ibstatus shows its rate"
     return f"{says} --link {target.fabric_name} is {kind}: give --link {_INSTEAD[str(printed)]}; {rate}"
+
+
+def _other_network(table: Table, target: Target) -> str | None:
+    """Return why a table is not judged: its tool, connection or device is of another network; None if not.
+
+    A system's file may have devices of software; then its own references and links decide.
+    """
+    said = _network_of(table)
+    family = target.fabric.link.family
+    if said is None or family not in _FAMILIES or said[1] == family or (said[1] == "software" and target.system):
+        return None
+    of = f"{target.fabric_name} of {target.system}" if target.system else f"--link {target.fabric_name}"
+    return f"not judged: the output is of {said[0]}: {_NETWORKS[said[1]]}; {of} is another network"
+
+
+def _network_of(table: Table) -> tuple[str, str] | None:
+    """Return what names a table's network, with the family of its links; None if nothing does."""
+    connection, device = str(table.context.get("connection")), str(table.context.get("device"))
+    if table.tool in _OF_TOOL:
+        return f"{table.benchmark or table.tool}", _OF_TOOL[table.tool]
+    if table.tool != "perftest":
+        return None
+    if connection in _OF_CONNECTION:
+        return f"a connection of type {connection}", _OF_CONNECTION[connection]
+    family = next((family for prefix, family in _OF_DEVICE if device.startswith(prefix)), None)
+    return None if family is None else (f"the device {device}", family)
 
 
 def _line_of(printed: str, heading: int, text: str) -> int | None:

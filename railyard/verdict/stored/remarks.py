@@ -23,12 +23,14 @@ _LEVEL_FROM_BYTES = 64 << 10
 _USUAL_FALLBACK = "eth-10"
 #: A port that is full carries this share of its limit: with frames of 1500 B it is 95 % of what jumbo frames reach.
 _NEARLY_ALL = 0.92
+_MOST_OF_MLX4_GBIT_S = 56.0
 
 
 def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
     """Yield what a reader should know besides: sizes without a reference, and sums over pairs."""
     benchmark, target = of.benchmark, of.target
     held = any(metric.bands for metric in judged)
+    yield from _old_card(table, target)
     for metric in judged:
         yield from _weak_end(metric, of)
         flow = tuple(_weak_flow(metric, benchmark, target))
@@ -50,6 +52,19 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
         yield f"its sums are divided by {node_pairs} pairs of nodes"
     elif pairs > 1:
         yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
+
+
+def _old_card(table: Table, target: Target) -> Iterable[str]:
+    """Yield that the device's name is of a card that ends below the link's rate.
+
+    Source: torvalds/linux, drivers/infiniband/hw/mlx4: ConnectX-3 and older, up to FDR and 40 Gbit/s Ethernet.
+    """
+    device, rate = str(table.context.get("device")), target.fabric.link.data_rate_gbit_s or 0.0
+    if device.startswith("mlx4_") and rate > _MOST_OF_MLX4_GBIT_S:
+        yield (
+            f"the output names the device {device}, and cards of that name (ConnectX-3 and older) end at FDR and 40 "
+            f"Gbit/s Ethernet, below {target.fabric.link.name}: is it the right link?"
+        )
 
 
 def _follows_bandwidth(metric: MetricInput, judged: Sequence[MetricInput]) -> bool:
