@@ -119,6 +119,22 @@ GPU_DIP_FROM = JudgingBound(
     "for shorter messages a library changes its protocol and algorithm with the size, and this causes steps too",
     "the smallest size of these tables",
 )
+GPU_SHORT_DIP_SHARE = JudgingBound(
+    "gpu-short-dip-share",
+    0.4,
+    "of busbw",
+    "from 1 MiB up to where longer messages are held to more, a change of protocol or algorithm costs up to a half at "
+    "the size where it happens; less than that of both neighbours is no choice of a library. Of 105 genuine values "
+    "below 32 MiB that lie between others, none is below both",
+    f"7 tables of nccl-tests and rccl-tests of superbench, and one of a thread; the share is {_OWN}",
+)
+GPU_SHORT_DIP_FROM = JudgingBound(
+    "gpu-short-dip-from",
+    1 << 20,
+    "B",
+    "shorter messages take so little time that a single late rank doubles it",
+    _OWN,
+)
 AGREEMENT_SHARE = JudgingBound(
     "agreement-share",
     0.03,
@@ -476,6 +492,8 @@ BOUNDS: tuple[JudgingBound, ...] = (
     GPU_FLOOR_NODES,
     GPU_DIP_SHARE,
     GPU_DIP_FROM,
+    GPU_SHORT_DIP_SHARE,
+    GPU_SHORT_DIP_FROM,
     AGREEMENT_SHARE,
     LEAST_LATENCY,
     LEAST_OF_RDMA,

@@ -6,7 +6,7 @@ on the start with sizes whose time depends on the links.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.bounds import (
@@ -16,6 +16,8 @@ from railyard.base.bounds import (
     GPU_FLOOR_FROM,
     GPU_FLOOR_NODES,
     GPU_FLOOR_SHARE,
+    GPU_SHORT_DIP_FROM,
+    GPU_SHORT_DIP_SHARE,
 )
 from railyard.base.wording import counted, listing, message_size, number, percent
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
@@ -212,20 +214,40 @@ def _nodes(of: TransportClass, number_id: str) -> int:
 
 
 def _dip(curves: Curves) -> RuleResult | None:
-    """Return the failure if a long message is slower than both a shorter and a longer one."""
-    found = [(value / side, size, half, side) for half, size, value, side in _between(curves)]
-    worst = min(found, default=None)
-    if worst is None or worst[0] >= GPU_DIP_SHARE.value:
+    """Return the failure if a long message is slower than both a shorter and a longer one, or a short one much slower
+    than both its neighbours.
+    """
+    worst = _worst_dip(_between(curves), GPU_DIP_SHARE.value)
+    short = None if worst is not None else _worst_dip(_short_between(curves), GPU_SHORT_DIP_SHARE.value)
+    found = worst or short
+    if found is None:
         return None
-    share, size, half, side = worst
+    share, size, half, side = found
     value = curves[half][size]
     in_place = " in place" if half != HALVES[0] else ""
+    reach = "both shorter and longer messages reach" if short is None else "both its neighbours reach"
     sentence = (
         f"a dip in the curve: busbw {number(value)} GB/s at {message_size(size)}{in_place} is {percent(share)} of the "
-        f"{number(side)} GB/s that both shorter and longer messages reach"
+        f"{number(side)} GB/s that {reach}"
     )
     look = "who else used the network; run it again: if the dip stays, the library's choice of algorithm causes it"
     return failed(5, sentence, "disturbed", look)
+
+
+def _worst_dip(between: Iterable[tuple[str, int, float, float]], least: float) -> tuple[float, int, str, float] | None:
+    """Return the lowest value as a share of what is beside it, with size, half and that; None if none is too low."""
+    worst = min(((value / side, size, half, side) for half, size, value, side in between), default=None)
+    return None if worst is None or worst[0] >= least else worst
+
+
+def _short_between(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
+    """Yield each shorter message with the lower value of its two neighbours."""
+    for half, curve in curves.items():
+        sizes = sorted(curve)
+        for before, size, behind in zip(sizes, sizes[1:], sizes[2:], strict=False):
+            side = min(curve[before], curve[behind])
+            if GPU_SHORT_DIP_FROM.value <= size < GPU_DIP_FROM.value and side > 0:
+                yield half, size, curve[size], side
 
 
 def _fall(curves: Curves) -> RuleResult | None:

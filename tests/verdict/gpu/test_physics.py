@@ -301,6 +301,17 @@ def test_a_dip_in_the_curve_is_named() -> None:
     assert one(output("all_reduce", curve(370, first=1 << 20))).state == "pass"
 
 
+def test_a_short_message_far_below_both_neighbours_is_a_dip_and_a_change_of_protocol_is_none() -> None:
+    healthy = curve(370, first=1 << 20)
+    size = 16 << 20
+    side = min(healthy[size // 2], healthy[2 * size])
+    found = one(output("all_reduce", {**healthy, size: 0.28 * side}))
+    assert (
+        found.state == "fail" and "at 16 MiB is 28" in found.sentence and "both its neighbours reach" in found.sentence
+    )
+    assert one(output("all_reduce", {**healthy, size: 0.5 * side})).state == "pass"
+
+
 @pytest.mark.parametrize(("first", "value", "share"), [(8 * GIB, 100.0, "26.3 %"), (16 * GIB, 240.0, "63.2 %")])
 def test_a_curve_that_falls_at_its_end_fails_however_high_its_peak_is(first: int, value: float, share: str) -> None:
     found = one(output("all_reduce", {size: value if size >= first else rate for size, rate in curve(380).items()}))
