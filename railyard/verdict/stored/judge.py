@@ -48,7 +48,7 @@ from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
-from railyard.verdict.stored.remarks import plateau, remarks_on, short_end, slower_network
+from railyard.verdict.stored.remarks import below_gpu_slots, plateau, remarks_on, short_end, slower_network
 from railyard.verdict.stored.same_host import same_host
 from railyard.verdict.stored.target import ANY_STACK, with_printed_mtu
 
@@ -340,13 +340,7 @@ def _judged(
     holds_nothing = _nothing_holds(judged, benchmark, target)
     if holds_nothing is not None:
         holds_nothing = _with_cause(holds_nothing, plateau(judged, benchmark, target), target)
-    weak = (
-        one_rail(judged, run_)
-        or slower_network(judged, benchmark, target)
-        or short_end(judged, run_)
-        or weak_collective(judged, run_)
-    )
-    *others, last = _rules(inputs, holds_nothing, unseen, weak)
+    *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, run_))
     rules = (*others, _unless_pairs_share(last, inputs, run_, read))
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     causes = likenesses(tables[0], benchmark, judged, target) if failure else ()
@@ -372,6 +366,17 @@ def _first_of_one_node(failure: RuleResult, causes: tuple[Likeness, ...]) -> Rul
     if failure.rule != 5 or not any(each.cause in (ONE_NODE, ONE_NODE_RATE) for each in causes):
         return failure
     return replace(failure, look_at=f"whether both ranks ran on one node (shared memory); if not, {failure.look_at}")
+
+
+def _too_weak(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return why a curve that holds is "not judged: …": one rail or a slower network can carry it, or too little is asked of it; or None."""
+    return (
+        one_rail(judged, of)
+        or slower_network(judged, of.benchmark, of.target)
+        or short_end(judged, of)
+        or below_gpu_slots(judged, of)
+        or weak_collective(judged, of)
+    )
 
 
 def _inputs(

@@ -24,6 +24,9 @@ _USUAL_FALLBACK = "eth-10"
 #: A port that is full carries this share of its limit: with frames of 1500 B it is 95 % of what jumbo frames reach.
 _NEARLY_ALL = 0.92
 _MOST_OF_MLX4_GBIT_S = 56.0
+#: What GPUs of one node exchange at least in slots of PCIe Gen3 x16 (15.75 GB/s before headers), and what no slot of
+#: today carries (Gen5 x16: 63 GB/s).
+_GPU_SLOT_MB_S, _MOST_OF_SLOTS_MB_S = 10_000.0, 63_000.0
 
 
 def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
@@ -31,6 +34,7 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     benchmark, target = of.benchmark, of.target
     held = any(metric.bands for metric in judged)
     yield from _old_card(table, target)
+    yield from _without_nvlink(judged, of)
     for metric in judged:
         yield from _weak_end(metric, of)
         flow = tuple(_weak_flow(metric, benchmark, target))
@@ -65,6 +69,38 @@ def _old_card(table: Table, target: Target) -> Iterable[str]:
             f"the output names the device {device}, and cards of that name (ConnectX-3 and older) end at FDR and 40 "
             f"Gbit/s Ethernet, below {target.fabric.link.name}: is it the right link?"
         )
+
+
+def below_gpu_slots(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that GPUs of one node are "not judged: …", since they exchange less than their slots carry; or None."""
+    top = _top_of_gpus(judged, of)
+    if top is None or top >= _GPU_SLOT_MB_S:
+        return None
+    return (
+        f"not judged: its {number(top)} MB/s one way is less than GPUs of one node exchange in slots of PCIe Gen3 x16 "
+        f"({number(_GPU_SLOT_MB_S)} MB/s): look at nvidia-smi topo -m, at the slots' width, and at ACS"
+    )
+
+
+def _without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
+    top = _top_of_gpus(judged, of)
+    if top is not None and _GPU_SLOT_MB_S <= top <= _MOST_OF_SLOTS_MB_S:
+        yield (
+            f"NVLink was not seen: PCIe carries {number(top)} MB/s too; only above {number(_MOST_OF_SLOTS_MB_S)} MB/s "
+            "(PCIe Gen5 x16) one way the GPUs surely used a faster link"
+        )
+
+
+def _top_of_gpus(judged: Sequence[MetricInput], of: Run) -> float | None:
+    """Return the highest bandwidth one way, MB/s, of windows of long messages between GPUs of one node, or None."""
+    if of.target.system or of.facts.nodes != 1 or not of.facts.from_device or of.benchmark.within:
+        return None
+    for metric in judged:
+        declared = micro.metric(of.benchmark.key, metric.declared.name)
+        long = [value for size, value in points(metric) if size >= DAY_ONE_FROM_BYTES]
+        if declared.name == BANDWIDTH and declared.shape == "stream" and long:
+            return max(long) / declared.directions
+    return None
 
 
 def _follows_bandwidth(metric: MetricInput, judged: Sequence[MetricInput]) -> bool:
