@@ -60,8 +60,8 @@ WEAK_END_SHARE = JudgingBound(
     0.5,
     "of the limit",
     "if less is asked of a bandwidth, its messages are so short that their number sets it, or one flow of TCP is all "
-    "that is asked: the output "
-    "may pass at a half of its link's rate, so the judgement says so",
+    "that is asked: the output may pass at a half of its link's rate, so it is not judged where longer messages would "
+    "ask more, else that is said",
     _OWN,
 )
 RAILS_SHARE = JudgingBound(
