@@ -125,7 +125,7 @@ class _Run:
         return [(each, "receiver" if received else "sender") for each, received in reports if self._is_final(each)]
 
     def wrong_intervals(self) -> list[Remark]:
-        """Return that the run stood still, or that its intervals contradict its reports."""
+        """Return that nothing moved in intervals, or that its intervals contradict its reports."""
         found = (
             wrong_intervals(
                 [Interval(each.line, each.start, each.end, each.bandwidth_mb_s) for each in taken if each is not last],

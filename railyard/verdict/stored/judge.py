@@ -369,7 +369,9 @@ def _first_of_one_node(failure: RuleResult, causes: tuple[Likeness, ...]) -> Rul
 
 
 def _too_weak(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return why a curve that holds is "not judged: …": one rail or a slower network can carry it, or too little is asked of it; or None."""
+    """Return why a curve that holds is "not judged: …", or None: one rail or a slower network can carry it, or too
+    little is asked of it.
+    """
     return (
         one_rail(judged, of)
         or slower_network(judged, of.benchmark, of.target)

@@ -216,14 +216,15 @@ def _could_ask_more(metric: MetricInput, of: Run) -> bool:
     """Return whether longer messages would ask more of the link than the largest size of this bandwidth does.
 
     Atomics have 8 B. A processor bounds a flow of TCP at any size. A system's references ask what they ask. 64 KiB
-    between two cards are perftest's default, and judged on one rail; shorter than 1 MiB they may leave a second idle.
+    between two cards are perftest's default, and judged. Two rails must show more than one of them carries anyway
+    (``one_rail``), so half of their limit.
     """
     benchmark, target = of.benchmark, of.target
     size, share = _end(metric)
     bounding = {band.entry_id for band in metric.bands if band.bound_at(size) is not None}
     if bounding != {ENTRY} or "atomic" in benchmark.key:
         return False
-    if micro.tool(benchmark.tool).between_nics and size >= _LEVEL_FROM_BYTES and target.rails == 1:
+    if target.rails == 2 or (micro.tool(benchmark.tool).between_nics and size >= _LEVEL_FROM_BYTES):
         return False
     flow_mb_s, most = _flow_mb_s(benchmark, target), metric.limit
     return flow_mb_s is None or most is None or share * most.at(size) < WEAK_END_SHARE.value * flow_mb_s
