@@ -2,8 +2,9 @@
 
 ``parse`` returns one table per run, in the order of the text. Its rows are the run's sums, or with one stream, that
 stream's closing lines; the intervals before them are not rows, but if nothing moved in one, that is a failure.
-``context["role"]`` says what each row is, in order ("sender, receiver"), ``interval`` is the first row's length in seconds, ``streams`` the number of streams per
-direction. With JSON in one direction, ``bytes_sent`` and ``bytes_received`` are what the two ends counted themselves.
+``context["role"]`` says what each row is, in order ("sender, receiver"), ``interval`` is the first row's length in
+seconds, ``streams`` the number of streams per direction. With JSON in one direction, ``bytes_sent`` and
+``bytes_received`` are what the two ends counted themselves.
 Bandwidth is MB/s (10^6 B/s): iperf3's bits are decimal, its bytes ("MBytes/sec" of ``-f M``) binary (units.c). A
 sender's bandwidth over UDP is what was sent, not what arrived: ``lost`` of ``datagrams`` did not arrive.
 

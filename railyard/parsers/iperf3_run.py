@@ -51,7 +51,7 @@ class Run:
         return max(1, (self.connected or closed) // (2 if self.both else 1))
 
     def wrong_intervals(self) -> list[Remark]:
-        """Return, for each direction, that nothing moved in intervals, or that intervals contradict its closing lines."""
+        """Return, for each direction, that nothing moved in intervals, or that they contradict its closing lines."""
         rows = self._closing_rows()
         found = (
             wrong_intervals(
