@@ -61,7 +61,7 @@ WEAK_END_SHARE = JudgingBound(
     "of the limit",
     "if less is asked of a bandwidth, its messages are so short that their number sets it, or one flow of TCP is all "
     "that is asked: the output may pass at a half of its link's rate, so it is not judged where longer messages would "
-    "ask more, else that is said",
+    "ask more; else a remark says so",
     _OWN,
 )
 RAILS_SHARE = JudgingBound(
