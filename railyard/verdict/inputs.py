@@ -62,7 +62,7 @@ class Target:
 
     ``references`` None: no system is named, or it is report-only (``report_only`` says why); then only the limit and
     the floors of the link's class decide. ``fallback``: what the output says about RDMA that was left, if nobody named
-    the link; else empty.
+    the link; else empty. ``has_longer_run``: another run of the same output has longer messages.
     """
 
     system: str
@@ -76,6 +76,7 @@ class Target:
     hops: int | None = None
     gpus: Gpus | None = None
     fallback: str = ""
+    has_longer_run: bool = False
 
     @property
     def rail_names(self) -> tuple[str, ...]:

@@ -64,6 +64,10 @@ def test_of_a_loop_the_run_that_is_too_slow_fails_and_no_other() -> None:
     assert judged[2].sentence.startswith("rule 5 (reference): bandwidth ")
 
 
+def test_of_a_loop_that_ends_short_the_longest_run_is_asked_for_longer_messages() -> None:
+    assert states(of_perftest(ib_write_bw([1024]), ib_write_bw([4096]))) == ["pass", "not-judged"]
+
+
 def test_one_size_and_then_all_sizes_are_two_runs() -> None:
     assert states(of_perftest(ib_write_bw([65536]), ib_write_bw(DOUBLED[1:]))) == ["pass", "pass"]
     assert states(of_osu(osu_bw(DOUBLED[:10]), osu_bw(DOUBLED[10:]))) == ["pass", "pass"]

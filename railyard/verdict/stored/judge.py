@@ -154,7 +154,7 @@ def judge(
         or _within_one_host(failures, key, tables, target, nodes, (parsed, text))
         or _of_two_ports(failures, key, tables, target)
         or _without_end(failures, key, tables)
-        or _at_printed_mtu(failures, key, tables, target, nodes, sizes, passes)
+        or _at_printed_mtu(failures, key, tables, _beside_longer(target, key, tables, found), nodes, sizes, passes)
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -562,6 +562,15 @@ def _groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tup
         else:
             found.append(table)
     return groups
+
+
+def _beside_longer(
+    target: Target, key: str | None, tables: Sequence[Table], groups: Sequence[tuple[str | None, list[Table]]]
+) -> Target:
+    """Return the target of one of several runs, with whether another run of its benchmark has longer messages."""
+    longest = max(sizes_of(tables[0]), default=0)
+    others = (size for other, group in groups if other == key for size in sizes_of(group[0]))
+    return replace(target, has_longer_run=max(others, default=0) > longest)
 
 
 def _alike(one: Table, other: Table, key: str | None) -> bool:

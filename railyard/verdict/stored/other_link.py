@@ -73,8 +73,6 @@ def _network_of(table: Table) -> tuple[str, str] | None:
     connection, device = str(table.context.get("connection")), str(table.context.get("device"))
     if table.tool in _OF_TOOL:
         return f"{table.benchmark or table.tool}", _OF_TOOL[table.tool]
-    if table.tool != "perftest":
-        return None
     if connection in _OF_CONNECTION:
         return f"a connection of type {connection}", _OF_CONNECTION[connection]
     family = next((family for prefix, family in _OF_DEVICE if device.startswith(prefix)), None)

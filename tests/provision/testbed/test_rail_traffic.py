@@ -23,7 +23,9 @@ def test_a_watch_reads_each_node_again_and_again_and_a_node_that_ended_no_more(t
     watch = TrafficWatch({"vn1": file, "vn2": tmp_path / "gone"}).start()
     for received in (4000, 5000):
         time.sleep(0.2)
-        file.write_text(NET_DEV.format(received=received))
+        # Written beside it and renamed: the kernel's file is never empty, and this one must not be while it is written.
+        (tmp_path / "next").write_text(NET_DEV.format(received=received))
+        (tmp_path / "next").replace(file)
     time.sleep(0.2)
     found = watch.stop()
     assert set(found) == {"vn1"}
