@@ -15,6 +15,7 @@ from pathlib import PurePath
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
 from railyard.job.launch import FLUX_RUN, OWN_LAUNCHERS, SRUN, Launch
+from railyard.parsers.failure_lines import LAUNCHER_BUG
 from railyard.site.systems.jobs import FAMILIES
 from railyard.stacks import ask
 
@@ -35,9 +36,6 @@ _FLUX_IN_ORDER = (
 )
 #: How long after SIGTERM a step that hangs is killed, in seconds.
 _KILL_AFTER_S = 5
-#: What a known bug of a launcher prints when it ends the start of MPICH: Slurm 22.05's plugin pmi2 reads a long line in
-#: two parts. The next start may succeed.
-LAUNCHER_BUG = "mpi/pmi2: value not properly terminated in client request"
 _BY_PMI2 = "--mpi=pmi2"
 #: What a step prints if it was started again for that reason. Nothing else of its first start is kept.
 STARTED_AGAIN = "railyard: this step was started again, since a bug of the launcher (mpi/pmi2) ended its first start"

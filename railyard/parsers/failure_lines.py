@@ -16,6 +16,9 @@ class Failure(NamedTuple):
     examples: tuple[str, ...]
 
 
+#: What a known bug of a launcher prints when it ends the start of MPICH: Slurm 22.05's plugin pmi2 reads a long line in
+#: two parts. The next start may succeed.
+LAUNCHER_BUG = "mpi/pmi2: value not properly terminated in client request"
 FAILURES: tuple[Failure, ...] = (
     Failure(
         "shell and kernel",

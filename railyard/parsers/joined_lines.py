@@ -34,6 +34,8 @@ _PATTERNS = {
     "nvbandwidth": rf"{_WITHIN}(?:Running \w{{5,80}}\.|SUM \w{{5,80}} [0-9]|memcpy (?:CE|SM) )",
     "qperf": r"^[ \t]{1,20}\w{2,20} {1,20}= [^=\n]{1,60} \w{2,20} {1,20}=",
     "sockperf": rf"{_WITHIN}sockperf: ",
+    # a row behind the heading, whose units are "[usec]", "[MB/sec]", …; "[usec]   99% percentile[usec]" is the heading
+    "perftest": r"\[(?:usec|[GM]i?[Bb]/sec|Mpps)\][ \t]{1,40}[0-9]{1,15}(?:[ \t]|$)",
     "wrf": rf"{_WITHIN}Timing for main: ",
 }
 _SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}

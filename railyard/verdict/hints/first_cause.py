@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.job.probe_job import LAUNCHER_BUG
+from railyard.parsers.failure_lines import LAUNCHER_BUG
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine
 
