@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from railyard.parsers.parsed import Table
 from railyard.verdict.inputs import Target
@@ -46,7 +47,7 @@ def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, te
     """
     if not target.rail_names:
         return None
-    found = [ends for tool in (_of_sockets, _of_ports, _of_nodes) for ends in tool(text)]
+    found = list(_ends_in(text))
     after = min((line for line in lines_of_tables if line > table.line), default=len(text))
     before = max((line for line in lines_of_tables if line < table.line), default=0)
     own = [ends for ends in found if table.line <= ends.line < after]
@@ -57,6 +58,17 @@ def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, te
         f"not judged: both ends are the same host ({own[0].remote}, line {own[0].line}), so nothing crossed "
         f"{target.fabric_name}; run it between two nodes"
     )
+
+
+@lru_cache(maxsize=1)  # each of an output's tables asks for it
+def _ends_in(text: str) -> tuple[_Ends, ...]:
+    """Return all connections of a text; a search for their words costs less than reading each line."""
+    forms = (
+        (_of_sockets, (" connected ", "PORT = ")),
+        (_of_ports, (" address: LID ",)),
+        (_of_nodes, ("_node",)),
+    )
+    return tuple(ends for read, words in forms if any(word in text for word in words) for ends in read(text))
 
 
 def _of_sockets(text: str) -> Iterator[_Ends]:
