@@ -3,9 +3,10 @@
 The node that should have the address is the victim: its rail is healthy, and probes of rails could not show that.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from railyard.base.wording import listing
 from railyard.job.counters.node import NodeCounters
 
 
@@ -32,6 +33,11 @@ class Conflict:
             f"{who} ({self.hardware}) answers for {self.address}, the address of {self.owner}, as {self.seen_by} found "
             f"over {self.device}: two nodes have one address, and the rails of {self.owner} are not at fault"
         )
+
+
+def look_at(seen: Iterable[Conflict]) -> str:
+    """Return where to look at next, to find who has these addresses."""
+    return f"who has {listing([one.address for one in seen])} (ip address on every node, arping)"
 
 
 def conflicts(readings: Mapping[str, NodeCounters], rails: Collection[str]) -> tuple[Conflict, ...]:

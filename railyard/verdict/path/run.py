@@ -16,7 +16,7 @@ from railyard.job.counters.node import NodeCounters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
 from railyard.parsers.parsed import Table
 from railyard.stacks import ask
-from railyard.verdict.path.addresses import Conflict, conflicts
+from railyard.verdict.path.addresses import Conflict, conflicts, look_at
 from railyard.verdict.path.ports import loses
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import Plan, Policy
@@ -69,9 +69,8 @@ def _with_conflicts(found: PathProof, seen: tuple[Conflict, ...]) -> PathProof:
     """
     if not seen or found.state == "failed":
         return replace(found, conflicts=seen)
-    look_at = f"who has {listing([one.address for one in seen])} (ip address on every node, arping)"
     sentence = "; ".join([*(one.sentence for one in seen), found.sentence])
-    return replace(found, state="failed", sentence=sentence, fault="set-up", look_at=look_at, conflicts=seen)
+    return replace(found, state="failed", sentence=sentence, fault="set-up", look_at=look_at(seen), conflicts=seen)
 
 
 def read_log(log: str, patterns: Mapping[str, str]) -> Said | None:

@@ -143,6 +143,7 @@ def judge(
     if benchmark is not None and all(key != benchmark for key, _ in found):
         has = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {has}")
+    longest = _longest_messages(found)
     made = said_of_itself(text)
     remarks = (
         () if made is None else (f"{made[1]} (line {made[0]}): values between the published ones were never measured",)
@@ -154,7 +155,11 @@ def judge(
         or _within_one_host(failures, key, tables, target, nodes, (parsed, text))
         or _of_two_ports(failures, key, tables, target)
         or _without_end(failures, key, tables)
-        or _at_printed_mtu(failures, key, tables, _beside_longer(target, key, tables, found), nodes, sizes, passes)
+        or _at_printed_mtu(
+            *(failures, key, tables),
+            replace(target, has_longer_run=longest[key] > max(sizes_of(tables[0]), default=0)),
+            *(nodes, sizes, passes),
+        )
         for key, tables in found
         if benchmark is None or key == benchmark
     )
@@ -564,13 +569,12 @@ def _groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tup
     return groups
 
 
-def _beside_longer(
-    target: Target, key: str | None, tables: Sequence[Table], groups: Sequence[tuple[str | None, list[Table]]]
-) -> Target:
-    """Return the target of one of several runs, with whether another run of its benchmark has longer messages."""
-    longest = max(sizes_of(tables[0]), default=0)
-    others = (size for other, group in groups if other == key for size in sizes_of(group[0]))
-    return replace(target, has_longer_run=max(others, default=0) > longest)
+def _longest_messages(groups: Iterable[tuple[str | None, list[Table]]]) -> dict[str | None, int]:
+    """Return the longest messages of each benchmark's runs, B; 0 for one without sizes."""
+    longest: dict[str | None, int] = {}
+    for key, tables in groups:
+        longest[key] = max(longest.get(key, 0), *sizes_of(tables[0]), 0)
+    return longest
 
 
 def _alike(one: Table, other: Table, key: str | None) -> bool:

@@ -48,6 +48,8 @@ def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, te
     if not target.rail_names:
         return None
     found = list(_ends_in(text))
+    if not found:
+        return None
     after = min((line for line in lines_of_tables if line > table.line), default=len(text))
     before = max((line for line in lines_of_tables if line < table.line), default=0)
     own = [ends for ends in found if table.line <= ends.line < after]
