@@ -151,10 +151,7 @@ def judge(
     judged = (
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
-        else _of_another_link(failures, key, tables, target, text)
-        or _within_one_host(failures, key, tables, target, nodes, (parsed, text))
-        or _of_two_ports(failures, key, tables, target)
-        or _without_end(failures, key, tables)
+        else (None if failures else _unfit(key, tables, target, nodes, parsed, text))
         or _at_printed_mtu(
             *(failures, key, tables),
             replace(target, has_longer_run=longest[key] > max(sizes_of(tables[0]), default=0)),
@@ -218,63 +215,58 @@ def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:
     return Judgement(None, tuple(table.line for table in tables), "not-judged", sentence)
 
 
-def _of_another_link(
-    failures: tuple[OutputLine, ...], key: str | None, tables: Sequence[Table], target: Target, text: str
-) -> Judgement | None:
-    """Return that tables of another kind of link are not judged; None if they are, or if the output says a failure."""
-    why = None if failures else other_link(tables[0], target, text)
-    return None if why is None else Judgement(key, tuple(table.line for table in tables), "not-judged", why)
-
-
-def _within_one_host(
-    failures: tuple[OutputLine, ...],
+def _unfit(
     key: str | None,
     tables: Sequence[Table],
     target: Target,
     nodes: Nodes,
-    output: tuple[Parsed, str],
+    parsed: Parsed,
+    text: str,
 ) -> Judgement | None:
-    """Return that tables whose output names one host at both ends are not judged; None for others, and if it was
-    intended to run within one node or through one card.
+    """Return that equal tables are not judged by the target, whatever their figures; None if they are."""
+    table = tables[0]
+    why = (
+        other_link(table, target, text)
+        or _within_one_host(key, table, target, nodes, parsed, text)
+        or _of_two_ports(table, target)
+        or _without_end(table)
+    )
+    return None if why is None else Judgement(key, tuple(each.line for each in tables), "not-judged", why)
+
+
+def _within_one_host(
+    key: str | None, table: Table, target: Target, nodes: Nodes, parsed: Parsed, text: str
+) -> str | None:
+    """Return that an output names one host at both ends; None for others, and if its run was intended to stay within
+    one node, or to go through one card.
     """
-    if failures or nodes.count == 1 or (key is not None and (micro.find(key).loops or micro.find(key).within_node)):
+    if nodes.count == 1 or (key is not None and (micro.find(key).loops or micro.find(key).within_node)):
         return None
-    parsed, text = output
-    why = same_host(tables[0], tuple(table.line for table in parsed.tables), target, text)
-    return None if why is None else Judgement(key, tuple(table.line for table in tables), "not-judged", why)
+    return same_host(table, tuple(each.line for each in parsed.tables), target, text)
 
 
-def _of_two_ports(
-    failures: tuple[OutputLine, ...], key: str | None, tables: Sequence[Table], target: Target
-) -> Judgement | None:
-    """Return that tables of two ports of a card are not judged by one rail; None for others.
+def _of_two_ports(table: Table, target: Target) -> str | None:
+    """Return that a table is of two ports of a card where one rail is named; None for others.
 
     Source: linux-rdma/perftest, src/perftest_parameters.c, ctx_print_test_info ("Dual-port").
     """
-    if failures or not tables[0].context.get("dual_port") or target.rails > 1 or not target.rail_names:
+    if not table.context.get("dual_port") or target.rails > 1 or not target.rail_names:
         return None
-    sentence = (
-        'not judged: its heading says "Dual-port: ON", so two ports carried it, and one rail is named: say --rails 2'
-    )
-    return Judgement(key, tuple(table.line for table in tables), "not-judged", sentence)
+    return 'not judged: its heading says "Dual-port: ON", so two ports carried it, and one rail is named: say --rails 2'
 
 
-def _without_end(failures: tuple[OutputLine, ...], key: str | None, tables: Sequence[Table]) -> Judgement | None:
-    """Return that rows of one size only, with no end, are not judged: nothing was cut off; None for other tables.
+def _without_end(table: Table) -> str | None:
+    """Return that a table repeats one size and has no end: nothing was cut off; None for others.
 
     Source: linux-rdma/perftest, src/perftest_resources.c, run_iter_bw_infinitely: a row for
     the same size after each interval, until the program is killed.
     """
-    if failures or tables[0].complete or "size" not in tables[0].columns:
+    if table.complete or len(table.rows) < 2 or "size" not in table.columns or len({*table.column("size")}) > 1:
         return None
-    place = tables[0].columns.index("size")
-    if len(tables[0].rows) < 2 or len({row[place] for row in tables[0].rows}) > 1:
-        return None
-    sentence = (
+    return (
         "not judged: its rows repeat one size and have no end, as perftest prints with --run_infinitely; run it with a "
         "duration instead, such as -D 10"
     )
-    return Judgement(key, tuple(table.line for table in tables), "not-judged", sentence)
 
 
 def _at_printed_mtu(
