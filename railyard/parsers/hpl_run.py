@@ -214,12 +214,13 @@ def _shape(words: Sequence[str]) -> bool:
 def _cells(words: Sequence[str]) -> tuple[Cell, ...]:
     """Return the cells of a row, without ``passed``, of words that have a ``_shape``; none if words are missing.
 
-    NVIDIA's releases since 23 print the rate of one GPU after the total, "( 4.213e+04)": it is not a column here.
+    HPL prints time and rate with decimals ("%18.2f %18.4e"), so that a year behind a broken line is no rate. NVIDIA's
+    releases since 23 print the rate of one GPU after the total, "( 4.213e+04)": it is not a column here.
     """
     ai = bool(words) and words[0] == "HPL_AI"
     printed = words[2:] if ai else words[1:]
     size = len(_FIRST)
-    if len(printed) < size or not "".join(printed[:4]).isdecimal():
+    if len(printed) < size or not "".join(printed[:4]).isdecimal() or printed[size - 1].isdecimal():
         return ()
     cells = tuple(number(word) for word in printed)
     if not ai:

@@ -14,19 +14,20 @@ _SHOWN = 100  # characters
 _WITHIN = r"(?<=\S)[ \t]{1,40}"
 # "[ 3] local …" and "[SUM] 0.0-10.0 sec"; fmt may also break behind the bracket. A title may precede it ("s1: [ 4]").
 _STREAM = (
-    r"(?<=[^\s:])[ \t]{1,40}\[ {0,3}(?:SUM|[0-9]{1,5})\] {1,3}(?:local |[0-9]{1,9}\.[0-9]{1,4}- {0,3}[0-9])"
+    r"(?<=[^\s:])[ \t]{1,40}\[ {0,3}(?:SUM|[0-9]{1,5})\](?: {1,3}(?:local\b|[0-9]{1,9}\.[0-9]{1,4}- {0,3}[0-9])|$)"
     r"|^[ \t]{0,8}[0-9]{1,5}\] {1,3}(?:local |[0-9]{1,9}\.[0-9]{1,4}-)"
 )
 _SECTION = rf"{_WITHIN}(?:Begin|End) of \w{{1,40}} section\."
 _PATTERNS = {
     "gpcnet": r"(?<=[|+])[ \t]{1,40}(?=\+-{5})|(?<=-\+)[ \t]{1,40}\|",
     "hp2p": (
-        rf"{_WITHIN}(?:={{2,3}} SUMMARY|(?:Min|Max|Avg|Std) (?:bisection )?(?:bandwidth|latency|efficiency) {{0,20}}:)"
+        rf"{_WITHIN}(?:={{2,3}} SUMMARY"
+        r"|(?:Min|Max|Avg|Std)(?: (?:bisection )?(?:bandwidth|latency|efficiency) {0,20}:|$))"
     ),
     # "Column=128 Fraction=0.005 Gflops=1.5e+01" of HPL is one line
     "hpcc": rf"{_SECTION}|=[^\s=]{{1,40}}[ \t]{{1,40}}(?!Fraction|[GM]flops)[A-Z]\w{{1,40}}=",
     "hpl": _SECTION,  # of HPCC, whose name was broken
-    "imb": r"#-{20,90}[ \t]{1,40}#",
+    "imb": r"#-{20,90}[ \t]{1,40}#|^# \S[^\n]{0,200}?[ \t]#(?:[ \t]|$)",
     "iperf2": _STREAM,
     "iperf3": _STREAM,
     "milc": rf"{_WITHIN}(?:CONGRAD\w{{0,3}}:|total_iters =|RUNNING COMPLETED)",

@@ -22,7 +22,7 @@ from railyard.results.record.form import (
 )
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
-from railyard.verdict.rules.model import BandLike, LimitLike, MetricInput
+from railyard.verdict.rules.model import BandLike, LimitLike, MetricInput, compared_points
 from railyard.verdict.verdict import CurveVerdict, Verdict, not_tested
 
 #: With up to this many nodes the path proof is stored node by node, with more in columns.
@@ -110,7 +110,7 @@ def _curve_record(curve: Curve, metric: MetricInput, judged: CurveVerdict, key: 
         values=curve.values,
         directions=micro.metric(key, curve.metric).directions,
         limit=None if limit is None else _limit(limit),
-        bands=tuple(_band(band, curve.sizes) for band in metric.cited),
+        bands=tuple(_band(band, metric, curve.sizes) for band in metric.cited),
         percent_of_reference=judged.percent_of_reference,
         percent_of_reference_size=judged.percent_of_reference_size,
         percent_of_limit=judged.percent_of_limit,
@@ -122,8 +122,10 @@ def _limit(limit: LimitLike) -> LimitRecord:
     return LimitRecord(limit.value_mb_s, f"{limit.terms}{start}", limit.source)
 
 
-def _band(band: BandLike, sizes: tuple[int, ...]) -> BandRecord:
-    bounds = [band.bound_at(size) for size in sizes]
+def _band(band: BandLike, metric: MetricInput, sizes: tuple[int, ...]) -> BandRecord:
+    """Return a reference with its bounds at the sizes at which the run was compared with it: the best one, or all."""
+    best = {size for size, _ in compared_points(metric, band)} if band.best_of_sizes else set(sizes)
+    bounds = [band.bound_at(size) if size in best else None for size in sizes]
     return BandRecord(
         id=band.entry_id,
         kind=band.kind,

@@ -77,6 +77,23 @@ def test_a_filled_sample_gives_no_wrong_figure_and_loses_none_silently(path: Pat
     check(path, step=40)
 
 
+@pytest.mark.parametrize(
+    ("name", "width", "keeps_blanks"),
+    [
+        ("hpl-two-sizes.txt", 58, True),
+        ("iperf2-two-streams-2.1.txt", 61, False),
+        ("iperf2-udp.txt", 52, False),
+        ("hp2p-two-summaries.txt", 43, True),
+        ("imb-exchange-4-ranks.txt", 46, True),
+    ],
+)
+def test_a_width_at_which_a_figure_was_once_lost_or_wrong(name: str, width: int, keeps_blanks: bool) -> None:
+    path = next(path for path in SAMPLES if name_of(path) == name)
+    parsed = read(filled(text_of(path), width, keeps_blanks))
+    assert parsed.failures
+    assert not parsed.tables
+
+
 def test_the_failure_names_the_first_joined_line() -> None:
     text = text_of(Path(__file__).parent / "made" / "netpipe-tcp.txt")
     parsed = parse(filled(text, 120))

@@ -71,6 +71,15 @@ def test_curves_have_limit_bands_and_ratios_as_judged_and_unrounded(assessed: As
     assert (rate.metric, rate.limit, rate.bands, rate.percent_of_reference) == ("message_rate", None, (), None)
 
 
+def test_a_floor_that_the_best_size_must_hold_stands_at_that_size_alone(assessed: Assess) -> None:
+    found = assessed(rates={262144: 47.8, M: 47.2, 4 * M: 47.6})
+    first, *others = found.inputs.metrics
+    best = replace(first, bands=tuple(replace(band, best_of_sizes=True) for band in first.bands))
+    (band,) = recorded(replace(found, inputs=replace(found.inputs, metrics=(best, *others)))).curves[0].bands
+    assert band.sizes == (262144, M, 4 * M)
+    assert band.low == (None, None, 47.0)
+
+
 def test_both_directions_are_said(assessed: Assess) -> None:
     curve = recorded(assessed(rails=2, benchmark="imb/Biband")).curves[0]
     assert curve.limit is not None
