@@ -119,7 +119,7 @@ def _curve_record(curve: Curve, metric: MetricInput, judged: CurveVerdict, key: 
 
 def _limit(limit: LimitLike) -> LimitRecord:
     start = f", from {message_size(limit.from_bytes)}" if limit.from_bytes else ""
-    return LimitRecord(limit.value_mb_s, f"{limit.terms}{start}", limit.source)
+    return LimitRecord(limit.value_mb_s, f"{limit.terms}{start}", limit.source, limit.from_bytes)
 
 
 def _band(band: BandLike, metric: MetricInput, sizes: tuple[int, ...]) -> BandRecord:

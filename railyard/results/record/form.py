@@ -91,11 +91,15 @@ class VerdictRecord:
 
 @dataclass(frozen=True, slots=True)
 class LimitRecord:
-    """The physical limit of the run in the curve's unit, the terms whose product it is, and their source."""
+    """The physical limit of the run in the curve's unit, the terms whose product it is, and their source.
+
+    ``from_bytes`` is the message size from which it holds: a token bucket lets short messages exceed it.
+    """
 
     value: float
     terms: str
     source: str
+    from_bytes: int = 0
     extra: Extra = field(default_factory=dict, kw_only=True)
 
 

@@ -1,6 +1,6 @@
 """A curve as a small inline SVG: measured line, what the references allow, the limit, the peak; styled by the page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -16,6 +16,8 @@ _TIMES = ("us", "ms", "s", "ns")
 #: Height of the strip below, which shows each value relative to its nearest bound; and its range, in per cent.
 _STRIP = 64
 _LEAST, _MOST = 80.0, 120.0
+#: Numbers in the strip stand at least so far apart.
+_APART = 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ def svg(
     ``marked`` is the size whose value is named (the key figure's). None marks the peak, or the first value of a time.
     With ``grids``, the axes are put there, and the drawing only refers to them.
 
-    Classes that the page styles: grid, band, edge, limit, before, line, dots, bad, computed, mark, and text.
+    Classes that the page styles: grid, band, edge, limit, before, line, dots, bad, computed, free (nothing bounds it),
+    beyond, mark, and text.
     Nothing for no values.
     """
     if not curve.sizes:
@@ -65,27 +68,24 @@ def svg(
     parts = [grids.use(drawn) if grids else drawn]
     ceiling = axes.y(curve.limit.value) if curve.limit else TOP
     parts += [part for band in curve.bands for part in _band(band, axes, ceiling)]
-    if curve.limit:
-        y = axes.y(curve.limit.value)
-        parts.append(f'<path class="limit" d="M{LEFT},{rounded(y)}H{WIDTH - RIGHT}"/>')
-        parts.append(
-            f'<text class="limit-name" x="{LEFT + 5}" y="{rounded(y + 15)}">limit {number(curve.limit.value)}</text>'
-        )
+    parts += _limit(curve, axes)
     if earlier:
         before = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, earlier.values, strict=True)]
         parts.append(f'<path class="before" d="{path(before)}"/>')
     points = [(axes.x(at), axes.y(value)) for at, value in zip(curve.sizes, curve.values, strict=True)]
     parts.append(f'<path class="{"line computed" if curve.computed else "line"}" d="{path(points)}"/>')
-    bad, made = set(out_of_bounds(curve)), set(curve.computed)
+    bad, made, shares = set(out_of_bounds(curve)), set(curve.computed), _shares(curve)
+    free = {at for at in curve.sizes if shares and at not in shares} - made
     for name, chosen in (
-        ("dots", [p for p, at in zip(points, curve.sizes, strict=True) if at not in bad | made]),
+        ("dots", [p for p, at in zip(points, curve.sizes, strict=True) if at not in bad | made | free]),
+        ("dots free", [p for p, at in zip(points, curve.sizes, strict=True) if at in free]),
         ("dots computed", [p for p, at in zip(points, curve.sizes, strict=True) if at in made - bad]),
         ("dots bad", [p for p, at in zip(points, curve.sizes, strict=True) if at in bad]),
     ):
         dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in chosen)
         parts += [f'<path class="{name}" d="{dots}"/>'] if chosen else []
     parts += _mark(curve, axes, marked)
-    beside = _against_bounds(curve, axes)
+    beside = _against_bounds(shares, axes)
     height = HEIGHT + _STRIP if beside else HEIGHT
     return drawing("".join((*parts, *beside)), describe(curve, benchmark, marked), height)
 
@@ -139,6 +139,22 @@ def _axes(curve: CurveRecord) -> Axes:
     return axes_of(curve.sizes, curve.values, [*bounds, *([curve.limit.value] if curve.limit else [])])
 
 
+def _limit(curve: CurveRecord, axes: Axes) -> Iterator[str]:
+    """Yield the line of the limit and its name, over the sizes at which it holds."""
+    if curve.limit is None:
+        return
+    y = axes.y(curve.limit.value)
+    held = [axes.x(at) for at in curve.sizes if at >= curve.limit.from_bytes]
+    start = LEFT if len(held) == len(curve.sizes) else min([*held, WIDTH - RIGHT - 12])
+    name = f"limit {number(curve.limit.value)}"
+    yield f'<path class="limit" d="M{rounded(start)},{rounded(y)}H{WIDTH - RIGHT}"/>'
+    if start < WIDTH / 2:
+        yield f'<text class="limit-name" x="{rounded(start + 5)}" y="{rounded(y + 15)}">{name}</text>'
+    else:
+        end = f'x="{WIDTH - RIGHT}" y="{rounded(y - 7)}" text-anchor="end"'
+        yield f'<text class="limit-name" {end}>{name}</text>'
+
+
 def _band(band: BandRecord, axes: Axes, ceiling: float) -> Iterator[str]:
     """Yield the area that a reference allows, up to ``ceiling`` if it has no upper bound, and its edges."""
     for part in _runs(band):
@@ -177,29 +193,46 @@ def _marked(curve: CurveRecord, marked: int | None) -> tuple[int, float]:
     return peak(Curve(curve.metric, curve.unit, curve.sizes, curve.values))
 
 
-def _against_bounds(curve: CurveRecord, axes: Axes) -> list[str]:
+def _against_bounds(shares: Mapping[int, float], axes: Axes) -> list[str]:
     """Return the strip below a drawing: each value in per cent of its nearest bound; 100 % or more is good.
 
-    On logarithmic axes, a loss of a tenth is two pixels; here it is a quarter of the height. Nothing without bounds.
+    On logarithmic axes, a loss of a tenth is two pixels; here it is a quarter of the height. A value outside the strip
+    is an arrow at its edge, with the number. Nothing without bounds.
     """
-    shares = _shares(curve)
     if not shares:
         return []
     top, floor = HEIGHT + 6, HEIGHT + _STRIP - 12
 
     def y(share: float) -> float:
-        return floor - (floor - top) * (min(_MOST, max(_LEAST, share)) - _LEAST) / (_MOST - _LEAST)
+        return floor - (floor - top) * (share - _LEAST) / (_MOST - _LEAST)
 
     parts = [f'<path class="even" d="M{LEFT},{rounded(y(100))}H{WIDTH - RIGHT}"/><g text-anchor="end">']
     parts += [f'<text x="{LEFT - 7}" y="{rounded(y(share) + 4)}">{share:g} %</text>' for share in (_MOST, 100, _LEAST)]
-    parts.append("</g>")
+    parts.append(f'</g><text class="strip-name" x="{LEFT + 5}" y="{top + 4}">per cent of the nearest bound</text>')
+    inside = {at: share for at, share in shares.items() if _LEAST <= share <= _MOST}
     for name, chosen in (
-        ("dots", [(at, share) for at, share in shares.items() if share >= 100]),
-        ("dots bad", [(at, share) for at, share in shares.items() if share < 100]),
+        ("dots", [(at, share) for at, share in inside.items() if share >= 100]),
+        ("dots bad", [(at, share) for at, share in inside.items() if share < 100]),
     ):
         dots = "".join(f"M{rounded(axes.x(at))},{rounded(y(share))}h0" for at, share in chosen)
         parts += [f'<path class="{name}" d="{dots}"/>'] if chosen else []
-    return parts
+    below = {axes.x(at): share for at, share in shares.items() if share < _LEAST}
+    above = {axes.x(at): share for at, share in shares.items() if share > _MOST}
+    return [*parts, *_arrows(below, "beyond bad", floor, -1), *_arrows(above, "beyond", top, 1)]
+
+
+def _arrows(outside: Mapping[float, float], name: str, y: float, inwards: int) -> Iterator[str]:
+    """Yield arrows at an edge of the strip, and the number of each that has room, the farthest first."""
+    if not outside:
+        return
+    arrows = "".join(f"M{rounded(x - 4)},{rounded(y + 5 * inwards)}h8l-4,{-6 * inwards}z" for x in outside)
+    yield f'<path class="{name}" d="{arrows}"/>'
+    numbered: list[float] = []
+    for x, share in sorted(outside.items(), key=lambda each: each[1] * inwards, reverse=True):
+        if all(abs(x - other) >= _APART for other in numbered):
+            numbered.append(x)
+            at = f'x="{rounded(x)}" y="{rounded(y + (18 if inwards > 0 else -9))}"'
+            yield f'<text class="strip-name" {at} text-anchor="middle">{number(share)} %</text>'
 
 
 def _shares(curve: CurveRecord) -> dict[int, float]:

@@ -66,7 +66,7 @@ LINE = {
             "sizes": [1, 4194304],
             "values": [0.04, 47.8],
             "directions": 1,
-            "limit": {"value": 48.6, "terms": "1 x 400 Mbit/s", "source": "HTB class"},
+            "limit": {"value": 48.6, "terms": "1 x 400 Mbit/s", "source": "HTB class", "from_bytes": 0},
             "bands": [
                 {
                     "id": "hsn-uni-1",

@@ -45,7 +45,7 @@ def test_the_axes_have_units_and_round_numbers(healthy_run: list[Record]) -> Non
         "bandwidth, MB/s",
         "limit 96.9",
         "95.4 MB/s at 4 MiB",
-        *("120 %", "100 %", "80 %"),
+        *("120 %", "100 %", "80 %", "per cent of the nearest bound"),
     ]
 
 
@@ -68,9 +68,14 @@ def test_line_limit_floor_and_peak_stand_at_their_values() -> None:
     assert attributes(drawing, "limit") == [{"class": "limit", "d": "M58,26H546"}]
     assert attributes(drawing, "edge") == [{"class": "edge", "d": "M302,62.4L546,62.4"}]
     assert attributes(drawing, "band") == [{"class": "band", "d": "M302,26L546,26L546,62.4L302,62.4Z"}]
-    # the second of each is in the strip below, 25 of 40 (less than 80 %) and 50 of 40 (more than 120 %)
-    assert [each["d"] for each in attributes(drawing, "dots bad")] == ["M302,117h0", "M302,302h0"]
-    assert [each["d"] for each in attributes(drawing, "dots")] == ["M58,208h0M546,26h0", "M546,256h0"]
+    assert [each["d"] for each in attributes(drawing, "dots bad")] == ["M302,117h0"]
+    assert [each["d"] for each in attributes(drawing, "dots")] == ["M546,26h0"]
+    assert [each["d"] for each in attributes(drawing, "dots free")] == ["M58,208h0"]
+    # in the strip below, 25 of 40 (less than 80 %) and 50 of 40 (more than 120 %) are arrows at its edges
+    assert [each["d"] for each in attributes(drawing, "beyond bad")] == ["M298,297h8l-4,6z"]
+    assert [each["d"] for each in attributes(drawing, "beyond")] == ["M542,261h8l-4,-6z"]
+    assert ">62.5 %</text>" in drawing
+    assert ">125 %</text>" in drawing
     assert attributes(drawing, "even") == [{"class": "even", "d": "M58,279H546"}]
     assert attributes(drawing, "mark") == [{"class": "mark", "cx": "546", "cy": "26", "r": "4.5"}]
 
@@ -132,3 +137,21 @@ def test_the_strip_below_shows_the_nearest_of_several_bounds() -> None:
     # 90 % of 100 at 1 B, and 125 over 120 (104.2 %) at 4 B: 256 is 120 %, 302 is 80 %
     assert [each["d"] for each in attributes(drawing, "dots bad")][1] == "M58,290.5h0"
     assert [each["d"] for each in attributes(drawing, "dots")][1] == "M546,274.2h0"
+
+
+def test_of_many_values_outside_the_strip_the_farthest_have_numbers() -> None:
+    sizes = tuple(1 << at for at in range(23))
+    values = tuple(50.0 - at for at in range(23))
+    band = BandRecord("floor", "class", "", sizes, (100.0,) * 23, (None,) * 23)
+    drawing = svg(CurveRecord("bandwidth", "MB/s", sizes, values, bands=(band,)))
+    assert drawing.count("h8l-4,6z") == 23
+    numbers = re.findall(r'class="strip-name"[^>]*>([\d.]+) %<', drawing)
+    assert numbers[0] == "28.0"
+    assert 5 < len(numbers) < 13
+
+
+def test_a_limit_stands_at_the_sizes_at_which_it_holds() -> None:
+    one = CurveRecord("bandwidth", "MB/s", (1, 4, 16), (0.0, 60.0, 50.0), 1, LimitRecord(50.0, "", "", 4))
+    assert [each["d"].split(",")[0] for each in attributes(svg(one), "limit")] == ["M302"]
+    largest = dataclasses.replace(one, limit=LimitRecord(50.0, "", "", 1048576))
+    assert [each["d"].split(",")[0] for each in attributes(svg(largest), "limit")] == ["M534"]
