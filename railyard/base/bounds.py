@@ -320,6 +320,14 @@ RESENT_SHARE = JudgingBound(
     "measured alone, and a rail that loses packets with every partner fails",
     _OWN,
 )
+LATE_MEAN = JudgingBound(
+    "late-mean",
+    2.0,
+    "x the typical latency",
+    "perftest's mean is 1.5 times its typical latency or less on real cards: at twice and more, and above the bound, "
+    "the typical value hides late messages, and the output is not judged",
+    "40 genuine outputs of perftest with both columns",
+)
 RESENT_LEAST = JudgingBound(
     "resent-least",
     10,
@@ -519,6 +527,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     PORT_ERRORS,
     PORT_DISCARDS,
     RESENT_SHARE,
+    LATE_MEAN,
     RESENT_LEAST,
     GATE_BUSY_SHARE,
     CLOCK_SHARE,

@@ -1,4 +1,5 @@
-"""The intervals of a run of iperf3 or iperf 2 (``-i``): seconds in which nothing moved, and sums that contradict it.
+"""The intervals of a run of iperf3 or iperf 2 (``-i``): seconds in which (almost) nothing moved, and sums that
+contradict it.
 
 Both print the same: for each stream, and for their sum, a line a second. The first interval has the start of the
 connections, and the last one may be the few milliseconds until the end is noticed, so neither alone counts as still.
@@ -8,6 +9,7 @@ is as short as the time until its client's end arrives.
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +18,9 @@ from railyard.parsers.parsed import Remark
 
 #: An interval shorter than this share of the longest is a rest at a run's end.
 _WHOLE = 0.5
+#: An interval below this share of the median stood still for nine tenths of its length: in a second, four times as
+#: long as the least time-out after a lost window (200 ms, TCP_RTO_MIN of Linux), after which a healthy link goes on.
+_STILL = 0.10
 #: How far the mean of all intervals may be from the closing line: both have three digits, and the two ends count at
 #: slightly different times, which is most of a short run.
 _AGREES = 0.10
@@ -39,7 +44,7 @@ class Interval:
 
 
 def wrong_intervals(intervals: Sequence[Interval], closing_mb_s: Sequence[float], seconds: float) -> Remark | None:
-    """Return that a run moved nothing for a while, or that its intervals contradict its closing lines; else None.
+    """Return that a run moved almost nothing for a while, or that its intervals contradict its closing lines, or None.
 
     ``closing_mb_s``: what the ends counted over the whole run of ``seconds``. Without all its intervals only those that
     are there are looked at.
@@ -49,7 +54,9 @@ def wrong_intervals(intervals: Sequence[Interval], closing_mb_s: Sequence[float]
 
 def _still(intervals: Sequence[Interval], seconds: float) -> Remark | None:
     longest = max((each.seconds for each in intervals), default=0.0)
-    still = [each for each in intervals if each.bandwidth_mb_s == 0 and each.seconds >= _WHOLE * longest]
+    whole = [each for each in intervals if each.seconds >= _WHOLE * longest]
+    usual = statistics.median(each.bandwidth_mb_s for each in whole) if whole else 0.0
+    still = [each for each in whole if each.bandwidth_mb_s == 0 or each.bandwidth_mb_s < _STILL * usual]
     if not still or still == [intervals[0]]:
         return None
     spans: list[list[float]] = []
@@ -60,7 +67,9 @@ def _still(intervals: Sequence[Interval], seconds: float) -> Remark | None:
             spans.append([each.start, each.end])
     where = ", ".join(f"{start:.1f} to {end:.1f} s" for start, end in spans[:5]) + (", …" if spans[5:] else "")
     lost = sum(each.seconds for each in still)
-    return Remark(still[0].line, f"{round(lost, 1):g} of {round(seconds, 1):g} seconds at 0 bits/s: {where}")
+    most = max(each.bandwidth_mb_s for each in still)
+    rate = "0 bits/s" if most == 0 else f"{number(most)} MB/s or less, the median is {number(usual)}"
+    return Remark(still[0].line, f"{round(lost, 1):g} of {round(seconds, 1):g} seconds at {rate}: {where}")
 
 
 def _contradiction(intervals: Sequence[Interval], closing_mb_s: Sequence[float], seconds: float) -> Remark | None:

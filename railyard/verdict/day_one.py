@@ -100,6 +100,10 @@ def facts_of(
     )
 
 
+#: sockperf: throughput, over UDP.
+_TAKEN = "counts what its own socket took, not what arrived"
+
+
 def why_not(benchmark: Benchmark) -> str | None:
     """Return why no link bounds a benchmark on its first day; None if one may."""
     if benchmark.loops:
@@ -123,9 +127,10 @@ def bands(
         return f"not judged: {why}: only a system's references judge it (--system)"
     if isinstance(rail, str):
         return rail
+    if facts.rate_was_set and metric.shape in ("figure", "stream"):
+        does = "sends at the rate that it is given (-b), whatever the link" if metric.shape == "figure" else _TAKEN
+        return f"not judged: over UDP {benchmark.tool} {does}"
     if metric.shape == "figure":
-        if facts.rate_was_set:
-            return f"not judged: over UDP {benchmark.tool} sends at the rate that it is given (-b), whatever the link"
         return _of_figure(benchmark, metric, rail)
     if metric.shape in ("stream", "one-of-two"):
         if metric.name != BANDWIDTH:

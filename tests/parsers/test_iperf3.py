@@ -139,7 +139,11 @@ def test_a_run_that_stood_still_is_a_failure_that_names_the_seconds(stream: str)
 
     assert failures(*[9.4] * 3, *[0] * 7) == ["7 of 10 seconds at 0 bits/s: 3.0 to 10.0 s"]
     assert failures(9.4, 0, 9.4, 0, 0, 9.4) == ["3 of 6 seconds at 0 bits/s: 1.0 to 2.0 s, 3.0 to 5.0 s"]
-    assert failures(0, 9.4, 9.4) == failures(9.4, 3.0, 9.4) == []  # the first one has the connections
+    assert failures(*[9.4] * 4, 0.5, 0.1, *[9.4] * 4) == [
+        "2 of 10 seconds at 62.50 MB/s or less, the median is 1175: 4.0 to 6.0 s"
+    ]
+    # the first one has the connections
+    assert failures(0, 9.4, 9.4) == failures(0.1, 9.4, 9.4) == failures(9.4, 3.0, 9.4) == []
 
 
 def test_the_short_rest_of_a_servers_run_may_be_empty() -> None:

@@ -4,12 +4,13 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import NodeTraffic, RailTraffic, Record, Suspect
+from railyard.site.references.band import Band
 from railyard.site.site import site_at
 from railyard.site.test_id import of_name
 from railyard.verdict.assess import Assessment
@@ -74,7 +75,7 @@ def test_curves_have_limit_bands_and_ratios_as_judged_and_unrounded(assessed: As
 def test_a_floor_that_the_best_size_must_hold_stands_at_that_size_alone(assessed: Assess) -> None:
     found = assessed(rates={262144: 47.8, M: 47.2, 4 * M: 47.6})
     first, *others = found.inputs.metrics
-    best = replace(first, bands=tuple(replace(band, best_of_sizes=True) for band in first.bands))
+    best = replace(first, bands=tuple(replace(cast(Band, band), best_of_sizes=True) for band in first.bands))
     (band,) = recorded(replace(found, inputs=replace(found.inputs, metrics=(best, *others)))).curves[0].bands
     assert band.sizes == (262144, M, 4 * M)
     assert band.low == (None, None, 47.0)

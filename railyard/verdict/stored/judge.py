@@ -44,6 +44,7 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
+from railyard.verdict.stored.late_and_lost import late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
@@ -337,7 +338,7 @@ def _judged(
     holds_nothing = _nothing_holds(judged, benchmark, target)
     if holds_nothing is not None:
         holds_nothing = _with_cause(holds_nothing, plateau(judged, benchmark, target), target)
-    *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, run_))
+    *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, tables, run_))
     rules = (*others, _unless_pairs_share(last, inputs, run_, read))
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     causes = likenesses(tables[0], benchmark, judged, target) if failure else ()
@@ -365,12 +366,13 @@ def _first_of_one_node(failure: RuleResult, causes: tuple[Likeness, ...]) -> Rul
     return replace(failure, look_at=f"whether both ranks ran on one node (shared memory); if not, {failure.look_at}")
 
 
-def _too_weak(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return why a curve that holds is "not judged: …", or None: one rail or a slower network can carry it, or too
-    little is asked of it.
+def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -> str | None:
+    """Return why a curve that holds is "not judged: …", or None: one rail or a slower network can carry it, too little
+    is asked of it, or many of its messages were late or lost.
     """
     return (
-        one_rail(judged, of)
+        next((why for table in tables if (why := late_or_lost(judged, table)) is not None), None)
+        or one_rail(judged, of)
         or slower_network(judged, of.benchmark, of.target)
         or short_end(judged, of)
         or below_gpu_slots(judged, of)

@@ -1,0 +1,111 @@
+"""Messages that came late or not at all, behind a figure that looks good: a typical latency, a mean of the others."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from railyard.base.bounds import LATE_MEAN, RESENT_SHARE
+from railyard.base.wording import message_size, number, percent
+from railyard.benchmarks.model import LATENCY
+from railyard.parsers.parsed import Table
+from railyard.verdict.rules.model import MetricInput, points
+
+#: perftest's "99% percentile", OSU's "P99 Tail Lat(us)", sockperf's "percentile 99.000".
+_PERCENTILE = re.compile(r"(?:time_p|latency_|p)(?P<rank>99(?:\.?9)?)(?:_tail_lat)?")
+#: What a segment of TCP carries at an MTU of 1500: with longer ones there are fewer, and the share is larger.
+_SEGMENT = 1448  # bytes
+
+
+def late_or_lost(judged: Sequence[MetricInput], table: Table) -> str | None:
+    """Return that a figure which holds is "not judged: …", since many of its messages were late or lost; or None."""
+    return _lost(table) or next((why for metric in judged if (why := _late_mean(metric, table))), None)
+
+
+def late_remarks(judged: Sequence[MetricInput], table: Table) -> Iterator[str]:
+    """Yield what a figure that holds does not show: a late hundredth of its messages, segments that were sent again."""
+    yield from _sent_again(table)
+    for metric in judged:
+        yield from _late_hundredth(metric, table)
+
+
+def _late_hundredth(metric: MetricInput, table: Table) -> Iterator[str]:
+    if metric.declared.name != LATENCY:
+        return
+    for column in filter(_PERCENTILE.fullmatch, table.columns):
+        late = tuple(_later(metric, table, column))
+        if late:
+            size, value, bound = max(late, key=lambda each: each[1] / each[2])
+            yield (
+                f"{'99.9' if '999' in column or '99.9' in column else '99'} % of the messages took up to "
+                f"{number(value)} us{_at(size)}: the bound of {number(bound)} us holds for the judged figure alone. "
+                "What delays the others (packets sent again, pauses, other work on the nodes) is not judged"
+            )
+            return
+
+
+def _lost(table: Table) -> str | None:
+    """Return that sockperf lost messages: its latency is that of those that came back.
+
+    Source: Mellanox/sockperf, src/client.cpp, client_statistics ("# dropped messages").
+    """
+    if "dropped" not in table.columns or "observations" not in table.columns:
+        return None
+    for dropped, seen in zip(table.column("dropped"), table.column("observations"), strict=True):
+        lost, came = int(dropped or 0), int(seen or 0)
+        if lost > RESENT_SHARE.value * (lost + came):
+            return (
+                f"not judged: {lost} of {lost + came} messages were dropped, and the latency is that of the others; "
+                "look at errors and drops of both interfaces (ethtool -S), and at the receive buffer of the server"
+            )
+    return None
+
+
+def _late_mean(metric: MetricInput, table: Table) -> str | None:
+    """Return that perftest's typical latency holds its bound, and the mean of all messages is far above it."""
+    if metric.declared.name != LATENCY or not {"time_typical", "time_avg"} <= set(table.columns):
+        return None
+    typical = dict(zip(_sizes(table), table.column("time_typical"), strict=True))
+    late = [
+        (size, mean, bound)
+        for size, mean, bound in _later(metric, table, "time_avg")
+        if mean > LATE_MEAN.value * float(typical[size] or 0)
+    ]
+    if not late:
+        return None
+    size, mean, bound = max(late, key=lambda each: each[1] / each[2])
+    return (
+        f"not judged: the typical latency holds its bound of {number(bound)} us{_at(size)}, but the mean of all "
+        f"messages (t_avg) is {number(mean)} us: some were very late; look at packets sent again, pauses and other "
+        "work on the nodes"
+    )
+
+
+def _later(metric: MetricInput, table: Table, column: str) -> Iterator[tuple[int, float, float]]:
+    """Yield (size in bytes, value in us, bound in us) where a column is above the upper bound of a latency."""
+    judged = dict(points(metric))
+    for size, value in zip(_sizes(table), table.column(column), strict=True):
+        bounds = [bound.high for band in metric.bands if (bound := band.bound_at(size)) is not None and bound.high]
+        if size in judged and bounds and value is not None and float(value) > min(bounds):
+            yield size, float(value), min(bounds)
+
+
+def _sizes(table: Table) -> list[int]:
+    return [int(each or 0) for each in table.column("size")] if "size" in table.columns else [0] * len(table.rows)
+
+
+def _sent_again(table: Table) -> Iterator[str]:
+    """Yield that iperf3's sender sent many segments again; those that it needed follow from its rate and time."""
+    seconds = table.context.get("interval")
+    if not {"bandwidth", "retransmits"} <= set(table.columns) or not isinstance(seconds, int | float):
+        return
+    again = sum(int(each or 0) for each in table.column("retransmits"))
+    rate = max((float(each) for each in table.column("bandwidth") if each is not None), default=0.0)
+    segments = rate * 1e6 * seconds / _SEGMENT
+    if segments and again > RESENT_SHARE.value * segments:
+        yield (
+            f"{again} segments were sent again, {percent(again / segments)} of all at {_SEGMENT} bytes each: packets "
+            "were lost; look at drops and errors of the ports on the way (ethtool -S, the switch)"
+        )
+
+
+def _at(size: int) -> str:
+    return f" at {message_size(size)}" if size else ""
