@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.target import of_link
 from tests.parsers.test_iperf3 import seconds_of
 
@@ -71,3 +71,61 @@ def test_segments_that_were_sent_again_are_counted_and_said() -> None:
     assert remarks(0) == remarks(8000) == []
     (remark,) = remarks(90000)
     assert remark.startswith("90000 segments were sent again, 1.1 % of all at 1448 bytes each: packets were lost")
+
+
+ALLTOALL = (
+    "# OSU MPI All-to-All Personalized Exchange Latency Test v7.5\n"
+    "# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations\n"
+)
+
+
+def test_a_rank_that_is_far_slower_than_the_mean_is_a_remark() -> None:
+    def remarks(most: float) -> list[str]:
+        times = {1 << at: 20 + (1 << at) * 7 / 10000 for at in range(21)}
+        text = ALLTOALL + "".join(f"{each}  {us:.2f}  12.00  {most * us:.2f}  1000\n" for each, us in times.items())
+        (found,) = judge(parse(text), of_link("ib-edr"), text=text, nodes=Nodes(1, 8, 1))
+        assert found.state == "pass"
+        return [each for each in found.remarks if "slowest rank" in each]
+
+    assert remarks(1.9) == []
+    (remark,) = remarks(10.0)
+    assert remark.startswith("the slowest rank took 10.0 times the mean of all at ")
+
+
+def test_a_short_latency_whose_tool_says_its_rate_too_is_judged_as_a_latency() -> None:
+    text = (MADE / "ucx_perftest-tag_bw-and-tag_lat.txt").read_text(encoding="utf-8")
+    states = {one.benchmark: one.state for one in judged(text, "ib-edr")}
+    assert states["ucx_perftest/tag_lat"] == "pass"
+
+
+def test_both_ways_at_the_rate_of_a_slower_ethernet_are_not_judged() -> None:
+    text = "# OSU MPI Bi-Directional Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n" + "".join(
+        f"{1 << at}  {min(2354.0, 0.45 * (1 << at)):.2f}\n" for at in range(23)
+    )
+    (fast,) = judged(text, "eth-100")
+    assert fast.state == "not-judged"
+    assert "its flat top of 1177 MB/s from 1 MiB on each way is a rate of eth-10" in fast.sentence
+    (own,) = judged(text, "eth-10")
+    assert own.state == "pass"
+
+
+def test_a_window_of_one_message_is_no_stream() -> None:
+    def state(pairs: int, window: int) -> str:
+        text = (
+            f"# OSU MPI Multiple Bandwidth / Message Rate Test v7.3\n# [ pairs: {pairs} ] [ window size: {window} ]\n"
+        )
+        text += "# Size                  MB/s        Messages/s\n"
+        rates = {1 << at: min(12200.0, 2.0 * (1 << at)) for at in range(23)}
+        text += "".join(f"{size}  {rate:.2f}  {rate * 1e6 / size:.2f}\n" for size, rate in rates.items())
+        return judged(text, "ib-edr")[0].state
+
+    assert state(1, 1) == state(2, 4) == "not-judged"
+    assert state(1, 64) == "pass"
+
+
+def test_one_row_of_perftest_without_its_closing_dashes_is_judged_with_a_remark() -> None:
+    text = (MADE / "perftest-write_bw.txt").read_text(encoding="utf-8")
+    without_end = [line for line in text.rstrip().rstrip("-").splitlines() if not line.startswith((" 2 ", " 1024 "))]
+    (found,) = judged("\n".join(without_end), "ib-edr")
+    assert found.state == "pass"
+    assert any("closing line of dashes is missing" in each for each in found.remarks)

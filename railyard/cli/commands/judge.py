@@ -201,7 +201,7 @@ def _judge_file(
     given: _Options, of: "TransportClass | None", target: "Target | None", file: str
 ) -> "tuple[tuple[Judgement, ...], Target | GpuTarget]":
     """Return the judgements of one output, and what it was compared with. Raises RailyardError."""
-    from railyard.base.output_file import read_output
+    from railyard.base.output_file import read_output, shown_name
 
     output = read_output(file, sys.stdin.buffer)
     parsed = _parsed(file, output, given.in_turn, given.tool)
@@ -221,15 +221,19 @@ def _judge_file(
     target = nic or target or _target(given)
     if not given.in_turn:
         _refuse_other_rails(parsed, None if nic is not None else given.rails or 1)
-    judgements = judge(
-        parsed,
-        target,
-        benchmark=given.benchmark,
-        nodes=Nodes(given.node_pairs, given.nodes, given.ranks_per_node),
-        passes="apart" if given.each else "median" if given.median else "all",
-        sizes=_sizes(given.sizes),
-        text=output,
-    )
+    sizes = _sizes(given.sizes)
+    try:
+        judgements = judge(
+            parsed,
+            target,
+            benchmark=given.benchmark,
+            nodes=Nodes(given.node_pairs, given.nodes, given.ranks_per_node),
+            passes="apart" if given.each else "median" if given.median else "all",
+            sizes=sizes,
+            text=output,
+        )
+    except RailyardError as error:
+        raise error if parsed.tables else RailyardError(f"{shown_name(file)}: {error}") from error
     if nic is not None and of is not None:
         from railyard.verdict.stored.nic_demands import with_demands
 

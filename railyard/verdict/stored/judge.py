@@ -59,6 +59,11 @@ State = Literal["pass", "fail", "report-only", "not-judged"]
 NODES = ("the run's nodes",)
 #: More than any node has cores: so many pairs of ranks share a rail at most.
 _MOST_PAIRS = 512
+_NO_DASHES = "perftest's closing line of dashes is missing: its one row is whole, and what followed it is not known"
+#: The first size of perftest's ``-a``, B.
+_FIRST_OF_ALL = 2
+#: Fewer messages under way than this are no stream: perftest's send queue of 128 and OSU's window of 64 are.
+_FEW_MESSAGES = 16
 _MOST_NAMES = 12  # benchmarks that a sentence lists
 NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
@@ -134,7 +139,8 @@ def judge(
     if target.fabric.link.family == UNNAMED:
         target = replace(target, fallback=words_of_fallback(text, parsed.tables))
     if not parsed.tables:
-        return (without_table(failures, unread=unread_rows(parsed)),)
+        unread = unread_rows(parsed) or _of_the_fabric(parsed, target)
+        return (without_table(failures, unread=unread),)
     if benchmark is not None:
         micro.find(benchmark)
     apart = [each for table in parsed.tables for each in metrics.tables_of_groups(table)]
@@ -207,6 +213,18 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "no table", unrea
     return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
 
 
+def _of_the_fabric(parsed: Parsed, target: Target) -> str | None:
+    """Return what ports, slots or GPUs a text shows in place of a benchmark, and what to do with it; else None."""
+    if not parsed.fabric and not parsed.hardware:
+        return None
+    lines = [each.line for each in (*parsed.fabric, *parsed.hardware.slots)]
+    shown = "ports, slots or the nearness of GPUs" if not lines else f"line {min(lines)} is of a port or a slot"
+    beside = "".join(
+        f"; {each.sentence.removeprefix('looks like ')}" for each in causes_beside(parsed, target.fabric.link)
+    )
+    return f"{shown}{beside}; `railyard parse` shows it, and `railyard fabric --from FOLDER` compares it with a system"
+
+
 def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:
     """Return that tables which name no benchmark are not judged beside one that does: their run may be another."""
     sentence = (
@@ -230,6 +248,7 @@ def _unfit(
         other_link(table, target, text)
         or _within_one_host(key, table, target, nodes, parsed, text)
         or _of_two_ports(table, target)
+        or _of_few_messages(table)
         or _without_end(table)
     )
     return None if why is None else Judgement(key, tuple(each.line for each in tables), "not-judged", why)
@@ -254,6 +273,20 @@ def _of_two_ports(table: Table, target: Target) -> str | None:
     if not table.context.get("dual_port") or target.rails > 1 or not target.rail_names:
         return None
     return 'not judged: its heading says "Dual-port: ON", so two ports carried it, and one rail is named: say --rails 2'
+
+
+def _of_few_messages(table: Table) -> str | None:
+    """Return that osu_mbw_mr kept few messages under way, so that it shows no stream; None for others.
+
+    Source: osu_mbw_mr.c of the OSU micro-benchmarks: "[ pairs: 1 ] [ window size: 1 ]", 64 without -W.
+    """
+    window, pairs = table.context.get("window"), table.context.get("pairs")
+    if not isinstance(window, int) or not isinstance(pairs, int) or window * pairs >= _FEW_MESSAGES:
+        return None
+    return (
+        f'not judged: its heading says "window size: {window}", so {counted(window * pairs, "message")} at a time, and '
+        "a link's rate needs more; run it without -W, or with -W 64"
+    )
 
 
 def _without_end(table: Table) -> str | None:
@@ -354,6 +387,7 @@ def _judged(
         causes=causes,
         remarks=(
             *([target.fallback] if failure and target.fallback else ()),
+            *([_NO_DASHES] if not failure and any(map(_is_unclosed_row, tables)) else ()),
             *remarks_on(judged, tables[0], run_, nodes.pairs),
         ),
     )
@@ -395,7 +429,9 @@ def _inputs(
         nodes_seen=NODES,
         tables=len(tables),
         tables_expected=len(tables),
-        incomplete=tuple(f"{key} (line {table.line})" for table in tables if not table.complete),
+        incomplete=tuple(
+            f"{key} (line {table.line})" for table in tables if not table.complete and not _is_unclosed_row(table)
+        ),
         failures=(
             *failures,
             *assessor_of(micro.find(key)).otherwise(key, tables),
@@ -421,6 +457,21 @@ def _inputs(
         report_only=target.report_only,
         contradictions=contradictions(tables, key),
         has_references=bool(target.system),
+    )
+
+
+def _is_unclosed_row(table: Table) -> bool:
+    """Return whether perftest's table is the one row of a run over one size without its closing dashes.
+
+    Over all sizes (``-a``) it begins with 2 B. Source: linux-rdma/perftest, src/write_bw.c, src/perftest_resources.c.
+    """
+    sizes = sizes_of(table)
+    return (
+        not table.complete
+        and table.tool == "perftest"
+        and len(sizes) == 1
+        and sizes[0] > _FIRST_OF_ALL
+        and len(table.rows) == 1
     )
 
 

@@ -5,12 +5,17 @@ from collections.abc import Iterator, Sequence
 
 from railyard.base.bounds import LATE_MEAN, RESENT_SHARE
 from railyard.base.wording import message_size, number, percent
-from railyard.benchmarks.model import LATENCY
+from railyard.benchmarks.model import LATENCY, Benchmark
+from railyard.benchmarks.table import micro
 from railyard.parsers.parsed import Table
 from railyard.verdict.rules.model import MetricInput, points
 
 #: perftest's "99% percentile", OSU's "P99 Tail Lat(us)", sockperf's "percentile 99.000".
 _PERCENTILE = re.compile(r"(?:time_p|latency_|p)(?P<rank>99(?:\.?9)?)(?:_tail_lat)?")
+#: The columns of IMB and of OSU (``-f``) for the mean of the ranks' times and for the longest.
+_MEAN_AND_MOST = (("time_avg", "time_max"), ("avg", "max"))
+#: The longest time of a rank is at most 2.0 times the mean in the 848 rows of genuine outputs that have both.
+_LATE_RANK = 3.0
 #: What a segment of TCP carries at an MTU of 1500: with longer ones there are fewer, and the share is larger.
 _SEGMENT = 1448  # bytes
 
@@ -20,11 +25,13 @@ def late_or_lost(judged: Sequence[MetricInput], table: Table) -> str | None:
     return _lost(table) or next((why for metric in judged if (why := _late_mean(metric, table))), None)
 
 
-def late_remarks(judged: Sequence[MetricInput], table: Table) -> Iterator[str]:
+def late_remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark) -> Iterator[str]:
     """Yield what a figure that holds does not show: a late hundredth of its messages, segments that were sent again."""
     yield from _sent_again(table)
     for metric in judged:
         yield from _late_hundredth(metric, table)
+        if micro.metric(benchmark.key, metric.declared.name).shape == "collective":
+            yield from _late_rank(table)
 
 
 def _late_hundredth(metric: MetricInput, table: Table) -> Iterator[str]:
@@ -39,6 +46,21 @@ def _late_hundredth(metric: MetricInput, table: Table) -> Iterator[str]:
                 f"{number(value)} us{_at(size)}: the bound of {number(bound)} us holds for the judged figure alone. "
                 "What delays the others (packets sent again, pauses, other work on the nodes) is not judged"
             )
+            return
+
+
+def _late_rank(table: Table) -> Iterator[str]:
+    """Yield that one rank of a collective took far longer than the others: the mean of the ranks is what is judged."""
+    for mean, most in _MEAN_AND_MOST:
+        if {mean, most} <= set(table.columns):
+            rows = zip(_sizes(table), table.column(mean), table.column(most), strict=True)
+            late = [(size, float(b) / float(a)) for size, a, b in rows if a and b and b > _LATE_RANK * a]
+            if late:
+                size, times = max(late, key=lambda each: each[1])
+                yield (
+                    f"the slowest rank took {times:.1f} times the mean of all{_at(size)}: the bound is of the mean. "
+                    "Look for a slow node or rail (`railyard pairs`), or measure pairs of nodes"
+                )
             return
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from railyard.base.bounds import WEAK_END_SHARE
 from railyard.base.wording import counted, either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
-from railyard.benchmarks.model import BANDWIDTH, MESSAGE_RATE, Benchmark
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
@@ -36,7 +36,7 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     held = any(metric.bands for metric in judged)
     yield from _old_card(table, target)
     yield from _without_nvlink(judged, of)
-    yield from late_remarks(judged, table)
+    yield from late_remarks(judged, table, benchmark)
     for metric in judged:
         yield from _weak_end(metric, of)
         flow = tuple(_weak_flow(metric, benchmark, target))
@@ -199,11 +199,16 @@ def _top(benchmark: Benchmark, metric: MetricInput) -> tuple[float, str] | None:
         return None
     from_ = f"from {message_size(level[0][0])} on" if level[1:] else f"at {message_size(level[0][0])}"
     is_level = min(rate for _, rate in level) >= FLAT * top
+    if declared.directions == 2:
+        top /= 2
+        from_ += " each way"
     return (top, f"its flat top of {number(top)} MB/s {from_}") if is_level else None
 
 
 def short_end(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that a bandwidth is "not judged: …", since its largest size asks too little of the link; None if it is."""
+    if _is_of_latency(judged):
+        return None
     for metric in judged:
         size, share = _end(metric)
         if _ends_short(metric) and _could_ask_more(metric, of):
@@ -212,6 +217,13 @@ def short_end(judged: Sequence[MetricInput], of: Run) -> str | None:
                 "largest size; measure up to 1 MiB or more to see the link's rate"
             )
     return None
+
+
+def _is_of_latency(judged: Sequence[MetricInput]) -> bool:
+    """Return whether the figures are of one short message, whose latency is bounded: ucx_perftest's tag_lat says its
+    rate too.
+    """
+    return any(metric.declared.name == LATENCY and metric.bands and len(points(metric)) == 1 for metric in judged)
 
 
 def _could_ask_more(metric: MetricInput, of: Run) -> bool:
