@@ -17,6 +17,7 @@ from railyard.hardware.collective_times import time_of
 from railyard.hardware.day_one import EFA, LONG_FROM_BYTES, LinkClass, Rail, Turn, Window
 from railyard.parsers.parsed import Table
 from railyard.site.references.band import Band, Bound, scalar_band
+from railyard.verdict.rules.model import BandLike
 
 ENTRY = "day-one"
 #: A tool that prints one figure without its size sends messages of about this size (qperf: 64 KiB, but 2 KiB over
@@ -153,6 +154,14 @@ def at_sizes(band: Band, sizes: Sequence[int]) -> Band | None:
     """Return a band that holds only at some sizes (bytes); None if it holds at none of them."""
     points = {size: bound for size in sizes if (bound := band.bound_at(size)) is not None}
     return replace(band, points=MappingProxyType(points), everywhere=None) if points else None
+
+
+def bounded_by_class(bands: Sequence[BandLike], size: int) -> bool:
+    """Return whether a size, in bytes (0 for a figure without sizes), has a bound, and only from the link's class: no
+    reference of a system asks for more.
+    """
+    bounding = {band.entry_id for band in bands if band.bound_at(size) is not None}
+    return bool(bounding) and all(entry == ENTRY or entry.startswith("class:") for entry in bounding)
 
 
 def _of_turn(metric: Metric, turn: Turn, rail: Rail, facts: Facts, sizes: Sequence[int]) -> tuple[Band, ...]:

@@ -168,7 +168,7 @@ class Target:
 
     def rail(self, benchmark: Benchmark, facts: Facts) -> Rail | str:
         """Return the class of the fabric's link with what its rails carry, or "not judged: …" and why it has none."""
-        if facts.nodes == 1 and not self.system and not benchmark.loops:
+        if facts.nodes == 1 and not benchmark.loops:
             node = NODE_OF_GPUS if facts.from_device else NODE
             return Rail(node, NODE_MB_S, NODE_MB_S, 2 * NODE_MB_S)
         where: Where = "device" if facts.from_device else "host"
@@ -300,7 +300,7 @@ def metric_inputs(run: Run, read: Read) -> tuple[MetricInput, ...]:
 
 def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | None) -> MetricInput:
     benchmark, target, quantity = run.benchmark, run.target, _quantity(metric, run.benchmark)
-    off_the_link = run.facts.unplaced is not None or (run.nodes == 1 and not target.system)
+    off_the_link = run.facts.unplaced is not None or run.nodes == 1
     bounded = not benchmark.within_node and metric.is_bounded(run.ranks_per_node) and not off_the_link
     limited = metric.is_bandwidth and (bounded or bool(benchmark.within))
     of_time = metric.shape == "collective" and benchmark.least is not None
@@ -314,14 +314,17 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         limit = replace(limit, burst_bytes=limit.burst_bytes // run.window)
     sizes = () if curve is None else curve.sizes
     floors = target.floors(benchmark, metric, due, run.facts, sizes)
-    held = floors if target.references is None else _of_references(run, metric, due, floors, sizes)
+    # A system's references are between its nodes, or of benchmarks that are meant to stay within one.
+    between = benchmark.within_node or benchmark.loops or run.nodes != 1
+    referenced = target.references is not None and between
+    held = _of_references(run, metric, due, floors, sizes) if referenced else floors
     of_references = () if isinstance(held, str) else held
     bands = tuple(band for band in of_references if not band.is_upper_limit)
     upper_limits = tuple(band for band in of_references if band.is_upper_limit)
     unnamed = "only an upper limit names it" if upper_limits else "no reference names it"
     # In a run of a system the first metric must be judged; in an output over a link, the one for which its class has a
     # floor.
-    must_be = bool(target.system) and metric is benchmark.metrics[0]
+    must_be = bool(target.system) and between and metric is benchmark.metrics[0]
     own = run.limit if metric.is_bandwidth else None
     return MetricInput(
         declared=Declared(

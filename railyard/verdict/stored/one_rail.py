@@ -8,6 +8,7 @@ from railyard.base.wording import message_size, number
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
+from railyard.verdict.day_one import bounded_by_class
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
 
@@ -18,13 +19,11 @@ def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that the run is "not judged: …", since one of its rails can carry what it shows at its largest size.
 
     Return None if it has one rail, or if what it shows needs more. Only a stack knows from which size on it uses
-    several rails, so a slower rate of short messages is no failure. A run of a system is judged as when it was live:
-    there its rails' counters show which of them worked.
+    several rails, so a slower rate of short messages is no failure. A system's references ask what they ask, and only
+    when it was live did the counters of its rails show which of them worked.
     """
     benchmark, target = of.benchmark, of.target
     if target.rails < 2 or of.on_one_host or benchmark.within or benchmark.loops or benchmark.rows == "pairs":
-        return None
-    if target.system:
         return None
     alone = replace(target, rails=1, policy="single")
     shown = [words for metric in judged if (words := _within_one(metric, of, alone)) is not None]
@@ -39,12 +38,14 @@ def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
 
 def _within_one(metric: MetricInput, of: Run, alone: Target) -> str | None:
     """Return words for the rate at a metric's largest size if one rail can carry it, "" if it cannot; None if the
-    metric has no bound, or no rate.
+    metric has no bound of the link's class, or no rate.
     """
     declared, found = micro.metric(of.benchmark.key, metric.declared.name), points(metric)
-    if declared.name not in (BANDWIDTH, LATENCY) or declared.shape not in _SHAPES or not (metric.bands and found):
+    if declared.name not in (BANDWIDTH, LATENCY) or declared.shape not in _SHAPES or not found:
         return None
     size, value = found[-1]
+    if not bounded_by_class(metric.bands, size):
+        return None
     where = f" at {message_size(size)}" if metric.declared.sized else ""
     if declared.is_bandwidth:
         limit, rate, words = alone.limit(declared.directions, of=of.benchmark), value, f"its {number(value)} MB/s"

@@ -58,11 +58,13 @@ def other_link(table: Table, target: Target, text: str) -> str | None:
 def _other_network(table: Table, target: Target) -> str | None:
     """Return why a table is not judged: its tool, connection or device is of another network; None if not.
 
-    A system's file may have devices of software; then its own references and links decide.
+    A system's file may name rails that are devices of software; then its own references and links decide.
     """
     said = _network_of(table)
     family = target.fabric.link.family
-    if said is None or family not in _FAMILIES or said[1] == family or (said[1] == "software" and target.system):
+    if said is None or family not in _FAMILIES or said[1] == family:
+        return None
+    if said[1] == "software" and any(_family_of(rail) == "software" for rail in target.rail_names):
         return None
     of = f"{target.fabric_name} of {target.system}" if target.system else f"--link {target.fabric_name}"
     return f"not judged: the output is of {said[0]}: {_NETWORKS[said[1]]}; {of} is another network"
@@ -75,8 +77,13 @@ def _network_of(table: Table) -> tuple[str, str] | None:
         return f"{table.benchmark or table.tool}", _OF_TOOL[table.tool]
     if connection in _OF_CONNECTION:
         return f"a connection of type {connection}", _OF_CONNECTION[connection]
-    family = next((family for prefix, family in _OF_DEVICE if device.startswith(prefix)), None)
+    family = _family_of(device)
     return None if family is None else (f"the device {device}", family)
+
+
+def _family_of(device: str) -> str | None:
+    """Return the network whose devices alone have such a name; None for any other name."""
+    return next((family for prefix, family in _OF_DEVICE if device.startswith(prefix)), None)
 
 
 def _line_of(printed: str, heading: int, text: str) -> int | None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from railyard.base.bounds import RAILS_SHARE
 from railyard.base.wording import message_size, percent
 from railyard.hardware.collective_times import CollectiveTime, Part, time_of
-from railyard.verdict.day_one import ENTRY
+from railyard.verdict.day_one import bounded_by_class
 from railyard.verdict.inputs import Run
 from railyard.verdict.rules.model import MetricInput, points
 
@@ -60,9 +60,8 @@ def _at_largest(metric: MetricInput, of: Run) -> tuple[int, CollectiveTime] | No
     if pattern is None or pattern == "barrier" or not metric.declared.of_all or not found:
         return None
     size = found[-1][0]
-    bounding = {band.entry_id for band in metric.bands if band.bound_at(size) is not None}
     rail = of.target.rail(of.benchmark, facts)
-    if size == 0 or bounding != {ENTRY} or isinstance(rail, str):
+    if size == 0 or not bounded_by_class(metric.bands, size) or isinstance(rail, str):
         return None
     if facts.nodes is None or facts.ranks_per_node is None:
         return None

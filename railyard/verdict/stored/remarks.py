@@ -11,7 +11,7 @@ from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
 from railyard.hardware.links import LINKS
 from railyard.parsers.parsed import Table
-from railyard.verdict.day_one import ENTRY
+from railyard.verdict.day_one import ENTRY, bounded_by_class
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
@@ -95,7 +95,7 @@ def _without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
 
 def _top_of_gpus(judged: Sequence[MetricInput], of: Run) -> float | None:
     """Return the highest bandwidth one way, MB/s, of windows of long messages between GPUs of one node, or None."""
-    if of.target.system or of.facts.nodes != 1 or not of.facts.from_device or of.benchmark.within:
+    if of.facts.nodes != 1 or not of.facts.from_device or of.benchmark.within:
         return None
     for metric in judged:
         declared = micro.metric(of.benchmark.key, metric.declared.name)
@@ -136,13 +136,14 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     None if it does not.
 
     Flows of TCP over a fast port may have that rate by themselves, since a processor moves them, or a cloud limits
-    them. So a port at the lower rate cannot be told from a healthy one: neither pass nor failure.
+    them. So a port at the lower rate cannot be told from a healthy one: neither pass nor failure. A system's references
+    ask what they ask.
     """
     flow_mb_s, whole = _flow_mb_s(benchmark, target), target.limit(1)
-    if flow_mb_s is None or whole is None or target.system:
+    if flow_mb_s is None or whole is None:
         return None
     for metric in judged:
-        top = _top(benchmark, metric)
+        top = _top(benchmark, metric) if _ends_by_class(metric) else None
         slower = None if top is None or top[0] < flow_mb_s else _slower_ethernet(top[0], whole.value_mb_s)
         if top is not None and slower is not None:
             name, most_mb_s = slower
@@ -153,6 +154,12 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
                 f"RDMA or {more}, or name the link that it used"
             )
     return None
+
+
+def _ends_by_class(metric: MetricInput) -> bool:
+    """Return whether only the link's class bounds the largest size of a metric."""
+    found = points(metric)
+    return bool(found) and bounded_by_class(metric.bands, found[-1][0])
 
 
 def _slower_ethernet(rate_mb_s: float, whole_mb_s: float) -> tuple[str, float] | None:
@@ -235,8 +242,7 @@ def _could_ask_more(metric: MetricInput, of: Run) -> bool:
     """
     benchmark, target = of.benchmark, of.target
     size, share = _end(metric)
-    bounding = {band.entry_id for band in metric.bands if band.bound_at(size) is not None}
-    if bounding != {ENTRY} or "atomic" in benchmark.key:
+    if not bounded_by_class(metric.bands, size) or "atomic" in benchmark.key:
         return False
     if target.has_longer_run or target.rails == 2:
         return False
