@@ -256,7 +256,7 @@ def _class_lines() -> Iterator[str]:
     )
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     classes = (
-        *(day_one.RDMA, day_one.RDMA_OF_QDR, day_one.RDMA_OF_2003, day_one.RDMA_OF_GPUS),
+        *(day_one.RDMA, day_one.RDMA_OF_QDR, day_one.RDMA_OF_2003, day_one.RDMA_OF_GPUS, day_one.RDMA_OF_NEWER_GPUS),
         *(day_one.EFA, day_one.TCP, day_one.TCP_1G, day_one.TCP_OF_SDR),
         *(day_one.NODE, day_one.NODE_OF_GPUS),
     )

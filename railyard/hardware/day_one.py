@@ -185,7 +185,11 @@ EFA = LinkClass(
     late_from_bytes=64 << 10,
     least=LEAST_OF_EFA,
 )
-#: TCP, over Ethernet or InfiniBand: a processor moves the bytes of a flow.
+#: TCP, over Ethernet or InfiniBand: a processor moves the bytes of a flow. Both ways, 59 % of the limit passes, since
+#: healthy runs show as little: 50 % in an osu_bibw (Open MPI 4.1.4, virtual cluster), 55 % in a Sendrecv and 60 % in an
+#: Exchange (IMB over 1 Gbit/s, whose Allreduce has 13 % to spare at a share of 40 %, and fails at 48 %). No genuine
+#: exchange over 10 Gbit/s and more is known that would ask for more. And iperf3 before 3.16 moves both directions of
+#: --bidir in one thread: on one host they got 84.6 and 8.5 Gbit/s (esnet/iperf, issue 1374).
 TCP = LinkClass(
     "TCP",
     start_us=120.0,
@@ -196,7 +200,8 @@ TCP = LinkClass(
     evidence=(
         "posted healthy runs: half a round trip of a few bytes takes 12.7 to 60 us from 10 Gbit/s on, 53 to 156 us at "
         "1 Gbit/s; a flow moves 96 % of 1 Gbit/s, and 2.2 to 6 GB/s over 100 Gbit/s and more; a message in a window "
-        "takes at most 10 us"
+        "takes at most 10 us; both ways, healthy runs have as little as 50 % of the limit (osu_bibw of Open MPI on the "
+        "virtual cluster)"
     ),
     late_us=200.0,
     late_from_bytes=32 << 10,
@@ -229,14 +234,27 @@ RDMA_OF_GPUS = LinkClass(
     evidence=(
         "posted healthy runs: half a round trip of a few bytes takes at most 18 us (V100, EDR), 4 MiB one at a time "
         "reach 63 % of the limit there and 92 % on Slingshot 11; from 1 to 4 MiB the bytes cross at 76 % of the limit, "
-        "after about 100 us (V100, EDR); a window reaches at least 75 % one way, and both ways 90 % on Slingshot 11. "
-        "Half of HDR passes one message at a time: a share of 74 % would fail it, and leave the V100 within 5 % of its "
-        "bound"
+        "after about 100 us (V100, EDR); a window reaches at least 75 % one way, and both ways 90 % on Slingshot 11"
     ),
     late_us=75.0,
     late_from_bytes=64 << 10,
     least=LEAST_OF_RDMA,
 )
+#: The same if link and slots carry more than PCIe Gen3 x16 does: then the GPU is in a slot of Gen4 or newer, or beside
+#: its card. The V100 above is read at 9.5 GB/s at most, whatever the link. From newer ones, messages of 1 to 4 MiB take
+#: at most 19 us more than at the limit of the link (five runs of Slingshot 11 with GH200: Open MPI, Cray MPICH), and a
+#: few bytes 3.3 to 11.7 us.
+RDMA_OF_NEWER_GPUS = replace(
+    RDMA_OF_GPUS,
+    name="RDMA from the memory of GPUs in PCIe Gen4 or newer",
+    shares=_shares(0.80, 0.40),
+    late_us=25.0,
+    evidence=(
+        "posted healthy runs: half a round trip of a few bytes takes 3.3 to 11.7 us, of 1 to 4 MiB at most 19 us more "
+        "than at the limit, and 4 MiB reach 92 % of it (Slingshot 11); windows, and both ways, as from older GPUs"
+    ),
+)
+PCIE_GEN3_MB_S = 15_754.0
 
 #: Between ranks of one node, in its shared memory. ``NODE_MB_S`` takes the place of a link's limit.
 NODE = LinkClass(
@@ -378,10 +396,12 @@ def lowest_of_stream_mb_s(rail: Rail, window: Window, size_bytes: int) -> float:
 
 def rail_of(of: LinkClass, one: Limit | None, all_rails: Limit | None, both_ways: Limit | None) -> Rail | None:
     """Return the rails of a run from their limits: of one rail one way, of all one way and both ways; None if one of
-    them is not known.
+    them is not known. Only these limits show whether GPUs are in slots of PCIe Gen4 or newer.
     """
     if one is None or all_rails is None or both_ways is None:
         return None
+    if of is RDMA_OF_GPUS and one.value_mb_s > PCIE_GEN3_MB_S:
+        of = RDMA_OF_NEWER_GPUS
     return Rail(of, one.value_mb_s, all_rails.value_mb_s, both_ways.value_mb_s)
 
 

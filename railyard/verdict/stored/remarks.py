@@ -7,7 +7,7 @@ from railyard.base.wording import counted, either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
 from railyard.benchmarks.table import micro
-from railyard.hardware.day_one import UNNAMED, class_of
+from railyard.hardware.day_one import HALF_ROUND_TRIP, NODE_OF_GPUS, UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
 from railyard.hardware.links import LINKS
 from railyard.parsers.parsed import Table
@@ -76,12 +76,32 @@ def _old_card(table: Table, target: Target) -> Iterable[str]:
 def below_gpu_slots(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that GPUs of one node are "not judged: …", since they exchange less than their slots carry; or None."""
     top = _top_of_gpus(judged, of)
-    if top is None or top >= _GPU_SLOT_MB_S:
+    if top is not None and top < _GPU_SLOT_MB_S:
+        less = f"its {number(top)} MB/s one way is less than"
+    elif (late := _late_between_gpus(judged, of)) is not None:
+        less = f"its {late} is longer than"
+    else:
         return None
     return (
-        f"not judged: its {number(top)} MB/s one way is less than GPUs of one node exchange in slots of PCIe Gen3 x16 "
-        f"({number(_GPU_SLOT_MB_S)} MB/s): look at nvidia-smi topo -m, at the slots' width, and at ACS"
+        f"not judged: {less} GPUs of one node exchange in slots of PCIe Gen3 x16 ({number(_GPU_SLOT_MB_S)} MB/s): look "
+        "at nvidia-smi topo -m, at the slots' width, and at ACS"
     )
+
+
+def _late_between_gpus(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return words for half a round trip of a long message between GPUs of one node that takes longer than a start and
+    their slots' rate; None for any other.
+    """
+    if not _is_between_gpus(of) or of.benchmark.one_turn != HALF_ROUND_TRIP:
+        return None
+    for metric in judged:
+        rates = points(metric)
+        if metric.declared.name != LATENCY or not rates or rates[-1][0] < DAY_ONE_FROM_BYTES:
+            continue
+        size, us = rates[-1]
+        if us > NODE_OF_GPUS.start_us + size / _GPU_SLOT_MB_S:
+            return f"{number(us)} us at {message_size(size)}"
+    return None
 
 
 def _without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
@@ -95,7 +115,7 @@ def _without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
 
 def _top_of_gpus(judged: Sequence[MetricInput], of: Run) -> float | None:
     """Return the highest bandwidth one way, MB/s, of windows of long messages between GPUs of one node, or None."""
-    if of.facts.nodes != 1 or not of.facts.from_device or of.benchmark.within:
+    if not _is_between_gpus(of):
         return None
     for metric in judged:
         declared = micro.metric(of.benchmark.key, metric.declared.name)
@@ -103,6 +123,10 @@ def _top_of_gpus(judged: Sequence[MetricInput], of: Run) -> float | None:
         if declared.name == BANDWIDTH and declared.shape == "stream" and long:
             return max(long) / declared.directions
     return None
+
+
+def _is_between_gpus(of: Run) -> bool:
+    return of.facts.nodes == 1 and of.facts.from_device and not of.benchmark.within
 
 
 def _follows_bandwidth(metric: MetricInput, judged: Sequence[MetricInput]) -> bool:
