@@ -5,7 +5,10 @@ import re
 import pytest
 
 from railyard.base.bounds import RAILS_SHARE
+from railyard.benchmarks.table import micro
+from railyard.hardware.collective_times import time_of
 from railyard.parsers.osu import parse
+from railyard.verdict.day_one import Facts
 from railyard.verdict.stored.judge import Nodes, judge
 from railyard.verdict.stored.target import of_link
 from tests.slowed_collectives import SIZES, Run, runs
@@ -47,6 +50,27 @@ def test_a_collective_that_is_not_judged_says_why_and_what_asks_for_more() -> No
     assert "since what its ranks pass on within a node takes longest; run it with one rank on each" in many.sentence
     assert "since adding up its vectors takes longest; an alltoall or osu_bw" in adds.sentence
     assert not any("of what the rails carry" in each for each in (*many.remarks, *adds.remarks))
+
+
+def test_a_reduction_of_many_ranks_is_not_sent_to_one_rank_on_each_node_where_that_asks_too_little() -> None:
+    def advice(collective: str, link: str) -> str:
+        text = "".join(f"{size:<10}{30 + size / 500:>16.2f}\n" for size in SIZES)
+        title = f"# OSU MPI {collective} Latency Test v5.8\n# Size       Avg Latency(us)\n"
+        (found,) = judge(parse(title + text), of_link(link), nodes=Nodes(count=4, ranks_each=32))
+        return found.sentence.rpartition("; ")[2]
+
+    to_one_rank, to_another = "run it with one rank on each node", "an alltoall or osu_bw, with one rank on each node, "
+    assert advice("Allreduce", "ib-edr") == to_one_rank
+    assert advice("Allreduce", "ib-hdr") == f"{to_another}asks for more"
+    assert advice("Broadcast", "ib-hdr") == to_one_rank
+
+
+def test_the_shares_that_the_page_of_verdicts_states_are_those_of_the_bounds() -> None:
+    hdr = of_link("ib-hdr").rail(micro.find("osu/osu_allreduce"), Facts())
+    assert not isinstance(hdr, str)
+    assert round(100 * time_of(hdr, "allreduce", 1 << 20, 4, 1).rails_share) == 10
+    alltoalls = [100 * time_of(hdr, "alltoall", 1 << 20, 4, ranks).rails_share for ranks in (1, 2, 8, 64)]
+    assert (round(min(alltoalls)), round(max(alltoalls))) == (21, 32)
 
 
 def test_a_collective_over_efa_is_judged_with_one_rank_on_each_node_only() -> None:

@@ -30,7 +30,7 @@ def rails_remark(metric: MetricInput, of: Run) -> str | None:
     if found is None or found[1].rails_share < RAILS_SHARE.value:
         return None
     size, time = found
-    why, more = _WHY[time.slowest_part]
+    why, more = _why(time, size, of)
     return (
         f"{metric.declared.name} at {message_size(size)}, its largest size, has a bound of {percent(time.rails_share)} "
         f"of what the rails carry, so a run at that rate would still pass: {why}; {more}"
@@ -43,12 +43,25 @@ def weak_collective(judged: Sequence[MetricInput], of: Run) -> str | None:
         found = _at_largest(metric, of)
         if found is not None and found[1].rails_share < RAILS_SHARE.value:
             size, time = found
-            why, more = _WHY[time.slowest_part]
+            why, more = _why(time, size, of)
             return (
                 f"not judged: a run at {percent(time.rails_share)} of what the rails carry would still pass at "
                 f"{message_size(size)}, its largest size, since {why}; {more}"
             )
     return None
+
+
+def _why(time: CollectiveTime, size: int, of: Run) -> tuple[str, str]:
+    """Return what takes longest in a collective, and what would ask more of the rails.
+
+    A reduction with one rank on each node asks too little of fast rails as well: there its sums take longest.
+    """
+    why, more = _WHY[time.slowest_part]
+    rail, pattern, nodes = of.target.rail(of.benchmark, of.facts), of.benchmark.pattern, of.facts.nodes
+    if time.slowest_part != "memory" or isinstance(rail, str) or pattern is None or nodes is None:
+        return why, more
+    alone = time_of(rail, pattern, size, nodes, 1)
+    return why, more if alone.rails_share >= RAILS_SHARE.value else _WHY["adding up"][1]
 
 
 def _at_largest(metric: MetricInput, of: Run) -> tuple[int, CollectiveTime] | None:
