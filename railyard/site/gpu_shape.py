@@ -169,6 +169,19 @@ def limit_within(gpus: Gpus | None, within: Within) -> limits.Limit | None:
     return limits.Limit(value, f"slot of the GPU {terms} = {value:.1f} MB/s", slot.source)
 
 
+def least_between_gpus(gpus: Gpus) -> limits.Limit | None:
+    """Return what two GPUs of a node can exchange at least, one way, MB/s: over the links that any two have, else over
+    their slots. None if it is unknown.
+    """
+    bound, link = limit_within(gpus, "gpu-link"), gpus.link
+    if bound is None or link is None:
+        return None
+    if link.is_slot:
+        return replace(bound, terms=link.generation)
+    pair = _pair_rate_mb_s(gpus)
+    return None if pair is None else replace(bound, value_mb_s=pair, terms=link.generation)
+
+
 def lanes_seen(gpus: Gpus, value_mb_s: float) -> str:
     """Return the fewer lanes of a GPU's slot that a copy of this rate, MB/s, looks like; empty if none fits.
 

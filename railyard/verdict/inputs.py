@@ -114,6 +114,19 @@ class Target:
             return limit_from_gpus(self.gpus, self.fabric, *own)
         return self.fabric.limit(self.rails, directions, one_stream, self.policy)
 
+    @property
+    def gpus_alone(self) -> bool:
+        """Whether only what connects the GPUs of one node is named, and no network."""
+        return self.gpus is not None and not self.system
+
+    def between_gpus(self) -> limits.Limit | None:
+        """Return what two GPUs of one node can exchange at least, MB/s; None if it is not known."""
+        if self.gpus is None:
+            return None
+        from railyard.site.gpu_shape import least_between_gpus
+
+        return least_between_gpus(self.gpus)
+
     def blocking(self, benchmark: Benchmark) -> float:
         """Return the blocking factor between two halves of the network: the fabric's figure for it, else 1."""
         return self.fabric.blocking if benchmark.of_halves else 1.0
@@ -150,7 +163,8 @@ class Target:
             return within if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
             return self._floor_of_halves(benchmark, limit)
-        if (why := self._why_no_floor_of_gpus(benchmark, facts.from_device)) is not None:
+        why = None if facts.nodes == 1 else self._why_no_floor_of_gpus(benchmark, facts.from_device)
+        if why is not None:
             return why
         found = day_one.bands(benchmark, metric, self.rail(benchmark, facts), facts, sizes)
         # A class's own floor is for sends and writes between buffers in the hosts' memory: reads give a little less.

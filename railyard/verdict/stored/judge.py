@@ -134,6 +134,8 @@ def judge(
 
     Raises RailyardError if there is neither a table nor a failure, or if no table is of the benchmark.
     """
+    if target.gpus_alone and nodes.count is None:
+        nodes = replace(nodes, count=1)
     said = failures_of(parsed, target.stack, text)
     failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
     if target.fabric.link.family == UNNAMED:

@@ -28,6 +28,11 @@ _MOST_OF_MLX4_GBIT_S = 56.0
 #: What GPUs of one node exchange at least in slots of PCIe Gen3 x16 (15.75 GB/s before headers), and what no slot of
 #: today carries (Gen5 x16: 63 GB/s).
 _GPU_SLOT_MB_S, _MOST_OF_SLOTS_MB_S = 10_000.0, 63_000.0
+#: Where what connects them is named, they reach this share of it besides the start of each message of 4 MiB: windows
+#: reached 87 % of four NVLinks of A100, and 77 % of six of GH200, which is 8 us for each message; 10 GB/s are 63 % of a
+#: slot of Gen3 x16.
+_GPU_LINK_SHARE, _GPU_MESSAGE_US = 0.6, 10.0
+_GPU_MESSAGE_BYTES = 4 << 20
 
 
 def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
@@ -76,21 +81,33 @@ def _old_card(table: Table, target: Target) -> Iterable[str]:
 def below_gpu_slots(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that GPUs of one node are "not judged: …", since they exchange less than their slots carry; or None."""
     top = _top_of_gpus(judged, of)
-    if top is not None and top < _GPU_SLOT_MB_S:
+    asked_mb_s, over = _asked_of_gpus(of)
+    if of.target.gpus_alone and not of.facts.from_device:
+        return f"not judged: its buffers are not in the memory of GPUs, so nothing crossed {over} between them"
+    if top is not None and top < asked_mb_s:
         less = f"its {number(top)} MB/s one way is less than"
-    elif (late := _late_between_gpus(judged, of)) is not None:
+    elif (late := _late_between_gpus(judged, of, asked_mb_s)) is not None:
         less = f"its {late} is longer than"
     else:
         return None
     return (
-        f"not judged: {less} GPUs of one node exchange in slots of PCIe Gen3 x16 ({number(_GPU_SLOT_MB_S)} MB/s): look "
-        "at nvidia-smi topo -m, at the slots' width, and at ACS"
+        f"not judged: {less} GPUs of one node exchange over {over} ({number(asked_mb_s)} MB/s): look at nvidia-smi "
+        "topo -m, at the slots' width, and at ACS"
     )
 
 
-def _late_between_gpus(judged: Sequence[MetricInput], of: Run) -> str | None:
+def _asked_of_gpus(of: Run) -> tuple[float, str]:
+    """Return what is asked of two GPUs of one node, MB/s one way, and the words for what connects them."""
+    known = of.target.between_gpus()
+    if known is None:
+        return _GPU_SLOT_MB_S, "PCIe Gen3 x16"
+    time_us = _GPU_MESSAGE_US + _GPU_MESSAGE_BYTES / (_GPU_LINK_SHARE * known.value_mb_s)
+    return _GPU_MESSAGE_BYTES / time_us, known.terms
+
+
+def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float) -> str | None:
     """Return words for half a round trip of a long message between GPUs of one node that takes longer than a start and
-    their slots' rate; None for any other.
+    the rate that is asked; None for any other.
     """
     if not _is_between_gpus(of) or of.benchmark.one_turn != HALF_ROUND_TRIP:
         return None
@@ -99,14 +116,14 @@ def _late_between_gpus(judged: Sequence[MetricInput], of: Run) -> str | None:
         if metric.declared.name != LATENCY or not rates or rates[-1][0] < DAY_ONE_FROM_BYTES:
             continue
         size, us = rates[-1]
-        if us > NODE_OF_GPUS.start_us + size / _GPU_SLOT_MB_S:
+        if us > NODE_OF_GPUS.start_us + size / asked_mb_s:
             return f"{number(us)} us at {message_size(size)}"
     return None
 
 
 def _without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
     top = _top_of_gpus(judged, of)
-    if top is not None and _GPU_SLOT_MB_S <= top <= _MOST_OF_SLOTS_MB_S:
+    if of.target.gpus is None and top is not None and _GPU_SLOT_MB_S <= top <= _MOST_OF_SLOTS_MB_S:
         yield (
             f"NVLink was not seen: PCIe carries {number(top)} MB/s too; only above {number(_MOST_OF_SLOTS_MB_S)} MB/s "
             "(PCIe Gen5 x16) one way the GPUs surely used a faster link"

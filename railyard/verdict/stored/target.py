@@ -1,5 +1,6 @@
 """The target of a stored output, as a person names it: a link alone, with the MTU that the output prints."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,13 +13,21 @@ from railyard.site.link_alone import LinkAlone, link_alone
 from railyard.verdict.inputs import Target
 
 ANY_STACK = "any stack"
+#: What connects the GPUs of one node, as a person may write it: nvlink-4, NVLink4, pcie4-x16, pcie-gen4-x16.
+_GPU_LINK = re.compile(r"nvlink[-_ ]?(?P<nvlink>[1-5])|pcie[-_ ]?(?:gen)?(?P<slot>[0-9])[-_ ]?x(?P<lanes>[0-9]{1,2})")
+#: Boards of four GPUs share out a GPU's links to the three others; boards of eight have switches, from NVLink 3 on.
+_FEWEST_LINKS = 4
 
 
 def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None = None) -> Target:
     """Return a link alone, with a card and a slot for each rail. ``link`` may be another name that means only one link.
 
+    It may also be what connects the GPUs of one node: NVLink (nvlink-4) or their slots (pcie4-x16).
+
     Raises RailyardError if a name is not in the tables, or if the link does not have the MTU.
     """
+    if (found := _GPU_LINK.fullmatch(link.lower())) is not None:
+        return _of_gpus(link, found, slot is None and mtu is None and rails == 1)
     meant = links_meant(link)
     if len(meant) != 1:
         hint = why_no_link(link)
@@ -37,6 +46,21 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
         )
         raise RailyardError(f"--mtu: found {mtu}, expected {expected}")
     return Target("", link, link_alone(known, rails, slot, mtu), ANY_STACK, rails, "any", None)
+
+
+def _of_gpus(name: str, found: re.Match[str], is_alone: bool) -> Target:
+    """Return what connects the GPUs of one node, and no network. A board of four has the fewest links between two."""
+    from railyard.site.systems.gpus import Gpus
+
+    if not is_alone:
+        raise RailyardError(f"--link: found {name} with --slot, --mtu or --rails, expected none: it is within one node")
+    slot = None if found["slot"] is None else f"pcie{found['slot']}-x{found['lanes']}"
+    if slot is not None and slot not in SLOTS:
+        hint = did_you_mean(slot, SLOTS)
+        raise RailyardError(f'--link: found "{name}", expected a slot of docs/reference/rates.md; {hint}')
+    nvlink = None if found["nvlink"] is None else int(found["nvlink"])
+    gpus = Gpus.model_validate({"per_node": _FEWEST_LINKS, "kind": "named by its link", "nvlink": nvlink, "slot": slot})
+    return replace(unnamed(), fabric_name=name, gpus=gpus)
 
 
 def with_printed_mtu(target: Target, tables: Sequence[Table]) -> tuple[Target, tuple[str, ...]]:
