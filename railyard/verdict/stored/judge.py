@@ -219,7 +219,7 @@ def _of_the_fabric(parsed: Parsed, target: Target) -> str | None:
     """Return what ports, slots or GPUs a text shows in place of a benchmark, and what to do with it; else None."""
     if not parsed.fabric and not parsed.hardware:
         return None
-    lines = [each.line for each in (*parsed.fabric, *parsed.hardware.slots)]
+    lines = [port.line for port in parsed.fabric] + [slot.line for slot in parsed.hardware.slots]
     shown = "ports, slots or the nearness of GPUs" if not lines else f"line {min(lines)} is of a port or a slot"
     beside = "".join(
         f"; {each.sentence.removeprefix('looks like ')}" for each in causes_beside(parsed, target.fabric.link)
