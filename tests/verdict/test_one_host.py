@@ -1,5 +1,7 @@
 """A run within one node is no measurement of a network: it does not pass by one, and no rail is blamed for it first."""
 
+import json
+
 import pytest
 
 from railyard.parsers import iperf3, osu, perftest, qperf
@@ -111,6 +113,14 @@ def iperf3_client(local: str, remote: str) -> str:
     )
 
 
+def iperf3_json(local: str, remote: str, indent: int | None) -> str:
+    """Return what a client of iperf3 writes with -J of 60 Gbit/s from one address to another."""
+    ends = {"socket": 5, "local_host": local, "local_port": 40005, "remote_host": remote, "remote_port": 5201}
+    sums = {"start": 0, "end": 10, "seconds": 10, "bytes": 75 * 10**9, "bits_per_second": 60e9}
+    start = {"connected": [ends], "version": "iperf 3.9", "test_start": {"protocol": "TCP", "num_streams": 1}}
+    return json.dumps({"start": start, "intervals": [], "end": {"sum_sent": sums, "sum_received": sums}}, indent=indent)
+
+
 def ib_write_bw(local: str, remote: str, gids: tuple[str, str] | None = None, ports: str = "OFF") -> str:
     """Return what ib_write_bw prints of 11.4 GB/s for two LIDs, or for two GIDs."""
     kind, under = ("IB", ("", "")) if gids is None else ("Ethernet", tuple(f" GID: {gid}\n" for gid in gids))
@@ -136,6 +146,10 @@ GID = "00:00:00:00:00:00:00:00:00:00:255:255:10:00:00:0"
         (iperf3_client("127.0.0.1", "127.0.0.1"), "eth-100", "127.0.0.1, line 2"),
         (iperf3_client("10.0.0.1", "10.0.0.1"), "eth-100", "10.0.0.1, line 2"),
         (iperf3_client("::1", "::1"), "eth-100", "::1, line 2"),
+        (iperf3_client("10.0.0.1%eth0", "10.0.0.1"), "eth-100", "10.0.0.1, line 2"),
+        (iperf3_json("127.0.0.1", "127.0.0.1", 2), "eth-100", "127.0.0.1, line 6"),
+        (iperf3_json("10.0.0.1", "::ffff:10.0.0.1", 2), "eth-100", "::ffff:10.0.0.1, line 6"),
+        (iperf3_json("::1", "::1", None), "eth-100", "::1, line 1"),
         (ib_write_bw("0x01", "0x01"), "ib-edr", "LID 0x01, line 8"),
         (ib_write_bw("0000", "0000", (f"{GID}1", f"{GID}1")), "roce-100", f"GID {GID}1, line 9"),
     ],
@@ -153,6 +167,8 @@ def test_an_output_with_one_host_at_both_ends_is_not_judged_by_a_link(text: str,
     ("text", "link"),
     [
         (iperf3_client("10.0.0.1", "10.0.0.2"), "eth-100"),
+        (iperf3_json("10.0.0.1", "10.0.0.2", 2), "eth-100"),
+        (iperf3_json("10.0.0.1", "10.0.0.2", None), "eth-100"),
         (ib_write_bw("0x01", "0x02"), "ib-edr"),
         (ib_write_bw("0000", "0000", (f"{GID}1", f"{GID}2")), "roce-100"),
         (ib_write_bw("0000", "0000"), "ib-edr"),  # no LID: nothing is known

@@ -17,11 +17,17 @@ _SOCKETS = re.compile(
 #: Source: linux-rdma/perftest, src/perftest_communication.c, ctx_print_pingpong_data.
 _PORT = re.compile(r"\b(?P<end>local|remote) address: LID (?P<lid>(?:0x)?[0-9a-f]{1,8})\b")
 _GID = re.compile(r"\bGID: (?P<gid>[0-9a-f]{2,3}(?::[0-9a-f]{2,3}){15})\b")
+#: "local_host": "10.0.0.1", "local_port": 40005, "remote_host": "10.0.0.2": of each stream, in one line or in several.
+#: Source: esnet/iperf, src/iperf_api.c, iperf_on_connect and connect_msg.
+_JSON_SOCKETS = re.compile(
+    r'"local_host"\s{0,9}:\s{0,9}"(?P<local>[\w.:%]{2,60})"\s{0,9},\s{0,60}"local_port"\s{0,9}:\s{0,9}\d{1,5}\s{0,9},'
+    r'\s{0,60}"remote_host"\s{0,9}:\s{0,9}"(?P<remote>[\w.:%]{2,60})"'
+)
 #: "[ 0] IP = 127.0.0.1 PORT = 11111 # UDP": sockperf names the server only. Source: Mellanox/sockperf, src/client.cpp.
 _SERVER = re.compile(r"\] IP = (?P<remote>\S{2,60}?)\s{1,20}PORT = ")
 #: qperf's test "conf" names both nodes. Source: linux-rdma/qperf, src/qperf.c, view_conf.
 _NODE = re.compile(r"\b(?P<end>loc|rem)_node\s{1,9}=\s{1,9}(?P<name>\S{1,80})")
-_LOOPBACK = re.compile(r"(?:::ffff:)?127\.\d|::1\Z")
+_LOOPBACK = re.compile(r"127\.\d|::1\Z")
 _ANY_HOST = "localhost"  # containers may all be called so
 
 
@@ -36,7 +42,7 @@ class _Ends:
     @property
     def is_one_host(self) -> bool:
         """Whether both are the same address, or it is the loopback device's own."""
-        return self.local == self.remote or _LOOPBACK.match(self.remote) is not None
+        return _bare(self.local) == _bare(self.remote) or _LOOPBACK.match(_bare(self.remote)) is not None
 
 
 def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, text: str) -> str | None:
@@ -62,11 +68,17 @@ def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, te
     )
 
 
+def _bare(address: str) -> str:
+    """Return an address without the interface that iperf2 writes behind it, and an IPv4 one without ``::ffff:``."""
+    return address.partition("%")[0].removeprefix("::ffff:")
+
+
 @lru_cache(maxsize=1)  # each of an output's tables asks for it
 def _ends_in(text: str) -> tuple[_Ends, ...]:
     """Return all connections of a text; a search for their words costs less than reading each line."""
     forms = (
         (_of_sockets, (" connected ", "PORT = ")),
+        (_of_json, ('"local_host"',)),
         (_of_ports, (" address: LID ",)),
         (_of_nodes, ("_node",)),
     )
@@ -79,6 +91,11 @@ def _of_sockets(text: str) -> Iterator[_Ends]:
             yield _Ends(number, found["local"], found["remote"])
         elif found := _SERVER.search(line):
             yield _Ends(number, "", found["remote"])
+
+
+def _of_json(text: str) -> Iterator[_Ends]:
+    for found in _JSON_SOCKETS.finditer(text):
+        yield _Ends(text.count("\n", 0, found.start()) + 1, found["local"], found["remote"])
 
 
 def _of_ports(text: str) -> Iterator[_Ends]:
