@@ -53,6 +53,10 @@ SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
             *("rccl-tests", "nccl info", "nccl warn", "nccl version", "rccl version", '"bus_bw"', '"busbw"'),
             *("using devices", "test nccl failure", "test cuda failure", "test timeout"),
         ),
+        "netperf": (
+            Form(" test ", r"\b(?:stream|maerts|sendfile|request/response|omni [a-z|]{4,12}) test (?:from|to) "),
+            *("throughput_units=", "\nthroughput=", "throughput units", "netserver"),
+        ),
         "netpipe": (
             *("now starting the main loop", "start testing with", " times -->"),
             Form("np", r"np(?<!\wnp)[a-z0-9]{2,12}\b"),  # a program's name: NPtcp

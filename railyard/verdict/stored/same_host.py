@@ -25,6 +25,11 @@ _JSON_SOCKETS = re.compile(
 )
 #: "[ 0] IP = 127.0.0.1 PORT = 11111 # UDP": sockperf names the server only. Source: Mellanox/sockperf, src/client.cpp.
 _SERVER = re.compile(r"\] IP = (?P<remote>\S{2,60}?)\s{1,20}PORT = ")
+#: "TCP STREAM TEST from 10.0.0.1 () port 0 AF_INET to 10.0.0.2 () port 0 AF_INET": a name may precede the address.
+#: Source: HewlettPackard/netperf, src/netlib.c, generate_strings_from_addrinfo and print_top_test_header.
+_NETPERF = re.compile(
+    r" TEST from (?P<local>\S{2,80}) \(\S{0,60}\) port \d{1,5} AF_INET6? to (?P<name>\S{2,80}) \((?P<remote>\S{0,60})\)"
+)
 #: qperf's test "conf" names both nodes. Source: linux-rdma/qperf, src/qperf.c, view_conf.
 _NODE = re.compile(r"\b(?P<end>loc|rem)_node\s{1,9}=\s{1,9}(?P<name>\S{1,80})")
 _LOOPBACK = re.compile(r"127\.\d|::1\Z")
@@ -78,6 +83,7 @@ def _ends_in(text: str) -> tuple[_Ends, ...]:
     """Return all connections of a text; a search for their words costs less than reading each line."""
     forms = (
         (_of_sockets, (" connected ", "PORT = ")),
+        (_of_netperf, (" TEST from ",)),
         (_of_json, ('"local_host"',)),
         (_of_ports, (" address: LID ",)),
         (_of_nodes, ("_node",)),
@@ -91,6 +97,13 @@ def _of_sockets(text: str) -> Iterator[_Ends]:
             yield _Ends(number, found["local"], found["remote"])
         elif found := _SERVER.search(line):
             yield _Ends(number, "", found["remote"])
+
+
+def _of_netperf(text: str) -> Iterator[_Ends]:
+    for found in _NETPERF.finditer(text):
+        remote = found["remote"] if _LOOPBACK.match(found["remote"]) else found["name"]
+        remote = "127.0.0.1" if remote == _ANY_HOST else remote
+        yield _Ends(text.count("\n", 0, found.start()) + 1, found["local"], remote)
 
 
 def _of_json(text: str) -> Iterator[_Ends]:

@@ -1,0 +1,142 @@
+"""netperf's tables and omni's fields, one trap per test. Texts are synthetic."""
+
+import pytest
+
+from railyard.parsers.netperf import parse
+from railyard.parsers.parsed import Parsed, ParseError
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_link
+from tests.parsers.samples import MADE
+
+
+def title(test: str, more: str = "") -> str:
+    return f"MIGRATED {test} TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.1.0.2 () port 0 AF_INET{more}\n"
+
+
+def stream(rate: str, unit: str = "10^6bits/sec", test: str = "TCP STREAM") -> str:
+    return (
+        f"{title(test)}Recv   Send    Send\nSocket Socket  Message  Elapsed\n"
+        "Size   Size    Size     Time     Throughput\n"
+        f"bytes  bytes   bytes    secs.    {unit}\n\n131072  16384  16384    10.02    {rate}\n"
+    )
+
+
+def requests(rate: str = "20000.00", sizes: tuple[int, int] = (64, 64), more: str = " : first burst 0") -> str:
+    return (
+        f"{title('TCP REQUEST/RESPONSE', more)}Local /Remote\nSocket Size   Request  Resp.   Elapsed  Trans.\n"
+        "Send   Recv   Size     Size    Time     Rate\nbytes  Bytes  bytes    bytes   secs.    per sec\n\n"
+        f"16384  131072 {sizes[0]}       {sizes[1]}      10.00    {rate}\n16384  131072\n"
+    )
+
+
+def only(parsed: Parsed) -> dict[str, object]:
+    (table,) = parsed.tables
+    assert table.complete
+    return {"benchmark": table.benchmark, **dict(zip(table.columns, table.rows[0], strict=True))}
+
+
+def verdict(text: str, link: str = "eth-10") -> Judgement:
+    (found,) = judge(parse(text), of_link(link), text=text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"),
+    [("10^6bits/sec", 1 / 8), ("10^9bits/s", 125), ("10^3bits/sec", 1 / 8000), ("MBytes/sec", 1.048576)],
+)
+def test_the_heading_names_the_unit(unit: str, factor: float) -> None:
+    assert only(parse(stream("9388.40", unit)))["bandwidth"] == pytest.approx(9388.40 * factor)
+
+
+@pytest.mark.parametrize("unit", ["10^6foot/sec", "GB/sec", "10^6bits"])
+def test_an_unknown_unit_gives_no_figure(unit: str) -> None:
+    parsed = parse(stream("9388.40", unit))
+    assert parsed.tables == ()
+    assert parsed.failures == ((1, "a title without any figure: tcp_stream"),)
+
+
+@pytest.mark.parametrize("cut", ["9388.4", "9388.", "938", ""])
+def test_a_throughput_without_both_decimals_is_cut(cut: str) -> None:
+    assert parse(stream(cut)).tables == ()
+
+
+def test_the_other_direction_is_a_test_of_its_own() -> None:
+    assert only(parse(stream("9388.40", test="TCP MAERTS")))["benchmark"] == "tcp_maerts"
+
+
+def test_shares_of_the_processors_are_no_throughput() -> None:
+    text = stream("9388.40   4.12   5.20   1.127   1.330", "10^6bits/s  % S      % S      us/KB   us/KB")
+    assert only(parse(text))["bandwidth"] == pytest.approx(1173.55)
+    assert parse(text.replace("1.127   1.330", "1.127")).tables == ()
+
+
+def test_datagrams_count_where_they_arrived() -> None:
+    text = (MADE / "netperf-udp_stream-cpu.txt").read_text(encoding="utf-8")
+    found = only(parse(text))
+    assert (found["sent"], found["bandwidth"]) == (pytest.approx(1194.24), pytest.approx(1120.345))
+    (sent,) = parse(text[: text.rindex("212992")]).tables
+    assert (sent.columns, sent.complete) == (("sent",), False)
+
+
+def test_half_a_transaction_is_the_latency() -> None:
+    found = only(parse(requests()))
+    assert (found["transactions"], found["size"], found["latency"]) == (20000.0, 64, 25.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [requests(more=" : first burst 16"), requests(sizes=(64, 1024)), requests("0.00")],
+    ids=["burst", "sizes", "0"],
+)
+def test_transactions_that_overlap_or_differ_in_size_are_no_latency(text: str) -> None:
+    assert "latency" not in only(parse(text))
+    assert verdict(text).state == "not-judged"
+
+
+def test_a_burst_whose_title_was_broken_is_not_complete() -> None:
+    for at in ("first burst 1\n6", "first\nburst 16", "\nfirst burst 16"):
+        (table,) = parse(requests(more=f" : {at}")).tables
+        assert not table.complete
+
+
+def test_fields_of_omni_say_what_was_measured() -> None:
+    text = (MADE / "netperf-omni-k.txt").read_text(encoding="utf-8")
+    assert only(parse(text)) == {"benchmark": "tcp_stream", "bandwidth": pytest.approx(9402.13 / 8)}
+    without = parse(text.replace("PROTOCOL=TCP\n", ""))
+    assert without.tables == ()
+    assert "expected THROUGHPUT and THROUGHPUT_UNITS with PROTOCOL and DIRECTION" in without.failures[0].text
+    assert only(parse(text.replace("=TCP", "=UDP")))["sent"] == pytest.approx(9402.13 / 8)
+
+
+def test_two_runs_in_one_file_are_two_tables_and_mixed_ones_lose_a_figure() -> None:
+    one, other = stream("9388.40"), stream("4000.00")
+    assert [table.rows[0][0] for table in parse(one + other).tables] == [pytest.approx(1173.55), 500.0]
+    mixed = "".join(a + b for a, b in zip(one.splitlines(True), other.splitlines(True), strict=True))
+    parsed = parse(mixed)
+    assert parsed.failures
+    assert not any(table.complete for table in parsed.tables)
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (stream("9388.40"), "pass"),
+        (stream("940.00"), "fail"),
+        (requests(), "pass"),
+        (requests("600.00"), "fail"),
+        (stream("9388.40").replace("10.1.0.2 ()", "localhost (127.0.0.1)"), "not-judged"),
+    ],
+)
+def test_it_is_judged_as_iperf3_and_sockperf_are(text: str, state: str) -> None:
+    assert verdict(text).state == state
+
+
+def test_a_server_that_is_not_there_is_a_failure() -> None:
+    parsed = parse("establish control: are you sure there is a netserver listening on 10.1.0.2 at port 12865?\n")
+    assert (parsed.tables, len(parsed.failures)) == ((), 1)
+
+
+@pytest.mark.parametrize("text", ["", "netserver\n", "A,Throughput\n1,2\n", "PATH=/bin\nnetserver is there\n"])
+def test_a_text_that_is_no_output_of_netperf_is_an_error(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse(text)
