@@ -5,8 +5,9 @@ or a row that the parser left over, is of another output. The rows that were rea
 Outputs one after the other are not mixed, since each has its heading.
 
 Other tools' rows have no order. Then two outputs are mixed if one begins and ends within the other: two beginnings,
-then two ends. A server and a client of perftest may share a file: each names the other's address. The steps of WRF and
-the sizes of NetPIPE rise until another run begins.
+then two ends. A server and a client of perftest may share a file if each names the other's address; without addresses
+nothing tells them from two runs over two devices. The steps of WRF and the sizes of NetPIPE rise until another run
+begins.
 """
 
 import operator
@@ -66,6 +67,13 @@ _SERIES = {
         re.compile(r"^Now starting the main loop|^Start testing with", re.MULTILINE),
     ),
 }
+#: What perftest prints in this order: titles, settings, heading, rows, rule.
+_PERFTEST_PART = re.compile(
+    r"^[ \t]{0,60}(?:(?P<title>[A-Z][\w -]{2,60} Test[ \t]{0,9}$)|(?P<heading>#bytes[ \t])"
+    r"|(?P<rule>-{20,200}[ \t]{0,9}$)|[^:\n]{0,30}(?:: (?:ON|OFF)[ \t]{1,9})?(?P<device>\bDevice[ \t]{1,12}: )"
+    r"|(?P<row>[0-9]{1,15})[ \t]{1,20}[0-9]{1,15}(?:[ \t]{1,30}[0-9]{1,15}\.[0-9]{2,6}){1,12}[ \t]{0,9}$)",
+    re.MULTILINE,
+)
 _ADDRESS = re.compile(r"\b(?P<side>local|remote) address: (?P<address>LID .{0,40}PSN 0x[0-9a-f]{1,8})")
 
 
@@ -103,7 +111,9 @@ def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
 def _nested(tool: str, text: str) -> Remark | None:
     """Return a failure for the first line that shows a run within another one, None if there is none."""
     plain = cleaned(text)
-    if tool in _RUNS:
+    if tool == "perftest":
+        found = min(filter(None, (_within(*_RUNS[tool], plain), _out_of_turn(plain))), default=None)
+    elif tool in _RUNS:
         found = _within(*_RUNS[tool], plain)
     elif tool in _SERIES:
         found = _falls(*_SERIES[tool], plain)
@@ -152,21 +162,42 @@ def _falls(row: re.Pattern[str], begin: re.Pattern[str], text: str) -> int | Non
     return falls[0] if len(falls) > 1 else None
 
 
+def _out_of_turn(text: str) -> int | None:
+    """Return where perftest prints what its own run cannot: a second device before a heading, or a row after the rule
+    that ended its table, or one of a smaller size; None if there is no such line.
+
+    Source: linux-rdma/perftest, src/perftest_parameters.c: ctx_print_test_info prints the device once below a title.
+    """
+    titles = devices = size = 0
+    ended = False
+    for found in _PERFTEST_PART.finditer(text):
+        kind = found.lastgroup
+        titles += kind == "title"
+        devices += kind == "device"
+        ended |= kind == "rule" and size > 0
+        if kind == "heading":
+            titles, devices, size, ended = 0, 0, 0, False
+        before, size = size, int(found["row"]) if kind == "row" else size
+        if devices > max(titles, 1) or (kind == "row" and (ended or size < before)):
+            return found.end()
+    return None
+
+
 def _is_of_both_sides(text: str) -> bool:
-    """Return whether an output names the same addresses as local and remote ones, or none; or prints both results."""
+    """Return whether an output names the same addresses as local and remote ones, or prints both results."""
     if "Remote results:" in text:
         return True  # two headings of one run
     sides: dict[str, set[str]] = {"local": set(), "remote": set()}
     for found in _ADDRESS.finditer(text):
         sides[found["side"]].add(" ".join(found["address"].split()))
-    return not sides["local"] or bool(sides["local"] & sides["remote"])
+    return bool(sides["local"] & sides["remote"])
 
 
 def _rises(table: Table) -> bool:
     """Return whether the sizes of a table rise, or are not known; perftest repeats one size without end if asked to."""
     sizes = table.column("size") if table.tool in _TOOLS and {"size", "group"} & {*table.columns} == {"size"} else ()
     known = [size for size in sizes if isinstance(size, int)]
-    repeats = table.tool == "perftest" and len({*known}) == 1
+    repeats = table.tool == "perftest" and len({*known}) == 1 and not table.complete
     return repeats or "sl" in table.columns or all(map(operator.lt, known, known[1:]))
 
 

@@ -208,3 +208,41 @@ def test_client_and_server_of_perftest_may_share_a_file() -> None:
     parsed = read(alternated(text, server.replace("LOCAL", "remote address")))
     assert len(parsed.tables) == 2
     assert parsed.tables[0].rows == parsed.tables[1].rows
+
+
+def perftest(device: str, rate: float = 100.0) -> str:
+    rule = "-" * 87 + "\n"
+    head = f"{rule}                    RDMA_Write BW Test\n Dual-port       : OFF\t\tDevice         : {device}\n{rule}"
+    names = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+    rows = "".join(f" {size:<10} 5000     {rate + 1:.2f}    {rate:.2f}   {rate / size:.6f}\n" for size in SIZES)
+    return f"{head}{names}{rows}{rule}"
+
+
+def two_of_perftest() -> dict[str, tuple[str, int]]:
+    """Return mixtures of two runs of perftest over two devices without addresses, each with the line that shows it."""
+    one, other = (perftest(*each).splitlines(True) for each in (("mlx5_0", 100.0), ("mlx5_1", 50.0)))
+    return {
+        "line by line": (alternated("".join(one), "".join(other)), 4),
+        "two heads, then two headings": ("".join((*one[:4], *other[:4], *one[4:8], *other[4:8])), 6),
+        "one within the other": ("".join((*one[:8], *other, *one[8:])), 8 + len(other) + 1),
+        "rows of both below the second heading": ("".join((*one[:8], *other[:8], *one[8:12], *other[8:])), 21),
+        "rows of both below one heading": ("".join((*one[:8], *other[5:])), 9),
+        "two devices above one table": ("".join((*one[:3], other[2], *one[3:])), 4),
+    }
+
+
+@pytest.mark.parametrize("how", two_of_perftest())
+def test_two_runs_of_perftest_without_addresses_give_no_table_and_the_line(how: str) -> None:
+    text, line = two_of_perftest()[how]
+    parsed = read(text)
+    assert parsed.tables == ()
+    assert [each.line for each in parsed.failures if LINES_OF_TWO in each.text] == [line]
+
+
+def test_runs_of_perftest_over_two_devices_one_after_the_other_are_two_tables() -> None:
+    parsed = read(perftest("mlx5_0") + perftest("mlx5_1", 50.0))
+    assert [(table.context["device"], table.complete) for table in parsed.tables] == [
+        ("mlx5_0", True),
+        ("mlx5_1", True),
+    ]
+    assert not parsed.failures
