@@ -16,6 +16,7 @@ from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of
 from railyard.parsers.parsed import Cell, Table
+from railyard.parsers.perftest_run import REPORTS
 
 #: An output may print a benchmark's name with other capitals than its key has.
 _KEYS: Mapping[str, str] = MappingProxyType({key.lower(): key for key in reversed([*BENCHMARKS])})
@@ -42,7 +43,11 @@ def key_of(table: Table) -> str | None:
 
 
 def tables_of_groups(table: Table) -> tuple[Table, ...]:
-    """Return a table for each group of ranks, if all groups have their rows in one (IMB's -multi 1); else only it."""
+    """Return a table for each group of ranks, if all groups have their rows in one (IMB's -multi 1), or for each report
+    of a run of perftest without end; else only it.
+    """
+    if REPORTS in table.context:
+        return tuple(replace(table, rows=(row,)) for row in table.rows)
     if "group" not in table.columns:
         return (table,)
     place = table.columns.index("group")

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from railyard.base.wording import counted, message_size
 from railyard.parsers.lines import PREFIX_BYTES, cleaned, number, texts_of
 from railyard.parsers.parsed import Parsed, Remark, Table
+from railyard.parsers.perftest_run import REPORTS
 from railyard.parsers.unread_rows import NO_ROW
 
 #: NCCL's tests, NetPIPE and others have signs of their own, or sizes that need not rise.
@@ -197,7 +198,7 @@ def _rises(table: Table) -> bool:
     """Return whether the sizes of a table rise, or are not known; perftest repeats one size without end if asked to."""
     sizes = table.column("size") if table.tool in _TOOLS and {"size", "group"} & {*table.columns} == {"size"} else ()
     known = [size for size in sizes if isinstance(size, int)]
-    repeats = table.tool == "perftest" and len({*known}) == 1 and not table.complete
+    repeats = table.tool == "perftest" and len({*known}) == 1 and (REPORTS in table.context or not table.complete)
     return repeats or "sl" in table.columns or all(map(operator.lt, known, known[1:]))
 
 

@@ -9,6 +9,9 @@ from railyard.parsers.parsed import Cell, ContextValue, Table
 from railyard.parsers.perftest_device import with_memory
 from railyard.parsers.perftest_formats import Heading
 
+#: In a table's context: each of its rows is a report of the same run, as long as the others.
+REPORTS = "reports"
+
 
 @dataclass(slots=True)
 class Title:
@@ -45,10 +48,27 @@ class Run:
         self.decimals = self.decimals or found
         return found == self.decimals
 
-    def table(self) -> Table:
-        """Return what was read, under the name of its run."""
-        title = self.title or Title(self.line)
+    def has_reports(self, asked: bool) -> bool:
+        """Return whether its rows are the reports of ``--run_infinitely``, which no rule ends; ``asked``: the text has
+        this option, else two rows show it.
+
+        Such a run has one size, measures no peak (it prints 0.00), and prints a row each time ``-D`` (5 s) is over,
+        until it is killed. Source: linux-rdma/perftest, src/perftest_parameters.c, force_dependencies, and
+        src/perftest_resources.c, catch_alarm_infintely.
+        """
+        columns = [head.column for head in self.heads]
+        if self.closed or self.again is not None or len(self.rows) < (1 if asked else 2):
+            return False
+        if "sl" in columns or "bandwidth_peak" not in columns or len({row[0] for row in self.rows}) != 1:
+            return False
+        peak = columns.index("bandwidth_peak")
+        return all(row[peak] == 0 for row in self.rows)
+
+    def table(self, asked: bool = False) -> Table:
+        """Return what was read, under the name of its run; ``asked``: the text has ``--run_infinitely``."""
+        title, reports = self.title or Title(self.line), self.has_reports(asked)
         said = formats.in_gbits(self.heads) | ({"results": self.again} if self.again else {})
+        said |= {REPORTS: True} if reports else {}
         return Table(
             tool="perftest",
             version=None,
@@ -57,6 +77,6 @@ class Run:
             units=tuple(head.unit for head in self.heads),
             rows=tuple(self.rows),
             line=title.line if self.again is None else self.line,
-            complete=self.closed and not self.spoiled and not self.part,
+            complete=(self.closed or reports) and not self.spoiled and not self.part,
             context=MappingProxyType(with_memory(title.context) | said),
         )

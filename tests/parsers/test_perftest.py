@@ -463,3 +463,31 @@ def test_superbenchs_loops_are_as_read_by_hand() -> None:
     assert client.column("bandwidth")[0] == pytest.approx(5.30 * 1.048576)
     assert client.column("bandwidth")[-1] == server.column("bandwidth")[0] == pytest.approx(23240.68 * 1.048576)
     assert client.context["device"] == "ib0"
+
+
+def reports(*bandwidths: float, size: int = 65536) -> str:
+    """Return what --run_infinitely prints of one size: a row for each interval, no peak, no rule below."""
+    rows = (f" {size}      5000           0.00               {each:.2f}   \t\t   0.183988\n" for each in bandwidths)
+    return title("RDMA_Write BW") + MB + "".join(rows)
+
+
+def test_the_reports_of_run_infinitely_are_whole_without_a_rule() -> None:
+    (table,) = parse(reports(11500.0, 11490.0, 11510.0)).tables
+    assert (len(table.rows), table.complete, table.context["reports"]) == (3, True, True)
+    (one,) = parse("$ ib_write_bw --run_infinitely node2\n" + reports(11500.0)).tables
+    assert (one.complete, one.context["reports"]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        reports(11500.0),  # one row may as well be of a run with -D that was cut
+        reports(11500.0, 11490.0)[:-3],  # 0.183 is no 0.183988
+        reports(11500.0, 11490.0) + " 65536      50",
+        reports(11500.0, 11490.0) + "Completion with error at client\n",
+        reports(11500.0, 11490.0).replace(" 0.00 ", " 11600.00 "),  # it measures no peak
+        reports(11500.0) + reports(11500.0, size=131072).split(MB)[1],
+    ],
+)
+def test_reports_that_are_cut_or_are_none_leave_the_table_incomplete(text: str) -> None:
+    assert not parse(text).tables[0].complete

@@ -19,6 +19,7 @@ from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.parsers.perftest_run import REPORTS
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import begins_like, gap, other_sizes, shorter_pass, sizes_of
@@ -86,6 +87,7 @@ class Judgement:
     """The verdict of a table or of several passes; ``lines`` are their headings'. ``benchmark`` is None if unknown.
 
     ``shown_line``: the heading of the one pass that is shown, since it does not pass; None: of several, their median.
+    ``counted_as``: what several passes of it are called.
     """
 
     benchmark: str | None
@@ -97,6 +99,7 @@ class Judgement:
     causes: tuple[Likeness, ...] = ()
     remarks: tuple[str, ...] = ()
     shown_line: int | None = None
+    counted_as: str = "passes"
 
     @property
     def passed(self) -> bool:
@@ -292,16 +295,19 @@ def _of_few_messages(table: Table) -> str | None:
 
 
 def _without_end(table: Table) -> str | None:
-    """Return that a table repeats one size and has no end: nothing was cut off; None for others.
+    """Return that a table of one size has no end and does not show why: perftest ran without end, or it is cut.
 
-    Source: linux-rdma/perftest, src/perftest_resources.c, run_iter_bw_infinitely: a row for
-    the same size after each interval, until the program is killed.
+    None for others. Source: linux-rdma/perftest, src/perftest_resources.c, run_iter_bw_infinitely: a row for the same
+    size after each interval, until the program is killed.
     """
-    if table.complete or len(table.rows) < 2 or "size" not in table.columns or len({*table.column("size")}) > 1:
+    if table.complete or REPORTS in table.context or "size" not in table.columns or len({*table.column("size")}) != 1:
         return None
+    if len(table.rows) == 1 and ("bandwidth_peak" not in table.columns or table.column("bandwidth_peak") != (0,)):
+        return None
+    rows = "its rows repeat one size and have" if len(table.rows) > 1 else "its only row measures no peak and has"
     return (
-        "not judged: its rows repeat one size and have no end, as perftest prints with --run_infinitely; run it with a "
-        "duration instead, such as -D 10"
+        f"not judged: {rows} no end, as perftest prints with --run_infinitely; run it with a duration instead, such as "
+        "-D 10"
     )
 
 
@@ -338,12 +344,21 @@ def _judged_passes(
     def judge_alone(place: int) -> Judgement:
         return _judged(failures, key, [tables[place]], target, nodes, sizes)[1]
 
-    return judge_passes(median, measured, [*map(_pass_name, tables)], judge_alone, passes)
+    names = [_pass_name(table, count) for count, table in enumerate(tables, 1)]
+    return replace(judge_passes(median, measured, names, judge_alone, passes), counted_as=_counted_as(tables))
 
 
-def _pass_name(table: Table) -> str:
+def _counted_as(tables: Sequence[Table]) -> str:
+    """Return what several tables of a benchmark are: passes, groups of processes, or reports of one run."""
+    if all(REPORTS in table.context for table in tables):
+        return "reports"
+    return "groups" if len({table.column("group")[0] for table in tables if "group" in table.columns}) > 1 else "passes"
+
+
+def _pass_name(table: Table, count: int) -> str:
     """Return the words for one of several tables: its heading's line, and its group if IMB has several in a table."""
     one = f"group {table.column('group')[0]}" if "group" in table.columns else "the pass"
+    one = f"report {count}" if REPORTS in table.context else one
     return f"{one} of line {table.line}"
 
 
@@ -432,7 +447,9 @@ def _inputs(
         tables=len(tables),
         tables_expected=len(tables),
         incomplete=tuple(
-            f"{key} (line {table.line})" for table in tables if not table.complete and not _is_unclosed_row(table)
+            dict.fromkeys(
+                f"{key} (line {table.line})" for table in tables if not table.complete and not _is_unclosed_row(table)
+            )
         ),
         failures=(
             *failures,

@@ -108,7 +108,7 @@ def _title(judgement: Judgement) -> str:
         return what
     where = f"line {judgement.lines[0]}" if len(judgement.lines) == 1 else f"lines {judgement.lines[0]} …"
     if len(judgement.lines) > 1:
-        count = f"{len(judgement.lines)} passes"
+        count = f"{len(judgement.lines)} {judgement.counted_as}"
         shown = judgement.shown_line
         where += f", median of {count}" if shown is None else f", {count}, shown: that of line {shown}"
     return f"{what} ({where})"

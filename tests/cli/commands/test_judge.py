@@ -518,6 +518,28 @@ def test_rows_of_one_size_without_an_end_are_no_cut_output() -> None:
     assert only(failed, of_link("ib-edr")).state == "fail"
 
 
+def reports(*rates: float, peak: float = 0.0) -> Parsed:
+    """Return a table of the reports of ib_write_bw --run_infinitely, each of 64 KiB."""
+    columns = {"size": "B", "iterations": None, "bandwidth_peak": "MB/s", "bandwidth": "MB/s"}
+    rows = [(64 << 10, 5000, peak, rate) for rate in rates]
+    return Parsed((table("perftest", "ib_write_bw", columns, *rows, reports=True),))
+
+
+def test_each_report_of_a_run_without_end_must_hold() -> None:
+    found = only(reports(11500.0, 11490.0, 11510.0), of_link("ib-edr"))
+    assert (found.state, found.counted_as, len(found.lines)) == ("pass", "reports", 3)
+    slow = only(reports(11500.0, 4000.0, 11510.0), of_link("ib-edr"))
+    assert slow.state == "fail"
+    assert slow.sentence.startswith("report 2 of line 3 fails: rule 5 (reference): bandwidth 4000 MB/s at 64 KiB")
+
+
+def test_one_row_without_an_end_and_without_a_peak_is_not_judged() -> None:
+    (whole,) = reports(11500.0).tables
+    found = only(Parsed((replace(whole, complete=False, context={}),)), of_link("ib-edr"))
+    assert found.state == "not-judged"
+    assert "its only row measures no peak and has no end" in found.sentence
+
+
 def test_a_message_rate_that_its_bounded_bandwidth_implies_needs_no_word() -> None:
     columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
     rows = [(size, 12200.0, 12200e6 / size) for size in (1 << 20, 2 << 20)]
