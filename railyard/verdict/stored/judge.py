@@ -254,9 +254,12 @@ def _unfit(
         or _within_one_host(key, table, target, nodes, parsed, text)
         or _of_two_ports(table, target)
         or _of_few_messages(table)
+        or _of_groups(table, nodes)
         or _without_end(table)
     )
-    return None if why is None else Judgement(key, tuple(each.line for each in tables), "not-judged", why)
+    if why is None:
+        return None
+    return Judgement(key, tuple(each.line for each in tables), "not-judged", why, counted_as=_counted_as(tables))
 
 
 def _within_one_host(
@@ -291,6 +294,21 @@ def _of_few_messages(table: Table) -> str | None:
     return (
         f'not judged: its heading says "window size: {window}", so {counted(window * pairs, "message")} at a time, and '
         "a link's rate needs more; run it without -W, or with -W 64"
+    )
+
+
+def _of_groups(table: Table, nodes: Nodes) -> str | None:
+    """Return that a table is of several groups at once, which may share a node or a rail; None for others, or if it is
+    known how many processes share a node.
+    """
+    groups, ranks = table.context.get("groups"), table.context.get("ranks")
+    if table.tool != "imb" or not (isinstance(groups, int) and isinstance(ranks, int)):
+        return None
+    if groups < 2 or nodes.ranks_each is not None or nodes.count == 1:
+        return None
+    return (
+        f"not judged: {groups * ranks} ranks took part, and it is not known how many share a node, since {groups} "
+        f"groups of {ranks} ran at once (-multi): say it with --ranks-per-node"
     )
 
 
@@ -345,14 +363,17 @@ def _judged_passes(
         return _judged(failures, key, [tables[place]], target, nodes, sizes)[1]
 
     names = [_pass_name(table, count) for count, table in enumerate(tables, 1)]
-    return replace(judge_passes(median, measured, names, judge_alone, passes), counted_as=_counted_as(tables))
+    return judge_passes(replace(median, counted_as=_counted_as(tables)), measured, names, judge_alone, passes)
 
 
 def _counted_as(tables: Sequence[Table]) -> str:
     """Return what several tables of a benchmark are: passes, groups of processes, or reports of one run."""
     if all(REPORTS in table.context for table in tables):
         return "reports"
-    return "groups" if len({table.column("group")[0] for table in tables if "group" in table.columns}) > 1 else "passes"
+    groups = len({table.column("group")[0] for table in tables if "group" in table.columns})
+    if groups < 2:
+        return "passes"
+    return "groups" if groups == len(tables) else f"tables of {groups} groups"
 
 
 def _pass_name(table: Table, count: int) -> str:

@@ -50,10 +50,11 @@ def judge_passes(
     (name, first), *others = bad
     which = f"{name} {_word(first)}"
     if others:
-        which = f"{len(bad)} of {count} passes do not pass: {which.replace('the pass', 'that', 1)}"
+        which = f"{len(bad)} of {count} {median.counted_as} do not pass: {which.replace('the pass', 'that', 1)}"
     return replace(
         first,
         lines=median.lines,
+        counted_as=median.counted_as,
         sentence=f"{which}: {first.sentence}",
         shown_line=first.lines[0],
         remarks=(*(_alone(*each) for each in others), *first.remarks),
@@ -73,8 +74,8 @@ def _unseen(judgement: "Judgement", count: int, passes: Passes) -> "Judgement":
     if count <= _MOST_ALONE or not judgement.passed:
         return judgement
     remark = (
-        f"of {count} passes, only those with the worst value at a size were also judged alone (at most {_MOST_ALONE}): "
-        "--each judges all"
+        f"of {count} {judgement.counted_as}, only those with the worst value at a size were also judged alone "
+        f"(at most {_MOST_ALONE}): --each judges all"
     )
     return replace(judgement, remarks=(*judgement.remarks, remark))
 

@@ -525,6 +525,20 @@ def reports(*rates: float, peak: float = 0.0) -> Parsed:
     return Parsed((table("perftest", "ib_write_bw", columns, *rows, reports=True),))
 
 
+GROUPS = Path(__file__).parents[2] / "recordings" / "imb2021.11-PingPong-groups-mpich5.0.2-shm.out"
+
+
+def test_groups_of_imb_at_once_are_judged_only_if_the_ranks_of_a_node_are_known() -> None:
+    text = GROUPS.read_text(encoding="utf-8")
+    (found,) = judge(parse(text), of_link("ib-edr"), text=text)
+    assert (found.state, found.counted_as, len(found.lines)) == ("not-judged", "groups", 2)
+    assert "4 ranks took part, and it is not known how many share a node, since 2 groups of 2 ran" in found.sentence
+    (apart,) = judge(parse(text), of_link("ib-edr"), text=text, nodes=Nodes(ranks_each=1))
+    assert (apart.state, apart.counted_as) == ("fail", "groups")
+    (twice,) = judge(parse(text + text), of_link("ib-edr"), text=text, nodes=Nodes(ranks_each=1))
+    assert (len(twice.lines), twice.counted_as) == (4, "tables of 2 groups")
+
+
 def test_each_report_of_a_run_without_end_must_hold() -> None:
     found = only(reports(11500.0, 11490.0, 11510.0), of_link("ib-edr"))
     assert (found.state, found.counted_as, len(found.lines)) == ("pass", "reports", 3)
@@ -633,7 +647,7 @@ def test_each_group_of_imb_is_judged_and_a_slow_one_is_named() -> None:
     assert slow.state == "fail"
     assert slow.sentence.startswith("group 2 of line 2 fails: rule 5 (reference): bandwidth 899")
     two = only(groups_of_imb(3000.0, 800.0, 900.0, 3000.0), LINK, nodes=shared)
-    assert two.sentence.startswith("2 of 4 passes do not pass: group 1 of line 2 fails: ")
+    assert two.sentence.startswith("2 of 4 groups do not pass: group 1 of line 2 fails: ")
     assert two.remarks[0].startswith("group 2 of line 2 alone fails: ")
 
 
