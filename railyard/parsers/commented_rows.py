@@ -2,7 +2,8 @@
 
 Most parsers skip a line that begins with "#", since the tools print headings so. A line that begins with a comment mark
 and is a row otherwise is none of the tools' own lines. It is a row if it has the form of another row of the text, or if
-its parser reads more figures without the mark.
+its parser reads more figures without the mark. Figures without decimals ("# 8 1234") are a row if the next line above
+or below that is not such a line is a row of as many numbers.
 """
 
 import re
@@ -24,6 +25,10 @@ _MARK = r"(?:[ \t]{0,40}(?:[#%;!]|//|--|/\*|<!--|[Rr][Ee][Mm](?=[ \t]))){1,8}[ \
 # such a figure, as "# Avg bus bandwidth    : 12.5" of NCCL's tests and "#bytes #iterations … 99.9% percentile" have.
 _OWN = r"(?!Avg bus bandwidth |nccl-tests version |Intel\(R\) MPI Benchmarks |bytes #iterations )"
 _CANDIDATE = re.compile(rf"\n{_MARK}{_OWN}(?=[^\n]{{0,{_LONGEST}}}[ \t=|(:][0-9]{{1,15}}\.[0-9])[\w\[|(]")
+# Whole numbers only, which ranks of groups in IMB's heads are, too.
+_WHOLE_NUMBERS = re.compile(
+    rf"\n{_MARK}(?P<row>[0-9]{{1,15}}(?:[ \t]{{1,40}}[0-9]{{1,15}}){{1,30}})[ \t]{{0,40}}(?=\n|\Z)"
+)
 _BEFORE_ROW = re.compile(_MARK)
 # What closes the comment, or a note behind the row: "# 1048576  2884.24  # slow"
 _AFTER_ROW = re.compile(r"[ \t]{1,40}(?:(?:\*/|-->)[ \t]{0,40}|(?:#|//).{0,200})\Z")
@@ -37,9 +42,12 @@ _CHECKED = re.compile(r"\b(?:pass(?:ed)?|fail(?:ed)?|skipped)\b", re.IGNORECASE)
 def without_commented_rows(parsed: Parsed, text: str) -> Parsed:
     """Return what was read, with a failure for each row that is commented out, and the tables above as incomplete."""
     whole = cleaned(text)
-    if not parsed.tables or _CANDIDATE.search(whole) is None:
+    has_decimals = _CANDIDATE.search(whole) is not None
+    if not parsed.tables or not (has_decimals or _WHOLE_NUMBERS.search(whole)):
         return parsed
-    found = list(_commented_rows(parsed, texts_of(whole)))
+    lines_of_text = texts_of(whole)
+    found = list(_commented_rows(parsed, lines_of_text)) if has_decimals else []
+    found += _of_whole_numbers(lines_of_text)
     if not found:
         return parsed
     lines = {failure.line for failure in found}
@@ -72,6 +80,28 @@ def _commented_rows(parsed: Parsed, lines: Sequence[str]) -> Iterator[Remark]:
     if sum(map(len, lines)) <= _LONGEST_READ:
         tried = list(doubtful.values())[:_MOST_READ]
         yield from _read_without(parsed, lines, {number: marks[number] for number in tried})
+
+
+def _of_whole_numbers(lines: Sequence[str]) -> list[Remark]:
+    """Return a failure for each commented line of whole numbers that is among rows of as many numbers."""
+    marked = {
+        number: len(found["row"].split())
+        for number, line in enumerate(lines, start=1)
+        if len(line) <= _LONGEST and (found := _WHOLE_NUMBERS.fullmatch(f"\n{line}"))
+    }
+
+    def is_row_beside(number: int, step: int) -> bool:
+        width, place = marked[number], number + step
+        while place in marked:
+            place += step
+        words = lines[place - 1].split() if 1 <= place <= len(lines) and len(lines[place - 1]) <= _LONGEST else []
+        return len(words) == width and all(_FIGURE.fullmatch(word) for word in words)
+
+    return [
+        _failure(number, lines[number - 1])
+        for number in marked
+        if is_row_beside(number, -1) or is_row_beside(number, 1)
+    ]
 
 
 def _read_without(parsed: Parsed, lines: Sequence[str], marks: dict[int, int]) -> Iterator[Remark]:

@@ -98,3 +98,15 @@ def cells(parsed: Parsed) -> int:
 
 def not_whole(parsed: Parsed) -> bool:
     return bool(parsed.failures) or not all(table.complete for table in parsed.tables)
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("name", ["osu", "imb", "perftest"])
+def test_a_row_of_whole_numbers_that_is_commented_out_fails_its_table(name: str, mark: str) -> None:
+    head, row = TABLES[name]
+    words = [word.partition(".")[0] for word in row.replace("FIGURE", "2884").split()]
+    text = f"{head}{mark}{' '.join(words)}\n{mark}{words[0]}0 {' '.join(words[1:])}\n"
+    parsed = read(text)
+    lines = [each.line for each in parsed.failures if WHAT in each.text]
+    assert lines == [len(text.splitlines()) - 1, len(text.splitlines())]
+    assert not any(table.complete for table in parsed.tables)
