@@ -53,6 +53,7 @@ _PART = re.compile(r"^\S{1,200}\s+[0-9,]{1,24}(?:\s+[0-9]{1,12}\.[0-9]{2,3}){1,5
 _OWN = re.compile(r"^(?:Waiting for connection\.\.\.|Accepted connection from \S{1,100})$")
 # [1700000000.1] [node1:12:0]  perftest.c:391  UCX  ERROR client failed. connect() failed: Connection refused
 _OWN_FAILURE = re.compile(r"\b(?:perftest|libperf)[a-z_]{0,20}\.c{1,2}:[0-9]{1,6} +UCX +(?:ERROR|FATAL)")
+_FEWER = "a report of no more iterations than the one above it, so the heading between them is lost"
 _EXPECTED = 'output of ucx_perftest: a heading with "# iterations" and "message rate (msg/s)"'
 
 
@@ -233,7 +234,11 @@ class _Reader:
         """Keep a test's last report; up to 1.9 it is only known later that it was the last."""
         test.begun = True
         if test.heading.form == "old":
-            test.last = (line, cells)
+            before = test.last[1][0] if test.last is not None else None
+            if before is not None and int(cells[0] or 0) <= int(before):
+                test.refused, test.last = True, None
+                self.failures.append(Remark(line.number, f"{_FEWER}: {line.text.strip()[:300]}"))
+            test.last = None if test.refused else (line, cells)
             return
         if test.heading.form == "test" and name:
             said = replace(self.command, test=None, size=None, iterations=None)

@@ -29,6 +29,8 @@ _SIZE = re.compile(
     r"(?![\w.:-])\S{0,12}"
 )
 _ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+")
+#: Tools that print figures without a heading while they run.
+_PRINT_PROGRESS = frozenset({"hpl", "hpcc"})
 # What someone wrote in front of a row, a word of its own.
 _MARK = re.compile(r"[^\w\s#]{1,8}")
 # What is in place of a figure: "-", "N/A", "******". Any other has a digit, and is no time of day.
@@ -70,6 +72,28 @@ def _is_row(remark: Remark) -> bool:
     words = remark.text.split() if len(remark.text) <= _LONGEST else []
     numbers = [word for word in words if _NUMBER.fullmatch(word)]
     return len(numbers) >= 2 and words[0] in numbers and 2 * len(numbers) > len(words)
+
+
+def without_unannounced_rows(parsed: Parsed) -> Parsed:
+    """Return what was read, with a failure for the first of the rows beside its tables which no heading announces.
+
+    Such a remark has three numbers or more, one of them with decimals, and no other word: a table whose heading is
+    lost or commented out. HPL prints its own progress so.
+    """
+    if not parsed.tables or parsed.failures or any(table.tool in _PRINT_PROGRESS for table in parsed.tables):
+        return parsed
+    rows = [remark for remark in parsed.remarks if _is_bare_row(remark.text)]
+    if not rows:
+        return parsed
+    shown = one_line(" ".join(rows[0].text.split()))[:_LONGEST_ROW]
+    others = "" if len(rows) == 1 else f" (and {counted(len(rows) - 1, 'line')} more)"
+    what = f'a row which no heading announces: found "{shown}"{others}, expected its heading above it'
+    return replace(parsed, failures=(Remark(rows[0].line, what),))
+
+
+def _is_bare_row(text: str) -> bool:
+    words = text.split() if len(text) <= _LONGEST else []
+    return len(words) > 2 and any("." in word for word in words) and all(map(_NUMBER.fullmatch, words))
 
 
 def without_lost_rows(parsed: Parsed) -> Parsed:

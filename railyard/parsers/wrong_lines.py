@@ -13,7 +13,7 @@ from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.lines import LONGEST_NOTE, cleaned, is_failure, texts_of
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, Remark
-from railyard.parsers.unread_rows import without_lost_rows
+from railyard.parsers.unread_rows import without_lost_rows, without_unannounced_rows
 
 # A word of its own, also behind "name=" and in a box: "4194304  nan", "HPL_Tflops=nan", "| 15.3 | -inf |"
 _NOT_FINITE = re.compile(r"(?:\A|[\s=:|])[+-]?(?:nan|inf|infinity)(?=\Z|[\s|,])", re.IGNORECASE)
@@ -39,7 +39,7 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
     if not parsed.tables and (parsed.fabric or parsed.hardware):
         return parsed
     parsed = without_commented_rows(without_mixed_rows(parsed, text), text)
-    parsed = without_lost_rows(without_absurd_numbers(parsed, text))
+    parsed = without_unannounced_rows(without_lost_rows(without_absurd_numbers(parsed, text)))
     whole = cleaned(text)
     if not ("," in whole or _names_nothing_finite(whole) or failure_lines.ROOT.search(whole)):
         return parsed  # most outputs: no line has to be looked at

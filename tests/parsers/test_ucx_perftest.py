@@ -126,3 +126,14 @@ def test_other_columns_are_a_failure_and_another_text_is_refused() -> None:
     assert parsed.failures[0].text.startswith("a heading with other columns than ucx_perftest's")
     with pytest.raises(ParseError):
         parse("#bytes     #iterations    BW peak[MB/sec]\n")
+
+
+def test_a_report_of_fewer_iterations_is_of_a_test_whose_heading_is_lost() -> None:
+    text = (MADE / "ucx_perftest-1.8-batch.txt").read_text(encoding="utf-8")
+    lines = text.splitlines(True)
+    place = next(number for number, line in enumerate(lines) if line.startswith("+4096/ucp_contig_tag_lat"))
+    parsed = parse("".join((*lines[:place], "# ", *lines[place:])))
+    (failure,) = parsed.failures
+    assert (failure.line, "the heading between them is lost" in failure.text) == (place + 2, True)
+    known = [row for table in parse(text).tables for row in table.rows]
+    assert all(row in known for table in parsed.tables for row in table.rows)

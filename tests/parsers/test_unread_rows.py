@@ -7,7 +7,7 @@ import pytest
 from railyard.cli.main import main
 from railyard.parsers import detect, osu
 from railyard.parsers.parsed import Parsed, Remark
-from railyard.parsers.unread_rows import unread_rows, without_lost_rows
+from railyard.parsers.unread_rows import unread_rows, without_lost_rows, without_unannounced_rows
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results.report.parsed import parsed_text
 
@@ -163,3 +163,20 @@ def test_a_slow_curve_does_not_pass_because_its_slow_rows_are_marked(
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
     said = 'line 5: "a row that cannot be read: found "65536 **2841.39**", expected plain numbers'
     assert said in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_row_whose_heading_is_lost_beside_a_table_is_a_failure() -> None:
+    remarks = (Remark(9, "64 10 1000.00"), Remark(10, "65 10 1000.00"))
+    parsed = without_unannounced_rows(Parsed(osu.parse(f"{HEADING}1        1.60\n").tables, remarks=remarks))
+    assert parsed.failures == (
+        (
+            9,
+            'a row which no heading announces: found "64 10 1000.00" (and 1 line more), expected its heading above it',
+        ),
+    )
+
+
+@pytest.mark.parametrize("text", ["0.08 0.02 0.01 1/234 5678", "12 30 7", "10.5 s", "0.08 0.02"])
+def test_other_figures_beside_a_table_are_remarks(text: str) -> None:
+    parsed = Parsed(osu.parse(f"{HEADING}1        1.60\n").tables, remarks=(Remark(9, text),))
+    assert without_unannounced_rows(parsed) == parsed
