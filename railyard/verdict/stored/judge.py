@@ -144,7 +144,7 @@ def judge(
     if target.fabric.link.family == UNNAMED:
         target = replace(target, fallback=words_of_fallback(text, parsed.tables))
     if not parsed.tables:
-        unread = unread_rows(parsed) or _of_the_fabric(parsed, target)
+        unread = unread_rows(parsed) or (None if failures else _of_the_fabric(parsed, target))
         return (without_table(failures, unread=unread),)
     if benchmark is not None:
         micro.find(benchmark)
