@@ -18,6 +18,9 @@ from railyard.parsers.parsed import Parsed, Remark, Table
 NO_ROW = re.compile(r"^a (?:heading|title|box) without any row\b")
 #: A row: a number first, at least one more, and fewer words than numbers beside them ("8  1000  1.23 us").
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:[.,][0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
+#: A row of a spreadsheet: "65536,11499.25" or "65536;11499,25".
+_SEPARATED = re.compile(r"[0-9]{1,18}[ \t]?[,;][ \t]?[0-9][0-9.,;+eE \t-]{0,300}")
+_SEPARATOR = re.compile(r"[,;]")
 _LONGEST = 400
 _MOST_SHOWN = 60
 #: A row with figures of 400 digits is longer than any other.
@@ -57,7 +60,9 @@ def unread_rows(parsed: Parsed) -> str | None:
         (each.line for each in parsed.failures if NO_ROW.match(each.text) and each.line < first.line), default=0
     )
     why = (
-        f"they do not have the columns that the heading in line {heading} announces"
+        "commas or semicolons separate them: paste the output as its tool prints it, with blanks"
+        if _SEPARATED.fullmatch(first.text.strip()[:_LONGEST])
+        else f"they do not have the columns that the heading in line {heading} announces"
         if heading
         else "no heading above them says what they measure"
     )
@@ -69,7 +74,8 @@ def unread_rows(parsed: Parsed) -> str | None:
 
 
 def _is_row(remark: Remark) -> bool:
-    words = remark.text.split() if len(remark.text) <= _LONGEST else []
+    text = remark.text if len(remark.text) <= _LONGEST else ""
+    words = (_SEPARATOR.sub(" ", text) if _SEPARATED.fullmatch(text.strip()) else text).split()
     numbers = [word for word in words if _NUMBER.fullmatch(word)]
     return len(numbers) >= 2 and words[0] in numbers and 2 * len(numbers) > len(words)
 

@@ -25,6 +25,15 @@ def test_rows_that_do_not_fit_their_heading_are_named() -> None:
     assert f"no table: {why}\n" in parsed_text(parsed, width=400)
 
 
+@pytest.mark.parametrize("separator", [",", ";", ", "])
+def test_rows_of_a_spreadsheet_are_named_as_such(separator: str) -> None:
+    rows = "".join(f"{1 << at}{separator}{7.99 * (1 << at):.2f}\n" for at in range(4))
+    said = unread_rows(osu.parse("# OSU MPI Bandwidth Test v7.3\n# Size,Bandwidth (MB/s)\n" + rows))
+    assert said is not None
+    assert said.startswith("4 lines with figures are among the remarks, first line 3, ")
+    assert said.endswith("but commas or semicolons separate them: paste the output as its tool prints it, with blanks")
+
+
 def test_rows_without_a_heading_are_named() -> None:
     parsed = Parsed(remarks=(Remark(7, "vn1 is up"), Remark(9, "4194304 1000 11034.57")))
     assert unread_rows(parsed) == (
