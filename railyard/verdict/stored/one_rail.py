@@ -7,12 +7,13 @@ from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.wording import message_size, number
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
+from railyard.hardware.collective_times import time_of
 from railyard.hardware.limits import Limit
 from railyard.verdict.day_one import bounded_by_class
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
 
-_SHAPES = ("pingpong", "latency", "stream", "one-of-two", "figure")
+_SHAPES = ("pingpong", "latency", "stream", "one-of-two", "figure", "collective")
 
 
 def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
@@ -47,12 +48,25 @@ def _within_one(metric: MetricInput, of: Run, alone: Target) -> str | None:
     if not bounded_by_class(metric.bands, size):
         return None
     where = f" at {message_size(size)}" if metric.declared.sized else ""
+    if declared.shape == "collective":
+        return f"its {number(value)} us{where}" if _least_us(size, of, alone) <= value else ""
     if declared.is_bandwidth:
         limit, rate, words = alone.limit(declared.directions, of=of.benchmark), value, f"its {number(value)} MB/s"
     else:
         sends = 1 if of.benchmark.turn is None else of.benchmark.turn.sends
         limit, rate, words = alone.limit(1, of=of.benchmark), sends * size / value, f"its {number(value)} us"
     return f"{words}{where}" if _carries(limit, rate) else ""
+
+
+def _least_us(size_bytes: int, of: Run, alone: Target) -> float:
+    """Return what the bytes of a collective take on these rails of a node at their full rate, us; 0 if that is not
+    known, and for a barrier, which has none.
+    """
+    rail, facts, pattern = alone.rail(of.benchmark, of.facts), of.facts, of.benchmark.pattern
+    if isinstance(rail, str) or pattern is None or facts.nodes is None or facts.ranks_per_node is None:
+        return 0.0
+    time = time_of(rail, pattern, size_bytes, facts.nodes, facts.ranks_per_node)
+    return time.least_us / IMPOSSIBLE_FACTOR.value
 
 
 def _carries(limit: Limit | None, rate_mb_s: float) -> bool:

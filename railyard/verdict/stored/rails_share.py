@@ -24,10 +24,13 @@ _WHY: Mapping[Part, tuple[str, str]] = {
 def rails_remark(metric: MetricInput, of: Run) -> str | None:
     """Return what share of its rails' rate a collective may have and still pass.
 
-    Return None if no such bound decides, or if it asks so little that the collective is not judged.
+    Return None if no such bound decides, or if it asks so little that the collective is not judged, also because one of
+    several rails carries that much (``one_rail``).
     """
     found = _at_largest(metric, of)
     if found is None or found[1].rails_share < RAILS_SHARE.value:
+        return None
+    if of.target.rails > 1 and not of.target.system and of.target.rails * found[1].rails_share <= 1:
         return None
     size, time = found
     why, more = _why(time, size, of)
