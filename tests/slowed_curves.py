@@ -181,8 +181,10 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
   port cannot be told from a limit of its flows.
 - **Several rails**: one message at a time, and a window below 1 MiB, are bounded by one rail, since only the stack
   knows from which size on it uses the others. If one rail can carry what the largest size shows, nothing shows that
-  the others work, and the output is *not judged*. A window of 1 MiB or more is bounded by all rails. Of a collective
-  the bytes that cross a node's rails at least are what one rail must not be able to carry; a barrier has none.
+  the others work, and the output is *not judged*. A window of 1 MiB or more is bounded by all rails, and is *not
+  judged* if all but one of them can carry it, which a healthy one excludes at 92 % of the limit (up to ten rails). Of a
+  collective the bytes that cross a node's rails at least are what one rail must not be able to carry; a barrier has
+  none. A pass that some of the rails can carry says how many could be idle.
 - **Collectives** between hosts need the number of nodes and of ranks on each: `--nodes`, `--ranks-per-node`, if the
   output does not have them. Those that do not block have no bounds. A barrier has the bound of its rounds of messages.
   A pass states how little of its rails' rate a run may have at the largest size: "has a bound of 28 % of what the rails

@@ -74,6 +74,15 @@ RAILS_SHARE = JudgingBound(
     "is 15.4 % and 15.8 %, the lowest of the healthy outputs on the scoreboard",
     f"docs/reference/scoreboard.md; the share is {_OWN}",
 )
+ALL_RAILS_SHARE = JudgingBound(
+    "all-rails-share",
+    0.92,
+    "of what the rails carry",
+    "healthy windows of long messages reach that one way, so fewer rails cannot carry what they show, up to ten rails: "
+    "what all but one can carry is not judged. With more rails, as many must be unable to carry it as a healthy run "
+    "excludes, and a remark says how many could still be idle",
+    "the lowest published share of a window one way over RDMA (railyard/hardware/day_one.py); both ways it is 79 %",
+)
 GPU_FLOOR_SHARE = JudgingBound(
     "gpu-floor-share",
     0.6,
@@ -494,6 +503,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     CLASS_PEAK_FROM,
     WEAK_END_SHARE,
     RAILS_SHARE,
+    ALL_RAILS_SHARE,
     GPU_FLOOR_SHARE,
     GPU_ALL_NICS_SHARE,
     GPU_FLOOR_FROM,

@@ -1,23 +1,31 @@
-"""What one rail alone can carry, of a run that names several: a bound of the day does not show that the others work."""
+"""What some rails can carry, of a run that names more: a bound of the day does not show that the others work.
 
-from collections.abc import Sequence
+A window of long messages (or flows of TCP) over N rails must show more than N - 1 of them carry. Of one message at a
+time only a stack knows how many rails it uses, and no collective comes near to what its rails carry: there, one rail
+alone must not carry what is shown, and a remark says how many rails could be idle.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from railyard.base.bounds import IMPOSSIBLE_FACTOR
+from railyard.base.bounds import ALL_RAILS_SHARE, IMPOSSIBLE_FACTOR
 from railyard.base.wording import message_size, number
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.hardware.collective_times import time_of
-from railyard.hardware.limits import Limit
+from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
 from railyard.verdict.day_one import bounded_by_class
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
 
 _SHAPES = ("pingpong", "latency", "stream", "one-of-two", "figure", "collective")
+#: What uses all rails at once from 1 MiB on, however a stack divides a message.
+_ALL_AT_ONCE = ("stream", "one-of-two", "figure")
 
 
 def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that the run is "not judged: …", since one of its rails can carry what it shows at its largest size.
+    """Return that the run is "not judged: …", since fewer of its rails can carry what it shows at its largest size.
 
     Return None if it has one rail, or if what it shows needs more. Only a stack knows from which size on it uses
     several rails, so a slower rate of short messages is no failure. A system's references ask what they ask, and only
@@ -26,43 +34,90 @@ def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
     benchmark, target = of.benchmark, of.target
     if target.rails < 2 or of.on_one_host or benchmark.within or benchmark.loops or benchmark.rows == "pairs":
         return None
-    alone = replace(target, rails=1, policy="single")
-    shown = [words for metric in judged if (words := _within_one(metric, of, alone)) is not None]
+    shown = [words for metric in judged if (words := _within_fewer(metric, of)) is not None]
     if not shown or "" in shown:
         return None
-    others = "the second one works" if target.rails == 2 else "the others work"
-    return (
-        f"not judged: one of the {target.rails} rails can carry {shown[0]}: nothing shows that {others}; a window of "
-        "messages of 1 MiB or more (osu_bw), or enough flows of TCP, needs them all"
-    )
+    return shown[0]
 
 
-def _within_one(metric: MetricInput, of: Run, alone: Target) -> str | None:
-    """Return words for the rate at a metric's largest size if one rail can carry it, "" if it cannot; None if the
-    metric has no bound of the link's class, or no rate.
+def idle_rails(judged: Sequence[MetricInput], of: Run) -> Iterator[str]:
+    """Yield how many of several rails could be idle in a run that passes."""
+    rails = of.target.rails
+    if rails == 1 or one_rail(judged, of) is not None:
+        return
+    needed = max((_needed_rails(metric, of) for metric in judged if _is_rate(metric, of)), default=rails)
+    if needed < rails:
+        more = "a window of long messages one way, over all of them (osu_mbw_mr), shows the most"
+        idle = _of_rails(rails - needed, rails)
+        yield f"{_of_rails(needed, rails)} can carry it: a run with {idle} idle would still pass; {more}"
+
+
+def _within_fewer(metric: MetricInput, of: Run) -> str | None:
+    """Return the reason if fewer rails can carry a metric's largest size, "" if they cannot; None if the metric has no
+    bound, or no rate.
     """
-    declared, found = micro.metric(of.benchmark.key, metric.declared.name), points(metric)
-    if declared.name not in (BANDWIDTH, LATENCY) or declared.shape not in _SHAPES or not found:
+    if not _is_rate(metric, of):
         return None
-    size, value = found[-1]
-    if not bounded_by_class(metric.bands, size):
-        return None
+    declared, rails = micro.metric(of.benchmark.key, metric.declared.name), of.target.rails
+    needed, (size, value) = _needed_rails(metric, of), points(metric)[-1]
+    if needed > _excluded(metric, of):
+        return ""
     where = f" at {message_size(size)}" if metric.declared.sized else ""
+    what = f"its {number(value)} {'MB/s' if declared.is_bandwidth else 'us'}{where}"
+    others = (
+        "the second one works" if rails == 2 else "the last one works" if needed == rails - 1 else "the others work"
+    )
+    more = "a window of messages of 1 MiB or more (osu_bw), or enough flows of TCP, needs them all"
+    if declared.shape == "stream" and size >= DAY_ONE_FROM_BYTES:
+        more = "one way, with enough pairs of ranks (osu_mbw_mr), healthy rails carry more"
+    return f"not judged: {_of_rails(needed, rails)} can carry {what}: nothing shows that {others}; {more}"
+
+
+def _of_rails(count: int, rails: int) -> str:
+    return f"{'one' if count == 1 else count} of the {rails} rails"
+
+
+def _is_rate(metric: MetricInput, of: Run) -> bool:
+    declared = micro.metric(of.benchmark.key, metric.declared.name)
+    named = declared.name in (BANDWIDTH, LATENCY) and declared.shape in _SHAPES
+    return named and bool(points(metric)) and bounded_by_class(metric.bands, points(metric)[-1][0])
+
+
+def _excluded(metric: MetricInput, of: Run) -> int:
+    """Return how many rails must not be able to carry what a metric shows."""
+    rails = of.target.rails
+    if micro.metric(of.benchmark.key, metric.declared.name).shape not in _ALL_AT_ONCE:
+        return 1
+    return max(1, min(rails - 1, math.floor(rails * ALL_RAILS_SHARE.value / IMPOSSIBLE_FACTOR.value)))
+
+
+def _needed_rails(metric: MetricInput, of: Run) -> int:
+    """Return the least number of rails that can carry what a metric shows at its largest size, at most all of them."""
+    target = of.target
+    for count in range(1, target.rails):
+        fewer = replace(target, rails=count, policy="single" if count == 1 else target.policy)
+        if _carry(fewer, metric, of):
+            return count
+    return target.rails
+
+
+def _carry(fewer: Target, metric: MetricInput, of: Run) -> bool:
+    """Return whether fewer rails can carry what a metric shows at its largest size."""
+    declared = micro.metric(of.benchmark.key, metric.declared.name)
+    size, value = points(metric)[-1]
     if declared.shape == "collective":
-        return f"its {number(value)} us{where}" if _least_us(size, of, alone) <= value else ""
+        return _least_us(size, of, fewer) <= value
     if declared.is_bandwidth:
-        limit, rate, words = alone.limit(declared.directions, of=of.benchmark), value, f"its {number(value)} MB/s"
-    else:
-        sends = 1 if of.benchmark.turn is None else of.benchmark.turn.sends
-        limit, rate, words = alone.limit(1, of=of.benchmark), sends * size / value, f"its {number(value)} us"
-    return f"{words}{where}" if _carries(limit, rate) else ""
+        return _carries(fewer.limit(declared.directions, of=of.benchmark), value)
+    sends = 1 if of.benchmark.turn is None else of.benchmark.turn.sends
+    return _carries(fewer.limit(1, of=of.benchmark), sends * size / value)
 
 
-def _least_us(size_bytes: int, of: Run, alone: Target) -> float:
+def _least_us(size_bytes: int, of: Run, fewer: Target) -> float:
     """Return what the bytes of a collective take on these rails of a node at their full rate, us; 0 if that is not
     known, and for a barrier, which has none.
     """
-    rail, facts, pattern = alone.rail(of.benchmark, of.facts), of.facts, of.benchmark.pattern
+    rail, facts, pattern = fewer.rail(of.benchmark, of.facts), of.facts, of.benchmark.pattern
     if isinstance(rail, str) or pattern is None or facts.nodes is None or facts.ranks_per_node is None:
         return 0.0
     time = time_of(rail, pattern, size_bytes, facts.nodes, facts.ranks_per_node)

@@ -16,6 +16,7 @@ from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
 from railyard.verdict.stored.late_and_lost import late_remarks
+from railyard.verdict.stored.one_rail import idle_rails
 from railyard.verdict.stored.rails_share import rails_remark
 
 #: If no size is longer: perftest's default (64 KiB) is level already.
@@ -42,6 +43,7 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     yield from _old_card(table, target)
     yield from _without_nvlink(judged, of)
     yield from late_remarks(judged, table, benchmark)
+    yield from idle_rails(judged, of)
     for metric in judged:
         yield from _weak_end(metric, of)
         flow = tuple(_weak_flow(metric, benchmark, target))
