@@ -178,7 +178,8 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
   so.
 - **TCP** over a link of more than twice its rate that ends with what a slower Ethernet carries is *not judged*: 1.0 to
   1.25 GB/s (10 Gbit/s), or 92 to 101 % of the limit of a faster one, such as 2.85 to 3.13 GB/s (25 Gbit/s). A slower
-  port cannot be told from a limit of its flows.
+  port cannot be told from a limit of its flows. Nor is one flow at 4.6 to 5.05 Gbit/s, which a cloud leaves to one
+  flow (AWS, outside a cluster placement group), on 25 Gbit/s and more. It fails with several flows, and at other rates.
 - **Several rails**: one message at a time, and a window below 1 MiB, are bounded by one rail, since only the stack
   knows from which size on it uses the others. If one rail can carry what the largest size shows, nothing shows that
   the others work, and the output is *not judged*. A window of 1 MiB or more is bounded by all rails, and is *not

@@ -50,7 +50,7 @@ from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
-from railyard.verdict.stored.remarks import below_gpu_slots, plateau, remarks_on, short_end, slower_network
+from railyard.verdict.stored.remarks import below_gpu_slots, flow_limit, plateau, remarks_on, short_end, slower_network
 from railyard.verdict.stored.same_host import same_host
 from railyard.verdict.stored.target import ANY_STACK, with_printed_mtu
 
@@ -410,6 +410,8 @@ def _judged(
     if holds_nothing is not None:
         holds_nothing = _with_cause(holds_nothing, plateau(judged, benchmark, target), target)
     *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, tables, run_))
+    if last.state == "fail" and inputs.own_fault is None and (limited := flow_limit(judged, run_)) is not None:
+        last = _no_floor(limited)
     rules = (*others, _unless_pairs_share(last, inputs, run_, read))
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     causes = likenesses(tables[0], benchmark, judged, target) if failure else ()

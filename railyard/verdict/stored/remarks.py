@@ -1,5 +1,6 @@
 """What a reader of a stored output's judgement should know besides: bounds that ask little, sizes without any, sums."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 from railyard.base.bounds import WEAK_END_SHARE
@@ -23,6 +24,10 @@ from railyard.verdict.stored.rails_share import rails_remark
 _LEVEL_FROM_BYTES = 64 << 10
 #: The management network of most nodes with a faster one. A slower one does not reach what is asked of a flow.
 _USUAL_FALLBACK = "eth-10"
+#: One flow of TCP between virtual machines of a cloud, MB/s: 5 Gbit/s outside a cluster placement group, 10 Gbit/s in
+#: one. Source: Amazon EC2 User Guide, "Amazon EC2 instance network bandwidth" (single-flow traffic).
+_FLOW_LIMIT_MB_S = 625.0
+_OF_CLOUDS = ("ethernet", "efa")
 #: A port that is full carries this share of its limit: with frames of 1500 B it is 95 % of what jumbo frames reach.
 _NEARLY_ALL = 0.92
 _MOST_OF_MLX4_GBIT_S = 56.0
@@ -203,6 +208,38 @@ def _ends_by_class(metric: MetricInput) -> bool:
     """Return whether only the link's class bounds the largest size of a metric."""
     found = points(metric)
     return bool(found) and bounded_by_class(metric.bands, found[-1][0])
+
+
+def flow_limit(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that one flow of TCP is "not judged: …", since it misses its bounds only where it ends with what a cloud
+    leaves to a flow; None for others, and on a link of up to twice that rate.
+    """
+    benchmark, target, whole = of.benchmark, of.target, of.target.limit(1)
+    if _flow_mb_s(benchmark, target) is None or target.fabric.link.family not in _OF_CLOUDS:
+        return None
+    if not all(_ends_by_class(metric) for metric in judged if metric.bands):
+        return None
+    if benchmark.flows > 1 or of.facts.pairs > 1 or whole is None or whole.value_mb_s <= 2 * _FLOW_LIMIT_MB_S:
+        return None
+    missed = [rate for metric in judged for rate in _missed_mb_s(metric, benchmark)]
+    if not missed or min(missed) < _NEARLY_ALL * _FLOW_LIMIT_MB_S or max(missed) > FITS_UP_TO * _FLOW_LIMIT_MB_S:
+        return None
+    return (
+        f"not judged: its {number(max(missed))} MB/s is what a cloud leaves to one flow of TCP (5 Gbit/s between "
+        "machines of AWS outside a cluster placement group), or what a port at that rate carries; measure with eight "
+        "flows (iperf3 -P 8)"
+    )
+
+
+def _missed_mb_s(metric: MetricInput, benchmark: Benchmark) -> Iterable[float]:
+    """Yield the rate one way, MB/s, of each value that misses a bound of its metric."""
+    declared = micro.metric(benchmark.key, metric.declared.name)
+    sends = 1 if benchmark.turn is None else benchmark.turn.sends
+    for size, value in points(metric):
+        bounds = [bound for band in metric.bands if (bound := band.bound_at(size)) is not None]
+        if value <= 0 or all((each.low or 0.0) <= value <= (each.high or math.inf) for each in bounds):
+            continue
+        yield value / declared.directions if declared.is_bandwidth else sends * size / value
 
 
 def _slower_ethernet(rate_mb_s: float, whole_mb_s: float) -> tuple[str, float] | None:

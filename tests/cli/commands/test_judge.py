@@ -375,10 +375,32 @@ def test_a_flow_of_tcp_at_the_rate_of_a_slower_port_does_not_pass(said: str) -> 
         assert slow.state == "not-judged" and said in slow.sentence
     assert at(1170, "eth-10").state == "pass"
     assert at(2400, "eth-100").state == "pass"
-    assert at(600, "eth-100").state == "fail"
+    assert at(560, "eth-100").state == "fail"
     half_trip = [(size, 20 + size / 1170) for size in SIZES]
     latency = Parsed((table("osu", "osu_latency", {"size": "B", "latency": "us"}, *half_trip),))
     assert only(latency, of_link("eth-25")).state == "not-judged"
+
+
+@pytest.mark.parametrize("link", ["eth-25", "eth-100", "efa-100"])
+def test_one_flow_at_the_limit_of_a_cloud_is_not_judged_and_anything_else_that_low_fails(link: str) -> None:
+    def flows(mb_s: float, streams: int = 1, link: str = link) -> str:
+        figure = table("iperf3", "iperf3", {"bandwidth": "MB/s"}, (mb_s,), streams=streams)
+        return only(Parsed((figure,)), of_link(link)).sentence
+
+    for gbit_s in (4.75, 4.97):
+        assert flows(125 * gbit_s).startswith("not judged: its ")
+        assert flows(125 * gbit_s).endswith("measure with eight flows (iperf3 -P 8)")
+    assert [flows(125 * gbit_s).startswith("rule 5") for gbit_s in (1.0, 2.5, 4.4, 5.3, 7.0)] == [True] * 5
+    assert flows(621.0, streams=8).startswith("rule 5")
+    assert flows(621.0, link="eth-10").startswith("rule 5")
+    assert flows(621.0, link="ib-edr").startswith("rule 5")
+
+
+def test_a_curve_of_one_flow_at_the_limit_of_a_cloud_fails_if_short_messages_are_slow() -> None:
+    def at(message_us: float) -> Judgement:
+        return only(Parsed((stream(rates(620, message_us=message_us)),)), of_link("eth-100"))
+
+    assert (at(5.0).state, at(60.0).state) == ("not-judged", "fail")
 
 
 @pytest.mark.fault("rail", "TCP over a port of 25 or 40 Gbit/s in place of a faster one", "is a rate of eth-")
