@@ -107,6 +107,15 @@ class LinkClass:
         is_long = self.long_cost_us is not None and size_bytes >= LONG_FROM_BYTES
         return self.long_cost_us if is_long and self.long_cost_us is not None else self.cost_us
 
+    def window_cost_us(self, size_bytes: int, verbs: bool) -> float:
+        """Return the time from one message of a window to the next, us; ``verbs``: without a library.
+
+        A library makes no message cheaper. Without one, a message of 64 KiB over NDR took 1.34 us, all of it on the
+        wire.
+        """
+        through_library = self.cost_of(size_bytes)
+        return min(self.verbs_cost_us, through_library) if verbs else through_library
+
     def window_start_us(self, verbs: bool) -> float:
         """Return half a round trip that a window waits for, us; ``verbs``: without a library."""
         return self.verbs_start_us if verbs and self.verbs_start_us is not None else self.start_us
@@ -383,9 +392,9 @@ def lowest_of_stream_mb_s(rail: Rail, window: Window, size_bytes: int) -> float:
     if size_bytes >= DAY_ONE_FROM_BYTES:
         time = wire
     elif window.verbs:
-        time = max(of.verbs_cost_us, wire)
+        time = max(of.window_cost_us(size_bytes, window.verbs), wire)
     else:
-        time = of.cost_of(size_bytes) + wire
+        time = of.window_cost_us(size_bytes, window.verbs) + wire
     round_trip = 2 * of.window_start_us(window.verbs)
     if window.depth is not None:
         time = max(time, (round_trip + wire) / window.depth)

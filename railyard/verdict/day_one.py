@@ -219,11 +219,10 @@ def _of_stream(
 
 
 def _cost_words(of: LinkClass, verbs: bool) -> str:
-    if verbs:
-        return f"{number(of.verbs_cost_us)} us"
-    long = of.cost_of(LONG_FROM_BYTES)
-    later = "" if long == of.cost_us else f" ({number(long)} us from {message_size(LONG_FROM_BYTES)} on)"
-    return f"{number(of.cost_us)} us{later}"
+    short = of.window_cost_us(1, verbs)
+    long = of.window_cost_us(LONG_FROM_BYTES, verbs)
+    later = "" if long == short else f" ({number(long)} us from {message_size(LONG_FROM_BYTES)} on)"
+    return f"{number(short)} us{later}"
 
 
 def _of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> tuple[Band, ...] | str:

@@ -27,7 +27,8 @@ def verdict(size: int, mb_s: float, link: str, rails: int = 1) -> Judgement:
     [
         (4 << 10, 2300.0, "ib-ndr", "4.1 %", "4 KiB"),
         (16 << 10, 11500.0, "ib-hdr", "33.0 %", "16 KiB"),
-        (32 << 10, 16600.0, "ib-ndr", "33.0 %", "32 KiB"),
+        (32 << 10, 23000.0, "ib-ndr", "43.9 %", "32 KiB"),
+        (64 << 10, 50000.0, "ib-xdr", "43.9 %", "64 KiB"),
     ],
 )
 def test_a_short_largest_size_is_not_judged(size: int, mb_s: float, link: str, share: str, where: str) -> None:
@@ -43,7 +44,7 @@ def test_a_short_largest_size_is_not_judged(size: int, mb_s: float, link: str, s
 @pytest.mark.parametrize(("link", "mb_s"), [("ib-edr", 12000.0), ("ib-hdr", 24000.0), ("ib-ndr", 48000.0)])
 def test_the_default_size_of_perftest_is_judged_on_one_rail(link: str, mb_s: float) -> None:
     assert verdict(64 << 10, mb_s, link).passed
-    assert verdict(64 << 10, 3000.0, link).state == "fail"
+    assert verdict(64 << 10, 0.7 * mb_s, link).state == "fail"
 
 
 def test_two_rails_of_which_one_may_be_idle_are_not_judged_below_1_mib() -> None:

@@ -316,17 +316,15 @@ def _is_of_latency(judged: Sequence[MetricInput]) -> bool:
 def _could_ask_more(metric: MetricInput, of: Run) -> bool:
     """Return whether longer messages would ask more of the link than the largest size of this bandwidth does.
 
-    Atomics have 8 B. A processor bounds a flow of TCP at any size. A system's references ask what they ask. 64 KiB
-    between two cards are perftest's default, and judged. Two rails must show more than one of them carries anyway
-    (``one_rail``), so half of their limit. Of a loop over sizes, the run with the longest messages is asked.
+    Atomics have 8 B. A processor bounds a flow of TCP at any size. A system's references ask what they ask. Two rails
+    must show more than one of them carries anyway (``one_rail``), so half of their limit. Of a loop over sizes, the run
+    with the longest messages is asked.
     """
     benchmark, target = of.benchmark, of.target
     size, share = _end(metric)
     if not bounded_by_class(metric.bands, size) or "atomic" in benchmark.key:
         return False
     if target.has_longer_run or target.rails == 2:
-        return False
-    if micro.tool(benchmark.tool).between_nics and size >= _LEVEL_FROM_BYTES:
         return False
     flow_mb_s, most = _flow_mb_s(benchmark, target), metric.limit
     return flow_mb_s is None or most is None or share * most.at(size) < WEAK_END_SHARE.value * flow_mb_s

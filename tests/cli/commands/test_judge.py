@@ -484,17 +484,19 @@ def perftest(mb_s: float, depth: int, iterations: int) -> Parsed:
 
 
 @pytest.mark.parametrize(
-    ("depth", "iterations", "healthy_us"),
+    ("depth", "iterations", "healthy_us", "state"),
     [
         # 2.7 us on the wire; each message waits for its acknowledgement, or the last of a few does.
-        (1, 5000, 2.7 + 2.0),
-        (128, 5, 2.7 + 0.4),
-        (128, 5000, 2.7),
+        (1, 5000, 2.7 + 2.0, "not-judged"),  # one at a time shows too little of the link
+        (128, 5, 2.7 + 0.4, "pass"),
+        (128, 5000, 2.7, "pass"),
     ],
 )
-def test_a_card_at_half_of_hdr_fails_whatever_its_depth(depth: int, iterations: int, healthy_us: float) -> None:
+def test_a_card_at_half_of_hdr_fails_whatever_its_depth(
+    depth: int, iterations: int, healthy_us: float, state: str
+) -> None:
     hdr, size = of_link("ib-hdr"), 64 << 10
-    assert only(perftest(size / healthy_us, depth, iterations), hdr).state == "pass"
+    assert only(perftest(size / healthy_us, depth, iterations), hdr).state == state
     assert only(perftest(size / healthy_us / 2, depth, iterations), hdr).state == "fail"
 
 
