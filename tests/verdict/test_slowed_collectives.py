@@ -79,3 +79,26 @@ def test_a_collective_over_efa_is_judged_with_one_rank_on_each_node_only() -> No
     text = f"# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n{rows}"
     (found,) = judge(parse(text), of_link("efa-100"), nodes=Nodes(count=128, ranks_each=96))
     assert found.sentence.startswith("not judged: no source bounds a collective over EFA with several ranks")
+
+
+@pytest.mark.parametrize(
+    ("took_us", "link", "nodes", "ranks_each", "state"),
+    [
+        (12.1, "ib-hdr", 8, 32, "pass"),
+        (37.0, "ib-hdr", 8, 32, "pass"),
+        (39.0, "ib-hdr", 8, 32, "not-judged"),  # 3 rounds of 12.7 us
+        (80.0, "ib-hdr", 8, 32, "not-judged"),
+        (30.0, "roce-100", 2, 96, "not-judged"),
+        (97.0, "ib-hdr", 8, 32, "fail"),
+        (35.0, "ib-hdr", 8, 1, "pass"),
+        (80.0, "ib-hdr", 8, 1, "fail"),
+        (80.0, "eth-100", 8, 1, "pass"),
+        (150.0, "efa-100", 8, 1, "pass"),
+    ],
+)
+def test_a_barrier_that_may_have_used_tcp_does_not_pass(
+    took_us: float, link: str, nodes: int, ranks_each: int, state: str
+) -> None:
+    text = f"# OSU MPI Barrier Latency Test v7.4\n# Avg Latency(us)\n{took_us:>17.2f}\n"
+    (found,) = judge(parse(text), of_link(link), nodes=Nodes(count=nodes, ranks_each=ranks_each))
+    assert found.state == state, found.sentence

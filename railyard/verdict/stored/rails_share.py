@@ -1,13 +1,17 @@
 """How much of its rails' rate the day-one bound of a collective asks at its largest size, and what would ask more."""
 
+import math
 from collections.abc import Mapping, Sequence
 
-from railyard.base.bounds import RAILS_SHARE
-from railyard.base.wording import message_size, percent
+from railyard.base.bounds import LEAST_OF_RDMA, RAILS_SHARE
+from railyard.base.wording import counted, message_size, number, percent
 from railyard.hardware.collective_times import CollectiveTime, Part, time_of
 from railyard.verdict.day_one import bounded_by_class
 from railyard.verdict.inputs import Run
 from railyard.verdict.rules.model import MetricInput, points
+
+#: The least half round trip of posted runs of MPI through the kernel, us (``LEAST_OF_TCP`` of ``base.bounds``).
+_TCP_ROUND_US = 12.7
 
 #: What takes longest if it is not what crosses the rails at their rate, and how to see more of the rails.
 _WHY: Mapping[Part, tuple[str, str]] = {
@@ -43,6 +47,8 @@ def rails_remark(metric: MetricInput, of: Run) -> str | None:
 def weak_collective(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that a collective is "not judged: …", since its bound asks too little of its rails; None if it is."""
     for metric in judged:
+        if (as_tcp := _barrier_as_tcp(metric, of)) is not None:
+            return as_tcp
         found = _at_largest(metric, of)
         if found is not None and found[1].rails_share < RAILS_SHARE.value:
             size, time = found
@@ -65,6 +71,26 @@ def _why(time: CollectiveTime, size: int, of: Run) -> tuple[str, str]:
         return why, more
     alone = time_of(rail, pattern, size, nodes, 1)
     return why, more if alone.rails_share >= RAILS_SHARE.value else _WHY["adding up"][1]
+
+
+def _barrier_as_tcp(metric: MetricInput, of: Run) -> str | None:
+    """Return that a barrier over RDMA is "not judged: …", since it takes as long as one over TCP may; None for others.
+
+    With several ranks on each node, its bound leaves room for their rounds, and so for TCP between the nodes.
+    """
+    nodes, rail, found = of.facts.nodes, of.target.rail(of.benchmark, of.facts), points(metric)
+    if of.benchmark.pattern != "barrier" or not found or not bounded_by_class(metric.bands, found[-1][0]):
+        return None
+    if nodes is None or nodes < 2 or isinstance(rail, str) or rail.of.least is not LEAST_OF_RDMA:
+        return None
+    took_us, rounds = found[-1][1], math.ceil(math.log2(nodes))
+    if took_us < rounds * _TCP_ROUND_US:
+        return None
+    return (
+        f"not judged: a barrier of {nodes} nodes over TCP may take {number(took_us)} us too "
+        f"({counted(rounds, 'round')} of {_TCP_ROUND_US:g} us or more), so nothing shows that RDMA was used; run it "
+        "with one rank on each node, or osu_latency"
+    )
 
 
 def _at_largest(metric: MetricInput, of: Run) -> tuple[int, CollectiveTime] | None:
