@@ -1,8 +1,8 @@
-"""What libraries print when a run leaves RDMA for TCP, and go on: one table; each entry has its words and its source.
+"""What an output says of a run that left RDMA for TCP: one table; each entry has its words and its source.
 
-A row that is *sure* is printed for the transport that the run uses. Any other row says that a device could not be used:
-a library may then have used another one over RDMA, so figures that TCP cannot reach speak against it. Neither is a
-failure of a run whose network is meant to carry TCP.
+A row that is *sure* is printed for the transport that the run uses. Any other row says that a device could not be used,
+or that TCP was requested: a library may then have used RDMA all the same, so figures that TCP cannot reach speak
+against it. Neither is a failure of a run whose network is meant to carry TCP.
 """
 
 import re
@@ -53,7 +53,22 @@ class FallbackLine:
 
 
 _PROVIDER = r"(?P<name>(?:tcp|sockets|udp)(?:;ofi_rx[md])?)(?![\w;])"
-_RDMA_PROVIDER = r"\bprovider:? (?:verbs|cxi|psm[23x]?|efa|opx|mlx|gni)\b"
+_OF_RDMA = r"(?:verbs|cxi|psm[23x]?|efa|opx|mlx|gni)\b"
+_RDMA_PROVIDER = rf"\bprovider:? {_OF_RDMA}"
+#: What may be before a setting in a prompt's line, in a shell's trace, or in what env prints; no comment and no prose.
+_SET = (
+    r"^(?!\s{0,20}#)"
+    r"(?:[^\n]{0,300}?(?:[$#%>+,]|\bexport|\bsetenv|-x|-genv|-env|\benv|variables:|\w=\S{0,99})[ \t,]{1,4}"
+    r"|[^\n]{0,300}?--export=\S{1,99},|\s{0,8})[\"']?"
+)
+_ENDS_VALUE = r"""(?![\w;,.:])[^\n]{0,1500}$"""
+#: With these, Open MPI sends by UCX or by a library below its mtl, whatever its btl is.
+_NOT_BTL = (
+    r"\bpml[= ](?:ucx|cm|yalla|mxm)\b|\bmtl[= ](?:ofi|psm2?|mxm|portals4)\b"
+    r"|\bUCX_(?:TLS=(?!tcp|sm|self)|NET_DEVICES=\w{1,40}:)"
+)
+_NETWORK_OF_BTL = "openib|ugni|usnic|uct|ofi|portals4"
+_NOT_TCP_OF_UCX = r"(?:rc|dc|ud|ib|ugni|gga|all|cm|srd)(?:_\w{1,20})?"
 _FIX_OFI = "name the provider of the fabric in FI_PROVIDER; fi_info lists those that the node has"
 _FIX_NCCL = "NET/IB and NET/OFI in the lines above say why no RDMA device was taken; see NCCL_IB_HCA and NCCL_NET"
 _FIX_UCX = "ucx_info -d on the node lists the devices; see UCX_TLS and UCX_NET_DEVICES"
@@ -167,7 +182,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         _FIX_OFI,
         "github.com/ofiwg/libfabric, src/fabric.c (FI_LOG_LEVEL=info)",
         is_sure=False,
-        except_with=r"highest priority (?:verbs|cxi|psm[23x]?|efa|opx|mlx|gni)\b",
+        except_with=rf"highest priority {_OF_RDMA}",
     ),
     Fallback(
         "Libfabric",
@@ -198,11 +213,103 @@ FALLBACKS: tuple[Fallback, ...] = (
         "github.com/NVIDIA/nccl, src/init.cc",
         is_sure=True,
     ),
+    Fallback(
+        "UCX",
+        "ep_cfg[2]: tag(tcp/…)",
+        r"^[^\n]{0,200}\bep_cfg\[[0-9]{1,6}\]: (?:tag|am|rma|rma_am)\((?P<name>tcp/[\w.:-]{1,40})[^\n]{0,300}$",
+        "UCX chose TCP to another process ({name})",
+        _FIX_UCX,
+        "github.com/openucx/ucx, src/ucp/core/ucp_worker.c, ucp_worker_print_used_tls (UCX_LOG_LEVEL=info)",
+        is_sure=True,
+        except_with=rf"\((?:{_NOT_TCP_OF_UCX})/",
+    ),
+    Fallback(
+        "UCX",
+        "… short … tcp/eth0, a row of UCX_PROTO_INFO",
+        r"^[^\n]{0,200}\| {0,40}(?P<name>tcp/[\w.:-]{1,40})[^|\n]{0,80}\|\s{0,9}$",
+        "UCX moves messages over TCP ({name})",
+        _FIX_UCX,
+        "github.com/openucx/ucx, src/ucp/proto/proto_debug.c (UCX_PROTO_INFO=y)",
+        is_sure=False,
+        except_with=rf"\b(?:{_NOT_TCP_OF_UCX})/\w",
+    ),
+    Fallback(
+        "UCX",
+        "UCX_TLS=tcp,self",
+        rf"{_SET}UCX_TLS[= ][\"']?(?P<name>(?:\w{{1,20}},){{0,9}}tcp(?:,\w{{1,20}}){{0,9}}){_ENDS_VALUE}",
+        "only TCP was allowed to UCX ({name})",
+        _FIX_UCX,
+        "github.com/openucx/ucx, src/ucp/core/ucp_context.c, TLS",
+        is_sure=False,
+        except_with=rf"\bUCX_TLS[= ][\"']?(?:\w{{1,20}},){{0,9}}{_NOT_TCP_OF_UCX}(?!\w)",
+    ),
+    Fallback(
+        "UCX",
+        "UCX_NET_DEVICES=eth0",
+        rf"{_SET}UCX_NET_DEVICES[= ][\"']?(?P<name>(?:eth|en[ospx]|em|bond|lo)[0-9]\w{{0,20}}){_ENDS_VALUE}",
+        "UCX was limited to {name}, the name of an Ethernet port for TCP",
+        _FIX_UCX,
+        "github.com/openucx/ucx, src/uct/tcp/tcp_iface.c; RDMA devices are like mlx5_0:1",
+        is_sure=False,
+        except_with=r"\bUCX_NET_DEVICES[= ][\"']?\w{1,40}:[0-9]",
+    ),
+    Fallback(
+        "Open MPI",
+        "mtl:ofi:prov: tcp",
+        rf"^[^\n]{{0,200}}\bmtl:ofi:prov: {_PROVIDER}[^\n]{{0,80}}$",
+        "Open MPI chose the provider {name} of Libfabric: TCP",
+        _FIX_OFI,
+        "github.com/open-mpi/ompi, ompi/mca/mtl/ofi/mtl_ofi_component.c (mtl_base_verbose)",
+        is_sure=True,
+    ),
+    Fallback(
+        "Open MPI",
+        "--mca btl tcp,self; OMPI_MCA_btl=tcp,self",
+        rf"^(?!\s{{0,20}}#)[^\n]{{0,600}}(?:-mca[ \t]{{1,4}}btl[ \t]{{1,4}}|\bOMPI_MCA_btl[= ])[\"']?"
+        rf"(?!\S{{0,60}}(?:{_NETWORK_OF_BTL}))(?:\w{{1,12}},){{0,6}}tcp(?:,\w{{1,12}}){{0,6}}(?![\w,])[^\n]{{0,1200}}$",
+        "no network but TCP was allowed to Open MPI's btl",
+        "ask for the fabric's own way: --mca pml ucx, or --mca pml cm --mca mtl ofi",
+        "github.com/open-mpi/ompi, opal/mca/btl",
+        is_sure=False,
+        except_with=_NOT_BTL,
+    ),
+    Fallback(
+        "Intel MPI",
+        "I_MPI_FABRICS=shm:tcp",
+        rf"{_SET}I_MPI_FABRICS[= ][\"']?(?P<name>(?:shm:)?tcp){_ENDS_VALUE}",
+        "TCP was requested of Intel MPI ({name})",
+        "set I_MPI_FABRICS to the fabric (shm:ofi, before 2019 shm:dapl or shm:ofa)",
+        "I_MPI_FABRICS of the Intel MPI Library, releases before 2019",
+        is_sure=False,
+        except_with=r"\bI_MPI_FABRICS[= ][\"']?(?:shm:)?(?:ofi|ofa|dapl|tmi)\b",
+    ),
+    Fallback(
+        "Libfabric",
+        "FI_PROVIDER=tcp; I_MPI_OFI_PROVIDER=tcp",
+        rf"{_SET}(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)[= ][\"']?{_PROVIDER}[^\n]{{0,1500}}$",
+        "the provider {name} of Libfabric was requested: TCP",
+        _FIX_OFI,
+        "man fabric(7) of Libfabric; I_MPI_OFI_PROVIDER of the Intel MPI Library Developer Reference",
+        is_sure=False,
+        except_with=rf"PROVIDER[= ][\"']?{_OF_RDMA}|\bpml[= ]ucx\b|{_RDMA_PROVIDER}",
+    ),
+    Fallback(
+        "Libfabric",
+        "--mca mtl_ofi_provider_include tcp; fi_pingpong -p tcp",
+        r"^(?!\s{0,20}#)[^\n]{0,600}(?:\bmtl_ofi_provider_include[= ]{1,4}|\bfi_\w{1,30} (?:[^\n]{0,200} )?-p ?)[\"']?"
+        rf"{_PROVIDER}[^\n]{{0,1200}}$",
+        "the provider {name} of Libfabric was requested: TCP",
+        _FIX_OFI,
+        "github.com/open-mpi/ompi, ompi/mca/mtl/ofi; github.com/ofiwg/libfabric, fabtests",
+        is_sure=False,
+        except_with=rf"\b(?:mtl_ofi_provider_include[= ]|-p ?)[\"']?{_OF_RDMA}",
+    ),
 )
 #: Every line that a pattern matches has one of these: to look for them first is much faster than all patterns.
 _ROOTS = (
     *("PSM2 ", "hfi_wait", "active ports", "OpenFabrics device", "tcp btl", "network device '", "inter-node cfg"),
-    *("MPI startup()", "rovider", "NET/Socket", "network Socket"),
+    *("MPI startup()", "rovider", "NET/Socket", "network Socket", "ep_cfg[", "tcp/", "ofi:prov", "UCX_TLS"),
+    *("UCX_NET_DEVICES", "mca btl", "MCA_btl", "I_MPI_FABRICS", "PROVIDER", "fi_"),
 )
 
 

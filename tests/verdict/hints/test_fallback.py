@@ -71,6 +71,17 @@ SURE = {
         "NCCL_IB_HCA and NCCL_NET"
     ),
 }
+UCX_FIX = "ucx_info -d on the node lists the devices; see UCX_TLS and UCX_NET_DEVICES"
+OFI_FIX = "name the provider of the fabric in FI_PROVIDER; fi_info lists those that the node has"
+BTL_FIX = "ask for the fabric's own way: --mca pml ucx, or --mca pml cm --mca mtl ofi"
+SURE |= {
+    "[1699.2] [vn1:41:0] ucp_worker.c:1855 UCX  INFO  ep_cfg[2]: tag(tcp/eth0) rma(tcp/eth0)": (
+        f"UCX chose TCP to another process (tcp/eth0); {UCX_FIX}"
+    ),
+    "mtl_ofi_component.c:371: mtl:ofi:prov: tcp;ofi_rxm": (
+        f"Open MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; {OFI_FIX}"
+    ),
+}
 #: Any run reports this as a failure: the kernel's words for an error are in it.
 TIMED_OUT = "hfi_wait_for_device: The /dev/hfi1_0 device failed to appear after 15.0 seconds: Connection timed out"
 NOT_SURE = {
@@ -108,6 +119,31 @@ NOT_SURE = {
         "only a provider of TCP is named here (tcp;ofi_rxm); name the provider of the fabric in FI_PROVIDER; fi_info "
         "lists those that the node has"
     ),
+}
+_BTL = f"no network but TCP was allowed to Open MPI's btl; {BTL_FIX}"
+_TLS = "only TCP was allowed to UCX"
+_ASKED = "of Libfabric was requested: TCP"
+NOT_SURE |= {
+    "export UCX_TLS=tcp,self": f"{_TLS} (tcp,self); {UCX_FIX}",
+    "[u@vn1 ~]$ mpirun -np 2 -x UCX_TLS=self,sm,tcp ./osu_bw": f"{_TLS} (self,sm,tcp); {UCX_FIX}",
+    "$ mpiexec -genv UCX_TLS tcp -n 2 ./osu_bw": f"{_TLS} (tcp); {UCX_FIX}",
+    "+ UCX_NET_DEVICES=ens5 mpirun -np 2 osu_bw": (
+        f"UCX was limited to ens5, the name of an Ethernet port for TCP; {UCX_FIX}"
+    ),
+    "[1699.2] [vn1:41:0]   |   0..8184 | short    | tcp/eth0 |": f"UCX moves messages over TCP (tcp/eth0); {UCX_FIX}",
+    "+ mpirun --mca btl tcp,self --mca pml ob1 -np 2 osu_bw": _BTL,
+    "$ mpirun -np 2 -H vn1,vn2 osu_bw -mca btl vader,self,tcp": _BTL,
+    "OMPI_MCA_btl=tcp,self": _BTL,
+    "I_MPI_FABRICS=shm:tcp": (
+        "TCP was requested of Intel MPI (shm:tcp); set I_MPI_FABRICS to the fabric (shm:ofi, before 2019 shm:dapl or "
+        "shm:ofa)"
+    ),
+    "+ export FI_PROVIDER=tcp": f"the provider tcp {_ASKED}; {OFI_FIX}",
+    "[root@vn1 ~]# FI_PROVIDER='tcp;ofi_rxm' srun -n2 osu_bw": f"the provider tcp;ofi_rxm {_ASKED}; {OFI_FIX}",
+    "$ mpirun -genv I_MPI_OFI_PROVIDER sockets -n 2 osu_bw": f"the provider sockets {_ASKED}; {OFI_FIX}",
+    "$ srun --export=ALL,FI_PROVIDER=tcp -n2 osu_bw": f"the provider tcp {_ASKED}; {OFI_FIX}",
+    "$ mpirun --mca pml cm --mca mtl_ofi_provider_include tcp osu_bw": f"the provider tcp {_ASKED}; {OFI_FIX}",
+    "$ fi_pingpong -p tcp vn2": f"the provider tcp {_ASKED}; {OFI_FIX}",
 }
 
 
@@ -165,6 +201,21 @@ def test_it_is_a_fallback_from_every_network_with_rdma(link: str) -> None:
         "ucp_context_0 inter-node cfg#1 tag(rc_mlx5/mlx5_0:1 tcp/eth0)\n",
         "ucp_context_0 intra-node cfg#1 tag(tcp/eth0)\n",
         "[vn1:01433] mca: bml: Using openib btl for send to [[2101,1],1] on node vn2\n",
+        "ep_cfg[1]: tag(tcp/eth0)\nep_cfg[2]: tag(rc_mlx5/mlx5_0:1) rma(rc_mlx5/mlx5_0:1)\n",
+        "| 0..2038 | short | tcp/eth0 |\n| 0..2038 | short | rc_mlx5/mlx5_0:1/path0 |\n",
+        "export UCX_TLS=rc,tcp,self\n",
+        "export UCX_TLS=^tcp\n",
+        "export UCX_NET_DEVICES=mlx5_0:1,ens5\n",
+        "mtl_ofi_component.c:371: mtl:ofi:prov: efa\n",
+        "$ mpirun --mca pml ucx --mca btl tcp,self -np 2 osu_bw\n",
+        "$ mpirun --mca btl openib,tcp,self -np 2 osu_bw\n",
+        "$ mpirun --mca btl ^tcp -np 2 osu_bw\n",
+        "$ mpirun --mca btl_tcp_if_include eth0 -np 2 osu_bw\n",
+        "export FI_PROVIDER=tcp\nexport FI_PROVIDER=efa\n",
+        "# export FI_PROVIDER=tcp\n",
+        "if nothing else works, try FI_PROVIDER=tcp instead\n",
+        "export I_MPI_FABRICS=shm:ofi\n",
+        "$ fi_pingpong -p verbs vn2\n",
     ],
 )
 def test_a_line_about_another_transport_is_no_fallback(text: str) -> None:
