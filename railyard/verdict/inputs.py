@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railyard.base.bounds import LEAST_LATENCY, JudgingBound
+from railyard.base.bounds import LEAST_LATENCY, LEAST_OF_MPI, LEAST_OF_RDMA, JudgingBound
 from railyard.base.wording import counted
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
@@ -365,17 +365,23 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     )
 
 
+#: Tools whose half round trips are always MPI's. NetPIPE has modules without it.
+_OF_MPI = ("osu", "imb")
+
+
 def _least_latency(run: Run, metric: Metric) -> JudgingBound:
     """Return the least latency that is believed: half a round trip through a library has the least of the link's class.
 
-    Without a library, cards alone take less, and sockets may bypass the kernel (VMA, Onload): any network's least.
+    Without a library, cards alone take less, and sockets may bypass the kernel (VMA, Onload): any network's least. MPI
+    takes longer than the layers below it (UCX, libfabric).
     """
     benchmark = run.benchmark
     through_library = not micro.tool(benchmark.tool).between_nics and not benchmark.over_tcp
     if metric.name != LATENCY or benchmark.one_turn != HALF_ROUND_TRIP or not through_library:
         return LEAST_LATENCY
     found = class_of(run.target.fabric.link, "device" if run.facts.from_device else "host")
-    return LEAST_LATENCY if isinstance(found, str) else found.least
+    least = LEAST_LATENCY if isinstance(found, str) else found.least
+    return LEAST_OF_MPI if least is LEAST_OF_RDMA and benchmark.tool in _OF_MPI else least
 
 
 def _open_because(run: Run, metric: Metric, bands: tuple[Band, ...], sizes: Sequence[int]) -> str | None:

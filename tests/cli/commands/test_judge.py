@@ -478,6 +478,21 @@ def test_a_latency_says_how_little_of_the_rate_is_asked_of_it() -> None:
     assert not only(Parsed((table("osu", "osu_latency", {"size": "B", "latency": "us"}, (8, 1.2)),)), LINK).remarks
 
 
+@pytest.mark.parametrize(
+    ("tool", "name", "least"),
+    [("osu", "osu_latency", 0.7), ("imb", "PingPong", 0.7), ("fabtests", "fi_pingpong", 0.55)],
+)
+def test_half_a_round_trip_below_that_of_mpi_is_believed_only_of_the_layers_below(
+    tool: str, name: str, least: float
+) -> None:
+    def said(us: float) -> str:
+        columns = {"size": "B", "latency" if tool == "osu" else "time": "us", "bandwidth": "MB/s"}
+        return only(Parsed((table(tool, name, columns, (8, us, 8 / us), ranks=2),)), LINK).sentence
+
+    assert f"impossible: latency {least - 0.01:.4f} us at 8 B between nodes is below {least} us" in said(least - 0.01)
+    assert "impossible" not in said(least + 0.01)
+
+
 def perftest(mb_s: float, depth: int, iterations: int) -> Parsed:
     columns = {"size": "B", "iterations": None, "bandwidth": "MB/s"}
     return Parsed((table("perftest", "ib_write_bw", columns, (64 << 10, iterations, mb_s), tx_depth=depth),))
