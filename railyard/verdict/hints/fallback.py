@@ -56,14 +56,14 @@ _PROVIDER = r"(?P<name>(?:tcp|sockets|udp)(?:;ofi_rx[md])?)(?![\w;])"
 _OF_RDMA = r"(?:verbs|cxi|psm[23x]?|efa|opx|mlx|gni)\b"
 _RDMA_PROVIDER = rf"\bprovider:? {_OF_RDMA}"
 #: What may be before a setting in a prompt's line, in a shell's trace, or in what env prints; no comment and no prose.
-_SET = (
+BEFORE_SETTING = (
     r"^(?!\s{0,20}#)"
     r"(?:[^\n]{0,300}?(?:[$#%>+,]|\bexport|\bsetenv|-x|-genv|-env|\benv|variables:|\w=\S{0,99})[ \t,]{1,4}"
     r"|[^\n]{0,300}?--export=\S{1,99},|\s{0,8})[\"']?"
 )
-_ENDS_VALUE = r"""(?![\w;,.:])[^\n]{0,1500}$"""
+ENDS_VALUE = r"""(?![\w;,.:])[^\n]{0,1500}$"""
 #: With these, Open MPI sends by UCX or by a library below its mtl, whatever its btl is.
-_NOT_BTL = (
+NOT_BTL = (
     r"\bpml[= ](?:ucx|cm|yalla|mxm)\b|\bmtl[= ](?:ofi|psm2?|mxm|portals4)\b"
     r"|\bUCX_(?:TLS=(?!tcp|sm|self)|NET_DEVICES=\w{1,40}:)"
 )
@@ -236,7 +236,7 @@ FALLBACKS: tuple[Fallback, ...] = (
     Fallback(
         "UCX",
         "UCX_TLS=tcp,self",
-        rf"{_SET}UCX_TLS[= ][\"']?(?P<name>(?:\w{{1,20}},){{0,9}}tcp(?:,\w{{1,20}}){{0,9}}){_ENDS_VALUE}",
+        rf"{BEFORE_SETTING}UCX_TLS[= ][\"']?(?P<name>(?:\w{{1,20}},){{0,9}}tcp(?:,\w{{1,20}}){{0,9}}){ENDS_VALUE}",
         "only TCP was allowed to UCX ({name})",
         _FIX_UCX,
         "github.com/openucx/ucx, src/ucp/core/ucp_context.c, TLS",
@@ -246,7 +246,7 @@ FALLBACKS: tuple[Fallback, ...] = (
     Fallback(
         "UCX",
         "UCX_NET_DEVICES=eth0",
-        rf"{_SET}UCX_NET_DEVICES[= ][\"']?(?P<name>(?:eth|en[ospx]|em|bond|lo)[0-9]\w{{0,20}}){_ENDS_VALUE}",
+        rf"{BEFORE_SETTING}UCX_NET_DEVICES[= ][\"']?(?P<name>(?:eth|en[ospx]|em|bond|lo)[0-9]\w{{0,20}}){ENDS_VALUE}",
         "UCX was limited to {name}, the name of an Ethernet port for TCP",
         _FIX_UCX,
         "github.com/openucx/ucx, src/uct/tcp/tcp_iface.c; RDMA devices are like mlx5_0:1",
@@ -271,12 +271,12 @@ FALLBACKS: tuple[Fallback, ...] = (
         "ask for the fabric's own way: --mca pml ucx, or --mca pml cm --mca mtl ofi",
         "github.com/open-mpi/ompi, opal/mca/btl",
         is_sure=False,
-        except_with=_NOT_BTL,
+        except_with=NOT_BTL,
     ),
     Fallback(
         "Intel MPI",
         "I_MPI_FABRICS=shm:tcp",
-        rf"{_SET}I_MPI_FABRICS[= ][\"']?(?P<name>(?:shm:)?tcp){_ENDS_VALUE}",
+        rf"{BEFORE_SETTING}I_MPI_FABRICS[= ][\"']?(?P<name>(?:shm:)?tcp){ENDS_VALUE}",
         "TCP was requested of Intel MPI ({name})",
         "set I_MPI_FABRICS to the fabric (shm:ofi, before 2019 shm:dapl or shm:ofa)",
         "I_MPI_FABRICS of the Intel MPI Library, releases before 2019",
@@ -286,7 +286,8 @@ FALLBACKS: tuple[Fallback, ...] = (
     Fallback(
         "Libfabric",
         "FI_PROVIDER=tcp; I_MPI_OFI_PROVIDER=tcp",
-        rf"{_SET}(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)[= ][\"']?{_PROVIDER}[^\n]{{0,1500}}$",
+        rf"{BEFORE_SETTING}(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)[= ][\"']?"
+        rf"{_PROVIDER}[^\n]{{0,1500}}$",
         "the provider {name} of Libfabric was requested: TCP",
         _FIX_OFI,
         "man fabric(7) of Libfabric; I_MPI_OFI_PROVIDER of the Intel MPI Library Developer Reference",

@@ -46,6 +46,7 @@ from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.late_and_lost import late_or_lost
+from railyard.verdict.stored.one_node import one_node
 from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
@@ -270,7 +271,8 @@ def _within_one_host(
     """
     if nodes.count == 1 or (key is not None and (micro.find(key).loops or micro.find(key).within_node)):
         return None
-    return same_host(table, tuple(each.line for each in parsed.tables), target, text)
+    lines = tuple(each.line for each in parsed.tables)
+    return same_host(table, lines, target, text) or one_node(table, lines, target, text)
 
 
 def _of_two_ports(table: Table, target: Target) -> str | None:

@@ -1,0 +1,201 @@
+"""What a command in an output says about its nodes: a launcher's options, and the server that a client is given."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+_SLURM = ("srun", "salloc", "sbatch", "yhrun", "lrun", "flux")
+_MPIRUN = (
+    *("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.openmpi", "mpirun.mpich", "orterun", "prun", "prterun"),
+    *("mpiexec.openmpi", "mpiexec.mpich", "mpirun_rsh", "aprun"),
+)
+_JSRUN = "jsrun"
+_LAUNCHER = re.compile("|".join(map(re.escape, (*_SLURM, *_MPIRUN, _JSRUN))))
+#: The program of a benchmark: the options after it are its own.
+_BENCHMARK = re.compile(r"(?:osu_|IMB-|NP[a-z]|network_test)\w*\Z")
+_ENDS_COMMAND = re.compile(r"\s(?:&&|\|\|?|;|&|\d?>{1,2}&?\d?)(?:\s|$)|;\s")
+_HOSTS = ("-H", "-host", "--host", "-hosts", "--hosts")
+_RANKS = ("-n", "-np", "--np", "--n", "-c")
+_PER_NODE = ("-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode", "-N")
+_PER_OBJECT = re.compile(r"ppr:(?P<ranks>[0-9]{1,6}):(?P<object>\w{1,20})")
+_SPREADS = re.compile(r"\A(?:--?bynode|--?map-by|--?rr|--?pernode|--?spread|--?rankfile|-rf)\Z")
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,80})(?::(?P<slots>[0-9]{1,6}|\*))?\Z")
+
+#: The programs of tools whose client is given a server, by the name of the tool.
+_CLIENTS = {
+    "ucx_perftest": r"ucx_perftest\Z",
+    "fabtests": r"fi_\w+\Z",
+    "qperf": r"qperf\Z",
+    "netpipe": r"NP(?:tcp6?|ibv|ib|sctp)\Z",
+    "perftest": r"(?:ib|raw_ethernet)_\w+\Z",
+    "iperf2": r"iperf2?\Z",
+    "iperf3": r"iperf3\Z",
+    "sockperf": r"sockperf\Z",
+    "cxi": r"cxi_\w+\Z",
+}
+_LOOPBACK = re.compile(
+    r"(?:localhost|localhost\.localdomain|ip6-localhost|127(?:\.[0-9]{1,3}){3}|(?:::ffff:127\S+|::1))\Z"
+)
+_OWN_NAME = re.compile(r"(?:\$\(hostname(?:\s-[sfi])?\)|`hostname(?:\s-[sfi])?`|\$\{?HOSTNAME\}?)\Z")
+#: "[user@node1 ~]$ ", "user@node1:~$ ", "node1$ ", "node1:~ # "
+_PROMPT = re.compile(r"\s{0,9}(?:\([\w.-]{1,40}\) )?(?:\[?[\w.-]{1,40}@)(?P<host>[\w-]{1,80}(?:\.[\w.-]{1,80})?)[ :\]]")
+#: Options whose value is an address of the client's own, or no host at all.
+_NO_SERVER = ("-B", "--bind", "--bind_source_ip", "-s", "--client_ip", "-d", "--ib-dev", "--ib-device", "-l", "-L")
+#: Transports between processes of one host.
+_SHARED = {
+    "ucx_perftest": re.compile(r"\s-x (?:sm|mm|posix|sysv|cma|knem|xpmem|self)(?![\w,])"),
+    "fabtests": re.compile(r"\s-p ?shm(?![\w;])"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a command says: ``one_node`` True or False, or None if it does not say it; and why, if it is True."""
+
+    one_node: bool | None
+    why: str = ""
+
+
+def launch(line: str) -> Command | None:
+    """Return what a launcher's command says about the nodes of its ranks; None if a line is no such command."""
+    if not _LAUNCHER.search(line):
+        return None
+    words = _words(line)
+    place = next((place for place, word in enumerate(words) if _name(word) in (*_SLURM, *_MPIRUN, _JSRUN)), None)
+    if place is None:
+        return None
+    launcher, own = _name(words[place]), words[place + 1 :]
+    if not any(word.startswith("-") or _BENCHMARK.match(_name(word)) for word in own):
+        return None  # "mpirun noticed that process rank 1 …"
+    end = next((at for at, word in enumerate(own) if _BENCHMARK.match(_name(word)) and ":" not in own), len(own))
+    options = own[:end]
+    if launcher in _SLURM:
+        return _of_nodes(options)
+    if launcher == _JSRUN:
+        return _of_sets(options)
+    return _of_mpirun(launcher, options)
+
+
+def server(line: str, tool: str) -> Command | None:
+    """Return whether a client's command names its own host as the server; None if a line is no command of the tool.
+
+    A server's command names none: it says nothing.
+    """
+    programs = _CLIENTS.get(tool)
+    if programs is None or not re.search(programs.removesuffix(r"\Z"), line):
+        return None
+    words = _words(line)
+    place = next((place for place, word in enumerate(words) if re.match(programs, _name(word))), None)
+    if place is None:
+        return None
+    shared = _SHARED.get(tool)
+    if shared is not None and shared.search(line):
+        return Command(True, "it was given shared memory as transport")
+    prompt = _PROMPT.match(line)
+    host = "" if prompt is None else prompt["host"]
+    others = False
+    for before, word in pairwise(words[place:]):
+        if word.startswith("-") or before in _NO_SERVER:
+            continue
+        if _LOOPBACK.match(word) or _OWN_NAME.match(word) or _same(word, host):
+            return Command(True, "the server that it names is its own host")
+        others = others or not before.startswith("-")
+    return Command(False if others else None)
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a command up to its end, ``--option=value`` as two, -N1 as two, without quotation marks."""
+    parts = _ENDS_COMMAND.split(line)
+    found: list[str] = []
+    named = (part for part in reversed(parts) if re.search(r"[A-Za-z]", part))
+    known = [part for part in named if any(_is_program(word) for word in part.split())]
+    for word in (known or parts)[0].replace('"', "").replace("'", "").split():
+        option, equals, value = word.partition("=")
+        attached = re.match(r"(-[Nnacrw])([0-9]{1,6})\Z", word)
+        if word.startswith("-") and equals:
+            found += [option, value]
+        elif attached:
+            found += [attached[1], attached[2]]
+        else:
+            found.append(word)
+    return found
+
+
+def _is_program(word: str) -> bool:
+    name = _name(word)
+    known = (*_SLURM, *_MPIRUN, _JSRUN)
+    return name in known or any(re.match(pattern, name) for pattern in _CLIENTS.values())
+
+
+def _name(word: str) -> str:
+    return PurePosixPath(word).name
+
+
+def _values(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    return [value for option, value in pairwise(words) if option in options]
+
+
+def _of_nodes(options: Sequence[str]) -> Command:
+    """Return what -N of Slurm and its kind says, or --nodes: "1", "2", "1-1". One task alone is no exchange."""
+    counts = _values(options, ("-N", "--nodes"))
+    if (
+        "1" in _values(options, ("-n", "--ntasks"))
+        or not counts
+        or not all(re.match(r"[0-9]{1,6}(?:-[0-9]{1,6})?\Z", each) for each in counts)
+    ):
+        return Command(None)
+    one = all(each in ("1", "1-1") for each in counts)
+    return Command(one, "it was given one node")
+
+
+def _of_sets(options: Sequence[str]) -> Command:
+    """Return what jsrun says: -n resource sets, -a ranks in each, -r sets on a node."""
+    sets, ranks, on_node = (
+        next((int(value) for value in _values(options, names) if value.isdigit()), 0)
+        for names in (("-n", "--nrs"), ("-a", "--tasks_per_rs"), ("-r", "--rs_per_host"))
+    )
+    if (sets == 1 and ranks > 1) or 1 < sets <= on_node:
+        return Command(True, "all ranks fit on one node, and fill it first")
+    return Command(False if 0 < on_node < sets else None)
+
+
+def _of_mpirun(launcher: str, options: Sequence[str]) -> Command:
+    """Return what options of mpirun and its kind say: ranks on each node, else hosts."""
+    ranks = sum(int(value) for value in _values(options, _RANKS) if value.isdigit())
+    if ranks == 1:
+        return Command(None)
+    per_node = [int(value) for value in _values(options, _PER_NODE) if value.isdigit()]
+    objects = [(int(found["ranks"]), found["object"]) for found in map(_PER_OBJECT.search, options) if found]
+    per_node += [count for count, name in objects if name == "node"]
+    if ranks and per_node and min(per_node) < ranks:
+        return Command(False)
+    if ranks and any(ranks <= each for each in (*per_node, *(count for count, _ in objects))):
+        return Command(True, f"its {ranks} ranks are as many as it puts on a node")
+    hosts = _hosts(launcher, options, ranks)
+    if not hosts or None in hosts:
+        return Command(None)
+    names = {each["name"] for each in hosts if each is not None}
+    if len(names) == 1:
+        return Command(True, f"{next(iter(names))} is the only host that it names")
+    slots = hosts[0]["slots"] if hosts[0] is not None else None
+    if slots and slots.isdigit() and 1 < ranks <= int(slots) and not any(_SPREADS.match(word) for word in options):
+        return Command(True, f"the first host has room for its {ranks} ranks")
+    return Command(False)
+
+
+def _hosts(launcher: str, options: Sequence[str], ranks: int) -> list[re.Match[str] | None]:
+    """Return the hosts of a command, None for each that is no plain name: a variable, or a pattern of names."""
+    lists = _values(options, _HOSTS)
+    if launcher == "mpirun_rsh" and not lists:  # mpirun_rsh -np 2 node1 node2 ./osu_latency
+        after = next((at + 2 for at, word in enumerate(options) if word in _RANKS), len(options))
+        lists = [word for word in options[after : after + ranks] if "=" not in word and not word.startswith("-")]
+    return [_HOST.match(name) for each in lists for name in each.split(",")]
+
+
+def _same(word: str, host: str) -> bool:
+    """Return whether a word is a host's name; one of them may be short."""
+    if not host or word == host:
+        return bool(host)
+    return not ("." in word and "." in host) and word.partition(".")[0] == host.partition(".")[0]

@@ -1,0 +1,164 @@
+"""Whether an output's own words say that all ranks of a table share a node: commands, libraries, the job's settings."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from railyard.base.clean_text import one_line
+from railyard.parsers.lines import LONGEST_NOTE, cleaned
+from railyard.parsers.parsed import Table
+from railyard.verdict.inputs import Target
+from railyard.verdict.stored.launch_command import Command, launch, server
+from railyard.verdict.stored.one_node_words import MAP, NODE_COUNTS, RANKS, ROOTS, SHARED_MEMORY
+
+#: Tools whose ranks a launcher starts. Of others, a launcher may start client and server one by one.
+_OF_MPI = ("osu", "imb", "netpipe", "gpcnet")
+_QUOTED = 100  # characters of a line in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    """A line that says something about the nodes: ``one_node`` True or False, or None if it says nothing.
+
+    ``of_run``: it is of one run, and says nothing about the next launch. ``host`` and ``rank``: where a rank is.
+    """
+
+    line: int
+    quoted: str
+    one_node: bool | None
+    means: str
+    of_run: bool = True
+    host: str = ""
+    rank: str = ""
+
+
+def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text: str) -> str | None:
+    """Return why a table is not judged by the target's link: words of the output say that its ranks share a node.
+
+    None if they do not say it. The hosts of ranks decide before a command, and a command before a setting.
+    """
+    if not target.rail_names:
+        return None
+    plain, before = cleaned(text), tuple(sorted({0, *(line for line in lines_of_tables if line < table.line)}))
+    is_last = table.line >= max(lines_of_tables, default=table.line)
+    launches = _launches(plain) if table.tool in _OF_MPI else ()
+    last_launch = max((sign.line for sign in launches if sign.line < table.line), default=0)
+    for signs in _kinds(table.tool, plain, launches):
+        counted = [sign for sign in signs if not sign.of_run or sign.line >= last_launch]
+        own = _compared(_own(counted, table.line, before, is_last))
+        if signs is launches and own and own[-1].one_node is None:  # the last command is the table's own
+            own = [sign for sign in own if sign.one_node is False]
+        own = [sign for sign in own if sign.one_node is not None]
+        if any(sign.one_node is False for sign in own):
+            return None
+        if own:
+            return _sentence(own[0], target)
+    return None
+
+
+def _kinds(tool: str, text: str, launches: tuple[_Sign, ...]) -> Iterator[tuple[_Sign, ...]]:
+    """Yield the signs of each kind that count for a tool's tables, those first that decide before others."""
+    if tool in _OF_MPI:
+        yield _ranks(text)
+    yield _servers(text, tool)
+    yield launches
+    if tool in (*_OF_MPI, "ucx_perftest", "fabtests"):
+        yield _shared_memory(text)
+    if tool in _OF_MPI:
+        yield _node_counts(text)
+
+
+def _sentence(sign: _Sign, target: Target) -> str:
+    return (
+        f'not judged: line {sign.line} says that both ends share a node, "{sign.quoted[:_QUOTED]}" ({sign.means}), '
+        f"so nothing crossed {target.fabric_name}; run it between two nodes"
+    )
+
+
+def _own(signs: Sequence[_Sign], line: int, before: Sequence[int], is_last: bool) -> list[_Sign]:
+    """Return the signs of a table: those above its heading and below the table before, else of a table before.
+
+    ``before``: where these begin. Only below the last heading there is no next run, whose signs they may be.
+    """
+    end = line
+    for start in reversed(before):
+        own = [sign for sign in signs if start < sign.line < end]
+        if own:
+            return own
+        end = start + 1
+    return [sign for sign in signs if sign.line > line] if is_last else []
+
+
+def _compared(signs: list[_Sign]) -> list[_Sign]:
+    """Return signs with the hosts of ranks compared: two ranks of one host share it."""
+    hosts = {sign.host for sign in signs if sign.host}
+    if not hosts:
+        return signs
+    if len(hosts) == 1 and len({sign.rank for sign in signs}) < 2:
+        return []
+    return [replace(sign, one_node=len(hosts) == 1) for sign in signs]
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if any(root in line for root in ROOTS):
+            yield number, line[:LONGEST_NOTE]
+
+
+@lru_cache(maxsize=1)  # each of an output's tables asks for it
+def _ranks(text: str) -> tuple[_Sign, ...]:
+    """Return each rank that a text lists with its host."""
+    found: list[_Sign] = []
+    patterns = [*map(re.compile, (*RANKS, MAP))]
+    for number, line in _lines(text):
+        for match in filter(None, (pattern.search(line) for pattern in patterns)):
+            has, host = match.groupdict(), match["host"]
+            ranks = [has["rank"]] if "rank" in has else [f"{host} {rank}" for rank in range(min(int(has["ranks"]), 2))]
+            short = host.partition(".")[0] if re.match("[A-Za-z]", host) else host
+            means = f"all ranks that it lists are on {host}"
+            found += (_Sign(number, one_line(line).strip(), None, means, host=short, rank=rank) for rank in ranks)
+            break
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _launches(text: str) -> tuple[_Sign, ...]:
+    return tuple(_commands(text, launch))
+
+
+@lru_cache(maxsize=1)
+def _servers(text: str, tool: str) -> tuple[_Sign, ...]:
+    return tuple(_commands(text, lambda line: server(line, tool)))
+
+
+def _commands(text: str, read: Callable[[str], Command | None]) -> Iterator[_Sign]:
+    for number, line in enumerate(text.split("\n"), 1):
+        command = read(line) if len(line) <= LONGEST_NOTE else None
+        if command is not None:
+            yield _Sign(number, one_line(line).strip(), command.one_node, command.why)
+
+
+@lru_cache(maxsize=1)
+def _shared_memory(text: str) -> tuple[_Sign, ...]:
+    lines = [*_lines(text)]
+    found: list[_Sign] = []
+    for row in SHARED_MEMORY:
+        matches = [(number, line) for number, line in lines if re.search(row.pattern, line)]
+        if matches and not (row.except_with and re.search(row.except_with, text, re.MULTILINE)):
+            found += (
+                _Sign(number, one_line(line).strip(), True, row.means, not row.is_setting or launch(line) is not None)
+                for number, line in matches
+            )
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _node_counts(text: str) -> tuple[_Sign, ...]:
+    """Return the numbers of nodes of the job: one, or several of which a run may use one."""
+    found: list[_Sign] = []
+    for number, line in _lines(text):
+        for match in filter(None, (re.search(row.pattern, line) for row in NODE_COUNTS)):
+            is_one = match["nodes"] == "1" if "nodes" in match.groupdict() else match["node"] is not None
+            found.append(_Sign(number, one_line(line).strip(), is_one, "the job had one node", of_run=False))
+    return tuple(found)

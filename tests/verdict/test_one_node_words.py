@@ -1,0 +1,199 @@
+"""Outputs whose own words say that all ranks share a node: a link does not judge them."""
+
+import pytest
+
+from railyard.parsers.detect import parse
+from railyard.verdict.stored.judge import Judgement, Nodes, judge
+from railyard.verdict.stored.launch_command import launch, server
+from railyard.verdict.stored.target import of_link
+
+HEAD = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n"
+TABLE = HEAD + "".join(f"{1 << n:<10}{1.1 + (1 << n) / 11_800:>18.2f}\n" for n in range(23))
+
+
+def judged(text: str, nodes: int | None = None) -> tuple[Judgement, ...]:
+    return judge(parse(text), of_link("ib-edr"), text=text, nodes=Nodes(count=nodes), passes="apart")
+
+
+def state(line: str) -> str:
+    (one,) = judged(f"{line}\n{TABLE}")
+    return one.state
+
+
+ONE_NODE = [
+    "[0] MPI startup(): shm data transfer mode",
+    "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n"
+    "[0] MPI startup(): 0       4101     vn1        0\n[0] MPI startup(): 1       4102     vn1        1",
+    "[vn1:4101] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.][./.]\n"
+    "[vn1:4101] MCW rank 1 bound to socket 1[core 2[hwt 0]]: [./.][B/.]",
+    "[vn1:4101] Rank 0 bound to package[0][core:0]\n[vn1:4101] Rank 1 bound to package[0][core:1]",
+    " Data for node: vn1\tNum slots: 2\tMax slots: 0\tNum procs: 2",
+    "cpu-bind=MASK - vn1, task  0  0 [4101]: mask 0x1 set\ncpu-bind=MASK - vn1, task  1  1 [4102]: mask 0x2 set",
+    "Process 0 of 2 is on vn1\nProcess 1 of 2 is on vn1",
+    "Hello world from processor vn1, rank 0 out of 2 processors\n"
+    "Hello world from processor vn1, rank 1 out of 2 processors",
+    "0: vn1\n1: vn1",
+    "[vn1:4101] mca: bml: Using vader btl for send to [[21,1],1] on node vn1",
+    "[1699.2] [vn1:41:0] ucp_worker.c:1855 UCX  INFO  ep_cfg[1]: tag(posix/memory cma/memory)",
+    "[1699.2] [vn1:41:0] ucp_worker.c:1912 UCX  INFO    ucp_context_0 intra-node cfg#1 tag(sysv/memory cma/memory)",
+    "SLURM_NNODES=1",
+    "SLURM_JOB_NUM_NODES=1",
+    "SLURM_JOB_NODELIST=vn1",
+    "#SBATCH --nodes=1",
+    "#SBATCH -N 1",
+    "#PBS -l nodes=1:ppn=2",
+    "#PBS -l select=1:ncpus=2:mpiprocs=2",
+    "   NodeList=vn1 NumNodes=1 NumCPUs=2",
+    "Number of nodes: 1",
+    "export UCX_TLS=sm,self",
+    "$ mpirun -x UCX_TLS=posix,cma,self -np 2 ./osu_latency",
+    "export I_MPI_FABRICS=shm",
+    "$ mpirun -genv I_MPI_FABRICS shm -n 2 ./osu_latency",
+    "export FI_PROVIDER=shm",
+    "[0] MPI startup(): libfabric provider: shm",
+    "$ mpirun --mca btl self,sm -np 2 ./osu_latency",
+    "OMPI_MCA_btl=self,vader",
+    "$ srun -N1 -n2 osu_latency",
+    "[u@vn1 ~]$ srun --nodes=1 --ntasks=2 osu_latency",
+    "+ srun -N 1 -n 2 -c 1 osu_latency",
+    "$ flux run -N1 -n2 osu_latency",
+    "$ mpirun -np 2 --host localhost,localhost ./osu_latency",
+    "$ mpirun -np 2 -H vn1,vn1 ./osu_latency",
+    "$ mpirun -np 2 -H vn1:2 ./osu_latency",
+    "$ mpirun -np 2 -host vn1 ./osu_latency",
+    "$ mpirun -np 2 -H vn1:2,vn2:2 ./osu_latency",
+    "$ mpiexec -n 1 -host vn1 ./osu_latency : -n 1 -host vn1 ./osu_latency",
+    "$ mpiexec.hydra -ppn 2 -n 2 ./osu_latency",
+    "$ mpirun -np 2 -perhost 2 ./osu_latency",
+    "$ mpirun -np 2 -N 2 ./osu_latency | tee out.txt",
+    "$ mpirun -np 2 --map-by ppr:2:node ./osu_latency",
+    "$ mpirun -np 2 --map-by ppr:2:socket ./osu_latency",
+    "$ mpirun_rsh -np 2 vn1 vn1 MV2_CPU_MAPPING=0:1 ./osu_latency",
+    "$ aprun -n 2 -N 2 ./osu_latency",
+    "$ jsrun -n 1 -a 2 ./osu_latency",
+    "$ jsrun -n 2 -r 2 ./osu_latency",
+]
+#: Each may also stand in a run between two nodes.
+SAYS_NOTHING = [
+    "[0] MPI startup(): shm and dapl data transfer modes",
+    "[0] MPI startup(): 0       4101     vn1        0\n[0] MPI startup(): 1       4102     vn2        0",
+    "[vn1:4101] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.][./.]\n"
+    "[vn2:4101] MCW rank 1 bound to socket 0[core 0[hwt 0]]: [B/.][./.]",
+    "[vn1:4101] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.][./.]",
+    " Data for node: vn1\tNum slots: 1\tMax slots: 0\tNum procs: 1\n"
+    " Data for node: vn2\tNum slots: 1\tMax slots: 0\tNum procs: 1",
+    "0: vn1\n1: vn2",
+    "Process 0 of 2 is on vn1\nProcess 1 of 2 is on vn2",
+    "[vn1:4101] mca: bml: Using vader btl for send to [[21,1],1] on node vn1\n"
+    "[vn1:4101] mca: bml: Using openib btl for send to [[21,1],2] on node vn2",
+    "ep_cfg[1]: tag(posix/memory cma/memory)\nep_cfg[2]: tag(rc_mlx5/mlx5_0:1)",
+    "ucp_context_0 intra-node cfg#1 tag(sysv/memory)\nucp_context_0 inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)",
+    "SLURM_NNODES=2",
+    "SLURM_JOB_NODELIST=vn[1-2]",
+    "SLURM_JOB_NODELIST=vn1,vn2",
+    "SLURM_NNODES=1\n$ srun -N2 -n2 osu_latency",
+    "#SBATCH --nodes=1-2",
+    "#SBATCH -N 2",
+    "export UCX_TLS=rc,sm,self",
+    "export UCX_TLS=^sm",
+    "export I_MPI_FABRICS=shm:ofi",
+    "export FI_PROVIDER=shm,verbs",
+    "$ mpirun --mca pml ucx --mca btl self,vader -np 2 ./osu_latency",
+    "$ mpirun --mca btl openib,self,vader -np 2 ./osu_latency",
+    "$ mpirun --mca btl ^openib -np 2 ./osu_latency",
+    "$ mpirun -np 2 ./osu_latency",
+    "$ srun -N1 hostname\n$ mpirun -np 2 --hostfile two ./osu_latency",
+    "$ srun -N2 -n2 -c 1 osu_latency",
+    "$ mpirun -np 2 -H vn1,vn2 ./osu_latency",
+    "$ mpirun -np 2 -H vn1:1,vn2:1 ./osu_latency",
+    "$ mpirun -np 2 --map-by node -H vn1:2,vn2:2 ./osu_latency",
+    "$ mpirun -np 2 -H $HOSTS ./osu_latency",
+    "$ mpirun -np 2 --hostfile hosts ./osu_latency",
+    "$ mpiexec -n 1 -host vn1 ./osu_latency : -n 1 -host vn2 ./osu_latency",
+    "$ mpiexec.hydra -ppn 1 -n 2 ./osu_latency",
+    "$ mpirun -np 2 -N 2 -map-by ppr:1:node ./osu_latency",
+    "$ mpirun -np 2 --map-by ppr:1:socket ./osu_latency",
+    "$ mpirun_rsh -np 2 vn1 vn2 ./osu_latency",
+    "$ aprun -n 2 -N 1 ./osu_latency",
+    "$ jsrun -n 2 -r 1 -a 1 ./osu_latency",
+    "$ srun -N2 -n2 osu_latency",
+    "$ srun -n2 osu_latency",
+    "$ srun -N1 -n1 hostname\n$ srun -N2 -n2 osu_latency",
+]
+
+
+@pytest.mark.parametrize("words", ONE_NODE)
+def test_words_of_one_node_leave_an_output_not_judged(words: str) -> None:
+    (found,) = judged(f"{words}\n{TABLE}")
+    assert found.state == "not-judged"
+    assert "says that both ends share a node" in found.sentence
+    assert found.sentence.endswith("so nothing crossed ib-edr; run it between two nodes")
+
+
+@pytest.mark.parametrize("words", SAYS_NOTHING)
+def test_words_that_a_run_between_nodes_has_too_say_nothing(words: str) -> None:
+    assert state(words) == "pass"
+
+
+def test_the_sentence_names_line_words_and_meaning() -> None:
+    (found,) = judged(f"a line\n$ srun -N1 -n2 osu_latency\n{TABLE}")
+    assert found.sentence == (
+        'not judged: line 2 says that both ends share a node, "$ srun -N1 -n2 osu_latency" (it was given one node), so '
+        "nothing crossed ib-edr; run it between two nodes"
+    )
+
+
+def test_a_run_that_is_meant_within_a_node_keeps_its_verdict() -> None:
+    (found,) = judged(f"$ srun -N1 -n2 osu_latency\n{TABLE}", 1)
+    assert "share a node" not in found.sentence
+
+
+def test_a_command_counts_for_the_tables_up_to_the_next_command() -> None:
+    one, two = f"$ srun -N1 -n2 osu_latency\n{TABLE}", f"$ srun -N2 -n2 osu_latency\n{TABLE}"
+    assert [each.state for each in judged(one + two)] == ["not-judged", "pass"]
+    assert [each.state for each in judged(two + one)] == ["pass", "not-judged"]
+    assert [each.state for each in judged(one + TABLE)] == ["not-judged", "not-judged"]
+
+
+def test_what_one_run_printed_says_nothing_about_the_next_launch() -> None:
+    text = f"$ mpirun -np 2 osu_latency\n0: vn1\n1: vn1\n{TABLE}$ mpirun -np 2 --hostfile two osu_latency\n{TABLE}"
+    assert [each.state for each in judged(text)] == ["not-judged", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "line", "one"),
+    [
+        ("ucx_perftest", "[u@vn1 ~]$ ucx_perftest vn1 -t tag_bw -c 2", True),
+        ("ucx_perftest", "u@vn1:~$ ucx_perftest vn1.site.org -t tag_bw", True),
+        ("ucx_perftest", "$ ucx_perftest -t tag_bw -x posix vn2", True),
+        ("ucx_perftest", "[u@vn1 ~]$ ucx_perftest vn2 -t tag_bw -c 2", False),
+        ("ucx_perftest", "[u@vn1 ~]$ ucx_perftest -c 1 &", None),
+        ("perftest", "[root@vn1 ~]# ib_write_bw -d mlx5_1 127.0.0.1", True),
+        ("perftest", "[root@vn1 ~]# ib_write_bw -d mlx5_0 --bind_source_ip vn1 vn2", False),
+        ("perftest", "$ ib_write_bw -d mlx5_0 $(hostname)", True),
+        ("perftest", "[root@vn1 ~]# ib_write_bw -d mlx5_0", None),
+        ("qperf", "$ qperf localhost rc_bw", True),
+        ("qperf", "[u@vn1.a.org ~]$ qperf vn1.b.org rc_bw", False),
+        ("netpipe", "$ NPtcp -h localhost", True),
+        ("fabtests", "$ fi_pingpong -p shm vn2", True),
+        ("fabtests", "$ fi_pingpong -p verbs ::1", True),
+        ("iperf3", "[u@vn1 ~]$ iperf3 -c vn1 -t 10", True),
+        ("sockperf", "$ sockperf ping-pong -i 127.0.0.1", True),
+    ],
+)
+def test_a_client_may_name_its_own_host(tool: str, line: str, one: bool | None) -> None:
+    found = server(line, tool)
+    assert found is not None
+    assert found.one_node is one
+
+
+def test_other_lines_are_no_commands() -> None:
+    assert server("Connecting to host localhost, port 5201", "iperf3") is None
+    assert launch("mpirun noticed that process rank 1 with PID 41 on node localhost exited") is None
+
+
+@pytest.mark.parametrize(("host", "expected"), [("localhost", "not-judged"), ("vn2", "pass")])
+def test_a_clients_server_decides_over_its_output(host: str, expected: str) -> None:
+    text = f"$ qperf {host} rc_bw\nrc_bw:\n    bw  =  12.1 GB/sec\n"
+    (found,) = judged(text)
+    assert found.state == expected
