@@ -76,6 +76,8 @@ _LEAST_STEP_US = 5.0
 
 #: Half a round trip of up to 8 B that TCP does not reach: published RDMA is at 0.6 to 7 us, TCP at 12 us and more.
 NEVER_TCP_LATENCY_US = 7.0
+#: The least half round trip that TCP is published with: see above.
+LEAST_TCP_LATENCY_US = 12.0
 #: One message of up to 8 B in a window of messages: RDMA takes 0.1 to 1.2 us, TCP 1.67 us (a cloud's card, osu_bw) and
 #: more. A library that joins short messages could make TCP look faster, so 1.2 us is not enough to tell.
 NEVER_TCP_MESSAGE_COST_US = 1.0

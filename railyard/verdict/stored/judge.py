@@ -51,7 +51,15 @@ from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.other_link import other_link
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
-from railyard.verdict.stored.remarks import below_gpu_slots, flow_limit, plateau, remarks_on, short_end, slower_network
+from railyard.verdict.stored.remarks import (
+    below_gpu_slots,
+    flow_limit,
+    plateau,
+    remarks_on,
+    short_end,
+    short_latency,
+    slower_network,
+)
 from railyard.verdict.stored.same_host import same_host
 from railyard.verdict.stored.target import ANY_STACK, with_printed_mtu
 
@@ -451,6 +459,7 @@ def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -
         or one_rail(judged, of)
         or slower_network(judged, of.benchmark, of.target)
         or short_end(judged, of)
+        or short_latency(judged, of)
         or below_gpu_slots(judged, of)
         or weak_collective(judged, of)
     )

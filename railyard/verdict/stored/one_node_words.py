@@ -1,6 +1,6 @@
 """What an output prints if all ranks of a run share a node: tables of words, each with its meaning and its source.
 
-Words that also stand in runs between nodes are not here: UCX_TLS=rc,sm,self, or "shm and tcp data transfer modes".
+Words that runs between nodes print too are not here: UCX_TLS=rc,sm,self, or "shm and tcp data transfer modes".
 """
 
 from dataclasses import dataclass

@@ -7,12 +7,14 @@ from railyard.base.bounds import WEAK_END_SHARE
 from railyard.base.wording import counted, either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
+from railyard.benchmarks.own_shape import LEAST_TCP_LATENCY_US
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import HALF_ROUND_TRIP, NODE_OF_GPUS, UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
 from railyard.hardware.links import LINKS
 from railyard.parsers.parsed import Table
 from railyard.verdict.day_one import ENTRY, bounded_by_class
+from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
@@ -311,6 +313,32 @@ def _is_of_latency(judged: Sequence[MetricInput]) -> bool:
     rate too.
     """
     return any(metric.declared.name == LATENCY and metric.bands and len(points(metric)) == 1 for metric in judged)
+
+
+def short_latency(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that a half round trip is "not judged: …", since TCP has such times, too, and long messages are missing.
+
+    From the memory of GPUs and over EFA the bound of short messages is so wide that TCP over the same or a slower
+    network keeps it. Return None if a time is faster, if a size is long, or if the network is meant to carry TCP.
+    """
+    target = of.target
+    carries_tcp = of.benchmark.over_tcp or target.fabric.link.family not in (*RDMA_FAMILIES, "efa")
+    if carries_tcp or target.has_longer_run or of.on_one_host or of.benchmark.within:
+        return None
+    for metric in judged:
+        declared, found = micro.metric(of.benchmark.key, metric.declared.name), points(metric)
+        if declared.name != LATENCY or declared.shape != "latency" or not metric.declared.sized:
+            continue
+        if not found or not bounded_by_class(metric.bands, found[0][0]):
+            continue
+        size, value = found[0]
+        end = found[-1][0]
+        if LEAST_TCP_LATENCY_US <= min(value for _, value in found) and end < _LEVEL_FROM_BYTES:
+            return (
+                f"not judged: its {number(value)} us at {message_size(size)} may be TCP, too, and its sizes end at "
+                f"{message_size(end)}; measure up to 1 MiB or more to see the link's rate"
+            )
+    return None
 
 
 def _could_ask_more(metric: MetricInput, of: Run) -> bool:

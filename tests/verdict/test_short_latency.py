@@ -1,0 +1,37 @@
+"""A half round trip of short messages that TCP may have carried, where the bound of its link is wide enough for TCP."""
+
+import pytest
+
+from railyard.parsers.detect import parse
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_link
+
+ON_DEVICE = "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
+
+
+def osu_latency(start_us: float, mb_s: float, powers: int, device: bool) -> Judgement:
+    """Judge t = t0 + n/B from 1 B to 2^``powers`` B by HDR from GPUs, else by EFA."""
+    title = f"# OSU MPI-CUDA Latency Test v7.3\n{ON_DEVICE}" if device else "# OSU MPI Latency Test v7.3\n"
+    rows = "".join(f"{1 << n:<10}{start_us + (1 << n) / mb_s:>18.2f}\n" for n in range(powers + 1))
+    text = f"{title}# Size          Latency (us)\n{rows}"
+    (found,) = judge(parse(text), of_link("ib-hdr" if device else "efa-100"), text=text)
+    return found
+
+
+@pytest.mark.parametrize(("start_us", "device"), [(26.0, True), (33.0, False)])
+def test_times_of_tcp_without_long_messages_are_not_judged(start_us: float, device: bool) -> None:
+    found = osu_latency(start_us, 1_100.0, 13, device)
+    assert (found.state, found.sentence) == (
+        "not-judged",
+        f"not judged: its {start_us:.2f} us at 1 B may be TCP, too, and its sizes end at 8 KiB; measure up to 1 MiB or "
+        "more to see the link's rate",
+    )
+
+
+def test_a_time_that_tcp_does_not_reach_passes() -> None:
+    assert osu_latency(5.0, 15_000.0, 13, device=True).state == "pass"
+
+
+def test_long_messages_show_the_link() -> None:
+    assert osu_latency(18.0, 20_000.0, 22, device=True).state == "pass"
+    assert osu_latency(18.0, 9_000.0, 22, device=False).state == "pass"
