@@ -2,6 +2,7 @@
 
 import pytest
 
+from railyard.benchmarks.table import micro
 from railyard.parsers.detect import parse
 from railyard.verdict.stored.judge import Judgement, Nodes, judge
 from railyard.verdict.stored.launch_command import launch, server
@@ -182,13 +183,13 @@ def test_what_one_run_printed_says_nothing_about_the_next_launch() -> None:
     ],
 )
 def test_a_client_may_name_its_own_host(tool: str, line: str, one: bool | None) -> None:
-    found = server(line, tool)
+    found = server(line, micro.tool(tool))
     assert found is not None
     assert found.one_node is one
 
 
 def test_other_lines_are_no_commands() -> None:
-    assert server("Connecting to host localhost, port 5201", "iperf3") is None
+    assert server("Connecting to host localhost, port 5201", micro.tool("iperf3")) is None
     assert launch("mpirun noticed that process rank 1 with PID 41 on node localhost exited") is None
 
 

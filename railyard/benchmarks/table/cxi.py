@@ -11,7 +11,7 @@ def _said(table: Table) -> str | None:
     return f"{named}/{BIDIRECTIONAL}" if named and table.context.get("bidirectional") is True else named
 
 
-TOOL = Tool("cxi", said=_said)
+TOOL = Tool("cxi", client=r"cxi_\w+", said=_said)
 # Writes are all messages of the client. With both directions, only the bandwidths are summed (print_bw_results of
 # libcxi's utils/utils_common.c). There are no warm-ups.
 ENTRIES = (

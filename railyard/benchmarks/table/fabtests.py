@@ -2,7 +2,7 @@
 
 from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, latency, message_rate
 
-TOOL = Tool("fabtests", has_no_end=True)
+TOOL = Tool("fabtests", client=r"fi_\w+", shared=r"-p ?shm(?![\w;])", has_no_end=True)
 #: fabtests/benchmarks: their pingpong functions are all those of benchmark_shared.c.
 _PINGPONGS = (
     "fi_rdm_pingpong",

@@ -31,6 +31,7 @@ def _is_2021(version: str | None) -> bool:
 TOOL = Tool(
     "imb",
     Package("intel-mpi-benchmarks", "bin/IMB-MPI1"),
+    of_mpi=True,
     at_most=_at_most,
     at_least=_at_least,
     end_line="# All processes entering MPI_Finalize",

@@ -13,7 +13,7 @@ def _said(table: Table) -> str | None:
     return f"{named}/{streams if streams in STREAMS else 'several'}-streams"
 
 
-TOOL = Tool("iperf2", said=_said)
+TOOL = Tool("iperf2", client=r"iperf2?", said=_said)
 # A client counts what its socket took. For UDP the server's report, in the last row, counts what came over the network.
 # Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
 ENTRIES = tuple(

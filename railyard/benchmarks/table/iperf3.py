@@ -11,7 +11,7 @@ def _said(table: Table) -> str | None:
     return f"{named}/{streams}-streams" if named and streams in STREAMS else named
 
 
-TOOL = Tool("iperf3", said=_said)
+TOOL = Tool("iperf3", client=r"iperf3", said=_said)
 # iperf3's sender counts what its socket took; its receiver, in the last row, counts what came over the network. Streams
 # share a rail. Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
 ENTRIES = tuple(

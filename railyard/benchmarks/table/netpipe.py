@@ -18,6 +18,8 @@ def _mode(table: Table) -> str | None:
 TOOL = Tool(
     "netpipe",
     Package("netpipe", "bin/NPmpi"),
+    of_mpi=True,
+    client=r"NP(?:tcp6?|ibv|ib|sctp)",
     said=_mode,
     unsaid="pingpong",
     at_most=as_printed,

@@ -68,7 +68,7 @@ def _is_part(table: Table) -> bool:
 
 TOOLS = (
     Tool("hpcc", Package("hpcc", "bin/hpcc")),
-    Tool("gpcnet", Package("gpcnet", "bin", ("network_test", "network_load_test")), is_part=_is_part),
+    Tool("gpcnet", Package("gpcnet", "bin", ("network_test", "network_load_test")), of_mpi=True, is_part=_is_part),
 )
 HPCC, NETWORK_TEST, NETWORK_LOAD_TEST = "hpcc/Summary", "gpcnet/network_test", "gpcnet/network_load_test"
 ENTRIES = (

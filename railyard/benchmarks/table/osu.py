@@ -85,6 +85,7 @@ TOOL = Tool(
             *(f"**/osu_{name}" for name in ("put_bw", "get_bw", "put_latency", "get_latency")),
         ),
     ),
+    of_mpi=True,
     said=_said,
     from_device=_from_device,
     repetitions="told",

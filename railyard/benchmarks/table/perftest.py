@@ -43,6 +43,7 @@ TOOL = Tool(
         tuple(f"ib_{verb}_{what}" for verb in ("send", "write", "read") for what in ("bw", "lat")),
         uses_mpi=False,
     ),
+    client=r"(?:ib|raw_ethernet)_\w+",
     said=_said,
     from_device=_from_device,
     doubles=True,

@@ -2,7 +2,7 @@
 
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Better, Metric, Tool
 
-TOOL = Tool("qperf")
+TOOL = Tool("qperf", client=r"qperf")
 #: Tests of the kernel's own protocols, which no card does.
 _OF_KERNEL = ("rds", "sctp", "tcp", "udp")
 

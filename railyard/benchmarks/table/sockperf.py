@@ -2,7 +2,7 @@
 
 from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, latency, message_rate
 
-TOOL = Tool("sockperf")
+TOOL = Tool("sockperf", client=r"sockperf")
 # A ping-pong's latency is half of the mean round trip (avgLatency in client_statistics of sockperf's client.cpp). Under
 # load, messages wait in queues: the rate that the user set decides it. A throughput counts what the sender's socket
 # took; over UDP nobody counts what arrived.

@@ -35,7 +35,14 @@ def _from_device(table: Table) -> bool:
     return any(str(table.context.get(name)) not in _HOST for name in ("send_memory", "receive_memory"))
 
 
-TOOL = Tool("ucx_perftest", said=_said, from_device=_from_device, has_no_end=True)
+TOOL = Tool(
+    "ucx_perftest",
+    client=r"ucx_perftest",
+    shared=r"-x (?:sm|mm|posix|sysv|cma|knem|xpmem|self)(?![\w,])",
+    said=_said,
+    from_device=_from_device,
+    has_no_end=True,
+)
 # A time is one message's: half a round trip of a ping-pong (factor 2 in ucx_perf_calc_result of libperf.c), the whole
 # of a get or an atomic that returns a value. A batch file's heading says "overhead" for any test. Bandwidth is one way.
 _TIME = latency("latency", "latency", "overhead", "thread_latency", "thread_overhead")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePosixPath
 
+from railyard.benchmarks.model import Tool
+
 _SLURM = ("srun", "salloc", "sbatch", "yhrun", "lrun", "flux")
 _MPIRUN = (
     *("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.openmpi", "mpirun.mpich", "orterun", "prun", "prterun"),
@@ -23,18 +25,6 @@ _PER_OBJECT = re.compile(r"ppr:(?P<ranks>[0-9]{1,6}):(?P<object>\w{1,20})")
 _SPREADS = re.compile(r"\A(?:--?bynode|--?map-by|--?rr|--?pernode|--?spread|--?rankfile|-rf)\Z")
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,80})(?::(?P<slots>[0-9]{1,6}|\*))?\Z")
 
-#: The programs of tools whose client is given a server, by the name of the tool.
-_CLIENTS = {
-    "ucx_perftest": r"ucx_perftest\Z",
-    "fabtests": r"fi_\w+\Z",
-    "qperf": r"qperf\Z",
-    "netpipe": r"NP(?:tcp6?|ibv|ib|sctp)\Z",
-    "perftest": r"(?:ib|raw_ethernet)_\w+\Z",
-    "iperf2": r"iperf2?\Z",
-    "iperf3": r"iperf3\Z",
-    "sockperf": r"sockperf\Z",
-    "cxi": r"cxi_\w+\Z",
-}
 _LOOPBACK = re.compile(
     r"(?:localhost|localhost\.localdomain|ip6-localhost|127(?:\.[0-9]{1,3}){3}|(?:::ffff:127\S+|::1))\Z"
 )
@@ -43,11 +33,6 @@ _OWN_NAME = re.compile(r"(?:\$\(hostname(?:\s-[sfi])?\)|`hostname(?:\s-[sfi])?`|
 _PROMPT = re.compile(r"\s{0,9}(?:\([\w.-]{1,40}\) )?(?:\[?[\w.-]{1,40}@)(?P<host>[\w-]{1,80}(?:\.[\w.-]{1,80})?)[ :\]]")
 #: Options whose value is an address of the client's own, or no host at all.
 _NO_SERVER = ("-B", "--bind", "--bind_source_ip", "-s", "--client_ip", "-d", "--ib-dev", "--ib-device", "-l", "-L")
-#: Transports between processes of one host.
-_SHARED = {
-    "ucx_perftest": re.compile(r"\s-x (?:sm|mm|posix|sysv|cma|knem|xpmem|self)(?![\w,])"),
-    "fabtests": re.compile(r"\s-p ?shm(?![\w;])"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +63,18 @@ def launch(line: str) -> Command | None:
     return _of_mpirun(launcher, options)
 
 
-def server(line: str, tool: str) -> Command | None:
+def server(line: str, tool: Tool) -> Command | None:
     """Return whether a client's command names its own host as the server; None if a line is no command of the tool.
 
     A server's command names none: it says nothing.
     """
-    programs = _CLIENTS.get(tool)
-    if programs is None or not re.search(programs.removesuffix(r"\Z"), line):
+    if not tool.client or not re.search(tool.client, line):
         return None
-    words = _words(line)
-    place = next((place for place, word in enumerate(words) if re.match(programs, _name(word))), None)
+    words = _words(line, tool.client)
+    place = next((place for place, word in enumerate(words) if re.fullmatch(tool.client, _name(word))), None)
     if place is None:
         return None
-    shared = _SHARED.get(tool)
-    if shared is not None and shared.search(line):
+    if tool.shared and re.search(rf"\s{tool.shared}", line):
         return Command(True, "it was given shared memory as transport")
     prompt = _PROMPT.match(line)
     host = "" if prompt is None else prompt["host"]
@@ -105,12 +88,12 @@ def server(line: str, tool: str) -> Command | None:
     return Command(False if others else None)
 
 
-def _words(line: str) -> list[str]:
+def _words(line: str, client: str = "") -> list[str]:
     """Return the words of a command up to its end, ``--option=value`` as two, -N1 as two, without quotation marks."""
     parts = _ENDS_COMMAND.split(line)
     found: list[str] = []
     named = (part for part in reversed(parts) if re.search(r"[A-Za-z]", part))
-    known = [part for part in named if any(_is_program(word) for word in part.split())]
+    known = [part for part in named if any(_is_program(word, client) for word in part.split())]
     for word in (known or parts)[0].replace('"', "").replace("'", "").split():
         option, equals, value = word.partition("=")
         attached = re.match(r"(-[Nnacrw])([0-9]{1,6})\Z", word)
@@ -123,10 +106,9 @@ def _words(line: str) -> list[str]:
     return found
 
 
-def _is_program(word: str) -> bool:
+def _is_program(word: str, client: str) -> bool:
     name = _name(word)
-    known = (*_SLURM, *_MPIRUN, _JSRUN)
-    return name in known or any(re.match(pattern, name) for pattern in _CLIENTS.values())
+    return name in (*_SLURM, *_MPIRUN, _JSRUN) or re.fullmatch(client, name) is not None
 
 
 def _name(word: str) -> str:

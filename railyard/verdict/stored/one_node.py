@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from railyard.base.clean_text import one_line
+from railyard.benchmarks.model import Tool
+from railyard.benchmarks.table import micro
 from railyard.parsers.lines import LONGEST_NOTE, cleaned
 from railyard.parsers.parsed import Table
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.launch_command import Command, launch, server
 from railyard.verdict.stored.one_node_words import MAP, NODE_COUNTS, RANKS, ROOTS, SHARED_MEMORY
 
-#: Tools whose ranks a launcher starts. Of others, a launcher may start client and server one by one.
-_OF_MPI = ("osu", "imb", "netpipe", "gpcnet")
 _QUOTED = 100  # characters of a line in a sentence
 
 
@@ -42,9 +42,10 @@ def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text:
         return None
     plain, before = cleaned(text), tuple(sorted({0, *(line for line in lines_of_tables if line < table.line)}))
     is_last = table.line >= max(lines_of_tables, default=table.line)
-    launches = _launches(plain) if table.tool in _OF_MPI else ()
+    tool = micro.tool(table.tool)
+    launches = _launches(plain) if tool.of_mpi else ()
     last_launch = max((sign.line for sign in launches if sign.line < table.line), default=0)
-    for signs in _kinds(table.tool, plain, launches):
+    for signs in _kinds(tool, plain, launches):
         counted = [sign for sign in signs if not sign.of_run or sign.line >= last_launch]
         own = _compared(_own(counted, table.line, before, is_last))
         if signs is launches and own and own[-1].one_node is None:  # the last command is the table's own
@@ -57,15 +58,15 @@ def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text:
     return None
 
 
-def _kinds(tool: str, text: str, launches: tuple[_Sign, ...]) -> Iterator[tuple[_Sign, ...]]:
+def _kinds(tool: Tool, text: str, launches: tuple[_Sign, ...]) -> Iterator[tuple[_Sign, ...]]:
     """Yield the signs of each kind that count for a tool's tables, those first that decide before others."""
-    if tool in _OF_MPI:
+    if tool.of_mpi:
         yield _ranks(text)
     yield _servers(text, tool)
     yield launches
-    if tool in (*_OF_MPI, "ucx_perftest", "fabtests"):
+    if tool.of_mpi or tool.shared:
         yield _shared_memory(text)
-    if tool in _OF_MPI:
+    if tool.of_mpi:
         yield _node_counts(text)
 
 
@@ -128,7 +129,7 @@ def _launches(text: str) -> tuple[_Sign, ...]:
 
 
 @lru_cache(maxsize=1)
-def _servers(text: str, tool: str) -> tuple[_Sign, ...]:
+def _servers(text: str, tool: Tool) -> tuple[_Sign, ...]:
     return tuple(_commands(text, lambda line: server(line, tool)))
 
 
