@@ -18,7 +18,7 @@ from railyard.parsers.parsed import Remark
 
 #: An interval shorter than this share of the longest is a rest at a run's end.
 _WHOLE = 0.5
-#: An interval below this share of the median stood still for nine tenths of its length: in a second, four times as
+#: An interval below this share of the median moved nothing for nine tenths of its length: in a second, four times as
 #: long as the least time-out after a lost window (200 ms, TCP_RTO_MIN of Linux), after which a healthy link goes on.
 _STILL = 0.10
 #: How far the mean of all intervals may be from the closing line: both have three digits, and the two ends count at

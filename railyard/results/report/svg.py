@@ -16,7 +16,7 @@ _TIMES = ("us", "ms", "s", "ns")
 #: Height of the strip below, which shows each value relative to its nearest bound; and its range, in per cent.
 _STRIP = 64
 _LEAST, _MOST = 80.0, 120.0
-#: Numbers in the strip stand at least so far apart.
+#: Numbers in the strip are at least so far apart, in pixels.
 _APART = 38
 
 
