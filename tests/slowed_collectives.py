@@ -12,8 +12,8 @@ from math import log2
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import Pattern
 from railyard.parsers.parsed import Parsed, Table
-from railyard.verdict.stored.judge import Judgement, Nodes, judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import Nodes, of_link
 
 LINK = "ib-hdr"
 NODES, RANKS_PER_NODE = (4, 8, 32), (1, 8, 32, 64)

@@ -14,8 +14,8 @@ from railyard.benchmarks import own_shape
 from railyard.hardware import day_one
 from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import Nodes, judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored.judge import judge
+from railyard.verdict.stored.target import Nodes, of_link
 from tests import slowed_collectives
 
 SIZES = tuple(1 << power for power in range(23))  # 1 B to 4 MiB

@@ -19,8 +19,8 @@ from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
 from railyard.parsers.parsed import Parsed
 from railyard.verdict.stored.each_file import first_sentence
-from railyard.verdict.stored.judge import Judgement, Nodes, judge
-from railyard.verdict.stored.target import unnamed
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import Nodes, unnamed
 from tests.scoreboard.links import Row, rows, rows_of, target_of
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.parsers.osu import parse
 from railyard.site.site import site_at
-from railyard.verdict.stored.judge import Nodes, judge
+from railyard.verdict.stored.judge import judge
 from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import of_link, unnamed
+from railyard.verdict.stored.target import Nodes, of_link, unnamed
 from tests.conftest import ROOT
 
 

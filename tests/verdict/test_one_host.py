@@ -5,8 +5,8 @@ import json
 import pytest
 
 from railyard.parsers import iperf3, osu, perftest, qperf
-from railyard.verdict.stored.judge import Judgement, Nodes, judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import Nodes, of_link
 
 SIZES = (0, *(1 << n for n in range(23)))
 

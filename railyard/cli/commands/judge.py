@@ -217,7 +217,8 @@ def _judge_file(
 
         sizes = _sizes(given.sizes)
         return judge_collectives(parsed, gpus, benchmark=given.benchmark, sizes=sizes, text=output), gpus
-    from railyard.verdict.stored.judge import Nodes, judge
+    from railyard.verdict.stored.judge import judge
+    from railyard.verdict.stored.target import Nodes
 
     target = nic or target or _target(given)
     if not given.in_turn:

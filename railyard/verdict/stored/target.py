@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.hardware.day_one import UNNAMED
@@ -17,6 +17,20 @@ ANY_STACK = "any stack"
 _GPU_LINK = re.compile(r"nvlink[-_ ]?(?P<nvlink>[1-5])|pcie[-_ ]?(?:gen)?(?P<slot>[0-9])[-_ ]?x(?P<lanes>[0-9]{1,2})")
 #: Boards of four GPUs share out a GPU's links to the three others; boards of eight have switches, from NVLink 3 on.
 _FEWEST_LINKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Where a stored run was: ``pairs`` of nodes that its values are summed over, how many nodes, and ``ranks_each`` on
+    each of them (None: unknown).
+    """
+
+    pairs: int = 1
+    count: int | None = None
+    ranks_each: int | None = None
+
+
+ANY_NODES = Nodes()
 
 
 def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None = None) -> Target:

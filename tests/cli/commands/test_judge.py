@@ -19,9 +19,9 @@ from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import Judgement, Nodes, judge
+from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import of_link, unnamed
+from railyard.verdict.stored.target import Nodes, of_link, unnamed
 from railyard.verdict.stored.text import text as words_of
 
 ROOT = Path(__file__).resolve().parents[3]
