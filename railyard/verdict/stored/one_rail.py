@@ -31,8 +31,7 @@ def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
     several rails, so a slower rate of short messages is no failure. A system's references ask what they ask, and only
     when it was live did the counters of its rails show which of them worked.
     """
-    benchmark, target = of.benchmark, of.target
-    if target.rails < 2 or of.on_one_host or benchmark.within or benchmark.loops or benchmark.rows == "pairs":
+    if not _has_unseen_rails(of):
         return None
     shown = [words for metric in judged if (words := _within_fewer(metric, of)) is not None]
     if not shown or "" in shown:
@@ -43,13 +42,21 @@ def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
 def idle_rails(judged: Sequence[MetricInput], of: Run) -> Iterator[str]:
     """Yield how many of several rails could be idle in a run that passes."""
     rails = of.target.rails
-    if rails == 1 or one_rail(judged, of) is not None:
+    if not _has_unseen_rails(of) or one_rail(judged, of) is not None:
         return
     needed = max((_needed_rails(metric, of) for metric in judged if _is_rate(metric, of)), default=rails)
     if needed < rails:
         more = "a window of long messages one way, over all of them (osu_mbw_mr), shows the most"
         idle = _of_rails(rails - needed, rails)
         yield f"{_of_rails(needed, rails)} can carry it: a run with {idle} idle would still pass; {more}"
+
+
+def _has_unseen_rails(of: Run) -> bool:
+    """Return whether a run had several rails between nodes, and only its figures can show that each of them worked."""
+    benchmark, target = of.benchmark, of.target
+    if of.on_one_host or benchmark.within or benchmark.loops or benchmark.rows == "pairs":
+        return False
+    return target.rails > 1 and not target.rails_are_proven
 
 
 def _within_fewer(metric: MetricInput, of: Run) -> str | None:

@@ -4,6 +4,7 @@ If a test has recordings for the runs of ``--repeat``, these are used instead of
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from railyard.benchmarks.apps import installed_output
@@ -44,6 +45,7 @@ def _first(one: Recording) -> TestId:
 
 def _record(site: Site, one: Recording, need: Need) -> Record:
     target = of_system(site, one.fabric, one.stack, one.rails, named_policy(one.check), _hops(site, one.fabric))
+    target = replace(target, rails_are_proven=True)
     text = content_of(folder_of(site.home, site.system.system), one).decode()
     nodes = Nodes(max(1, need.nodes // 2), need.nodes, need.ranks // need.nodes)
     parsed = _parsed(site, one, text)
