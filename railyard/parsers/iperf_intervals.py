@@ -18,9 +18,11 @@ from railyard.parsers.parsed import Remark
 
 #: An interval shorter than this share of the longest is a rest at a run's end.
 _WHOLE = 0.5
-#: An interval below this share of the median moved nothing for nine tenths of its length: in a second, four times as
-#: long as the least time-out after a lost window (200 ms, TCP_RTO_MIN of Linux), after which a healthy link goes on.
+#: An interval below this share of the median moved nothing for nine tenths of its length.
 _STILL = 0.10
+#: After a lost window a healthy link goes on when the least time-out is over (200 ms, TCP_RTO_MIN of Linux). Twice that
+#: and more is a stall: intervals of 0.1 s (``-i 0.1``) show the time-outs themselves, s.
+_STALL_S = 0.5
 #: How far the mean of all intervals may be from the closing line: both have three digits, and the two ends count at
 #: slightly different times, which is most of a short run.
 _AGREES = 0.10
@@ -65,6 +67,8 @@ def _still(intervals: Sequence[Interval], seconds: float) -> Remark | None:
             spans[-1][1] = each.end
         else:
             spans.append([each.start, each.end])
+    if all(end - start < _STALL_S for start, end in spans):
+        return None
     where = ", ".join(f"{start:.1f} to {end:.1f} s" for start, end in spans[:5]) + (", …" if spans[5:] else "")
     lost = sum(each.seconds for each in still)
     most = max(each.bandwidth_mb_s for each in still)

@@ -146,6 +146,17 @@ def test_a_run_that_stood_still_is_a_failure_that_names_the_seconds(stream: str)
     assert failures(0, 9.4, 9.4) == failures(0.1, 9.4, 9.4) == failures(9.4, 3.0, 9.4) == []
 
 
+def test_the_time_out_of_a_lost_window_in_short_intervals_is_no_stall() -> None:
+    def failures(*gbit_s: float) -> int:
+        lines = seconds_of(*gbit_s)
+        for at in range(len(gbit_s), -1, -1):  # intervals of 0.1 s
+            lines = lines.replace(f"{at:6.2f}-{at + 1:.2f} ", f"{at / 10:6.2f}-{(at + 1) / 10:.2f} ")
+        return len(parse(lines.replace(f"  0.00-{len(gbit_s)}.00", f"  0.00-{len(gbit_s) / 10:.2f}")).failures)
+
+    assert failures(*[9.4] * 20, 0, 0, *[9.4] * 20) == 0
+    assert failures(*[9.4] * 20, *[0] * 6, *[9.4] * 20) == 1
+
+
 def test_the_short_rest_of_a_servers_run_may_be_empty() -> None:
     rest = "[  5]   3.00-3.04   sec  0.00 Bytes  0.00 bits/sec                  \n"
     assert parse(seconds_of(9.4, 9.4, 9.4).replace(LINE, rest + LINE)).failures == ()

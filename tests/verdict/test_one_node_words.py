@@ -76,6 +76,17 @@ ONE_NODE = [
 ]
 #: Each may also stand in a run between two nodes.
 SAYS_NOTHING = [
+    "$ mpirun_rsh -np 2 -hostfile hosts ./osu_latency",
+    "$ mpirun_rsh -np 2 -f hosts MV2_ENABLE_AFFINITY=1 ./osu_latency",
+    "rank 0 on GPU 0\nrank 1 on GPU 0",
+    "rank 0 on mlx5_0\nrank 1 on mlx5_0",
+    "Process 0 on core 1\nProcess 1 on core 1",
+    "rank 0 is on cpu 0\nrank 1 is on cpu 0",
+    "$ srun -l uname -m\n0: x86_64\n1: x86_64",
+    "$ srun -l ls /sys/class/infiniband\n0: mlx5_0\n1: mlx5_0",
+    "#PBS -l select=1:ncpus=8:mpiprocs=1:host=vn1+1:ncpus=8:mpiprocs=1:host=vn2",
+    "#PBS -l nodes=1:fast+1:slow",
+    "#SBATCH --nodes=1 --ntasks=1\n#SBATCH hetjob\n#SBATCH --nodes=1 --ntasks=1",
     "[0] MPI startup(): shm and dapl data transfer modes",
     "[0] MPI startup(): 0       4101     vn1        0\n[0] MPI startup(): 1       4102     vn2        0",
     "[vn1:4101] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.][./.]\n"
@@ -173,6 +184,9 @@ def test_what_one_run_printed_says_nothing_about_the_next_launch() -> None:
         ("perftest", "[root@vn1 ~]# ib_write_bw -d mlx5_0 --bind_source_ip vn1 vn2", False),
         ("perftest", "$ ib_write_bw -d mlx5_0 $(hostname)", True),
         ("perftest", "[root@vn1 ~]# ib_write_bw -d mlx5_0", None),
+        ("perftest", "[alice@vn1 ~]$ ssh vn2 ib_write_bw -d mlx5_0 vn1", False),
+        ("perftest", "[alice@vn1 ~]$ pdsh -w vn2 ib_write_bw $(hostname)", False),
+        ("perftest", "[alice@vn1 ~]$ ssh vn2 ib_write_bw localhost", True),
         ("qperf", "$ qperf localhost rc_bw", True),
         ("qperf", "[u@vn1.a.org ~]$ qperf vn1.b.org rc_bw", False),
         ("netpipe", "$ NPtcp -h localhost", True),

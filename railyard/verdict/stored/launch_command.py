@@ -19,6 +19,7 @@ _LAUNCHER = re.compile("|".join(map(re.escape, (*_SLURM, *_MPIRUN, _JSRUN))))
 _BENCHMARK = re.compile(r"(?:osu_|IMB-|NP[a-z]|network_test)\w*\Z")
 _ENDS_COMMAND = re.compile(r"\s(?:&&|\|\|?|;|&|\d?>{1,2}&?\d?)(?:\s|$)|;\s")
 _HOSTS = ("-H", "-host", "--host", "-hosts", "--hosts")
+_HOST_FILES = ("-hostfile", "--hostfile", "-f", "-machinefile", "--machinefile")
 _RANKS = ("-n", "-np", "--np", "--n", "-c")
 _PER_NODE = ("-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode", "-N")
 _PER_OBJECT = re.compile(r"ppr:(?P<ranks>[0-9]{1,6}):(?P<object>\w{1,20})")
@@ -31,6 +32,8 @@ _LOOPBACK = re.compile(
 _OWN_NAME = re.compile(r"(?:\$\(hostname(?:\s-[sfi])?\)|`hostname(?:\s-[sfi])?`|\$\{?HOSTNAME\}?)\Z")
 #: "[user@node1 ~]$ ", "user@node1:~$ ", "node1$ ", "node1:~ # "
 _PROMPT = re.compile(r"\s{0,9}(?:\([\w.-]{1,40}\) )?(?:\[?[\w.-]{1,40}@)(?P<host>[\w-]{1,80}(?:\.[\w.-]{1,80})?)[ :\]]")
+#: Commands that start a client on another host than the one whose shell reads the line.
+_ELSEWHERE = ("ssh", "rsh", "pdsh", "clush", "ansible", "kubectl", "oc", "docker", "podman", *_SLURM, *_MPIRUN)
 #: Options whose value is an address of the client's own, or no host at all.
 _NO_SERVER = ("-B", "--bind", "--bind_source_ip", "-s", "--client_ip", "-d", "--ib-dev", "--ib-device", "-l", "-L")
 
@@ -76,13 +79,14 @@ def server(line: str, tool: Tool) -> Command | None:
         return None
     if tool.shared and re.search(rf"\s{tool.shared}", line):
         return Command(True, "it was given shared memory as transport")
-    prompt = _PROMPT.match(line)
+    is_elsewhere = any(_name(word) in _ELSEWHERE for word in words[:place])
+    prompt = None if is_elsewhere else _PROMPT.match(line)
     host = "" if prompt is None else prompt["host"]
     others = False
     for before, word in pairwise(words[place:]):
         if word.startswith("-") or before in _NO_SERVER:
             continue
-        if _LOOPBACK.match(word) or _OWN_NAME.match(word) or _same(word, host):
+        if _LOOPBACK.match(word) or (_OWN_NAME.match(word) and not is_elsewhere) or _same(word, host):
             return Command(True, "the server that it names is its own host")
         others = others or not before.startswith("-")
     return Command(False if others else None)
@@ -169,6 +173,8 @@ def _of_mpirun(launcher: str, options: Sequence[str]) -> Command:
 
 def _hosts(launcher: str, options: Sequence[str], ranks: int) -> list[re.Match[str] | None]:
     """Return the hosts of a command, None for each that is no plain name: a variable, or a pattern of names."""
+    if any(word in _HOST_FILES for word in options):
+        return []
     lists = _values(options, _HOSTS)
     if launcher == "mpirun_rsh" and not lists:  # mpirun_rsh -np 2 node1 node2 ./osu_latency
         after = next((at + 2 for at, word in enumerate(options) if word in _RANKS), len(options))

@@ -14,6 +14,8 @@ from railyard.verdict.inputs import Target
 from railyard.verdict.stored.launch_command import Command, launch, server
 from railyard.verdict.stored.one_node_words import MAP, NODE_COUNTS, RANKS, ROOTS, SHARED_MEMORY
 
+#: A heterogeneous job of Slurm: each of its parts has a number of nodes.
+_OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE")
 _QUOTED = 100  # characters of a line in a sentence
 
 
@@ -156,7 +158,9 @@ def _shared_memory(text: str) -> tuple[_Sign, ...]:
 
 @lru_cache(maxsize=1)
 def _node_counts(text: str) -> tuple[_Sign, ...]:
-    """Return the numbers of nodes of the job: one, or several of which a run may use one."""
+    """Return the numbers of nodes of the job: one, or several of which a run may use one; none of a job of parts."""
+    if any(word in text for word in _OF_PARTS):
+        return ()
     found: list[_Sign] = []
     for number, line in _lines(text):
         for match in filter(None, (re.search(row.pattern, line) for row in NODE_COUNTS)):

@@ -33,6 +33,12 @@ class NodeCount:
 
 _HOST = r"(?P<host>[A-Za-z0-9](?:[\w.-]{0,80}\w)?)"
 _RANK = r"(?P<rank>[0-9]{1,7})"
+#: What a rank may be on, and ``srun -l`` may print, besides a host: processors, cards, devices, names of machines.
+_NO_HOST = (
+    r"(?!(?i:x86_64|i[3-6]86|aarch64|arm|ppc64|riscv|cores?\b|cpus?|sockets?|numa|threads?|gpus?|cuda|rocm|devices?|dev\b|"
+    r"cards?|nics?\b|ports?|rails?|mlx[0-9]|hfi|cxi|efa|bnxt|rxe|ib[0-9s]|eth|en[opsx][0-9]|bond|hsn|linux|ubuntu|rocky|"
+    r"rhel|el[0-9]|gcc|python|the\b|a\b|all\b|same\b))"
+)
 
 #: A rank and the host that it runs on. Two ranks or more of one host, and of no other, share a node.
 RANKS: tuple[str, ...] = (
@@ -44,11 +50,11 @@ RANKS: tuple[str, ...] = (
     # "cpu-bind=MASK - node1, task  0  0 [123]: mask 0x1 set". Source: SchedMD/slurm, src/plugins/task/affinity
     rf"\bcpu-bind(?:-\w{{1,20}})?=\w{{1,20}} - {_HOST}, task\s{{1,9}}{_RANK}\s",
     # "0: node1" of NetPIPE's NPmpi (mpi.c), and of srun -l hostname; a name has a digit
-    rf"^\s{{0,9}}{_RANK}: (?=\S{{0,80}}[0-9])(?P<host>[A-Za-z](?:[\w.-]{{0,80}}\w)?)\s{{0,9}}$",
+    rf"^\s{{0,9}}{_RANK}: (?=\S{{0,80}}[0-9]){_NO_HOST}(?P<host>[A-Za-z](?:[\w.-]{{0,80}}\w)?)\s{{0,9}}$",
     # "Process 0 of 2 is on node1", "Proc 0 is on node1", "Hello from rank 0, thread 0, on nid00001."
     # Source: pmodels/mpich, examples/cpi.c; NetPIPE 5, mpi.c; the xthi of Cray's manuals
     rf"\b(?:[Pp]roc(?:ess)?|[Rr]ank|[Tt]ask) {_RANK}(?: (?:of|out of) [0-9]{{1,7}})?"
-    rf"(?:, thread\s{{1,4}}[0-9]{{1,4}})?,? (?:is |runs |running )?on (?:host |node )?{_HOST}(?:[\s.,(]|$)",
+    rf"(?:, thread\s{{1,4}}[0-9]{{1,4}})?,? (?:is |runs |running )?on (?:host |node )?{_NO_HOST}{_HOST}(?:[\s.,(]|$)",
     # "Hello world from processor node1, rank 0 out of 2 processors". Source: mpitutorial/mpitutorial, mpi_hello_world.c
     rf"\bprocessor {_HOST}, rank {_RANK} (?:of|out of) [0-9]",
 )
@@ -125,7 +131,10 @@ NODE_COUNTS: tuple[NodeCount, ...] = (
         "man srun: output environment",
     ),
     NodeCount(rf"^\s{{0,9}}#SBATCH\s{{1,9}}(?:-N ?|--nodes[= ]){_NODES}(?![\w-])", "man sbatch"),
-    NodeCount(rf"^\s{{0,9}}#PBS\s{{1,9}}-l\s{{0,4}}(?:nodes|select)={_NODES}(?:[:\s,]|$)", "qsub of PBS and Torque"),
+    NodeCount(
+        rf"^\s{{0,9}}#PBS\s{{1,9}}-l\s{{0,4}}(?:nodes|select)={_NODES}(?![^\s,]*\+)(?:[:\s,]|$)",
+        "qsub of PBS and Torque",
+    ),
     NodeCount(rf"^\s{{0,9}}#BSUB\s{{1,9}}-nnodes\s{{1,4}}{_NODES}\b", "bsub of LSF"),
     NodeCount(rf"^\s{{0,9}}#BSUB\s[^\n]{{0,80}}\bspan\[hosts={_NODES}\]", "bsub of LSF"),
     NodeCount(rf"\b(?:PBS_NUM_NODES|NHOSTS|NNODES)={_NODES}\b", "qsub of Torque and of Grid Engine"),
