@@ -150,9 +150,24 @@ def bands(
     return _of_turn(metric, turn, rail, facts, sizes)
 
 
-def at_sizes(band: Band, sizes: Sequence[int]) -> Band | None:
-    """Return a band that holds only at some sizes (bytes); None if it holds at none of them."""
+def share_asked(references: Sequence[Band], of_class: Sequence[Band], sizes: Sequence[int]) -> float:
+    """Return the least share of what a link's class demands of a bandwidth that references demand at their sizes, 1 at
+    most.
+    """
+    bounds = [(own.bound_at(size), other.bound_at(size)) for size in sizes for own in references for other in of_class]
+    lows = [(own.low, by_class.low) for own, by_class in bounds if own is not None and by_class is not None]
+    return min([1.0, *(low / by_class for low, by_class in lows if low and by_class)])
+
+
+def at_sizes(band: Band, sizes: Sequence[int], share: float = 1.0) -> Band | None:
+    """Return a band that holds only at some sizes (bytes), and demands a share of its bandwidths, which long messages
+    may take longer by; None if it holds at none of them.
+    """
     points = {size: bound for size in sizes if (bound := band.bound_at(size)) is not None}
+    for size, one in points.items() if share < 1 else ():
+        longer = 1.0 if size < LONG_FROM_BYTES else share
+        low, high = one.low and one.low * share, one.high and one.high / longer
+        points[size] = replace(one, low=low, high=high)
     return replace(band, points=MappingProxyType(points), everywhere=None) if points else None
 
 

@@ -363,19 +363,21 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         one_way=target.limit(1, of=benchmark) if bounded and (quantity == "latency" or crosses is not None) else None,
         crossing=crosses,
         open_because=_open_because(run, metric, bands, sizes),
-        least=_least_latency(run, metric),
+        least=_least_latency(run, metric, bands),
     )
 
 
+_SHORT = 1  # byte: a size that each reference of small messages holds for
 #: Tools whose half round trips are always MPI's. NetPIPE has modules without it.
 _OF_MPI = ("osu", "imb")
 
 
-def _least_latency(run: Run, metric: Metric) -> JudgingBound:
+def _least_latency(run: Run, metric: Metric, bands: Sequence[Band]) -> JudgingBound:
     """Return the least latency that is believed: half a round trip through a library has the least of the link's class.
 
     Without a library, cards alone take less, and sockets may bypass the kernel (VMA, Onload): any network's least. MPI
-    takes longer than the layers below it (UCX, libfabric).
+    takes longer than the layers below it (UCX, libfabric). A system whose own reference is shorter than its class's
+    least has a network that is none of that class (usNIC, which bypasses the kernel over Ethernet).
     """
     benchmark = run.benchmark
     through_library = not micro.tool(benchmark.tool).between_nics and not benchmark.over_tcp
@@ -383,6 +385,9 @@ def _least_latency(run: Run, metric: Metric) -> JudgingBound:
         return LEAST_LATENCY
     found = class_of(run.target.fabric.link, "device" if run.facts.from_device else "host")
     least = LEAST_LATENCY if isinstance(found, str) else found.least
+    own = [bound.target for band in bands if (bound := band.bound_at(_SHORT)) is not None and bound.target]
+    if any(target < least.value for target in own):
+        return LEAST_LATENCY
     return LEAST_OF_MPI if least is LEAST_OF_RDMA and benchmark.tool in _OF_MPI else least
 
 
@@ -413,7 +418,11 @@ def _messages(run: Run, metric: Metric) -> limits.MessageLimit | None:
 def _of_references(
     run: Run, metric: Metric, due: limits.Limit | None, floors: tuple[Band, ...] | str, sizes: Sequence[int]
 ) -> tuple[Band, ...]:
-    """Return what the references demand, and at sizes that no reference bounds, what the link's class demands."""
+    """Return what the references demand, and at sizes that no reference bounds, what the link's class demands.
+
+    If a reference demands less of a bandwidth than the class does at its size, the class demands as much less at the
+    other sizes: the system's own figure says that its runs reach no more.
+    """
     held = run.target.bands(run.benchmark, metric, due)
     if isinstance(floors, str):
         return held
@@ -423,8 +432,20 @@ def _of_references(
     if not demanding or metric.shape == "figure":
         return held
     free = [size for size in sizes if not any(band.covers(size) for band in demanding)]
-    rest = (day_one.at_sizes(band, free) for band in floors if band.entry_id == ENTRY)
+    of_class = [band for band in floors if band.entry_id == ENTRY]
+    share = min(_share_asked(run, each, sizes) for each in run.benchmark.metrics)
+    rest = (day_one.at_sizes(band, free, share) for band in of_class)
     return (*held, *(band for band in rest if band is not None))
+
+
+def _share_asked(run: Run, metric: Metric, sizes: Sequence[int]) -> float:
+    """Return the share of what the link's class demands of a bandwidth that the references demand, 1 at most."""
+    if not metric.is_bandwidth or metric.shape == "figure":
+        return 1.0
+    due = run.target.limit(metric.directions, one_stream=True, of=run.benchmark)
+    floors = run.target.floors(run.benchmark, metric, due, run.facts, sizes)
+    held = [band for band in run.target.bands(run.benchmark, metric, due) if not band.is_upper_limit]
+    return 1.0 if isinstance(floors, str) else day_one.share_asked(held, floors, sizes)
 
 
 def _quantity(metric: Metric, benchmark: Benchmark) -> Quantity:
