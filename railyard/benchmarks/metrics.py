@@ -47,7 +47,8 @@ def tables_of_groups(table: Table) -> tuple[Table, ...]:
     of a run of perftest without end; else only it.
     """
     if REPORTS in table.context:
-        return tuple(replace(table, rows=(row,)) for row in table.rows)
+        is_whole = bool(table.context[REPORTS])  # each report is, if none was cut
+        return tuple(replace(table, rows=(row,), complete=is_whole) for row in table.rows)
     if "group" not in table.columns:
         return (table,)
     place = table.columns.index("group")

@@ -20,6 +20,8 @@ from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 #: Narrower columns break every line of every tool. Broader ones break no row.
 _NARROWEST, _BROADEST = 16, 400
+#: Shorter lines of numbers, one below the other, are what commands beside a benchmark print (nproc, tcp_rmem).
+_NARROWEST_REST = 24
 #: A prompt or a banner above the output may be longer than the column.
 _MOST_LONGER, _MOST_COLUMNS = 3, 3
 #: Longer outputs are files, which nobody copied out of a terminal.
@@ -85,7 +87,8 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
     if parsed.tables:
         plain = cleaned(text).split("\n")
         for number in _rests(parsed, plain):
-            return len(plain[number - 1]), number, plain[number - 1]
+            if len(plain[number - 1]) >= _NARROWEST_REST:
+                return len(plain[number - 1]), number, plain[number - 1]
         for number in _parts_of_headings(parsed):
             return len(plain[number - 1]), number, plain[number - 1]
     for column, way in _all_ways(text, lines, _suspects(parsed)):

@@ -16,6 +16,8 @@ from railyard.parsers.broken_lines import count_cells, rows_of
 from railyard.parsers.lines import cleaned, texts_of
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
+#: Tools whose rows are below a heading: what is above the first one is none of them.
+_WITH_HEADING = frozenset({"osu", "imb", "perftest", "nccl"})
 _LONGEST = 400  # no row is longer
 _SHOWN = 160  # characters of it
 _MOST_READ = 12  # lines that are tried without their marks, since each try reads the text again
@@ -48,10 +50,12 @@ def without_commented_rows(parsed: Parsed, text: str) -> Parsed:
     lines_of_text = texts_of(whole)
     found = list(_commented_rows(parsed, lines_of_text)) if has_decimals else []
     found += _of_whole_numbers(lines_of_text)
+    begins = sorted(table.line for table in parsed.tables)
+    if all(table.tool in _WITH_HEADING for table in parsed.tables):
+        found = [failure for failure in found if failure.line > begins[0]]
     if not found:
         return parsed
     lines = {failure.line for failure in found}
-    begins = sorted(table.line for table in parsed.tables)
     spoiled = {max((begin for begin in begins if begin < line), default=begins[0]) for line in lines}
     others = (failure for failure in parsed.failures if failure.line not in lines)
     return replace(

@@ -8,9 +8,9 @@ Bidirectional values are the sum of both directions. A peak of 0.00 stays 0: a s
 Client and server may share one file. A heading waits until the table before it has a row. A row goes to the table that
 began last, unless its size repeats there and fits another table. A rule after rows ends one table.
 
-A table is complete if such a rule ends it, or if its rows are reports of ``--run_infinitely``, and there is no cut
-row, ellipsis or error between heading and rule. A heading without any row, a title without heading, and a server
-without client are failures.
+A table is complete if such a rule ends it, and there is no cut row, ellipsis or error between heading and rule. Rows
+that are reports of ``--run_infinitely`` have no end; their context says whether each of them is whole. A heading
+without any row, a title without heading, and a server without client are failures.
 """
 
 import re

@@ -68,7 +68,7 @@ class Run:
         """Return what was read, under the name of its run; ``asked``: the text has ``--run_infinitely``."""
         title, reports = self.title or Title(self.line), self.has_reports(asked)
         said = formats.in_gbits(self.heads) | ({"results": self.again} if self.again else {})
-        said |= {REPORTS: True} if reports else {}
+        said |= {REPORTS: not self.spoiled and not self.part} if reports else {}
         return Table(
             tool="perftest",
             version=None,
@@ -77,6 +77,6 @@ class Run:
             units=tuple(head.unit for head in self.heads),
             rows=tuple(self.rows),
             line=title.line if self.again is None else self.line,
-            complete=(self.closed or reports) and not self.spoiled and not self.part,
+            complete=self.closed and not self.spoiled and not self.part,
             context=MappingProxyType(with_memory(title.context) | said),
         )

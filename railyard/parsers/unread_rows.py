@@ -99,7 +99,8 @@ def without_unannounced_rows(parsed: Parsed) -> Parsed:
 
 def _is_bare_row(text: str) -> bool:
     words = text.split() if len(text) <= _LONGEST else []
-    return len(words) > 2 and any("." in word for word in words) and all(map(_NUMBER.fullmatch, words))
+    begins = len(words) > 2 and words[0].isdecimal()  # with a size, unlike a load average
+    return begins and any("." in word for word in words) and all(map(_NUMBER.fullmatch, words))
 
 
 def without_lost_rows(parsed: Parsed) -> Parsed:

@@ -22,6 +22,12 @@ def state(line: str) -> str:
 
 
 ONE_NODE = [
+    "Process 0 of 2 is on node1.rack1.site\nProcess 1 of 2 is on node1",
+    "$ srun -n 2 -w vn1 ./osu_latency",
+    "$ srun -n 2 --nodelist=vn1 ./osu_latency",
+    "$ srun -N1-1 -n2 ./osu_latency",
+    "#SBATCH --ntasks=2 --nodes=1",
+    "#PBS -l walltime=1:00:00,nodes=1:ppn=2",
     "[0] MPI startup(): shm data transfer mode",
     "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n"
     "[0] MPI startup(): 0       4101     vn1        0\n[0] MPI startup(): 1       4102     vn1        1",
@@ -76,6 +82,11 @@ ONE_NODE = [
 ]
 #: Each may also stand in a run between two nodes.
 SAYS_NOTHING = [
+    "Process 0 of 2 is on node1.rack1.site\nProcess 1 of 2 is on node1.rack2.site",
+    "$ srun -n 2 -w vn1,vn2 ./osu_latency",
+    "$ srun -n 2 -w vn[1-2] ./osu_latency",
+    "#SBATCH --ntasks=2 --nodes=2",
+    "#PBS -l walltime=1:00:00,nodes=2:ppn=1",
     "$ mpirun_rsh -np 2 -hostfile hosts ./osu_latency",
     "$ mpirun_rsh -np 2 -f hosts MV2_ENABLE_AFFINITY=1 ./osu_latency",
     "rank 0 on GPU 0\nrank 1 on GPU 0",

@@ -137,6 +137,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         _FIX_UCX,
         "github.com/openucx/ucx, src/ucp/core/ucp_worker.c (UCX_LOG_LEVEL=info)",
         is_sure=True,
+        except_with=rf"\binter-node cfg#[^\n]{{0,200}}\((?:{_NOT_TCP_OF_UCX})/",
     ),
     Fallback(
         "Intel MPI",

@@ -100,7 +100,7 @@ def _words(line: str, client: str = "") -> list[str]:
     known = [part for part in named if any(_is_program(word, client) for word in part.split())]
     for word in (known or parts)[0].replace('"', "").replace("'", "").split():
         option, equals, value = word.partition("=")
-        attached = re.match(r"(-[Nnacrw])([0-9]{1,6})\Z", word)
+        attached = re.match(r"(-[Nnacrw])([0-9]{1,6}(?:-[0-9]{1,6})?)\Z", word)
         if word.startswith("-") and equals:
             found += [option, value]
         elif attached:
@@ -124,8 +124,11 @@ def _values(words: Sequence[str], options: Sequence[str]) -> list[str]:
 
 
 def _of_nodes(options: Sequence[str]) -> Command:
-    """Return what -N of Slurm and its kind says, or --nodes: "1", "2", "1-1". One task alone is no exchange."""
+    """Return what -N of Slurm and its kind says, or --nodes ("1", "2", "1-1"), else --nodelist. One task is no exchange."""
     counts = _values(options, ("-N", "--nodes"))
+    named = _values(options, ("-w", "--nodelist"))
+    if not counts and len(named) == 1 and _HOST.match(named[0]) and "1" not in _values(options, ("-n", "--ntasks")):
+        return Command(True, f"{named[0]} is the only host that it names")
     if (
         "1" in _values(options, ("-n", "--ntasks"))
         or not counts

@@ -98,9 +98,11 @@ def _compared(signs: list[_Sign]) -> list[_Sign]:
     hosts = {sign.host for sign in signs if sign.host}
     if not hosts:
         return signs
-    if len(hosts) == 1 and len({sign.rank for sign in signs}) < 2:
+    if len({sign.rank for sign in signs}) < 2:
         return []
-    return [replace(sign, one_node=len(hosts) == 1) for sign in signs]
+    full = {host for host in hosts if "." in host and host[0].isalpha()}  # node1.rack1 is not node1.rack2
+    short = {host.partition(".")[0] if host[0].isalpha() else host for host in hosts}
+    return [replace(sign, one_node=len(short) == 1 and len(full) < 2) for sign in signs]
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -118,9 +120,8 @@ def _ranks(text: str) -> tuple[_Sign, ...]:
         for match in filter(None, (pattern.search(line) for pattern in patterns)):
             has, host = match.groupdict(), match["host"]
             ranks = [has["rank"]] if "rank" in has else [f"{host} {rank}" for rank in range(min(int(has["ranks"]), 2))]
-            short = host.partition(".")[0] if re.match("[A-Za-z]", host) else host
             means = f"all ranks that it lists are on {host}"
-            found += (_Sign(number, one_line(line).strip(), None, means, host=short, rank=rank) for rank in ranks)
+            found += (_Sign(number, one_line(line).strip(), None, means, host=host, rank=rank) for rank in ranks)
             break
     return tuple(found)
 

@@ -130,9 +130,9 @@ NODE_COUNTS: tuple[NodeCount, ...] = (
         r"\bSLURM_(?:JOB_|STEP_)?NODELIST=[\"']?(?:(?P<node>[\w.-]{1,80})(?![\w.,\[-])|(?=\S*[\[,]))",
         "man srun: output environment",
     ),
-    NodeCount(rf"^\s{{0,9}}#SBATCH\s{{1,9}}(?:-N ?|--nodes[= ]){_NODES}(?![\w-])", "man sbatch"),
+    NodeCount(rf"^\s{{0,9}}#SBATCH(?:\s[^\n]{{0,200}})?\s(?:-N ?|--nodes[= ]){_NODES}(?![\w-])", "man sbatch"),
     NodeCount(
-        rf"^\s{{0,9}}#PBS\s{{1,9}}-l\s{{0,4}}(?:nodes|select)={_NODES}(?![^\s,]*\+)(?:[:\s,]|$)",
+        rf"^\s{{0,9}}#PBS\s{{1,9}}-l\s{{0,4}}(?:[^\s,]{{1,80}},){{0,9}}(?:nodes|select)={_NODES}(?![^\s,]*\+)(?:[:\s,]|$)",
         "qsub of PBS and Torque",
     ),
     NodeCount(rf"^\s{{0,9}}#BSUB\s{{1,9}}-nnodes\s{{1,4}}{_NODES}\b", "bsub of LSF"),
