@@ -124,7 +124,7 @@ def _values(words: Sequence[str], options: Sequence[str]) -> list[str]:
 
 
 def _of_nodes(options: Sequence[str]) -> Command:
-    """Return what -N of Slurm and its kind says, or --nodes ("1", "2", "1-1"), else --nodelist. One task is no exchange."""
+    """Return what -N of Slurm and its kind says, or --nodes ("1", "2", "1-1"), else --nodelist. One task is none."""
     counts = _values(options, ("-N", "--nodes"))
     named = _values(options, ("-w", "--nodelist"))
     if not counts and len(named) == 1 and _HOST.match(named[0]) and "1" not in _values(options, ("-n", "--ntasks")):
