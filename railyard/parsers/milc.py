@@ -250,6 +250,9 @@ def _solve(text: str) -> tuple[Cell, ...] | None:
     found = _CG_END.match(text, text.rfind(" iters") + 1) if begun else None
     if not begun or not found:
         return None
+    rate = found["mflops"] or "0.0"
+    if "e" not in rate and rate != "0.0" and "nmass[" not in text and " MF = " not in text:
+        return None  # most solvers print an exponent, and 3.0 is what a broken line leaves of 3.092939e+02
     several = text.count(" iters") > 1
     iterations = sum(map(int, _COUNTS.findall(text, begun.end()))) if several else int(found["iters"])
     return iterations, float(begun["time"]), float(found["mflops"]) / 1000 if found["mflops"] else None
