@@ -140,3 +140,9 @@ def test_a_server_that_is_not_there_is_a_failure() -> None:
 def test_a_text_that_is_no_output_of_netperf_is_an_error(text: str) -> None:
     with pytest.raises(ParseError):
         parse(text)
+
+
+def test_a_stream_of_short_calls_is_not_judged() -> None:
+    found = verdict(stream("5352.33").replace("16384    10.02", "  256    10.02"))
+    assert found.state == "not-judged"
+    assert "each call sent 256 B" in found.sentence

@@ -12,6 +12,8 @@ from railyard.verdict.stored.target import Nodes
 
 #: Fewer messages under way than this are no stream: perftest's send queue of 128 and OSU's window of 64 are.
 _FEW_MESSAGES = 16
+#: Bytes that a call of a stream sends at least; netperf's own default is the size of the socket's buffer (16 KiB).
+_SHORT_CALL = 4096
 
 
 def why_unfit(key: str | None, table: Table, target: Target, nodes: Nodes, parsed: Parsed, text: str) -> str | None:
@@ -21,6 +23,7 @@ def why_unfit(key: str | None, table: Table, target: Target, nodes: Nodes, parse
         or _within_one_host(key, table, target, nodes, parsed, text)
         or _of_two_ports(table, target)
         or _of_few_messages(table)
+        or _of_short_calls(table)
         or _of_groups(table, nodes)
         or _without_end(table)
     )
@@ -59,6 +62,19 @@ def _of_few_messages(table: Table) -> str | None:
     return (
         f'not judged: its heading says "window size: {window}", so {counted(window * pairs, "message")} at a time, and '
         "a link's rate needs more; run it without -W, or with -W 64"
+    )
+
+
+def _of_short_calls(table: Table) -> str | None:
+    """Return that netperf's stream sent few bytes with each call, so that a processor's calls set its rate, or None.
+
+    Source: HewlettPackard/netperf, doc/netperf.texi (-m: the bytes of each send call).
+    """
+    size = table.context.get("message_size")
+    if table.tool != "netperf" or "bandwidth" not in table.columns or not isinstance(size, int) or size >= _SHORT_CALL:
+        return None
+    return (
+        f"not judged: each call sent {size} B, so a processor's calls set the rate; run it without -m, or with -m 64K"
     )
 
 
