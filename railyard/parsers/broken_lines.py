@@ -34,6 +34,7 @@ _REST = re.compile(r"\A(?P<rest>\.?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?[0-9
 # "… 0.000", "1.7e+": what may be the first part of it, at the end of a line
 _FIRST = re.compile(r"(?:\A|[\s=:])(?P<first>[+-]?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?)?)\Z")
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,48}(?:\.[0-9]{1,48})?(?:[eE][+-]?[0-9]{1,3})?\Z")
+_POINT = re.compile(r"\s[0-9]{1,24}\.\Z")  # no tool prints a figure without digits behind its point
 _DIGITS = "0123456789.eE+-"
 #: Parsers that skip a line which they do not know, without a remark.
 _SILENT = ("gpcnet", "hpcc", "hpl", "milc", "netpipe", "npb", "sockperf", "wrf")
@@ -146,9 +147,12 @@ def _is_nearer(rows: Sequence[tuple[object, ...]], other: Sequence[tuple[object,
 
 
 def _rests(parsed: Parsed, lines: Sequence[str]) -> Iterator[int]:
-    """Yield the number of each line whose last number goes on in the next line, which no parser knows."""
+    """Yield the number of each line whose last number goes on in the next line, one of which no parser knows."""
     longest = max(map(len, lines))
     for note in (*parsed.remarks, *parsed.failures):
+        own, following = lines[note.line - 1 : note.line + 1] if 0 < note.line < len(lines) else ("", "")
+        if _POINT.search(own[-60:]) and _REST.match(following.lstrip()) and _is_row(own):
+            yield note.line
         before = lines[note.line - 2] if 1 < note.line <= len(lines) else ""
         line = lines[note.line - 1] if before else ""
         line = line.lstrip() if len(line) < len(before) == longest else line
