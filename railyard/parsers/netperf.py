@@ -252,7 +252,7 @@ def _row(run: _Run, line: Line, text: str) -> bool:
     if run.kind == "rr":
         _take_transactions(run, float(figure), int(words[2]), int(words[3]))
     else:
-        run.context["message_size"] = int(words[2 if run.kind == "stream" else 1])
+        run.context["call_size"] = int(words[2 if run.kind == "stream" else 1])
         run.figures["sent" if run.kind == "udp" else "bandwidth"] = float(figure) * run.factor, "MB/s"
         run.spoiled |= run.kind == "udp"  # until the receiver's row
     return True

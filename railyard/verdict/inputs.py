@@ -368,8 +368,6 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
 
 
 _SHORT = 1  # byte: a size that each reference of small messages holds for
-#: Tools whose half round trips are always MPI's. NetPIPE has modules without it.
-_OF_MPI = ("osu", "imb")
 
 
 def _least_latency(run: Run, metric: Metric, bands: Sequence[Band]) -> JudgingBound:
@@ -388,7 +386,9 @@ def _least_latency(run: Run, metric: Metric, bands: Sequence[Band]) -> JudgingBo
     own = [bound.target for band in bands if (bound := band.bound_at(_SHORT)) is not None and bound.target]
     if any(target < least.value for target in own):
         return LEAST_LATENCY
-    return LEAST_OF_MPI if least is LEAST_OF_RDMA and benchmark.tool in _OF_MPI else least
+    tool = micro.tool(benchmark.tool)
+    is_always_mpi = tool.of_mpi and not tool.client  # NetPIPE has modules without it
+    return LEAST_OF_MPI if least is LEAST_OF_RDMA and is_always_mpi else least
 
 
 def _open_because(run: Run, metric: Metric, bands: tuple[Band, ...], sizes: Sequence[int]) -> str | None:

@@ -430,7 +430,7 @@ def _is_unclosed_row(table: Table) -> bool:
     sizes = sizes_of(table)
     return (
         not table.complete
-        and table.tool == "perftest"
+        and micro.tool(table.tool).between_nics
         and len(sizes) == 1
         and sizes[0] > _FIRST_OF_ALL
         and len(table.rows) == 1

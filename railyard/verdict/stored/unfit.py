@@ -70,8 +70,8 @@ def _of_short_calls(table: Table) -> str | None:
 
     Source: HewlettPackard/netperf, doc/netperf.texi (-m: the bytes of each send call).
     """
-    size = table.context.get("message_size")
-    if table.tool != "netperf" or "bandwidth" not in table.columns or not isinstance(size, int) or size >= _SHORT_CALL:
+    size = table.context.get("call_size")
+    if "bandwidth" not in table.columns or not isinstance(size, int) or size >= _SHORT_CALL:
         return None
     return (
         f"not judged: each call sent {size} B, so a processor's calls set the rate; run it without -m, or with -m 64K"
@@ -83,7 +83,7 @@ def _of_groups(table: Table, nodes: Nodes) -> str | None:
     known how many processes share a node.
     """
     groups, ranks = table.context.get("groups"), table.context.get("ranks")
-    if table.tool != "imb" or not (isinstance(groups, int) and isinstance(ranks, int)):
+    if not (isinstance(groups, int) and isinstance(ranks, int)):
         return None
     if groups < 2 or nodes.ranks_each is not None or nodes.count == 1:
         return None
