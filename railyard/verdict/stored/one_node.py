@@ -16,6 +16,7 @@ from railyard.verdict.stored.one_node_words import MAP, NODE_COUNTS, RANKS, ROOT
 
 #: A heterogeneous job of Slurm: each of its parts has a number of nodes.
 _OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE")
+_LETTER = re.compile("[A-Za-z]")
 _QUOTED = 100  # characters of a line in a sentence
 
 
@@ -105,17 +106,24 @@ def _compared(signs: list[_Sign]) -> list[_Sign]:
     return [replace(sign, one_node=len(short) == 1 and len(full) < 2) for sign in signs]
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if any(root in line for root in ROOTS):
-            yield number, line[:LONGEST_NOTE]
+@lru_cache(maxsize=1)  # each kind of sign asks for it, and most lines of a long output are rows of numbers
+def _worded_lines(text: str) -> tuple[tuple[int, str], ...]:
+    """Return each line with a letter, with its number."""
+    return tuple((number, line) for number, line in enumerate(text.split("\n"), 1) if _LETTER.search(line))
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> tuple[tuple[int, str], ...]:
+    return tuple(
+        (number, line[:LONGEST_NOTE]) for number, line in _worded_lines(text) if any(root in line for root in ROOTS)
+    )
 
 
 @lru_cache(maxsize=1)  # each of an output's tables asks for it
 def _ranks(text: str) -> tuple[_Sign, ...]:
     """Return each rank that a text lists with its host."""
     found: list[_Sign] = []
-    patterns = [*map(re.compile, (*RANKS, MAP))]
+    patterns = [*map(re.compile, (*RANKS, MAP))] if _lines(text) else []
     for number, line in _lines(text):
         for match in filter(None, (pattern.search(line) for pattern in patterns)):
             has, host = match.groupdict(), match["host"]
@@ -137,7 +145,7 @@ def _servers(text: str, tool: Tool) -> tuple[_Sign, ...]:
 
 
 def _commands(text: str, read: Callable[[str], Command | None]) -> Iterator[_Sign]:
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in _worded_lines(text):
         command = read(line) if len(line) <= LONGEST_NOTE else None
         if command is not None:
             yield _Sign(number, one_line(line).strip(), command.one_node, command.why)
