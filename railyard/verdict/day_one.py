@@ -17,7 +17,7 @@ from railyard.hardware.collective_times import time_of
 from railyard.hardware.day_one import EFA, LONG_FROM_BYTES, LinkClass, Rail, Turn, Window
 from railyard.parsers.parsed import Table
 from railyard.site.references.band import Band, Bound, scalar_band
-from railyard.verdict.rules.model import BandLike
+from railyard.verdict.rules.model import BandLike, MetricInput, points
 
 ENTRY = "day-one"
 #: A tool that prints one figure without its size sends messages of about this size (qperf: 64 KiB, but 2 KiB over
@@ -177,6 +177,12 @@ def bounded_by_class(bands: Sequence[BandLike], size: int) -> bool:
     """
     bounding = {band.entry_id for band in bands if band.bound_at(size) is not None}
     return bool(bounding) and all(entry == ENTRY or entry.startswith("class:") for entry in bounding)
+
+
+def ends_by_class(metric: MetricInput) -> bool:
+    """Return whether only the link's class bounds the largest size of a metric."""
+    found = points(metric)
+    return bool(found) and bounded_by_class(metric.bands, found[-1][0])
 
 
 def _of_turn(metric: Metric, turn: Turn, rail: Rail, facts: Facts, sizes: Sequence[int]) -> tuple[Band, ...]:

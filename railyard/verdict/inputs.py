@@ -432,6 +432,8 @@ def _of_references(
     if not demanding or metric.shape == "figure":
         return held
     free = [size for size in sizes if not any(band.covers(size) for band in demanding)]
+    if not free:
+        return held
     of_class = [band for band in floors if band.entry_id == ENTRY]
     share = min(_share_asked(run, each, sizes) for each in run.benchmark.metrics)
     rest = (day_one.at_sizes(band, free, share) for band in of_class)

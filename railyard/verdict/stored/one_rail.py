@@ -15,7 +15,7 @@ from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.hardware.collective_times import time_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
-from railyard.verdict.day_one import bounded_by_class
+from railyard.verdict.day_one import ends_by_class
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
 
@@ -87,7 +87,7 @@ def _of_rails(count: int, rails: int) -> str:
 def _is_rate(metric: MetricInput, of: Run) -> bool:
     declared = micro.metric(of.benchmark.key, metric.declared.name)
     named = declared.name in (BANDWIDTH, LATENCY) and declared.shape in _SHAPES
-    return named and bool(points(metric)) and bounded_by_class(metric.bands, points(metric)[-1][0])
+    return named and ends_by_class(metric)
 
 
 def _excluded(metric: MetricInput, of: Run) -> int:

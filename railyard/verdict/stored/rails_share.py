@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from railyard.base.bounds import LEAST_OF_RDMA, RAILS_SHARE
 from railyard.base.wording import counted, message_size, number, percent
 from railyard.hardware.collective_times import CollectiveTime, Part, time_of
-from railyard.verdict.day_one import bounded_by_class
+from railyard.verdict.day_one import bounded_by_class, ends_by_class
 from railyard.verdict.inputs import Run
 from railyard.verdict.rules.model import MetricInput, points
 
@@ -79,7 +79,7 @@ def _barrier_as_tcp(metric: MetricInput, of: Run) -> str | None:
     With several ranks on each node, its bound leaves room for their rounds, and so for TCP between the nodes.
     """
     nodes, rail, found = of.facts.nodes, of.target.rail(of.benchmark, of.facts), points(metric)
-    if of.benchmark.pattern != "barrier" or not found or not bounded_by_class(metric.bands, found[-1][0]):
+    if of.benchmark.pattern != "barrier" or not ends_by_class(metric):
         return None
     if nodes is None or nodes < 2 or isinstance(rail, str) or rail.of.least is not LEAST_OF_RDMA:
         return None

@@ -13,7 +13,7 @@ from railyard.hardware.day_one import HALF_ROUND_TRIP, NODE_OF_GPUS, UNNAMED, cl
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
 from railyard.hardware.links import LINKS
 from railyard.parsers.parsed import Table
-from railyard.verdict.day_one import ENTRY, bounded_by_class
+from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
@@ -193,7 +193,7 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     if flow_mb_s is None or whole is None:
         return None
     for metric in judged:
-        top = _top(benchmark, metric) if _ends_by_class(metric) else None
+        top = _top(benchmark, metric) if ends_by_class(metric) else None
         slower = None if top is None or top[0] < flow_mb_s else _slower_ethernet(top[0], whole.value_mb_s)
         if top is not None and slower is not None:
             name, most_mb_s = slower
@@ -206,12 +206,6 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     return None
 
 
-def _ends_by_class(metric: MetricInput) -> bool:
-    """Return whether only the link's class bounds the largest size of a metric."""
-    found = points(metric)
-    return bool(found) and bounded_by_class(metric.bands, found[-1][0])
-
-
 def flow_limit(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that one flow of TCP is "not judged: …", since it misses its bounds only where it ends with what a cloud
     leaves to a flow; None for others, and on a link of up to twice that rate.
@@ -219,7 +213,7 @@ def flow_limit(judged: Sequence[MetricInput], of: Run) -> str | None:
     benchmark, target, whole = of.benchmark, of.target, of.target.limit(1)
     if _flow_mb_s(benchmark, target) is None or target.fabric.link.family not in _OF_CLOUDS:
         return None
-    if not all(_ends_by_class(metric) for metric in judged if metric.bands):
+    if not all(ends_by_class(metric) for metric in judged if metric.bands):
         return None
     if benchmark.flows > 1 or of.facts.pairs > 1 or whole is None or whole.value_mb_s <= 2 * _FLOW_LIMIT_MB_S:
         return None
