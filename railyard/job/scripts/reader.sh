@@ -529,6 +529,11 @@ told_to_end() {
     snapshot last
     neighbours last
     unset IFS
+    look
+}
+# A signal may come before this shell knows its command.
+look() {
+    [ -n "$child" ] && [ -z "$looker" ] || return
     not_ended </dev/null >/dev/null 2>&1 &
     looker=$!
 }
@@ -551,6 +556,7 @@ seer=''
     seer=$!
 }
 for signal in $pending; do kill -"$signal" "$child" 2>/dev/null; done
+[ -z "$ending" ] || look
 # A signal ends `wait` early, and the command may or may not have ended by then. A second `wait` returns its exit code,
 # or 127 if the first one returned that already.
 code=''

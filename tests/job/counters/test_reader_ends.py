@@ -163,6 +163,13 @@ def test_a_node_that_is_killed_has_said_its_own_addresses(tree: Tree) -> None:
     assert parse(tree.text[: tree.text.index("after at ")], TAG).addresses.own == ("10.1.2.2",)
 
 
+def unmoved(tree: Tree, state: str, where: str) -> str:
+    """Return a command that writes its own state as the kernel would show it, then a line, and does not end."""
+    own = tree.root / "proc/$$"
+    stat = f'mkdir {own}; echo {where} >{own}/wchan; echo "$$ (IMB (x) y) {state} 1 1" >{own}/stat'
+    return f"trap '' TERM; {stat}; echo; while :; do sleep 0.05; done"
+
+
 @pytest.mark.parametrize(
     ("state", "where", "expected"),
     [
@@ -175,13 +182,24 @@ def test_a_node_that_is_killed_has_said_its_own_addresses(tree: Tree) -> None:
 def test_a_process_that_the_signal_to_end_did_not_end_is_said_with_its_state(
     tree: Tree, state: str, where: str, expected: tuple[tuple[str, str], ...]
 ) -> None:
-    """The command writes its own state as the kernel would show it. Another rank is stopped, and 77 is a stranger."""
+    """Another rank is stopped, and 77 is a stranger."""
     write(tree.root / "proc/77", {"stat": "77 (a b) D) D 1 77", "wchan": "other"})
     write(tree.root / "proc/99999999", {"stat": f"99999999 (IMB) T {os.getpid()} 1"})
-    own = tree.root / "proc/$$"
-    stat = f'mkdir {own}; echo {where} >{own}/wchan; echo "$$ (IMB (x) y) {state} 1 1" >{own}/stat'
-    with started(tree, "sh", "-c", f"trap '' TERM; {stat}; echo; while :; do sleep 0.05; done") as process:
+    with started(tree, "sh", "-c", unmoved(tree, state, where)) as process:
         assert process.stdout is not None
         process.stdout.readline()
         end(tree, process, "stuck 99999999")
     assert parse(tree.text, TAG).stuck == (*expected, ("T", "-"))
+
+
+def test_a_signal_that_comes_while_the_command_starts_has_its_state_said_too(tree: Tree) -> None:
+    reader = tree.root / "reader.sh"
+    text = reader.read_text()
+    assert text.count("\nchild=$!") == 1
+    reader.write_text(text.replace("\nchild=$!", "\nkill -TERM $$\nchild=$!"))
+    write(tree.root / "proc/99999999", {"stat": f"99999999 (IMB) T {os.getpid()} 1"})
+    with started(tree, "sh", "-c", unmoved(tree, "T", "do_signal_stop")) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        end(tree, process, "stuck 99999999")
+    assert parse(tree.text, TAG).stuck == (("T", "do_signal_stop"), ("T", "-"))
