@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 from railyard.base.wording import counted, message_size
 from railyard.parsers.lines import PREFIX_BYTES, cleaned, number, texts_of
-from railyard.parsers.parsed import Parsed, Remark, Table
-from railyard.parsers.perftest_run import REPORTS
+from railyard.parsers.parsed import REPORTS, Parsed, Remark, Table
 from railyard.parsers.unread_rows import NO_ROW
 
 #: NCCL's tests, NetPIPE and others have signs of their own, or sizes that need not rise.

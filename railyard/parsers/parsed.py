@@ -14,6 +14,8 @@ Cell = int | float | bool | None
 ContextValue = str | int | float | bool | None
 
 NO_CONTEXT: Mapping[str, ContextValue] = MappingProxyType({})
+#: In a table's context: each of its rows is a report of the same run, as long as the others (perftest).
+REPORTS = "reports"
 #: Columns in which a benchmark says whether its result or its data was right.
 _OWN_CHECKS = ("validation", "passed", "success")
 

@@ -5,12 +5,9 @@ from types import MappingProxyType
 
 from railyard.parsers import perftest_formats as formats
 from railyard.parsers.lines import decimals
-from railyard.parsers.parsed import Cell, ContextValue, Table
+from railyard.parsers.parsed import REPORTS, Cell, ContextValue, Table
 from railyard.parsers.perftest_device import with_memory
 from railyard.parsers.perftest_formats import Heading
-
-#: In a table's context: each of its rows is a report of the same run, as long as the others.
-REPORTS = "reports"
 
 
 @dataclass(slots=True)

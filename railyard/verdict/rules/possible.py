@@ -145,10 +145,12 @@ def _limit(metric: MetricInput) -> RuleResult | str:
     if not judged:
         return f"?{name} has no size from {message_size(limit.from_bytes)}, where the limit holds"
     believed = IMPOSSIBLE_FACTOR.value
-    for size, value in judged:
-        if value > limit.at(size) * believed:
-            return _impossible(metric.declared, size, value, limit)
     size, value = max(judged, key=lambda point: point[1])
+    # The bound of a long stream is the least of all.
+    if value > limit.at(0) * believed:
+        for at_size, at_value in judged:
+            if at_value > limit.at(at_size) * believed:
+                return _impossible(metric.declared, at_size, at_value, limit)
     share, at = percent(value / limit.at(size)), metric.declared.at(size)
     return f"{name} {number(value)} {unit}{at} is {share} of the limit, {_described(limit, size)}"
 

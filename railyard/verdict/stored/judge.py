@@ -18,8 +18,7 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
-from railyard.parsers.parsed import Parsed, Table, validation_of
-from railyard.parsers.perftest_run import REPORTS
+from railyard.parsers.parsed import REPORTS, Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.verdict.asked import begins_like, gap, other_sizes, shorter_pass, sizes_of

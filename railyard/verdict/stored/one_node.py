@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from railyard.base.clean_text import one_line
 from railyard.benchmarks.model import Tool
@@ -145,22 +145,24 @@ def _servers(text: str, tool: Tool) -> tuple[_Sign, ...]:
 
 
 def _commands(text: str, read: Callable[[str], Command | None]) -> Iterator[_Sign]:
+    read_once = cache(read)  # the headings of a long output are alike
     for number, line in _worded_lines(text):
-        command = read(line) if len(line) <= LONGEST_NOTE else None
+        command = read_once(line) if len(line) <= LONGEST_NOTE else None
         if command is not None:
             yield _Sign(number, one_line(line).strip(), command.one_node, command.why)
 
 
 @lru_cache(maxsize=1)
 def _shared_memory(text: str) -> tuple[_Sign, ...]:
-    lines = [*_lines(text)]
+    distinct = {line for _, line in _lines(text)}
     found: list[_Sign] = []
     for row in SHARED_MEMORY:
-        matches = [(number, line) for number, line in lines if re.search(row.pattern, line)]
+        matches = {line for line in distinct if re.search(row.pattern, line)}
         if matches and not (row.except_with and re.search(row.except_with, text, re.MULTILINE)):
             found += (
                 _Sign(number, one_line(line).strip(), True, row.means, not row.is_setting or launch(line) is not None)
-                for number, line in matches
+                for number, line in _lines(text)
+                if line in matches
             )
     return tuple(found)
 
@@ -170,9 +172,16 @@ def _node_counts(text: str) -> tuple[_Sign, ...]:
     """Return the numbers of nodes of the job: one, or several of which a run may use one; none of a job of parts."""
     if any(word in text for word in _OF_PARTS):
         return ()
+    counts_once = cache(_counts_one_node)
     found: list[_Sign] = []
     for number, line in _lines(text):
-        for match in filter(None, (re.search(row.pattern, line) for row in NODE_COUNTS)):
-            is_one = match["nodes"] == "1" if "nodes" in match.groupdict() else match["node"] is not None
-            found.append(_Sign(number, one_line(line).strip(), is_one, "the job had one node", of_run=False))
+        found += (
+            _Sign(number, one_line(line).strip(), is_one, "the job had one node", of_run=False)
+            for is_one in counts_once(line)
+        )
     return tuple(found)
+
+
+def _counts_one_node(line: str) -> list[bool]:
+    matches = filter(None, (re.search(row.pattern, line) for row in NODE_COUNTS))
+    return [match["nodes"] == "1" if "nodes" in match.groupdict() else match["node"] is not None for match in matches]

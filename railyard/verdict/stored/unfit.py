@@ -2,8 +2,7 @@
 
 from railyard.base.wording import counted
 from railyard.benchmarks.table import micro
-from railyard.parsers.parsed import Parsed, Table
-from railyard.parsers.perftest_run import REPORTS
+from railyard.parsers.parsed import REPORTS, Parsed, Table
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.one_node import one_node
 from railyard.verdict.stored.other_link import other_link
