@@ -23,6 +23,7 @@ from railyard.parsers.lines import (
     Line,
     Scanner,
     foreign,
+    is_clock,
     is_failure,
     not_a_number,
     number,
@@ -231,7 +232,8 @@ class _Reader:
         if fits(joined, block.headings) and whole(line, _DECIMALS):
             block.add(joined)
             return True
-        if block.part or not fits(words, block.headings[: len(words)]):
+        clock = block.headings[:1] == ["#bytes"] and is_clock(words, block.rows[-1][0] if block.rows else None)
+        if clock or block.part or not fits(words, block.headings[: len(words)]):
             block.spoiled = bool(block.part) or block.spoiled
             block.part = []
             return False

@@ -6,14 +6,14 @@ another tool then refuses as fast as a search for a few words of its tool.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import chain, count, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
 from railyard.parsers import failure_lines, tool_signs
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.parsed import Cell, ParseError
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
 #: Bytes of a unit's prefix in a message size: 64K, 4m.
@@ -237,6 +237,16 @@ def not_a_number(word: str) -> bool:
 def decimals(word: str) -> int:
     """Return how many digits are after the point."""
     return len(word.partition(".")[2])
+
+
+def is_clock(words: Sequence[str], last: Cell) -> bool:
+    """Return whether a line is the time in seconds since 1970, which `date +%s` prints, and no size cut off its row.
+
+    Its ten digits begin with 1 from 2001 to 2033. A size comes next if it is at most twice the ``last`` one.
+    """
+    if len(words) != 1 or len(words[0]) != 10 or words[0][0] != "1" or not words[0].isdecimal():
+        return False
+    return last is not None and int(words[0]) > 2 * last
 
 
 def whole(line: Line, earlier: int) -> bool:

@@ -11,7 +11,18 @@ without any row gives a failure and no table.
 
 import re
 
-from railyard.parsers.lines import Line, Scanner, decimals, foreign, is_failure, number, own_text, remembered, whole
+from railyard.parsers.lines import (
+    Line,
+    Scanner,
+    decimals,
+    foreign,
+    is_clock,
+    is_failure,
+    number,
+    own_text,
+    remembered,
+    whole,
+)
 from railyard.parsers.osu_headings import (
     LONGEST,
     columns_of,
@@ -292,7 +303,7 @@ class _Reader:
         if joined is not None and "." in "".join(block.part[1:] + words):
             self._add(block, line, joined, words[-1])
             return True
-        if not block.begins_row(words):
+        if not block.begins_row(words) or (block.rows and is_clock(words, block.rows[-1][0])):
             return False
         block.spoiled |= bool(block.part)
         block.part = words

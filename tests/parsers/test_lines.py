@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from railyard.parsers import detect
 from railyard.parsers.lines import (
     DECIMAL,
     WHOLE,
@@ -150,3 +151,17 @@ def test_what_ends_a_run_before_its_time_is_a_failure(text: str) -> None:
 )
 def test_a_line_with_a_word_like_one_of_a_failure_is_none(text: str) -> None:
     assert not is_failure(text)
+
+
+OSU = "# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n2097152    12100.11\n4194304    12193.20\n"
+IMB = (
+    "# Benchmarking PingPong\n# #processes = 2\n       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+    "      2097152           20       185.31     11317.00\n      4194304           10       361.75     11594.48\n"
+)
+
+
+@pytest.mark.parametrize("table", [OSU, IMB])
+@pytest.mark.parametrize(("line", "complete"), [("1796083200", True), ("8388608", False)])
+def test_the_time_behind_a_table_is_no_size_that_was_cut_off_its_row(table: str, line: str, complete: bool) -> None:
+    (found,) = detect.parse(f"{table}{line}\n").tables
+    assert (len(found.rows), found.complete) == (2, complete)
