@@ -146,3 +146,40 @@ def test_a_stream_of_short_calls_is_not_judged() -> None:
     found = verdict(stream("5352.33").replace("16384    10.02", "  256    10.02"))
     assert found.state == "not-judged"
     assert "each call sent 256 B" in found.sentence
+
+
+def varied(throughput: str, more: str = " : +/-2.500% @ 99% conf. ", processor: str = "14.049") -> str:
+    head, _, rest = stream("9388.40").partition("\n")
+    return (
+        f"{head}{more}\n!!! WARNING\n!!! Desired confidence was not achieved within the specified iterations.\n"
+        "!!! This implies that there was variability in the test environment that\n"
+        f"!!! must be investigated before going further.\n{throughput}"
+        f"!!!                       Local CPU util  : {processor}%\n"
+        f"!!!                       Remote CPU util : 3.944%\n\n{rest}"
+    )
+
+
+def of_throughput(width: str) -> str:
+    return f"!!! Confidence intervals: Throughput      : {width}%\n"
+
+
+@pytest.mark.parametrize("more", [" : +/-2.500% @ 99% conf. ", " : +/-2.5% @ 99% conf.  on result only : demo"])
+def test_a_processor_whose_share_varied_says_nothing_of_the_throughput(more: str) -> None:
+    read = parse(varied(of_throughput("4.981"), more))
+    assert only(read)["bandwidth"] == pytest.approx(9388.40 / 8)
+    assert (read.failures, ["only a processor's share" in remark.text for remark in read.remarks]) == ((), [True])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (varied(of_throughput("5.001")), "the throughput varied more than asked for: "),
+        (varied(of_throughput("-1.8")), "the throughput varied more than asked for: "),  # 2.1: asked less reached
+        (varied(""), "!!! WARNING"),
+        (varied(of_throughput("0.100"), more=""), "the throughput varied"),  # nothing says what was asked for
+    ],
+)
+def test_a_throughput_that_varied_too_much_is_a_failure(text: str, expected: str) -> None:
+    read = parse(text)
+    assert [failure.text[: len(expected)] for failure in read.failures] == [expected]
+    assert [table.complete for table in read.tables] == [False]
