@@ -181,13 +181,13 @@ RDMA_OF_2003 = replace(
 #: Elastic Fabric Adapter: reliable datagrams of the cloud, in libfabric.
 EFA = LinkClass(
     "EFA",
-    start_us=40.0,
+    start_us=30.0,
     shares=_shares(0.12, 0.10),
     cost_us=3.0,
     verbs_cost_us=3.0,
     stream_shares=_shares(0.55, 0.25),
     evidence=(
-        "posted healthy runs: half a round trip of a few bytes takes 16 to 22 us, 4 MiB one at a time reach 16 to 36 % "
+        "posted healthy runs: half a round trip of a few bytes takes 10 to 22 us, 4 MiB one at a time reach 16 to 36 % "
         "of the limit, a window one way 87 % at 64 KiB and 93 % from 1 MiB, over eight cards at once 58 % (p6-b200), "
         "both ways 32 % (Intel MPI)"
     ),

@@ -47,7 +47,7 @@ def verdict(text: str, link: str) -> Judgement:
     ("link", "impossible_us", "possible_us", "least"),
     [
         ("eth-100", 2.9, 3.1, "3 us (over TCP the lowest posted half round trip is 12.7 us"),
-        ("efa-100", 4.9, 5.1, "5 us (over EFA the lowest posted half round trip is 12.3 us"),
+        ("efa-100", 4.9, 5.1, "5 us (over EFA the lowest posted half round trip is 9.9 us"),
         ("ib-edr", 0.69, 0.8, "0.7 us (over RDMA the lowest published value of MPI is 0.80 us"),
         ("slingshot-11", 0.6, 0.8, "0.7 us (over RDMA the lowest published value of MPI is 0.80 us"),
     ],

@@ -98,6 +98,8 @@ SAYS_NOTHING = [
     "#PBS -l select=1:ncpus=8:mpiprocs=1:host=vn1+1:ncpus=8:mpiprocs=1:host=vn2",
     "#PBS -l nodes=1:fast+1:slow",
     "#SBATCH --nodes=1 --ntasks=1\n#SBATCH hetjob\n#SBATCH --nodes=1 --ntasks=1",
+    "SLURM_NNODES=1\nSLURM_JOB_NUM_NODES_HET_GROUP_0=1\nSLURM_JOB_NUM_NODES_HET_GROUP_1=1",
+    "SLURM_NNODES=1\nSLURM_JOB_NUM_NODES_PACK_GROUP_0=1\nSLURM_JOB_NUM_NODES_PACK_GROUP_1=1",
     "[0] MPI startup(): shm and dapl data transfer modes",
     "[0] MPI startup(): 0       4101     vn1        0\n[0] MPI startup(): 1       4102     vn2        0",
     "[vn1:4101] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/.][./.]\n"

@@ -18,7 +18,7 @@ def osu_latency(start_us: float, mb_s: float, powers: int, device: bool) -> Judg
     return found
 
 
-@pytest.mark.parametrize(("start_us", "device"), [(26.0, True), (33.0, False)])
+@pytest.mark.parametrize(("start_us", "device"), [(26.0, True), (27.0, False)])
 def test_times_of_tcp_without_long_messages_are_not_judged(start_us: float, device: bool) -> None:
     found = osu_latency(start_us, 1_100.0, 13, device)
     assert (found.state, found.sentence) == (
@@ -35,3 +35,23 @@ def test_a_time_that_tcp_does_not_reach_passes() -> None:
 def test_long_messages_show_the_link() -> None:
     assert osu_latency(18.0, 20_000.0, 22, device=True).state == "pass"
     assert osu_latency(18.0, 9_000.0, 22, device=False).state == "pass"
+
+
+@pytest.mark.parametrize(("start_us", "state"), [(22.0, "pass"), (33.0, "fail")])
+def test_a_latency_over_efa_that_tcp_on_the_same_card_reaches_too_fails(start_us: float, state: str) -> None:
+    text = "# OSU MPI Latency Test v7.5\n# Size          Latency (us)\n" + "".join(
+        f"{1 << n:<10}{start_us + (1 << n) / 3_000:>18.2f}\n" for n in range(23)
+    )
+    (found,) = judge(parse(text), of_link("efa-100"), text=text)
+    assert found.state == state
+
+
+@pytest.mark.parametrize(("messages", "state"), [(10, "not-judged"), (1000, "pass")])
+def test_few_messages_of_fi_pingpong_include_the_set_up_of_its_connection(messages: int, state: str) -> None:
+    text = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n" + "".join(
+        f"{1 << n:<8}{messages:<8}={messages:<8}1k 0.04s {(1 << n) / (20 + (1 << n) / 3_000):.2f} "
+        f"{20 + (1 << n) / 3_000:.2f} 0.00\n"
+        for n in range(6, 21, 2)
+    )
+    (found,) = judge(parse(text), of_link("efa-100"), text=text)
+    assert (found.state, "run it with -I 1000" in found.sentence) == (state, state == "not-judged")

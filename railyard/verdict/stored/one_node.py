@@ -15,7 +15,7 @@ from railyard.verdict.stored.launch_command import Command, launch, server
 from railyard.verdict.stored.one_node_words import MAP, NODE_COUNTS, RANKS, ROOTS, SHARED_MEMORY
 
 #: A heterogeneous job of Slurm: each of its parts has a number of nodes.
-_OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE")
+_OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE", "_HET_GROUP_", "_PACK_GROUP_")
 _LETTER = re.compile("[A-Za-z]")
 _QUOTED = 100  # characters of a line in a sentence
 
