@@ -79,8 +79,8 @@ def _of_few_round_trips(table: Table) -> str | None:
     if least >= _FEW_ROUND_TRIPS:
         return None
     return (
-        f"not judged: it sent {counted(least, 'message')} of a size without any before, and these include the set-up of "
-        "the connection; run it with -I 1000"
+        f"not judged: it sent {counted(least, 'message')} of a size without any before, and these include the set-up "
+        "of the connection; run it with -I 1000"
     )
 
 
