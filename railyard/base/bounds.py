@@ -64,6 +64,14 @@ WEAK_END_SHARE = JudgingBound(
     "ask more; else a remark says so",
     _OWN,
 )
+SHORT_END_SHARE = JudgingBound(
+    "short-end-share",
+    0.75,
+    "of the limit",
+    "if less is asked of a bandwidth whose sizes end below 1 MiB, a remark says so: an osu_bw that ends at 64 KiB is held "
+    "to 57 % over HDR",
+    _OWN,
+)
 RAILS_SHARE = JudgingBound(
     "rails-share",
     0.15,
@@ -511,6 +519,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     CLASS_SHARE,
     CLASS_PEAK_FROM,
     WEAK_END_SHARE,
+    SHORT_END_SHARE,
     RAILS_SHARE,
     ALL_RAILS_SHARE,
     GPU_FLOOR_SHARE,

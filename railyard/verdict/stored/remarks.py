@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from railyard.base.bounds import WEAK_END_SHARE
+from railyard.base.bounds import SHORT_END_SHARE, WEAK_END_SHARE
 from railyard.base.wording import counted, either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
@@ -352,16 +352,16 @@ def _could_ask_more(metric: MetricInput, of: Run) -> bool:
     return flow_mb_s is None or most is None or share * most.at(size) < WEAK_END_SHARE.value * flow_mb_s
 
 
-def _ends_short(metric: MetricInput) -> bool:
-    """Return whether the largest size of a bandwidth is short, so that little of the link's rate is asked of it."""
+def _ends_short(metric: MetricInput, below: float = WEAK_END_SHARE.value) -> bool:
+    """Return whether the largest size of a bandwidth is short, so that less than this share of the limit is asked."""
     size, share = _end(metric)
     is_bandwidth = metric.declared.quantity == "bandwidth"
-    return is_bandwidth and 0 < share < WEAK_END_SHARE.value and size < DAY_ONE_FROM_BYTES
+    return is_bandwidth and 0 < share < below and size < DAY_ONE_FROM_BYTES
 
 
 def _weak_end(metric: MetricInput, of: Run) -> Iterable[str]:
     """Yield that the largest size of a bandwidth asks little of the link's rate, where it is judged nevertheless."""
-    if _ends_short(metric) and not _could_ask_more(metric, of):
+    if _ends_short(metric, SHORT_END_SHARE.value) and not (_ends_short(metric) and _could_ask_more(metric, of)):
         yield f"{_bound_words(metric, *_end(metric))}: measure up to 1 MiB or more to see the link's rate"
 
 
