@@ -68,8 +68,8 @@ SHORT_END_SHARE = JudgingBound(
     "short-end-share",
     0.75,
     "of the limit",
-    "if less is asked of a bandwidth whose sizes end below 1 MiB, a remark says so: an osu_bw that ends at 64 KiB is held "
-    "to 57 % over HDR",
+    "if less is asked of a bandwidth whose sizes end below 1 MiB, a remark says so: an osu_bw that ends at 64 KiB is "
+    "held to 57 % over HDR",
     _OWN,
 )
 RAILS_SHARE = JudgingBound(

@@ -693,6 +693,13 @@ def test_rule_5_needs_every_size_that_a_reference_requires() -> None:
     )
 
 
+def test_a_reference_that_is_broken_is_named_before_one_that_no_measured_size_meets() -> None:
+    own = scalar_band("own", "class", "bandwidth", "MB/s", "a source", Bound(2.7, None, None), (1, 4096))
+    short = bandwidth(measured=Measured("MB/s", (1, 4096), (2.8, 2.5)), bands=(FLOOR, own))
+    judged = judge(with_metric(short)).rules[4]
+    assert judged.sentence.startswith("bandwidth 2.500 MB/s at 4 KiB is below 2.700 MB/s (92.6 %), the bound of own ")
+
+
 def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
     short = bandwidth(measured=Measured("MB/s", (1, 4096), (0.8, 2.5)), bands=(FLOOR,))
     judged = judge(with_metric(short)).rules[4]

@@ -68,11 +68,11 @@ def reference(inputs: Inputs) -> RuleResult:
     Without any band it fails, unless the system says that it is report-only: then its bands are the floors of the
     link's class. A fabric whose link has no known limit still fails.
     """
-    asserted = [metric for metric in inputs.metrics if metric.declared.reported_only is None]
+    asserted = _asserted(inputs)
     unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
     if unread:
         return not_judged(5, f"{listing(unread)} could not be read")
-    violation = _cause([broken for metric in asserted if (broken := _first_violation(metric)) is not None])
+    violation = _first_of_all(inputs)
     if violation is not None:
         return _violated(inputs, violation)
     if inputs.own_fault is not None:
@@ -95,6 +95,16 @@ def reference(inputs: Inputs) -> RuleResult:
     if not asserted or missing:
         return _no_reference(inputs, missing)
     return passed(5, "; ".join(_held(metric) for metric in asserted))
+
+
+def _asserted(inputs: Inputs) -> list[MetricInput]:
+    return [metric for metric in inputs.metrics if metric.declared.reported_only is None]
+
+
+def _first_of_all(inputs: Inputs) -> Violation | None:
+    """Return the violation to name, one of a reference that could be compared before others; None without any."""
+    found = [broken for metric in _asserted(inputs) if (broken := _first_violation(metric)) is not None]
+    return _cause(sorted(found, key=lambda broken: broken.unjudged))
 
 
 def worst_ratio(metric: MetricInput) -> WorstRatio | None:
@@ -190,11 +200,8 @@ def _cause(violations: Sequence[Violation]) -> Violation | None:
 
 
 def _first_violation(metric: MetricInput) -> Violation | None:
-    for band in metric.bands:
-        violation = _against_band(metric, band)
-        if violation is not None:
-            return violation
-    return None
+    found = [broken for band in metric.bands if (broken := _against_band(metric, band)) is not None]
+    return min(found, key=lambda broken: broken.unjudged, default=None)
 
 
 def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
