@@ -125,7 +125,7 @@ def _date(value: Any) -> Any:
     raise refuse(show(value), "a date, YYYY-MM-DD, without quotes")
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
@@ -134,7 +134,7 @@ def one_or_many(item: dict[str, Any]) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]})
 
 
-AS_LIST = BeforeValidator(_listed)
+AS_LIST = BeforeValidator(_as_list)
 
 _NAME_SENTENCE = 'a name of letters, digits, "_", ".", ":" and "-" that begins with a letter or digit'
 Name = Annotated[

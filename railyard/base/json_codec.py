@@ -35,7 +35,7 @@ def encode(value: object, where: str = "") -> Any:
     keys of its ``extra``. Raises FormError for NaN, infinity and anything that JSON cannot hold.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        known = {_key(f): encode(getattr(value, f.name), _join(where, _key(f))) for f in _known(type(value))}
+        known = {_key(f): encode(getattr(value, f.name), _join(where, _key(f))) for f in _known_fields(type(value))}
         extra = encode(getattr(value, "extra", {}), where)
         return known | {key: item for key, item in extra.items() if key not in known}
     if isinstance(value, Mapping):
@@ -70,7 +70,7 @@ def _form_error(detail: "ErrorDetails", where: str) -> FormError:
     inner = detail.get("ctx", {}).get("error")
     if isinstance(inner, FormError):  # from encode, for values of any type, or from the dataclass's own __post_init__
         return FormError(_join(where, inner.field), inner.found, inner.expected)
-    found = "nothing" if detail["type"] == "missing" else _shown(detail["input"])
+    found = "nothing" if detail["type"] == "missing" else _format_value(detail["input"])
     return FormError(where, found, _EXPECTED.get(detail["type"], detail["msg"]))
 
 
@@ -143,7 +143,7 @@ def _object(cls: Any) -> "CoreSchema":
     )
     if "extra" not in hints:
         return made
-    return core.no_info_before_validator_function(partial(_set_apart, frozenset(map(_key, _known(cls)))), made)
+    return core.no_info_before_validator_function(partial(_set_apart, frozenset(map(_key, _known_fields(cls)))), made)
 
 
 def _set_apart(known: frozenset[str], value: object) -> object:
@@ -155,7 +155,7 @@ def _set_apart(known: frozenset[str], value: object) -> object:
 
 
 @cache
-def _known(cls: Any) -> tuple[Field[Any], ...]:
+def _known_fields(cls: Any) -> tuple[Field[Any], ...]:
     return tuple(field for field in fields(cls) if field.name != "extra")
 
 
@@ -167,6 +167,6 @@ def _join(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = clean(repr(value))
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"

@@ -31,7 +31,7 @@ def _words(error: click.ClickException, context: click.Context | None) -> str:
         return f'no such command "{error.command_name}"; {did_you_mean(error.command_name, known)}'
     if isinstance(error, click.BadParameter) and error.param is not None:
         if isinstance(error, click.MissingParameter):
-            return f"{_name(error.param)}: found none, expected {_expected(error.param.type) or 'one'}"
+            return f"{_name(error.param)}: found none, expected {_describe_type(error.param.type) or 'one'}"
         return f"{_name(error.param)}: {_wrong_value(error.message, error.param.type)}"
     text = error.format_message().strip()
     return text[:1].lower() + text[1:].rstrip(".")
@@ -45,7 +45,7 @@ def _name(parameter: click.Parameter) -> str:
 
 
 def _wrong_value(message: str, kind: "click.ParamType[Any]") -> str:
-    found, expected = _VALUE.match(message), _expected(kind)
+    found, expected = _VALUE.match(message), _describe_type(kind)
     if found is not None and expected is not None:
         near = ""
         if isinstance(kind, click.Choice):
@@ -59,7 +59,7 @@ def _wrong_value(message: str, kind: "click.ParamType[Any]") -> str:
     return message.rstrip(".")
 
 
-def _expected(kind: "click.ParamType[Any]") -> str | None:
+def _describe_type(kind: "click.ParamType[Any]") -> str | None:
     """Return in words what a type takes; None for a type that takes any text."""
     if isinstance(kind, click.Choice):
         return either([str(choice) for choice in kind.choices])

@@ -30,7 +30,7 @@ def next_text(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -
 
     if not given and not at_once:
         raise click.UsageError("name logs of nccl-tests between two nodes each")
-    recorded, early = _recorded(given, at_once, None)
+    recorded, early = _read_logs(given, at_once, None)
     return "".join(f"{ask.word}\n" for ask in next_pairs(judged_again(recorded, early, leaf_of)))
 
 
@@ -67,7 +67,7 @@ def judge(given: Sequence[Path], leaf_of: Leaves, asked: Asked) -> int:
 
     target = None if asked.nodes_have is None else of_words(asked.nodes_have)
     parsed: dict[str, Parsed] = {}
-    recorded, early = _recorded(given, asked.at_once, asked.name_pattern, parsed)
+    recorded, early = _read_logs(given, asked.at_once, asked.name_pattern, parsed)
     recorded = checked(recorded, parsed, target)
     found = judged_again(recorded, early, leaf_of).judged
     few = gpu_pairs.sufficient(found, leaf_of) if asked.fewest else None
@@ -84,7 +84,7 @@ def judge(given: Sequence[Path], leaf_of: Leaves, asked: Asked) -> int:
     return 0 if found.is_good else 1
 
 
-def _recorded(
+def _read_logs(
     given: Sequence[Path],
     at_once: Sequence[Path],
     name_pattern: str | None,

@@ -126,7 +126,7 @@ def coverage_command(name: str, days: int, as_json: bool) -> int:
     site, fabric = _site_of(name)
     nights, problems = _nights(site, fabric, days)
     for problem in problems:
-        _said(f"railyard: {problem}")
+        _print(f"railyard: {problem}")
     found = _covered(site, fabric, nights)
     if as_json:
         click.echo(json.dumps(_coverage_json(found, days), ensure_ascii=False, indent=1))
@@ -201,22 +201,22 @@ def _in_groups(wanted: _Wanted) -> int:
         used = leaf_pairs(_nights(site, place.fabric, _DAYS_REMEMBERED)[0], leaf_of) if wanted.nightly else None
         run = plan.planned(site, asked, place, nodes, new_run_id(now), now, used)
         for node, why in run.left_out.items():
-            _said(f"not tested: {node} is {why}")
+            _print(f"not tested: {node} is {why}")
         if not leaf_of:
-            _said("no node's leaf switch is known: groups are drawn at random, and no leaf is judged")
+            _print("no node's leaf switch is known: groups are drawn at random, and no leaf is judged")
         if wanted.dry_run:
             click.echo(plan.shown(site, run, place, wanted.sample), nl=False)
             return 0
         _, seconds = plan.written(site, run, place, wanted.sample)
         folder = runs_in(site.home) / run.id
-        made = rolling(site, run, folder, wanted.group, _said)
+        made = rolling(site, run, folder, wanted.group, _print)
         run = made.submitted(run, run.step(SAMPLE), seconds)
         groups = run.step(SAMPLE).groups
-        _said(
+        _print(
             f"run {run.id}: {counted(sum(len(one.nodes) for one in groups), 'node')} in "
             f"{counted(len(groups), 'group')}, at most {run.at_most} at once; files in {folder}"
         )
-        return _ended(made, _followed(made, run, not wanted.no_confirm), _words())
+        return _finish(made, _followed(made, run, not wanted.no_confirm), _words())
 
 
 def _followed(made: "Rolling", run: "KeptRun", confirm: bool) -> "Seen":
@@ -224,7 +224,7 @@ def _followed(made: "Rolling", run: "KeptRun", confirm: bool) -> "Seen":
         seen = made.followed(run)
         return made.confirmed(seen) if confirm else seen
     except KeyboardInterrupt:
-        _said(f"left: its jobs go on. railyard pairs collect {run.id} merges what they measure; --cancel ends them")
+        _print(f"left: its jobs go on. railyard pairs collect {run.id} merges what they measure; --cancel ends them")
         raise
 
 
@@ -243,15 +243,15 @@ def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now:
     site = site_at(home, kept[0].system)
     with terminated_as_interrupted(), _bed(site):
         every = [
-            rolling(site, run, folder, max(len(one.nodes) for one in run.steps[0].groups), _said)
+            rolling(site, run, folder, max(len(one.nodes) for one in run.steps[0].groups), _print)
             for run, folder in zip(kept, folders, strict=True)
         ]
         made, run = every[0], kept[0]
         if cancel:
             made.scheduler().cancel(run)
-            _said(f"the jobs of {run.id} are ended")
+            _print(f"the jobs of {run.id} are ended")
         if len(every) > 1:
-            return _merged(every, kept, as_json)
+            return _judge_as_one(every, kept, as_json)
         seen = _followed(made, run, confirm) if wait or (confirm and not cancel) else made.looked_at(run)
         open_ = [one for one in seen.parts if not one.is_over]
         if cancel and open_:
@@ -261,10 +261,10 @@ def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now:
                 click.echo(f"{one.name}: {one.words}")
             click.echo(f"{counted(len(open_), 'group')} of {len(seen.parts)} not over: --wait, --now or --cancel")
             return 1
-        return _ended(made, seen, _words(), as_json)
+        return _finish(made, seen, _words(), as_json)
 
 
-def _merged(every: Sequence["Rolling"], kept: Sequence["KeptRun"], as_json: bool) -> int:
+def _judge_as_one(every: Sequence["Rolling"], kept: Sequence["KeptRun"], as_json: bool) -> int:
     """Judge several runs of one system as one. Store nothing, since each run is stored by itself."""
     from railyard.cluster.rolling.run import merged_text
 
@@ -274,17 +274,17 @@ def _merged(every: Sequence["Rolling"], kept: Sequence["KeptRun"], as_json: bool
     return 1 if sick else 0
 
 
-def _ended(made: "Rolling", seen: "Seen", words: Sequence[str], as_json: bool = False) -> int:
+def _finish(made: "Rolling", seen: "Seen", words: Sequence[str], as_json: bool = False) -> int:
     """Store a run that is over, say its verdict, and return the exit code."""
     for one in seen.parts:
         if one.words:
-            _said(f"{one.name}: {one.words}")
+            _print(f"{one.name}: {one.words}")
     record, _ = made.stored(seen, words)
     if as_json:
         click.echo(json.dumps(record.to_json(), ensure_ascii=False, indent=1))
     else:
         say(_text(record))
-    _said(f"stored as {record.run}: railyard report {record.run}")
+    _print(f"stored as {record.run}: railyard report {record.run}")
     return 1 if record.fails else 0
 
 
@@ -379,11 +379,11 @@ def _bed(site: "Site") -> AbstractContextManager[object]:
     from railyard.provision.testbed.lifecycle import provided
 
     stack = ExitStack()
-    stack.enter_context(provided(site.home, site.system, _said))
+    stack.enter_context(provided(site.home, site.system, _print))
     return stack
 
 
-def _said(sentence: str) -> None:
+def _print(sentence: str) -> None:
     say(sentence, err=True)
 
 

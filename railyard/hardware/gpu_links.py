@@ -90,7 +90,7 @@ _XGMI: tuple[tuple[str, str, int, float, int, str], ...] = (
 )
 
 
-def _made() -> Iterator[GpuLink]:
+def _gpu_links() -> Iterator[GpuLink]:
     for generation, gpu, links, gb_s, multicasts, source in _NVLINK:
         name, kind = f"nvlink-{generation}", f"NVLink {generation} ({gpu})"
         yield GpuLink(name, kind, links, gb_s * 1000, None, multicasts, False, source)
@@ -98,7 +98,7 @@ def _made() -> Iterator[GpuLink]:
         yield GpuLink(f"xgmi-{name}", f"xGMI ({gpu})", links, gb_s * 1000, pair, False, False, source)
 
 
-GPU_LINKS: Mapping[str, GpuLink] = MappingProxyType({link.name: link for link in _made()})
+GPU_LINKS: Mapping[str, GpuLink] = MappingProxyType({link.name: link for link in _gpu_links()})
 #: What a person writes after ``nvlink`` and ``xgmi``.
 NVLINK_GENERATIONS = tuple(row[0] for row in _NVLINK)
 XGMI_GPUS = tuple(row[0] for row in _XGMI)

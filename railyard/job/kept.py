@@ -24,7 +24,7 @@ def kept_of(
     ``readings`` are the evidence's counters by node, where they were parsed already: of thousands that takes seconds.
     """
     found = readings_of(case, evidence) if readings is None else readings
-    nodes = tuple(_moved(name, found.get(name)) for name in case.launch.nodes)
+    nodes = tuple(_node_moved(name, found.get(name)) for name in case.launch.nodes)
     ranks = tuple(NicOfRank(nic.node, nic.rank, nic.device) for nic in nics)
     return Kept(time, case.test.policy, case.ranks_per_node, tuple(words), dict(files), nodes, ranks)
 
@@ -36,7 +36,7 @@ def readings_of(case: Case, evidence: Evidence) -> dict[str, counters.NodeCounte
     return counters.by_node(read, case.launch.nodes)
 
 
-def _moved(name: str, reading: counters.NodeCounters | None) -> NodeMoved:
+def _node_moved(name: str, reading: counters.NodeCounters | None) -> NodeMoved:
     if reading is None:
         return NodeMoved(name, (), "no counters of it were read")
     devices = (_device(device) for device in reading.devices)

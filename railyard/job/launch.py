@@ -210,10 +210,10 @@ def exported(env: Mapping[str, str]) -> dict[str, str]:
 
     A shell would end PSM3_MULTIRAIL_MAP=hsn0:1;hsn1:1 at its semicolon. A trailing ``:$PATH`` keeps its reference.
     """
-    return {name: _quoted(value) for name, value in env.items()}
+    return {name: _quote(value) for name, value in env.items()}
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     if value.endswith(":$PATH"):
         return shlex.quote(value.removesuffix("$PATH")) + '"$PATH"'
     return shlex.quote(value)

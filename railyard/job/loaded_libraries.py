@@ -93,7 +93,7 @@ def why_other(found: Iterable[Found], places: Places) -> str | None:
     """Return a sentence about the first library of a process that is another one than intended; None if none is."""
     for each in found:
         for family, paths in _by_family(each.libraries or ()):
-            expected = _expected(family, places)
+            expected = _expected_places(family, places)
             outside = expected.outside(paths)
             if outside and expected.is_stated:
                 where = [*places.prefixes, *places.named, *(["the operating system"] if expected.system else [])]
@@ -118,7 +118,7 @@ def unproven(found: Sequence[Found], places: Places, nodes: Sequence[str]) -> tu
     anywhere: dict[str, list[str]] = {}
     for each in found:
         for family, paths in _by_family(each.libraries or ()):
-            expected = _expected(family, places)
+            expected = _expected_places(family, places)
             if not expected.is_stated and (outside := expected.outside(paths)):
                 anywhere.setdefault(family.title, outside)
     said += [
@@ -144,7 +144,7 @@ def _by_family(paths: Iterable[str]) -> Iterator[tuple[Family, list[str]]]:
             yield family, of_it
 
 
-def _expected(family: Family, places: Places) -> _Expected:
+def _expected_places(family: Family, places: Places) -> _Expected:
     prefixes, is_mpi = [Path(text) for text in places.prefixes], family.title == "MPI"
     own = dict.fromkeys([*prefixes, *(path.resolve() for path in prefixes)])
     # A prefix may consist of links, as that of a distribution's MPI or a view of Spack's.

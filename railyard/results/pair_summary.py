@@ -52,7 +52,7 @@ def of_rows(
         PairsRecord(
             nodes=tuple(nodes),
             size=size,
-            again=tuple(_named(row, nodes) for row in again[:WORST_PAIRS] if _is_whole(row)),
+            again=tuple(_measured_again(row, nodes) for row in again[:WORST_PAIRS] if _is_whole(row)),
             expected=expected,
             leaves=tuple(leaves),
             rows=file.told,
@@ -113,7 +113,7 @@ def summary(nodes: Sequence[str], rows: Sequence[Row], leaves: Sequence[str] = (
         node_worst=_line(count, ends, low),
         node_median=_line(count, ends, median),
         node_pairs=tuple(partners.tolist()),
-        level=_rounded(float(np.median(value))) if len(value) else None,
+        level=_round(float(np.median(value))) if len(value) else None,
         worst_pairs=_worst(nodes, sender, receiver, value),
     )
 
@@ -158,11 +158,11 @@ def _square(side: int, cells: Any, values: Any) -> tuple[tuple[float | None, ...
 def _line(count: int, places: Any, values: Any) -> tuple[float | None, ...]:
     found: list[float | None] = [None] * count
     for place, value in zip(places.tolist(), values.tolist(), strict=True):
-        found[place] = _rounded(value)
+        found[place] = _round(value)
     return tuple(found)
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     """Return a figure with six digits: that is enough for the colours of a map, and the rows have all digits."""
     return float(f"{value:.6g}")
 
@@ -190,5 +190,5 @@ def _is_whole(row: Row) -> bool:
     return row.forward is not None and row.backward is not None
 
 
-def _named(row: Row, nodes: Sequence[str]) -> PairAgain:
+def _measured_again(row: Row, nodes: Sequence[str]) -> PairAgain:
     return PairAgain(nodes[row.first], nodes[row.second], row.forward or 0.0, row.backward or 0.0)

@@ -99,16 +99,16 @@ def _of_holder(name: str, system: ReplayedSystem) -> list[tuple[str, str]]:
         return [("fail", f"FAIL: {failed.verdict.sentence}")]
     # a model's curve also goes through the published figures; only what the source did not measure was drawn
     is_bound = entry.kind == "class" or entry.upper_limit is not None
-    return [_passed(is_bound and all(_is_drawn(record) for record in records))]
+    return [_pass_cell(is_bound and all(_is_drawn(record) for record in records))]
 
 
 def _of_relation(found: RelationRecord, drawn: bool) -> tuple[str, str]:
     if found.state == "pass":
-        return _passed(drawn)
+        return _pass_cell(drawn)
     return ("fail", f"FAIL: {found.sentence}") if found.state == "fail" else ("not-judged", found.sentence)
 
 
-def _passed(drawn: bool) -> tuple[str, str]:
+def _pass_cell(drawn: bool) -> tuple[str, str]:
     state = "drawn" if drawn else "pass"
     return state, _WORDS[state]
 
@@ -136,7 +136,7 @@ def _section(system: ReplayedSystem) -> str:
     lines = [
         f"## {references.system.system}",
         "",
-        *(f"- `{name}`: {_cited(source)}" for name, source in references.sources.items() if _is_named(name, found)),
+        *(f"- `{name}`: {_cite(source)}" for name, source in references.sources.items() if _is_named(name, found)),
         "",
         f"{counted(len(found), 'claim')}: {told}.",
         "",
@@ -152,7 +152,7 @@ def _is_named(name: str, found: Sequence[Row]) -> bool:
     return any(row.claim.of == name for row in found)
 
 
-def _cited(source: Source) -> str:
+def _cite(source: Source) -> str:
     hardware = f"; {source.hardware}" if source.hardware else ""
     return f"{source.cite()}{hardware}"
 

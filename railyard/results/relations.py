@@ -49,7 +49,7 @@ def _judge(relation: Relation, references: References, records: Sequence[Record]
             )
             return [_result(relation, "not-judged", f"not judged: no stack ran on both sides: {told}")]
         return [
-            _result(relation, *_marked(compare(relation, [each[stack] for each in found]), made), stack)
+            _result(relation, *_with_mark(compare(relation, [each[stack] for each in found]), made), stack)
             for stack in shared
         ]
     chosen = []
@@ -58,10 +58,10 @@ def _judge(relation: Relation, references: References, records: Sequence[Record]
             sentence = f"not judged: {side.words} ran with {listing(list(each))}, and the relation does not name one"
             return [_result(relation, "not-judged", sentence)]
         chosen.append(next(iter(each.values())))
-    return [_result(relation, *_marked(compare(relation, chosen), made))]
+    return [_result(relation, *_with_mark(compare(relation, chosen), made))]
 
 
-def _marked(judged: tuple[RelationState, str], made: str) -> tuple[RelationState, str]:
+def _with_mark(judged: tuple[RelationState, str], made: str) -> tuple[RelationState, str]:
     return judged[0], f"{judged[1]}{made}"
 
 

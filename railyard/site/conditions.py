@@ -77,7 +77,7 @@ class Condition:
     is_free: bool = False
 
 
-def _other(stated: str, shown: str) -> bool:
+def _always_differs(stated: str, shown: str) -> bool:
     return True
 
 
@@ -125,7 +125,7 @@ _TABLE: tuple[Condition, ...] = (
         "a whole number",
         words.whole,
         _fact("numa_nodes_per_socket"),
-        costs=_other,
+        costs=_always_differs,
         read_from="system/node",
     ),
     Condition(
@@ -144,7 +144,7 @@ _TABLE: tuple[Condition, ...] = (
         words.snoop_mode,
         lambda seen: words.snooped(seen.facts),
         lambda stated, shown: stated in shown.split(" or "),
-        costs=_other,
+        costs=_always_differs,
         read_from="system/node: cluster on die has two domains per socket; early and home look the same",
     ),
     Condition(
@@ -160,7 +160,7 @@ _TABLE: tuple[Condition, ...] = (
         words.as_written,
         _fact("processor"),
         words.same_processor,
-        _other,
+        _always_differs,
         read_from="/proc/cpuinfo",
     ),
     Condition(
@@ -188,7 +188,7 @@ _TABLE: tuple[Condition, ...] = (
         words.operating_system,
         _fact("operating_system", words.operating_system),
         words.same_operating_system,
-        _other,
+        _always_differs,
         read_from="/etc/os-release",
     ),
     Condition(
@@ -197,7 +197,7 @@ _TABLE: tuple[Condition, ...] = (
         "a release, such as 6.1.0-17-amd64",
         words.release,
         _fact("kernel"),
-        costs=_other,
+        costs=_always_differs,
         read_from="/proc/sys/kernel/osrelease",
     ),
     Condition(
@@ -206,7 +206,7 @@ _TABLE: tuple[Condition, ...] = (
         "a version",
         words.as_written,
         _fact("bios_version"),
-        costs=_other,
+        costs=_always_differs,
         read_from="dmi/id",
     ),
     Condition(
@@ -226,7 +226,7 @@ _TABLE: tuple[Condition, ...] = (
         words.version_in,
         _rail("firmware"),
         words.same_version,
-        _other,
+        _always_differs,
         read_from="fw_ver of the card",
         is_field=True,
     ),
@@ -237,7 +237,7 @@ _TABLE: tuple[Condition, ...] = (
         words.driver,
         lambda seen: words.drivers(seen.rails),
         words.same_driver,
-        _other,
+        _always_differs,
         read_from="module of the card's driver, and its version",
         is_field=True,
     ),
@@ -248,7 +248,7 @@ _TABLE: tuple[Condition, ...] = (
         words.mpi,
         _of_run("mpi"),
         words.same_mpi,
-        _other,
+        _always_differs,
         read_from="the library of the run",
         is_field=True,
     ),

@@ -149,7 +149,7 @@ def settings(
     values["threshold"] = str(threshold)
     env = {line.name: line.value.format_map(values) for line in lines}
     words: list[str] = []
-    for name, number in _asked(knobs):
+    for name, number in _asked_knobs(knobs):
         knob, filled = (spread.knobs or way.knobs)[name], {**values, "knob": str(number)}
         if isinstance(knob, Setting):
             env[knob.name] = knob.value.format_map(filled)
@@ -301,17 +301,17 @@ def knob_variables(stack: str, kind: str, knobs: Knobs) -> dict[str, str]:
     A policy over another transport has other variables, or none.
     """
     way = STACKS[stack].ways[kind]
-    asked = [] if isinstance(way, str) else [(way.knobs[name], number) for name, number in _asked(knobs)]
+    asked = [] if isinstance(way, str) else [(way.knobs[name], number) for name, number in _asked_knobs(knobs)]
     return {knob.name: knob.value.format(knob=number) for knob, number in asked if isinstance(knob, Setting)}
 
 
-def _asked(knobs: Knobs) -> list[tuple[str, int]]:
+def _asked_knobs(knobs: Knobs) -> list[tuple[str, int]]:
     numbers = asdict(knobs)
     return [(name, numbers[name]) for name in KNOBS if numbers[name] is not None]
 
 
 def _why_not_told(there: Mapping[str, Knob], knobs: Knobs) -> str | None:
-    for name, number in _asked(knobs):
+    for name, number in _asked_knobs(knobs):
         knob, words = there[name], name.replace("_", " ").replace("gid", "GID")
         if isinstance(knob, str):
             return f"{words} {number} was asked for, but {knob}"

@@ -65,11 +65,11 @@ def _roce() -> str:
     for name, stack in STACKS.items():
         way = stack.ways["roce"]
         if isinstance(way, Way):
-            rows.append([name, *(_told(way.knobs[knob]) for knob in KNOBS)])
+            rows.append([name, *(_describe_knob(way.knobs[knob]) for knob in KNOBS)])
     return _table(rows)
 
 
-def _told(knob: Knob) -> str:
+def _describe_knob(knob: Knob) -> str:
     if isinstance(knob, str):
         return "no"
     return f"`{knob.name}`" if isinstance(knob, Setting) else _words(knob.words)
@@ -91,7 +91,7 @@ def _stack(name: str, stack: Stack) -> str:
         lines += ["", _launches(stack.launches)]
     else:
         lines += [""]
-    lines += [_way(kinds, way) for way, kinds in _grouped(stack.ways)]
+    lines += [_way(kinds, way) for way, kinds in _group_ways(stack.ways)]
     if stack.not_built:
         lines += [f"Spack builds nothing for it: {stack.not_built}.", ""]
     return "\n".join(lines)
@@ -123,7 +123,7 @@ def _by_mpi(stack: Stack) -> str:
     )
 
 
-def _grouped(ways: Mapping[str, Way | str]) -> list[tuple[Way | str, list[str]]]:
+def _group_ways(ways: Mapping[str, Way | str]) -> list[tuple[Way | str, list[str]]]:
     """Return each different way once, with the kinds that it serves, in the order of KINDS."""
     groups: list[tuple[Way | str, list[str]]] = []
     for kind in KINDS:

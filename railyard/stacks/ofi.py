@@ -36,7 +36,7 @@ _LOG = Setting(
 _NOT_DEVICES = "it does not name the devices; only the counters prove which ones"
 
 
-def _opened(name: str) -> Proof:
+def _proof_of_fabric(name: str) -> Proof:
     return Proof(
         (_LOG,),
         rf"<info> Opened fabric: .*{name}",
@@ -45,14 +45,14 @@ def _opened(name: str) -> Proof:
 
 
 PROVIDER_PROOF = {
-    "cxi": _opened("cxi"),
+    "cxi": _proof_of_fabric("cxi"),
     "efa": Proof(
         (_LOG,),
         r"selected device {device}\s",
         "each process prints `Domain … selected device …` for each domain that it opens (Libfabric 2.x, "
         "prov/efa/src/efa_domain.c)",
     ),
-    "opx": _opened("(?:opx|OPX)"),
+    "opx": _proof_of_fabric("(?:opx|OPX)"),
 }
 
 _NO_GID = "a GID index belongs to RDMA devices with a GID table, and this provider does not let you choose it"

@@ -9,7 +9,7 @@ from railyard.stacks import entries
 from railyard.stacks.model import Stack
 
 
-def _found() -> Mapping[str, Stack]:
+def _find_stacks() -> Mapping[str, Stack]:
     """Return all stacks by name: MPI libraries first, families together. A family prints its first stack's words."""
     found: dict[str, Stack] = {}
     for module in sorted(each.name for each in iter_modules(entries.__path__)):
@@ -20,4 +20,4 @@ def _found() -> Mapping[str, Stack]:
     return dict(sorted(found.items(), key=lambda item: (not item[1].is_mpi, item[1].pair)))
 
 
-STACKS: Mapping[str, Stack] = MappingProxyType(_found())
+STACKS: Mapping[str, Stack] = MappingProxyType(_find_stacks())

@@ -72,8 +72,8 @@ def other_sizes(table: Table, key: str, asked: Sequence[int]) -> str | None:
     besides = sorted({size for size in found if size not in asked})
     if not lacking and not besides:
         return None
-    parts = [f"lacks {_listed(lacking)}"] if lacking else []
-    parts += [f"also has {_listed(besides)}"] if besides else []
+    parts = [f"lacks {_list_sizes(lacking)}"] if lacking else []
+    parts += [f"also has {_list_sizes(besides)}"] if besides else []
     return f"{key} (line {table.line}) {' and '.join(parts)}: {counted(len({*asked}), 'message size')} were asked for"
 
 
@@ -150,7 +150,7 @@ def sizes_of(table: Table) -> tuple[int, ...]:
     return tuple(cell for cell in cells if type(cell) is int)
 
 
-def _listed(sizes: Sequence[int]) -> str:
+def _list_sizes(sizes: Sequence[int]) -> str:
     shown = [message_size(size) for size in sizes[:_SHOWN]]
     more = len(sizes) - len(shown)
     return listing([*shown, f"{more} more"] if more else shown)

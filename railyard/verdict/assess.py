@@ -79,7 +79,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     """Return the assessment of one run. Whatever an output or a counters file holds, nothing is raised: it fails a
     rule.
     """
-    parsed, unread = _parsed(evidence.stdout, parse)
+    parsed, unread = _parse(evidence.stdout, parse)
     tables = [table for table in parsed.tables if _is_meant(table, case.benchmark)]
     results = [table for table in parsed.tables if not metrics.is_part(table)]
     benchmark = micro.find(case.benchmark)
@@ -140,7 +140,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
             *(() if findings is None else findings.suspects),
         ),
         own_fault=own_fault(run, of_metrics) if assessor.has_shape else None,
-        beside=assessor.floor(case, tables) if findings is None or findings.is_clear else _beside(findings),
+        beside=assessor.floor(case, tables) if findings is None or findings.is_clear else _fail_findings(findings),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = (
@@ -188,7 +188,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     )
 
 
-def _beside(findings: Findings) -> RuleResult:
+def _fail_findings(findings: Findings) -> RuleResult:
     return failed(5, findings.sentence, findings.fault or "fabric", findings.look_at or "the logs of its parts")
 
 
@@ -229,7 +229,7 @@ def _beside_hops(case: Case) -> list[str]:
     return [f"{said}: it is not known how many switches are between its nodes (type: railyard fabric --keep-hops)"]
 
 
-def _parsed(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
+def _parse(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
     try:
         return with_wrong_lines(parse(text), text), None
     except ParseError as error:

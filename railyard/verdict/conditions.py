@@ -27,7 +27,7 @@ def conditions_of(case: Case, evidence: Evidence, used: Sequence[str]) -> tuple[
                 stated.setdefault((name, text), []).append(entry.id)
     nodes = seen_nodes(case, evidence) if stated else {}
     return tuple(
-        ConditionRecord(name, text, tuple(entries), _unlike(name, text, nodes))
+        ConditionRecord(name, text, tuple(entries), _differing_nodes(name, text, nodes))
         for (name, text), entries in stated.items()
     )
 
@@ -59,7 +59,7 @@ def _mpi(case: Case, evidence: Evidence) -> str | None:
     return mpi_of(meant.stack, meant.version or version_said(evidence.launcher, meant.stack))
 
 
-def _unlike(name: str, text: str, nodes: Mapping[str, Seen]) -> dict[str, tuple[str, ...]]:
+def _differing_nodes(name: str, text: str, nodes: Mapping[str, Seen]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for node, seen in nodes.items():
         for has in conditions.unlike(name, text, seen):

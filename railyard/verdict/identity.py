@@ -38,7 +38,7 @@ def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> st
     return (
         _launcher(case, evidence)
         or (None if evidence.rehearsed else _of_another_library(case, evidence))
-        or _alone(case, evidence, tables)
+        or _runs_of_their_own(case, evidence, tables)
         or (environment.why_other(evidence.environment, case.launch) if evidence.environment else None)
     )
 
@@ -117,7 +117,7 @@ def _another_mpi(case: Case, evidence: Evidence) -> str | None:
     return mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
 
 
-def _alone(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
+def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
     """Return why each process was a run of its own, by what several of them printed; None if they ran together.
 
     If one process says so, the benchmark may have wrong options; if two do, both were first ranks.

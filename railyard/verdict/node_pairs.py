@@ -61,7 +61,7 @@ def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, 
     return tuple(found)
 
 
-def _moved(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
+def _moved_bytes(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
     try:
         return node_pairs.moved(tables[0]) if tables else {}
     except ValueError:  # a row without numbers: rule 2 says so
@@ -222,7 +222,7 @@ class NodePairs(Sizes):
 
         ``plan`` has the intended rails and the policy; this adds its traffic.
         """
-        moved = _of_nodes(case.launch.nodes, _moved(tables))
+        moved = _of_nodes(case.launch.nodes, _moved_bytes(tables))
         if find(case.benchmark).within_node:
             return within_node.judge(readings, {node: least for node, (least, _) in moved.items()}, case.launch.nodes)
         # All messages have one size: all bytes are split over the rails, or none are.

@@ -140,11 +140,11 @@ def _path(assessment: Assessment) -> PathProofRecord:
     path = assessment.path
     nodes = tuple(NodeTraffic(node, rails, path.clocks_khz.get(node)) for node, rails in (path.nodes or {}).items())
     if len(nodes) > MOST_WHOLE:
-        return PathProofRecord(path.state, path.sentence, path.expected_bytes, alike=tuple(_alike(nodes)))
+        return PathProofRecord(path.state, path.sentence, path.expected_bytes, alike=tuple(_group_alike(nodes)))
     return PathProofRecord(path.state, path.sentence, path.expected_bytes, nodes)
 
 
-def _alike(nodes: Iterable[NodeTraffic]) -> Iterator[NodesAlike]:
+def _group_alike(nodes: Iterable[NodeTraffic]) -> Iterator[NodesAlike]:
     """Yield one group per set of nodes with the same devices, in columns: a hundredth of the size of single nodes."""
     groups: dict[tuple[tuple[str, bool], ...], list[NodeTraffic]] = {}
     for node in nodes:

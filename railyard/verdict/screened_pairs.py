@@ -92,7 +92,7 @@ def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_link
     meant = found.case.launch.meant
     try:
         came = reached(
-            found.pair_tables, sampled, leaf_of, _expected(found), meant if len(meant) > 1 else (), up_links
+            found.pair_tables, sampled, leaf_of, _expected_rate(found), meant if len(meant) > 1 else (), up_links
         )  # fmt: skip
     except (ValueError, PairsError, BudgetError) as error:
         return with_remark(found, f"the sample was not judged: {error}") if found.pair_tables else found
@@ -104,7 +104,7 @@ def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_link
         return with_suspects(found, findings)
     if not came.screened.named or found.verdict.fails:
         return with_remark(found, findings.sentence)
-    return _failed(found, findings, came)
+    return _fail(found, findings, came)
 
 
 def record_of(screened: Screened, sampled: Sampled) -> PairsSample:
@@ -140,7 +140,7 @@ def _covered(coverage: Coverage) -> list[Exercised]:
     return [Exercised(of, share.used, share.all, share.basis) for of, share in shares]
 
 
-def _failed(found: Assessment, findings: Findings, came: Reached) -> Assessment:
+def _fail(found: Assessment, findings: Findings, came: Reached) -> Assessment:
     """Return the failed assessment of a run that met its references, while its screening names a suspect."""
     judged, named = found.verdict, came.screened.named
     next_look = look_at(listing(node_pair_sample.words_of(named[:_TOLD], came.network)))
@@ -164,7 +164,7 @@ def _failed(found: Assessment, findings: Findings, came: Reached) -> Assessment:
     return replace(found, inputs=replace(found.inputs, suspects=findings.suspects), verdict=said)
 
 
-def _expected(found: Assessment) -> float | None:
+def _expected_rate(found: Assessment) -> float | None:
     from railyard.verdict.node_pairs import least_of
 
     size = found.pair_tables[0].context.get("size") if found.pair_tables else None

@@ -22,7 +22,7 @@ _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     run.metrics,
     possible,
     run.path,
-    lambda inputs: _beside(inputs, reference(inputs)),
+    lambda inputs: _rule_5(inputs, reference(inputs)),
 )
 
 
@@ -102,11 +102,11 @@ def judge(inputs: Inputs) -> Verdict:
         look_at=None if failure is None else failure.look_at,
         curves=tuple(_curve(metric) for metric in inputs.metrics),
         references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.cited)),
-        remarks=(*_unjudged(rules), *_shared(inputs)) if failure is None else (),
+        remarks=(*_unjudged_sentences(rules), *_shared(inputs)) if failure is None else (),
     )
 
 
-def _beside(inputs: Inputs, judged: RuleResult) -> RuleResult:
+def _rule_5(inputs: Inputs, judged: RuleResult) -> RuleResult:
     """Return rule 5: by the references, and by the parts of a run beside one another, where it has some."""
     return judged if judged.state == "fail" or inputs.beside is None else inputs.beside
 
@@ -127,7 +127,7 @@ def _pass(inputs: Inputs, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
     return "pass", last.sentence + surprise
 
 
-def _unjudged(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
+def _unjudged_sentences(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
     """Return the sentences of the rules before the last that were not judged."""
     unjudged = [rule for rule in rules[:-1] if rule.state == "not-judged"]
     return tuple(f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in unjudged)

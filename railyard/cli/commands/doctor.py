@@ -60,7 +60,7 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
     if ask:
         answer = ask_nodes(home, system, count, _say)
     elif file is not None:
-        answer = _kept(file, time.time())
+        answer = _read_answers(file, time.time())
     nodes = 0
     if answer is not None:
         more, nodes = _of_nodes(answer, system, timed=ask)
@@ -108,7 +108,7 @@ def _say(sentence: str) -> None:
     say(sentence, err=True)
 
 
-def _kept(file: Path, now_s: float) -> "Answer":
+def _read_answers(file: Path, now_s: float) -> "Answer":
     """Return what doctor.sh printed on nodes, from one file or from a folder with one file per node."""
     from railyard.base.finding import problem
     from railyard.cluster.doctor.ask_nodes import Answer

@@ -205,7 +205,7 @@ def _judge_file(
     from railyard.base.output_file import read_output, shown_name
 
     output = read_output(file, sys.stdin.buffer)
-    parsed = _parsed(file, output, given.in_turn, given.tool)
+    parsed = _parse(file, output, given.in_turn, given.tool)
     nic = _nic(given, of, parsed)
     gpus = None if nic is not None else _gpu_target(given, of, parsed)
     if gpus is not None:
@@ -319,10 +319,10 @@ def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
     """
     from railyard.base.output_file import read_output
 
-    return _parsed(file, read_output(file, sys.stdin.buffer), in_turn, tool)
+    return _parse(file, read_output(file, sys.stdin.buffer), in_turn, tool)
 
 
-def _parsed(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
+def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
     """Return what a text holds. If it is of no tool, but a library says why it did not start, that is a failure."""
     from functools import partial
 

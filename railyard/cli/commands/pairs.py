@@ -131,7 +131,7 @@ def _next_of_pairs(
         raise click.UsageError("name outputs, or with --sample the nodes of a job: --first FILE")
     if asked.sample:
         return next_of_sample(_tables(outputs), first, asked, expected, leaf_of)
-    found = _asked(_tables(outputs), outputs, repeats, expected, leaf_of)
+    found = _next_step(_tables(outputs), outputs, repeats, expected, leaf_of)
     return rounds_text(found.rounds, found.repeats) if isinstance(found, Step) else ""
 
 
@@ -151,7 +151,7 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
     OUTPUT is as for `railyard pairs next`. It prints nothing if no node is named as slow.
     """
     tables, leaf_of = _tables(outputs), _leaves(switches)
-    found = _asked(tables, outputs, repeats, expected, leaf_of)
+    found = _next_step(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Verdict):
         click.echo(rounds_text(rail_rounds(found, layout_of(tables[0], expected, leaf_of)), RAIL_REPEATS), nl=False)
     return 0
@@ -255,7 +255,7 @@ def _judge_pairs(
         text, is_good = judged_sample(tables, sample, expected, leaf_of)
         click.echo(text)
         return 0 if is_good else 1
-    found = _asked(tables, outputs, repeats, expected, leaf_of)
+    found = _next_step(tables, outputs, repeats, expected, leaf_of)
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")
         return 1
@@ -273,7 +273,7 @@ def _leaves(file: Path | None) -> Leaves:
         raise InputError(str(file), found, "a node and its leaf switch a line: node001 leaf1") from None
 
 
-def _asked(
+def _next_step(
     tables: Sequence[Table], outputs: tuple[Path, ...], repeats: int, expected: float | None, leaf_of: Leaves
 ) -> Step | Verdict:
     try:

@@ -34,7 +34,7 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
     from railyard.results.report.beside import cost_lines
 
     home = find_home()
-    found = _found(name)
+    found = _find_references(name)
     if write:
         from railyard.results.reference_page import page
 
@@ -56,7 +56,7 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
     return 0
 
 
-def _found(name: str | None) -> "list[References]":
+def _find_references(name: str | None) -> "list[References]":
     from railyard.base.paths import find_home
     from railyard.site.references.load import references_of
     from railyard.site.systems.load import find_system, load_systems

@@ -73,7 +73,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
     from railyard.results.store.show import run_lines, test_lines
 
     home = find_home()
-    wanted = _wanted(home, **chosen)
+    wanted = _build_query(home, **chosen)
     if tests:
         found = query.records(home, wanted, newest)
         _say_problems(found.problems)
@@ -158,7 +158,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
 
     form = form or form_of(output, _FORMS, "json")
     home = find_home()
-    wanted = _wanted(home, **chosen)
+    wanted = _build_query(home, **chosen)
     found = query.records(home, wanted, newest)
     _say_problems(found.problems)
     if not found.records:
@@ -244,7 +244,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     return 1 if problems(findings) else 0
 
 
-def _wanted(home: Path, **chosen: Any) -> "Wanted":
+def _build_query(home: Path, **chosen: Any) -> "Wanted":
     from railyard.results.store import query
     from railyard.results.store.names import folders
     from railyard.results.store.nothing import refuse_unknown

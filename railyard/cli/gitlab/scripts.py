@@ -90,7 +90,7 @@ def kept() -> list[str]:
     """Return the lines that put this pipeline's records beside those of the branch's earlier pipelines."""
     return [
         'cd "$CI_PROJECT_DIR"',
-        *_joined("nothing is kept"),
+        *_joining_lines("nothing is kept"),
         f"mkdir -p {KEPT}",
         f'mv {RECORDS} "{KEPT}/$CI_PIPELINE_ID.jsonl"',
         f'ls {KEPT} | sort -n | head -n -{KEPT_PIPELINES} | while read -r old; do rm "{KEPT}/$old"; done',
@@ -108,7 +108,7 @@ def compared(place: Place) -> list[str]:
         f'pipelines; nothing is compared" | tee {COMPARISON}\n'
         "  exit 0\n"
         "fi\n",
-        *_joined("nothing is compared", f" | tee {COMPARISON}"),
+        *_joining_lines("nothing is compared", f" | tee {COMPARISON}"),
         *enter(place),
         "code=0",
         f'{called(place, "compare")} {files}{own} >"$CI_PROJECT_DIR/{COMPARISON}" || code=$?',
@@ -122,7 +122,7 @@ def published() -> list[str]:
     return ["mkdir -p public", f"cp {PAGE} public/index.html"]
 
 
-def _joined(then: str, aside: str = "") -> list[str]:
+def _joining_lines(then: str, aside: str = "") -> list[str]:
     """Return the lines that join all jobs' records; if there are none, they end with exit code 0."""
     return [
         f"if ! cat {RESULTS}/*/records.jsonl >{RECORDS} 2>/dev/null; then\n"

@@ -16,7 +16,7 @@ NEEDS_HARDWARE = "hpl"
 
 def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
     """Yield the lines below ``stacks:``; ``environments`` are the stacks whose benchmarks Spack builds."""
-    listed = _listed(found)
+    listed = _usable_stacks(found)
     for stack in found.software.stacks:
         if stack not in listed:
             yield from comment(f"{stack.name} is there ({stack.how}), and nothing of it runs over these fabrics.", "  ")
@@ -27,7 +27,7 @@ def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
     if not any(STACKS[stack.name].is_mpi for stack in listed):
         yield from comment(f"{GUESSED}: no MPI was found on the search path or among modules: Spack builds one.", "  ")
         yield "  openmpi:"
-        yield from _built(found)
+        yield from _benchmark_lines(found)
 
 
 def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
             "no scheduler was found, so this system has one node and no test between nodes runs: run this on a "
             "host with the scheduler's commands, or try stacks only on this host with --system local"
         )
-    for stack in _listed(found):
+    for stack in _usable_stacks(found):
         if not stack.benchmarks and stack.name not in environments:
             sentences.append(
                 f"{stack.name} has no benchmarks: none was found, and Spack builds none for it; build OSU or IMB with "
@@ -51,7 +51,7 @@ def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _listed(found: Found) -> tuple[FoundStack, ...]:
+def _usable_stacks(found: Found) -> tuple[FoundStack, ...]:
     """Return the stacks that can run over at least one of the fabrics."""
     kinds = {fabric.first.kind for fabric in found.fabrics}
     return tuple(
@@ -60,7 +60,7 @@ def _listed(found: Found) -> tuple[FoundStack, ...]:
 
 
 def _is_built(found: Found, environments: Collection[str]) -> bool:
-    listed = _listed(found)
+    listed = _usable_stacks(found)
     bare = any(not stack.benchmarks and stack.name in environments for stack in listed)
     return bare or all(not STACKS[stack.name].is_mpi for stack in listed)
 
@@ -84,12 +84,12 @@ def _stack(stack: FoundStack, environments: Collection[str], found: Found) -> It
             )
     elif stack.name in environments:
         yield from comment(f"{GUESSED}: none of its benchmarks was found, so Spack builds them.", "    ")
-        yield from _built(found)
+        yield from _benchmark_lines(found)
     else:
         yield "    # No benchmarks of it were found, and no environment of Spack is for it: name them under benchmarks."
 
 
-def _built(found: Found) -> Iterator[str]:
+def _benchmark_lines(found: Found) -> Iterator[str]:
     tools = [*SPACK_BENCHMARKS, *([NEEDS_HARDWARE] if found.node.processors else [])]
     yield "    spack:"
     yield f"      benchmarks: [{', '.join(tools)}]"

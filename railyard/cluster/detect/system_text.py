@@ -40,9 +40,9 @@ def system_text(found: Found, name: str, where: str, environments: Collection[st
                 else ": a login host often has others than the nodes; run `railyard detect` inside a job to be sure."
             )
         ),
-        *_marked(TRAP, found.traps),
-        *_marked(MISSING, missing(found, environments)),
-        *_marked(LEFT_OUT, found.left_out),
+        *_comment_each(TRAP, found.traps),
+        *_comment_each(MISSING, missing(found, environments)),
+        *_comment_each(LEFT_OUT, found.left_out),
         f"system: {scalar(name)}",
         f"description: {scalar(_description(found))}",
         *_gpus(found),
@@ -102,7 +102,7 @@ def _count(number: int) -> str:
     return "one rail" if number == 1 else f"{number} rails"
 
 
-def _marked(mark: str, sentences: Iterable[str]) -> Iterator[str]:
+def _comment_each(mark: str, sentences: Iterable[str]) -> Iterator[str]:
     for sentence in sentences:
         yield from comment(f"{mark}: {sentence}")
 

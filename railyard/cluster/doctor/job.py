@@ -66,10 +66,10 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
         (folder / _SCRIPT).write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
     except OSError as error:
         raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), but jobs write there too") from None
-    sent = _sent(site, folder, nodes, before)
+    sent = _send_job(site, folder, nodes, before)
     if sent.wrong is not None:
         return (*found, sent.wrong)
-    return (*found, *_judged(sent, nodes, folder, asking))
+    return (*found, *_judge_job(sent, nodes, folder, asking))
 
 
 def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[list[str], list[Finding]]:
@@ -107,7 +107,7 @@ def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[li
     return lines, found
 
 
-def _sent(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
+def _send_job(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
     """Send the job and return what became of it; cancel it if it does not end in time."""
     output = folder / _OUTPUT
     words = [
@@ -162,7 +162,7 @@ def _read(output: Path) -> str:
     return ""
 
 
-def _judged(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking | None) -> list[Finding]:
+def _judge_job(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking | None) -> list[Finding]:
     if not sent.text:
         what = f"what job {sent.job} printed into {folder} cannot be read after {_SEEN_WITHIN_S} s"
         return [problem("job", what, "put the site's folder on a file system that nodes and this host share")]

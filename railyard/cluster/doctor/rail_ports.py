@@ -38,7 +38,7 @@ def of_nodes(nodes: Sequence[NodeState], system: System, judges: Sequence[Judge]
                 yield Finding(one.weight, one.place, f"found {one.found}, expected {one.expected}", one.fix)
 
 
-def _said(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[tuple[NodeState, Rail, dict[str, str]]]:
+def _rails_with_answers(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[tuple[NodeState, Rail, dict[str, str]]]:
     kinds = ("rdma",) if fabric.kind in VERBS else ("rdma", "net", "cxi")
     for node in nodes:
         for rail in fabric.rails:
@@ -48,7 +48,7 @@ def _said(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[tuple[NodeStat
 
 
 def _ports(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[PortState]:
-    for node, rail, said in _said(nodes, fabric):
+    for node, rail, said in _rails_with_answers(nodes, fabric):
         port = port_of(node.name, rail.device, rail.port or 1, said.get)
         mtu = said.get("mtu", "")
         # On InfiniBand the interface is IPoIB, whose MTU says nothing about the path.
@@ -59,7 +59,7 @@ def _ports(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[PortState]:
 def _cards(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[Card]:
     """Yield each card once, however many of its ports are rails."""
     seen = set()
-    for node, rail, said in _said(nodes, fabric):
+    for node, rail, said in _rails_with_answers(nodes, fabric):
         if (id(node), rail.device) not in seen:
             seen.add((id(node), rail.device))
             card = Card(node=node.name, device=rail.device, firmware=said.get("firmware"))
@@ -70,11 +70,11 @@ def _slot(said: dict[str, str]) -> SlotState:
     return SlotState(
         address=said.get("slot", ""),
         speed=said.get("slot_speed"),
-        width=_whole(said.get("slot_width")),
+        width=_parse_whole(said.get("slot_width")),
         max_speed=said.get("slot_max_speed"),
-        max_width=_whole(said.get("slot_max_width")),
+        max_width=_parse_whole(said.get("slot_max_width")),
     )
 
 
-def _whole(word: str | None) -> int | None:
+def _parse_whole(word: str | None) -> int | None:
     return int(word) if word is not None and word.isdigit() else None

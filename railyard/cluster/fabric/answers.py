@@ -24,10 +24,10 @@ def readings_of(gathered: Gathered[Own]) -> tuple[tuple[PortState, ...], tuple[C
     """Return the ports and cards of all nodes, and a problem for each node that gave no answer."""
     ports: list[PortState] = []
     cards: list[Card] = []
-    missing = [_missing(fault.node, fault.what, fault.fix) for fault in gathered.faults]
+    missing = [_silent_node(fault.node, fault.what, fault.fix) for fault in gathered.faults]
     for node, own in gathered.answers:
         if isinstance(own, str):
-            missing.append(_missing(node, own, "run `railyard fabric --own` on that node"))
+            missing.append(_silent_node(node, own, "run `railyard fabric --own` on that node"))
         else:
             ports += own[0]
             cards += own[1]
@@ -39,5 +39,5 @@ def notes_of(findings: Sequence[Finding]) -> list[str]:
     return [f"not judged: {each.node}: {each.found}" for each in findings]
 
 
-def _missing(node: str, found: str, fix: str) -> Finding:
+def _silent_node(node: str, found: str, fix: str) -> Finding:
     return Finding("silent", node, None, None, found, "a whole answer of the node", fix)

@@ -88,7 +88,11 @@ def _of_port(expected: Expected, port: PortState, counts: Mapping[str, int], gro
         shown = listing([f"{name} {port.counters[name]}" for name in full])
         fix = f"it cannot grow any more: clear it, {_CLEAR}, and read it again"
         found.append(_finding("saturated", port, f"{shown}, the counter's maximum", "counters that can grow", fix))
-    hard = {name: value for name, value in counts.items() if name not in full and value > _bound(expected, name, grows)}
+    hard = {
+        name: value
+        for name, value in counts.items()
+        if name not in full and value > _highest_healthy(expected, name, grows)
+    }
     cabled = {name: value for name, value in hard.items() if name not in CONGESTION}
     congested = {name: value for name, value in hard.items() if name in CONGESTION}
     if cabled:
@@ -105,11 +109,11 @@ def _too_many(
 ) -> Finding:
     when = "in the time between two readings" if grows else "since they were cleared"
     shown = listing([f"{name} {'+' if grows else ''}{value}" for name, value in counts.items()])
-    most = listing([f"{_bound(expected, name, grows):.0f}" for name in counts])
+    most = listing([f"{_highest_healthy(expected, name, grows):.0f}" for name in counts])
     return _finding(what, port, f"{shown} {when}", f"at most {most}", fix)
 
 
-def _bound(expected: Expected, name: str, grows: bool) -> float:
+def _highest_healthy(expected: Expected, name: str, grows: bool) -> float:
     """Return the highest value that is not a fault; infinity for a signal that the site does not bound."""
     if name in expected.errors:
         return expected.errors[name]

@@ -39,7 +39,7 @@ def judge(expected: Expected, readings: Readings) -> Report:
     readings = of_fabric(expected, readings)
     found = [finding for each in JUDGES for finding in each(expected, readings)]
     found.sort(key=lambda finding: finding.weight != "problem")  # stable: the order of JUDGES stays
-    seen = _seen(expected, readings)
+    seen = _seen_ports(expected, readings)
     meant = expected.count * len(expected.rails)
     hosts = {node for node, _ in seen}
     return Report(
@@ -48,7 +48,7 @@ def judge(expected: Expected, readings: Readings) -> Report:
         unseen=0 if readings.is_whole else max(0, meant - len(seen)),
         nodes=len(hosts),
         hops=hop_counts(expected, readings.ports) if readings.is_whole else {},
-        notes=(*readings.notes, *_said(expected, readings)),
+        notes=(*readings.notes, *_remarks(expected, readings)),
     )
 
 
@@ -70,7 +70,7 @@ def of_kind(expected: Expected, readings: Readings) -> Readings:
     return replace(readings, own=own, ports=(), is_whole=False, counters=with_counters or None, later=None, managers={})
 
 
-def _seen(expected: Expected, readings: Readings) -> set[tuple[str, object]]:
+def _seen_ports(expected: Expected, readings: Readings) -> set[tuple[str, object]]:
     """Return (host, port) of the rails that some reading shows; if there is a subnet, of all adapters' ports."""
     if readings.is_whole:
         return {
@@ -85,7 +85,7 @@ def _seen(expected: Expected, readings: Readings) -> set[tuple[str, object]]:
     }
 
 
-def _said(expected: Expected, readings: Readings) -> list[str]:
+def _remarks(expected: Expected, readings: Readings) -> list[str]:
     """Return remarks that are not findings: ports that are not rails, signals, files that could not be read."""
     said = []
     other = [port for port in readings.own if port.state == "Down" and expected.rail(port.device, port.port) is None]

@@ -45,7 +45,7 @@ def link_findings(expected: Expected, readings: Readings) -> list[Finding]:
             found.append(_not_active(port))
         elif not is_software(expected, port):
             judged.append((port, _wrong(expected, port)))
-    return found + _told(expected, judged)
+    return found + _findings_per_link(expected, judged)
 
 
 def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
@@ -133,7 +133,7 @@ def _wrong_rate(rate: float, port: PortState) -> str | None:
     return "rate" if port.rate < rate or is_adapter(port) else None
 
 
-def _told(expected: Expected, judged: list[tuple[PortState, str | None]]) -> list[Finding]:
+def _findings_per_link(expected: Expected, judged: list[tuple[PortState, str | None]]) -> list[Finding]:
     """Return one finding per link; if all nodes' links differ in the same way, one finding about the file."""
     ours = [(port, wrong) for port, wrong in judged if is_adapter(port) or expected.rail(port.device, port.port)]
     alike = Counter((port.width, port.speed, port.rate) for port, _ in ours)

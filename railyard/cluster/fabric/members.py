@@ -22,7 +22,7 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
         return absent
     seen = adapters(readings.ports)
     if not expected.nodes:
-        return absent + _counted(expected, seen)
+        return absent + _too_few_hosts(expected, seen)
     known = {label(node) for node in expected.nodes}
     if seen and not known & set(seen):
         shown = some(unique(f'"{port.node}"' for ports in seen.values() for port in ports), 3)
@@ -36,8 +36,8 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
     down |= {(label(finding.node or ""), finding.device) for finding in absent}
     found_ones: list[Finding] = []
     for node in expected.nodes:
-        found_ones += _missing(expected, node, seen.get(label(node), []), down)
-    return absent + found_ones + _unknown(expected, seen, known)
+        found_ones += _missing_rails(expected, node, seen.get(label(node), []), down)
+    return absent + found_ones + _unknown_ports(expected, seen, known)
 
 
 def _absent(expected: Expected, readings: Readings) -> list[Finding]:
@@ -72,7 +72,9 @@ def adapters(ports: Iterable[PortState]) -> dict[str, list[PortState]]:
     return {node: list(of_node.values()) for node, of_node in found.items()}
 
 
-def _missing(expected: Expected, node: str, ports: list[PortState], down: set[tuple[str, str | None]]) -> list[Finding]:
+def _missing_rails(
+    expected: Expected, node: str, ports: list[PortState], down: set[tuple[str, str | None]]
+) -> list[Finding]:
     rails = [rail for rail in expected.rails if (label(node), rail.device) not in down]
     meant = f"{counted(len(expected.rails), 'rail')} of it on the subnet"
     if not rails:
@@ -80,11 +82,11 @@ def _missing(expected: Expected, node: str, ports: list[PortState], down: set[tu
     if not ports:
         if len(rails) == len(expected.rails):
             return [Finding("missing", node, None, None, "none of its ports on the subnet", meant, _CABLE)]
-        return [_gone(node, rail.device, rail.port) for rail in rails]
+        return [_lost_port(node, rail.device, rail.port) for rail in rails]
     here = {(port.device, port.port) for port in ports}
     by_name = {rail.device for rail in expected.rails} & {device for device, _ in here}
     if by_name:
-        return [_gone(node, rail.device, rail.port) for rail in rails if (rail.device, rail.port) not in here]
+        return [_lost_port(node, rail.device, rail.port) for rail in rails if (rail.device, rail.port) not in here]
     # "node1 HCA-1" names no device: then the rails can only be counted
     if len(ports) < len(rails):
         found = f"{counted(len(ports), 'port')} on the subnet ({some([str(port.device) for port in ports])})"
@@ -92,12 +94,12 @@ def _missing(expected: Expected, node: str, ports: list[PortState], down: set[tu
     return []
 
 
-def _gone(node: str, device: str, port: int) -> Finding:
+def _lost_port(node: str, device: str, port: int) -> Finding:
     fix = "its link is down: check its cable, and ibstat on the node"
     return Finding("missing", node, device, port, "no such port on the subnet", "the rail linked", fix)
 
 
-def _unknown(expected: Expected, seen: dict[str, list[PortState]], known: set[str]) -> list[Finding]:
+def _unknown_ports(expected: Expected, seen: dict[str, list[PortState]], known: set[str]) -> list[Finding]:
     found = []
     for host, ports in seen.items():
         name = ports[0].node or host
@@ -112,7 +114,7 @@ def _unknown(expected: Expected, seen: dict[str, list[PortState]], known: set[st
     return found
 
 
-def _counted(expected: Expected, seen: dict[str, list[PortState]]) -> list[Finding]:
+def _too_few_hosts(expected: Expected, seen: dict[str, list[PortState]]) -> list[Finding]:
     """Return a finding if there are fewer hosts than in the file; additional hosts may be servers and log-in nodes."""
     hosts = [
         ports[0].node or host for host, ports in seen.items() if not is_other(expected.others, ports[0].node or host)

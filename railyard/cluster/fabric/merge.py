@@ -29,11 +29,11 @@ def merged(key: Key, *views: Iterable[PortState]) -> tuple[PortState, ...]:
     for view in views:
         for port in view:
             before = found.get(key(port))
-            found[key(port)] = port if before is None else _filled(before, port)
+            found[key(port)] = port if before is None else _fill_in(before, port)
     return tuple(found.values())
 
 
-def _filled(first: PortState, second: PortState) -> PortState:
+def _fill_in(first: PortState, second: PortState) -> PortState:
     new: dict[str, Any] = {
         name: value for name, value in second._asdict().items() if value is not None and getattr(first, name) is None
     }
@@ -53,10 +53,10 @@ def with_subnet(known: tuple[PortState, ...], more: tuple[PortState, ...], place
     guids = {port.guid for port in known if port.guid}
     if any(port.guid in guids for port in more):
         return merged(by_guid, known, more)
-    return (*known, *(_moved(port, place * _MOST_LIDS) for port in more))
+    return (*known, *(_renumber(port, place * _MOST_LIDS) for port in more))
 
 
-def _moved(port: PortState, by: int) -> PortState:
+def _renumber(port: PortState, by: int) -> PortState:
     peer = port.peer
     if peer is not None and peer.lid:
         peer = peer._replace(lid=peer.lid + by)

@@ -60,7 +60,7 @@ class Own:
 
 def lines_of(node: str, ports: tuple[PortState, ...], cards: tuple[Card, ...]) -> str:
     """Return the JSON in lines; leave out ports without a device or a number."""
-    own = tuple(_own(port) for port in ports if port.device is not None and port.port is not None)
+    own = tuple(_as_own_port(port) for port in ports if port.device is not None and port.port is not None)
     text = json.dumps(encode(Own(FORMAT, node, own, cards)), separators=(",", ":"), ensure_ascii=True)
     if len(text) <= _MOST_BYTES:
         return text
@@ -78,7 +78,7 @@ def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card,
     ports: list[PortState] = []
     cards: list[Card] = []
     known = False
-    for number, line in _whole(text, file):
+    for number, line in _joined_lines(text, file):
         if not line.lstrip().startswith('{"format":'):
             continue
         try:
@@ -96,7 +96,7 @@ def read_lines(text: str, file: str) -> tuple[tuple[PortState, ...], tuple[Card,
     return tuple(ports), tuple(cards)
 
 
-def _whole(text: str, file: str) -> Iterator[tuple[int, str]]:
+def _joined_lines(text: str, file: str) -> Iterator[tuple[int, str]]:
     """Yield each line with its number, and each text of several lines with the number of its last line.
 
     Raises InputError if a node's text lacks a line.
@@ -116,7 +116,7 @@ def _whole(text: str, file: str) -> Iterator[tuple[int, str]]:
         raise InputError(file, f"of {node} only the parts {lines}", "all parts that `railyard fabric --own` printed")
 
 
-def _own(port: PortState) -> OwnPort:
+def _as_own_port(port: PortState) -> OwnPort:
     return OwnPort(**{each.name: getattr(port, each.name) for each in fields(OwnPort)})
 
 

@@ -91,7 +91,7 @@ def _readings(found: _Found) -> Readings:
         views = [found.subnet[tool, device].fabric for tool in SUBNET_TOOLS[:2] if (tool, device) in found.subnet]
         ports = with_subnet(ports, merged(by_guid, *views), place)
     own = merged(by_device, found.own)
-    counters = _counted(parsed for (tool, _), parsed in found.subnet.items() if tool == SUBNET_TOOLS[2])
+    counters = _ports_with_counts(parsed for (tool, _), parsed in found.subnet.items() if tool == SUBNET_TOOLS[2])
     if counters is None:
         counters = tuple(port for port in own if port.counters) or None
     is_whole = any(port.peer is not None for port in ports)
@@ -100,7 +100,7 @@ def _readings(found: _Found) -> Readings:
         own=own,
         cards=_cards(found.cards, own, found.hardware),
         counters=counters,
-        later=_counted(found.later.values()),
+        later=_ports_with_counts(found.later.values()),
         # Without umad rights sminfo fails like all tools, which says nothing about a manager.
         managers={asked: manager for asked, manager in found.managers.items() if manager is not None or is_whole},
         is_whole=is_whole,
@@ -109,7 +109,7 @@ def _readings(found: _Found) -> Readings:
     )
 
 
-def _counted(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
+def _ports_with_counts(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
     """Return the ports of the outputs of ibqueryerrors that could be read; None if there is no such output."""
     read = [parsed.fabric for parsed in outputs if parsed.fabric or parsed.remarks or not parsed.failures]
     return merged(by_guid, *read) if read else None
@@ -135,9 +135,9 @@ def _read_subnet(path: Path, found: _Found) -> bool:
     of = _device(path) or ""
     is_later = of.endswith(LATER)
     if is_later and tool == SUBNET_TOOLS[2]:
-        found.later[of] = _parsed(path, tool, found)
+        found.later[of] = _parse_file(path, tool, found)
     elif tool in SUBNET_TOOLS:
-        found.subnet[tool, of] = _parsed(path, tool, found)
+        found.subnet[tool, of] = _parse_file(path, tool, found)
     elif tool == SMINFO:
         found.managers[of] = parse_sminfo(_text(path))
     elif tool == OWN:
@@ -168,9 +168,9 @@ def _read_node(folder: Path, found: _Found) -> None:
             if priorities is not None:
                 pfc[_device(path) or ""] = priorities
         elif tool in NODE_TOOLS:
-            views[tool] += _of_node(_parsed(path, tool, found), folder.name, _device(path))
+            views[tool] += _of_node(_parse_file(path, tool, found), folder.name, _device(path))
         elif tool in HARDWARE_TOOLS:
-            found.hardware.append((folder.name, _parsed(path, tool, found).hardware))
+            found.hardware.append((folder.name, _parse_file(path, tool, found).hardware))
         else:
             found.notes.append(f"not read, since no known tool has this name: {folder.name}/{path.name}")
             continue
@@ -206,7 +206,7 @@ def _read_own(path: Path, found: _Found) -> None:
     found.cards += cards
 
 
-def _parsed(path: Path, tool: str, found: _Found) -> Parsed:
+def _parse_file(path: Path, tool: str, found: _Found) -> Parsed:
     """Return what a tool's output holds. What failed in it becomes a note; only the rest is judged."""
     try:
         parsed = FABRIC_PARSERS[tool](_text(path))

@@ -31,17 +31,17 @@ def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Sl
     wanted = int(meant.name[len("pcie")])
     width, here = slot.width or 0, pcie_generation(slot.speed)
     if not width or here is None:
-        said = f"a slot of speed {_quoted(slot.speed)} and width {width or 'unknown'}"
+        said = f"a slot of speed {_quote(slot.speed)} and width {width or 'unknown'}"
         fix = f"cannot be judged: lspci -vv -s {slot.address} as root shows LnkSta"
-        return [_finding("slot-unread", card, said, _shown(wanted, meant.lanes), fix, is_problem=False)]
+        return [_finding("slot-unread", card, said, _slot_name(wanted, meant.lanes), fix, is_problem=False)]
     if width == meant.lanes and here == wanted:
         return []
     if width >= meant.lanes and here >= wanted:
         fix = f"better than the file says: correct slot in {expected.file}; limits are computed from it"
-        return [_finding("slot-better", card, _shown(here, width), _shown(wanted, meant.lanes), fix, False)]
+        return [_finding("slot-better", card, _slot_name(here, width), _slot_name(wanted, meant.lanes), fix, False)]
     place = f" ({slot.address})" if slot.address else ""
-    found = f"{_shown(here, width)}{place}{_bound(expected, here, width)}"
-    return [_finding("slot", card, found, _shown(wanted, meant.lanes), _fix(slot, meant, here, wanted))]
+    found = f"{_slot_name(here, width)}{place}{_most_of_slot(expected, here, width)}"
+    return [_finding("slot", card, found, _slot_name(wanted, meant.lanes), _fix(slot, meant, here, wanted))]
 
 
 def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
@@ -49,14 +49,14 @@ def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
     best = pcie_generation(slot.max_speed)
     could = (slot.max_width or 0) >= meant.lanes and (best or 0) >= wanted
     if not could:
-        most = "less" if slot.max_width is None or best is None else _shown(best, slot.max_width)
+        most = "less" if slot.max_width is None or best is None else _slot_name(best, slot.max_width)
         return f"the card itself supports only {most}: is it another card than in the file?"
     if (slot.width or 0) < meant.lanes:
         return "put it into a slot with all lanes wired, or reseat it and its riser; check bifurcation in the BIOS"
     return "check the slot's speed in the BIOS, reseat the card and its riser, and update its firmware"
 
 
-def _bound(expected: Expected, here: int, width: int) -> str:
+def _most_of_slot(expected: Expected, here: int, width: int) -> str:
     """Return what such a slot gives at most, if the table has it: ", 7.2 GB/s at most"."""
     slot = links.SLOTS.get(f"pcie{here}-x{width}")
     if slot is None:
@@ -92,11 +92,11 @@ def _word(value: object) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
-def _shown(gen: int, width: int) -> str:
+def _slot_name(gen: int, width: int) -> str:
     return f"PCIe Gen{gen} x{width}"
 
 
-def _quoted(text: str | None) -> str:
+def _quote(text: str | None) -> str:
     return f'"{text}"' if text else "unknown"
 
 

@@ -18,8 +18,10 @@ def uniform_findings(expected: Expected, readings: Readings) -> list[Finding]:
     # Two kinds of cards in a node have different firmware and PSIDs: compare a card with the cards of the same name.
     for device in dict.fromkeys(card.device for card in cards):
         same = [card for card in cards if card.device == device]
-        found += _alike(same, "firmware", expected.firmware, lambda card: card.firmware, "update it as on the others")
-        found += _alike(same, "psid", expected.psid, lambda card: card.psid, "is it another model of card?")
+        found += _unlike_cards(
+            same, "firmware", expected.firmware, lambda card: card.firmware, "update it as on the others"
+        )
+        found += _unlike_cards(same, "psid", expected.psid, lambda card: card.psid, "is it another model of card?")
     return found + _mtus(expected, readings)
 
 
@@ -44,7 +46,7 @@ def driver_findings(expected: Expected, readings: Readings) -> list[Finding]:
     return found
 
 
-def _alike(
+def _unlike_cards(
     cards: list[Card], what: str, meant: str | None, value: Callable[[Card], str | None], fix: str
 ) -> list[Finding]:
     """Return a finding for each card whose value is not ``meant`` or, without ``meant``, not the majority's.

@@ -50,10 +50,10 @@ def look(wanted: Wanted, measure: Callable[[], float | str]) -> Look:
         if isinstance(value, str):
             return Look(wanted.part, doubt=f"{wanted.what} gave no figure: {value}")
         found.append(value)
-    return _judged(wanted, found)
+    return _judge_figure(wanted, found)
 
 
-def _judged(wanted: Wanted, found: Sequence[float]) -> Look:
+def _judge_figure(wanted: Wanted, found: Sequence[float]) -> Look:
     reached = found[-1] >= wanted.least_mb_s
     if reached and len(found) == 1:
         return Look(wanted.part, True)

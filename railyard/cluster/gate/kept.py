@@ -38,14 +38,14 @@ def locked(folder: Path, node: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = path.open("a", encoding="utf-8")
     except OSError as error:
-        raise _unusable(path, error) from None
+        raise _cannot_write(path, error) from None
     with handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Busy from None
         except OSError as error:
-            raise _unusable(path, error) from None
+            raise _cannot_write(path, error) from None
         yield
 
 
@@ -67,10 +67,10 @@ def save(folder: Path, node: str, kept: Kept) -> None:
     try:
         write_whole(path, json.dumps(told, indent=1))
     except OSError as error:
-        raise _unusable(path, error) from None
+        raise _cannot_write(path, error) from None
 
 
-def _unusable(path: Path, error: OSError) -> SetupError:
+def _cannot_write(path: Path, error: OSError) -> SetupError:
     return SetupError(
         f"gate: {path} cannot be written ({error.strerror}); a gate keeps its lock and counters there: "
         "name a folder that this user may write to: --state DIR"

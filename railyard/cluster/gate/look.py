@@ -59,7 +59,7 @@ def look(asked: Asked, deadline: Deadline) -> Looked:
         # If a counter grew too much, keep the old base: else the next gate would find the node fit.
         counts = before.counts if counters.faults else now.counts
         after = kept.Kept(boot, counts, before.drained)
-        looks += _measured(asked, facts, tuple(looks), folder, deadline)
+        looks += _measure(asked, facts, tuple(looks), folder, deadline)
         return Looked(decided(asked.node, looks), after)
 
 
@@ -77,7 +77,7 @@ def _facts(system: System, folder: Path, deadline: Deadline) -> NodeState | str:
     return nodes[0]
 
 
-def _measured(
+def _measure(
     asked: Asked, facts: NodeState, looks: tuple[Look, ...], folder: Path, deadline: Deadline
 ) -> Iterator[Look]:
     """Yield what was measured. Send nothing without --traffic, over faulty parts, or while another benchmark runs."""
@@ -91,7 +91,7 @@ def _measured(
     if why is not None:
         yield from (Look(one.part, gaps=(Gap(one.part, why),)) for one in traffic.not_asked())
         return
-    with _alone(asked) as other, _shared(asked) as shared:
+    with _hold_nodes(asked) as other, _shared(asked) as shared:
         if other is not None:
             doubt = f"disturbed: another gate measures with {other}"
             yield from (Look(one.part, doubt=doubt) for one in traffic.not_asked())
@@ -110,7 +110,7 @@ def _within(part: Part, measure: Callable[[], Look]) -> Look:
 
 
 @contextlib.contextmanager
-def _alone(asked: Asked) -> Iterator[str | None]:
+def _hold_nodes(asked: Asked) -> Iterator[str | None]:
     """Hold the node and its neighbour against other gates that measure; give the one that such a gate has, else None.
 
     Two gates with one neighbour would each have half of its rate, and both nodes would be drained. The locks are in the

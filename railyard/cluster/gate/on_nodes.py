@@ -48,12 +48,12 @@ def ask(
     folder = state_folder(home) / "answers"
     try:
         with node_files.asked(folder, len(nodes)) as asking:
-            ended = _ended([*words, *asking.words(command)], limit_s)
+            ended = _run_to_end([*words, *asking.words(command)], limit_s)
             return _answers(asking, nodes, ended, say)
     except node_files.Unwritable as error:
         say(f"gate: {folder} cannot be written ({error.strerror}), so all nodes answer through srun")
-    ended = _ended([*words, *command], limit_s)
-    said = _printed(ended)
+    ended = _run_to_end([*words, *command], limit_s)
+    said = _answers_by_node(ended)
     return tuple(said.get(node) or _silent(node, f"no answer; srun said: {ended.last_words}") for node in nodes)
 
 
@@ -61,7 +61,7 @@ def _answers(
     asking: Asking, nodes: Sequence[str], ended: Ended, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], ...]:
     """Return what each node wrote, or printed if it could not write."""
-    said = _printed(ended)
+    said = _answers_by_node(ended)
     found: Gathered[tuple[int, dict[str, Any] | None]] = node_files.gather(
         asking, lambda file: (file.code, told_in(file.text)), ended_well=ended.code == 0, elsewhere=said
     )
@@ -91,7 +91,7 @@ def worst(answers: Sequence[dict[str, Any]]) -> int:
     return next((code for code in (EXIT_CODES["unfit"], EXIT_CODES["undecided"]) if code in codes), 0)
 
 
-def _ended(words: Sequence[str], limit_s: float) -> Ended:
+def _run_to_end(words: Sequence[str], limit_s: float) -> Ended:
     try:
         with ending.bounded(limit_s) as deadline:
             ended = ending.run(words, deadline)
@@ -104,17 +104,17 @@ def _ended(words: Sequence[str], limit_s: float) -> Ended:
     return ended
 
 
-def _printed(ended: Ended) -> dict[str, dict[str, Any]]:
+def _answers_by_node(ended: Ended) -> dict[str, dict[str, Any]]:
     """Return what gates printed through srun, by node."""
-    return {told["node"]: told for line in ended.out.splitlines() if (told := _told(line)) is not None}
+    return {told["node"]: told for line in ended.out.splitlines() if (told := _parse_answer(line)) is not None}
 
 
 def told_in(text: str) -> dict[str, Any] | None:
     """Return a gate's answer from what it printed, None if there is none."""
-    return next((told for line in text.splitlines() if (told := _told(line)) is not None), None)
+    return next((told for line in text.splitlines() if (told := _parse_answer(line)) is not None), None)
 
 
-def _told(line: str) -> dict[str, Any] | None:
+def _parse_answer(line: str) -> dict[str, Any] | None:
     try:
         told = json.loads(line)
     except ValueError:

@@ -91,14 +91,14 @@ def part_of(
 
     def part(kind: Kind, words: str = "", parsed: Parsed | None = None) -> Part:
         began, over = _time(begun, 2), _time(end, 2)
-        off = clock_off(began, over, _written(begun, end), _time(begun, 3), run.submitted, now)
+        off = clock_off(began, over, _begin_time(begun, end), _time(begun, 3), run.submitted, now)
         return Part(step.name, number, group.nodes, own, kind, words, parsed, began, over, off)
 
     foreign = None if begun is None else _why_foreign(run, begun)
     if foreign is not None:
         return part("foreign", foreign)
     if end is not None:
-        return part(*_whole(own, run, group, end))
+        return part(*_read_group(own, run, group, end))
     if not group.job:
         return part("lost", group.why or "it was never submitted")
     if state is not None and state.phase != "ended":
@@ -208,7 +208,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _whole(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[Kind, str, Parsed | None]:
+def _read_group(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[Kind, str, Parsed | None]:
     """Return the kind of a group whose job wrote its end, and why it is not whole, or its table."""
     if end.tag != run.tag:
         return "foreign", f"its files are of another run ({end.tag})", None
@@ -258,7 +258,7 @@ def _mark(file: Path) -> _Mark | None:
     return _Mark(words[0], tuple(words[1:]), written) if words and text.endswith("\n") else None
 
 
-def _written(begun: _Mark | None, end: _Mark | None) -> float | None:
+def _begin_time(begun: _Mark | None, end: _Mark | None) -> float | None:
     """Return when a job began by the file server's time; None if the files have other times, as in a copied folder."""
     began, ended = _time(begun, 2), _time(end, 2)
     if begun is None or end is None or began is None or ended is None:

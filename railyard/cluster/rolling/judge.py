@@ -208,14 +208,14 @@ def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: Sam
         first = broken[0]
         more = f"; {counted(len(broken) - 1, 'group')} more failed" if len(broken) > 1 else ""
         what = f"{first.name} ({named_nodes(first.nodes)}): {first.words}{more}"
-        return _failed(made, what, "set-up", f"{first.folder / ERRORS} and the job's own outputs")
+        return _fail(made, what, "set-up", f"{first.folder / ERRORS} and the job's own outputs")
     if measured < LEAST_MEASURED * asked:
         what = f"{measured} of {counted(asked, 'node')} gave a result: that says nothing about the others"
-        return _failed(made, what, "scheduler", "why their jobs ended or never began, then run it again")
+        return _fail(made, what, "scheduler", "why their jobs ended or never began, then run it again")
     return made
 
 
-def _failed(made: Assessment, sentence: str, fault: Literal["set-up", "scheduler"], look: str) -> Assessment:
+def _fail(made: Assessment, sentence: str, fault: Literal["set-up", "scheduler"], look: str) -> Assessment:
     judged = made.verdict
     rule = failed(1, sentence, fault, look)
     said = replace(

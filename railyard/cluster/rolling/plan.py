@@ -114,7 +114,7 @@ def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datet
     states = slurm.nodes_of(system, site.home)
     names = tuple(node.name for node in states) or system.nodes.names
     if asked is not None:
-        names = _named(asked, names, system.system)
+        names = _requested_nodes(asked, names, system.system)
     if not names:
         raise SetupError(
             f"pairs: found no names of nodes, neither from Slurm nor in systems/{system.system}.yaml; give --nodes"
@@ -252,7 +252,7 @@ def _stack(site: Site, fabric: str, rails: int, asked: str | None) -> str:
     )
 
 
-def _named(asked: str, known: Sequence[str], system: str) -> tuple[str, ...]:
+def _requested_nodes(asked: str, known: Sequence[str], system: str) -> tuple[str, ...]:
     try:
         names = tuple(dict.fromkeys(expanded(asked)))
     except ValueError as error:

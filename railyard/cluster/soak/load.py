@@ -57,7 +57,7 @@ class _End:
 
 def soak(bed: Testbed, seconds: float, every_s: float, keep: Callable[[Reading], None]) -> None:
     """Load all rails for so long; give each reading to ``keep`` as it is made, from the beginning to the end."""
-    with _loaded(bed) as ends:
+    with _keep_streams(bed) as ends:
         time.sleep(min(1.0, every_s))  # give the streams time to begin
         begun = time.monotonic()
         while True:
@@ -71,7 +71,7 @@ def soak(bed: Testbed, seconds: float, every_s: float, keep: Callable[[Reading],
 
 
 @contextlib.contextmanager
-def _loaded(bed: Testbed) -> Iterator[list[_End]]:
+def _keep_streams(bed: Testbed) -> Iterator[list[_End]]:
     """Keep both ends of every stream running."""
     ends = list(_ends(bed))
     try:

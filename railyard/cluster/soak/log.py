@@ -45,7 +45,7 @@ def read(path: Path) -> tuple[tuple[Reading, ...], tuple[Stream, ...]]:
     except OSError as error:
         found = f"nothing that can be read ({error.strerror})"
         raise InputError(str(path), found, "the readings of a soak") from None
-    match _parsed(lines[0]):
+    match _parse_line(lines[0]):
         case {"railyard_soak": 1, "streams": list() as streams} if all(map(_is_stream, streams)):
             return tuple(_readings(lines[1:], path)), tuple((sender, to, device) for sender, to, device in streams)
         case _:
@@ -54,7 +54,7 @@ def read(path: Path) -> tuple[tuple[Reading, ...], tuple[Stream, ...]]:
 
 def _readings(lines: list[str], path: Path) -> Iterator[Reading]:
     for number, line in enumerate(lines[:-1], start=2):  # what follows the last newline was cut, or is nothing
-        match _parsed(line):
+        match _parse_line(line):
             case {"at_s": float() | int() as at_s, "counters": dict() as nodes} if all(map(_is_table, nodes.values())):
                 yield Reading(at_s, {(node, dev): each for node, there in nodes.items() for dev, each in there.items()})
             case _:
@@ -73,7 +73,7 @@ def _is_table(there: Any) -> bool:
     )
 
 
-def _parsed(line: str) -> Any:
+def _parse_line(line: str) -> Any:
     try:
         return json.loads(line)
     except ValueError:

@@ -89,13 +89,13 @@ class _Node:
     def take(self, at_s: float, raw: Raw, drivers: Mapping[str, str]) -> None:
         if self.begun_s is None:
             self.begun_s = at_s
-        made = {device: _unwrapped(counters, self.last.get(device, {}), DRIVERS[drivers[device]])
+        made = {device: _continue_counters(counters, self.last.get(device, {}), DRIVERS[drivers[device]])
                 for device, counters in raw.items()}  # fmt: skip
         self.last |= made
-        self.waiting.append((at_s - self.begun_s, _counted(made, drivers)))
+        self.waiting.append((at_s - self.begun_s, _counters_by_device(made, drivers)))
 
 
-def _unwrapped(counters: Mapping[str, int], before: Mapping[str, int], row: Driver) -> dict[str, int]:
+def _continue_counters(counters: Mapping[str, int], before: Mapping[str, int], row: Driver) -> dict[str, int]:
     """Return a device's counters. A traffic counter that began again at 0 continues from its last value."""
     made = dict(counters)
     # A counter of 64 bits begins again only when its driver does.
@@ -110,7 +110,7 @@ def _traffic(row: Driver) -> tuple[str, ...]:
     return (*row.tx.split("+"), *row.rx.split("+"))
 
 
-def _counted(raw: Raw, drivers: Mapping[str, str]) -> dict[str, dict[str, int]]:
+def _counters_by_device(raw: Raw, drivers: Mapping[str, str]) -> dict[str, dict[str, int]]:
     """Return the counters of each device under the judge's names; leave out a device if its traffic is unknown."""
     found = {}
     for device, counters in raw.items():

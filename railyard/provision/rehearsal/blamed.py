@@ -21,10 +21,10 @@ _MOST_SHOWN = 5
 def summary(rehearsal: Rehearsal, system: System, records: Sequence[Record]) -> list[str]:
     """Return the last lines of a rehearsal: whether failed tests name each planted fault, then who is blamed."""
     failed = [record for record in records if record.fails]
-    lines = [f"planted {fault.text}: {_found(fault, system, records, failed)}" for fault in rehearsal.faults]
+    lines = [f"planted {fault.text}: {_describe_blame(fault, system, records, failed)}" for fault in rehearsal.faults]
     if not rehearsal.faults:
         lines = [f"nothing was planted: {_unprovoked(failed)}"]
-    return [*lines, *_blamed(failed)]
+    return [*lines, *_blamed_parts(failed)]
 
 
 def names(fault: Fault, record: Record) -> bool:
@@ -43,7 +43,7 @@ def names(fault: Fault, record: Record) -> bool:
     return all(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-])", text) for word in wanted)
 
 
-def _found(fault: Fault, system: System, records: Sequence[Record], failed: Sequence[Record]) -> str:
+def _describe_blame(fault: Fault, system: System, records: Sequence[Record], failed: Sequence[Record]) -> str:
     naming = sum(names(fault, record) for record in failed)
     if naming:
         return f"named by {naming} of {counted(len(failed), 'failed test')}"
@@ -94,7 +94,7 @@ def _unprovoked(failed: Sequence[Record]) -> str:
     return f"{counted(len(failed), 'test')} failed, so the system's file and its references do not fit each other"
 
 
-def _blamed(failed: Sequence[Record]) -> Iterator[str]:
+def _blamed_parts(failed: Sequence[Record]) -> Iterator[str]:
     """Yield what failed tests blame, the most blamed first."""
     told = Counter(
         place for record in failed for place in {_place(suspect_words(one)) for one in record.verdict.suspects}

@@ -56,9 +56,9 @@ def played(system: System, node: str, faults: Sequence[Fault], words: Sequence[s
     else:
         cells = [[None if a == b else best * (1 - _SPREAD * (a + b) / 16) for b in gpus] for a in gpus]
     rows = [
-        f"{row:>2}{''.join(f'{_shown(cell):>10}' for cell in line)}" for row, line in enumerate(cells)
+        f"{row:>2}{''.join(f'{_format_cell(cell):>10}' for cell in line)}" for row, line in enumerate(cells)
     ]  # fmt: skip
-    total = sum(float(_shown(cell)) for line in cells for cell in line if cell is not None)
+    total = sum(float(_format_cell(cell)) for line in cells for cell in line if cell is not None)
     return "\n".join([*head, *rows, "", f"SUM {test} {total:.2f}", ""])
 
 
@@ -72,5 +72,5 @@ def _lanes_left(gpus: Gpus, faults: Sequence[Fault], node: str, gpu: int) -> flo
     return min(lanes) / SLOTS[gpus.slot].lanes if lanes and gpus.slot is not None else 1.0
 
 
-def _shown(cell: float | None) -> str:
+def _format_cell(cell: float | None) -> str:
     return "N/A" if cell is None else f"{cell / 1000:.2f}"

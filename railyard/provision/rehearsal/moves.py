@@ -36,10 +36,10 @@ def place_of(system: System, port: Port) -> Place | None:
         if rail.name == port.name
     ]
     alike = [place for place in found if (place.fabric.kind == "tcp") == (port.kind == "net")]
-    return min(alike or found, key=lambda place: _apart(place, port), default=None)
+    return min(alike or found, key=lambda place: _rate_distance(place, port), default=None)
 
 
-def _apart(place: Place, port: Port) -> float:
+def _rate_distance(place: Place, port: Port) -> float:
     return abs(math.log((place.fabric.link.data_rate_gbit_s or port.rate_gbit_s) / port.rate_gbit_s))
 
 

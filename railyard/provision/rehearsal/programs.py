@@ -77,7 +77,7 @@ def write_launchers(folder: Path, system: System) -> dict[str, str]:
         said = {"stack": whose, "python": sys.executable, "library": str(_LIBRARY), "layout": layout}
         for name in LAUNCHERS:
             head = f"#!/bin/sh\n# A stand-in for {name} in a rehearsal, which has no MPI library.\n"
-            _executable(own / name, f"{head}{_said(said)}{_LAUNCHER}")
+            _executable(own / name, f"{head}{_assignments(said)}{_LAUNCHER}")
         found[stack] = str(own)
     return found
 
@@ -123,7 +123,9 @@ def _text(stack: str, tool: str, name: str, is_own: bool) -> str:
     head = f"#!/bin/sh\n# A stand-in for {own} in a rehearsal: it measures nothing.\n"
     if tool in _OPTIONS:
         head += f"# Options: {_OPTIONS[tool]}.\n"
-    lines = _said({"stack": stack, "tool": tool, "program": own, "python": sys.executable, "library": str(_LIBRARY)})
+    lines = _assignments(
+        {"stack": stack, "tool": tool, "program": own, "python": sys.executable, "library": str(_LIBRARY)}
+    )
     if STACKS[stack].pair and not is_own:
         return f"{head}{lines}{_PAIR}"
     alone = "yes" if STACKS[stack].pair else ""
@@ -132,11 +134,11 @@ def _text(stack: str, tool: str, name: str, is_own: bool) -> str:
     return f"{head}{lines}alone={alone} of_one_rank='{ranks}'\n{body}"
 
 
-def _said(values: Mapping[str, str]) -> str:
-    return "".join(f"{name}={_quoted(value)}\n" for name, value in values.items())
+def _assignments(values: Mapping[str, str]) -> str:
+    return "".join(f"{name}={_quote(value)}\n" for name, value in values.items())
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 

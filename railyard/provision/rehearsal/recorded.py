@@ -91,7 +91,7 @@ def genuine(network: Network, found: Asked, program: str, words: Sequence[str], 
     if not rehearsal.recording:
         return None
     try:
-        one, day = _chosen(network, found, program, words)
+        one, day = _choose_output(network, found, program, words)
     except _NotPlayed as reason:
         say_made(rehearsal, stage, str(reason))
         return None
@@ -157,7 +157,7 @@ def _say(stage: Path, sentence: str) -> None:
         return
 
 
-def _chosen(network: Network, found: Asked, program: str, words: Sequence[str]) -> tuple[Genuine, str]:
+def _choose_output(network: Network, found: Asked, program: str, words: Sequence[str]) -> tuple[Genuine, str]:
     """Return the recorded output of exactly this case, and the day of its run. Raises _NotPlayed with the reason."""
     crew = network.crew
     planted = [

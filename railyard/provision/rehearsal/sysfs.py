@@ -231,7 +231,7 @@ def _slingshot(tree: Tree, seat: _Seat) -> None:
     tree.link(f"{folder}/device", seat.place.folder)
     tree.link(f"class/cxi/cxi{digits}", folder)
     tree.put(f"{seat.place.folder}/port", {"link": "up", "speed": f"BS_{seat.gbit_s:g}G"})
-    values = {name: f"{value}{STAMP}" for name, value in _counted(seat.driver).items()}
+    values = {name: f"{value}{STAMP}" for name, value in _first_counters(seat.driver).items()}
     tree.put(f"{seat.place.folder}/telemetry", values if seat.readable else dict.fromkeys(values, ""))
     own = {"mtu": _FRAME_MTU["slingshot"]}
     _interface(tree, f"hsn{digits}", seat.place, seat.gbit_s, own=own, readable=seat.readable)
@@ -256,7 +256,7 @@ def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int)
     tree.put(port, {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": seat.rate, "link_layer": layer})
     tree.put(port, {"lid": lid if has_lid else "0x0", "sm_lid": "0x1" if has_lid else "0x0"})
     _gids(tree, port, guid, None if layer == "InfiniBand" else netdev, number)
-    counters = _counted(seat.driver)
+    counters = _first_counters(seat.driver)
     for name, value in counters.items():
         where = f"{port}/hw_counters" if name.startswith("hw/") else f"{port}/counters"
         tree.put(where, {name.removeprefix("hw/"): value if seat.readable else ""})
@@ -303,7 +303,7 @@ def _interface(
     tree.link(f"class/net/{name}", folder)
 
 
-def _counted(driver: Driver | None) -> dict[str, int]:
+def _first_counters(driver: Driver | None) -> dict[str, int]:
     """Return the counters of a driver's device with their first values; ``hw/`` marks those of hw_counters."""
     if driver is None:
         return {}

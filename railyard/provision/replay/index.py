@@ -165,7 +165,7 @@ def played(folder: Path, test: TestId, printed: bytes) -> Played:
 def content_of(folder: Path, one: Recording) -> bytes:
     """Return a recording's output. Raises RailyardError if the file is missing or was changed."""
     name = f"{folder.parent.name}/{folder.name}/{one.file}"
-    return _listed(folder / one.file, name, one.sha256, one.bytes)
+    return _read_file(folder / one.file, name, one.sha256, one.bytes)
 
 
 def kept_of(folder: Path, one: Recording) -> Kept | None:
@@ -176,10 +176,10 @@ def kept_of(folder: Path, one: Recording) -> Kept | None:
     if one.kept is None:
         return None
     name = f"{folder.parent.name}/{folder.name}/{one.kept.file}"
-    return read_kept(_listed(folder / one.kept.file, name, one.kept.sha256).decode(errors="replace"), name)
+    return read_kept(_read_file(folder / one.kept.file, name, one.kept.sha256).decode(errors="replace"), name)
 
 
-def _listed(path: Path, name: str, expected: str, length: int | None = None) -> bytes:
+def _read_file(path: Path, name: str, expected: str, length: int | None = None) -> bytes:
     """Return a file's content; ``length`` in bytes, if the index has it, shows whether the file is cut."""
     try:
         content = path.read_bytes()

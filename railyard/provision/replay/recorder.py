@@ -52,7 +52,7 @@ def recorded_outputs(
             continue
         said = partial(scrubbed, hosts=(*record.nodes, *hosts), users=users)
         raw = (run / str(record.output)).read_text(encoding="utf-8", errors="replace")
-        text, kept = said(raw), _kept(run / str(record.output), record, said)
+        text, kept = said(raw), _read_kept(run / str(record.output), record, said)
         _refuse_changed(record, parsers, raw, text)
         one = recording_of(_test(record), text, "recorded", MADE_BY, f"run {record.run}", kept)
         made.append((one, text))
@@ -63,7 +63,7 @@ def recorded_outputs(
     return Recorded(next(iter(records.values())).system, tuple(made), tuple(left), kept_texts)
 
 
-def _kept(output: Path, record: Record, said: Callable[[str], str]) -> str | None:
+def _read_kept(output: Path, record: Record, said: Callable[[str], str]) -> str | None:
     """Return the text of what the run kept beside an output, changed by ``said``; None if it kept nothing.
 
     Raises InputError for a file with a wrong form.

@@ -70,7 +70,7 @@ class Spack:
             raise self._not_started(error) from None
         if done.returncode != 0:
             text = done.stdout + done.stderr
-            raise SpackError(failures.explain(text, _shown(words)), everywhere=failures.holds_everywhere(text))
+            raise SpackError(failures.explain(text, _format_words(words)), everywhere=failures.holds_everywhere(text))
         return done.stdout
 
     def run(self, words: Sequence[str], log: Path, say: Callable[[str], None] | None = None) -> str:
@@ -88,7 +88,7 @@ class Spack:
                 f"Spack prints; make room"
             ) from None
         if code != 0:
-            sentence = f"{failures.explain(text, _shown(words))} (all of it: {log})"
+            sentence = f"{failures.explain(text, _format_words(words))} (all of it: {log})"
             raise SpackError(sentence, log, everywhere=failures.holds_everywhere(text))
         return text
 
@@ -147,5 +147,5 @@ def find(
     return Spack(found, say, verbose, {**program.variables(home), **(environment or {})}, keeps)
 
 
-def _shown(words: Sequence[str]) -> str:
+def _format_words(words: Sequence[str]) -> str:
     return " ".join(words)

@@ -25,16 +25,16 @@ def demand(request: Request) -> None:
     Raises SetupError if no file names a compiler and none is on PATH.
     """
     sources = request.sources()
-    for found in _missing(request, sources):
+    for found in _missing_compilers(request, sources):
         raise found
     if not any(True for _ in _compilers(sources)) and not any(shutil.which(name) for name in C_COMPILERS):
         raise SetupError(
             f"compiler: found none of {', '.join(C_COMPILERS)} on PATH, expected a compiler to build with; "
-            f"install gcc, or name a compiler in {_shown(request)} (docs/howto/spack.md, Your own compiler)"
+            f"install gcc, or name a compiler in {_overlay_path(request)} (docs/howto/spack.md, Your own compiler)"
         )
 
 
-def _missing(request: Request, sources: Sources) -> Iterator[InputError]:
+def _missing_compilers(request: Request, sources: Sources) -> Iterator[InputError]:
     for document, place, path in _compilers(sources):
         program = path.replace(overlay.HOME, str(request.home))
         if not os.access(program, os.X_OK):
@@ -78,5 +78,5 @@ def _how_to_get(request: Request, prefix: str) -> str:
     return "install it there, or correct the file"
 
 
-def _shown(request: Request) -> str:
+def _overlay_path(request: Request) -> str:
     return overlay.shown(overlay.overlay_file(request.home, request.system))

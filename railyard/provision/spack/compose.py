@@ -22,7 +22,7 @@ def write(sources: Sources, folder: Path, install_tree: Path) -> Path:
     neither the overlay nor the environment names one. Raises SetupError if the folder cannot be written.
     """
     try:
-        return _written(sources, folder, install_tree)
+        return _write_sources(sources, folder, install_tree)
     except OSError as error:
         raise SetupError(
             f"{error.filename or folder}: {(error.strerror or str(error)).lower()}, expected to write there what "
@@ -30,7 +30,7 @@ def write(sources: Sources, folder: Path, install_tree: Path) -> Path:
         ) from None
 
 
-def _written(sources: Sources, folder: Path, install_tree: Path) -> Path:
+def _write_sources(sources: Sources, folder: Path, install_tree: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     place = folder / sources.environment
     place.mkdir(parents=True)

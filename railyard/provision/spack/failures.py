@@ -123,7 +123,7 @@ CAUSES: tuple[Cause, ...] = (
             re.MULTILINE,
         ),
         lambda match, text: (
-            f"{_said(match[0])}; the install tree and its parents must be writable where "
+            f"{_without_prefix(match[0])}; the install tree and its parents must be writable where "
             "you build: choose another in the overlay (config:install_tree:root)"
         ),
         everywhere=True,
@@ -132,7 +132,7 @@ CAUSES: tuple[Cause, ...] = (
         "locks",
         re.compile(r"^[^\n]*(?:No locks available|\[Errno 38\] Function not implemented)[^\n]*", re.MULTILINE),
         lambda match, text: (
-            f"{_said(match[0])}; the install tree's file system has no file locks: "
+            f"{_without_prefix(match[0])}; the install tree's file system has no file locks: "
             "choose another, or set config:locks in the overlay and never build twice at once"
         ),
         everywhere=True,
@@ -195,10 +195,10 @@ def holds_everywhere(text: str) -> bool:
 def _first_error(text: str) -> str:
     errors = [line for line in text.splitlines() if "Error" in line]
     lines = [line for line in text.splitlines() if line.strip()]
-    return _said(errors[0] if errors else lines[-1] if lines else "it failed and printed nothing")
+    return _without_prefix(errors[0] if errors else lines[-1] if lines else "it failed and printed nothing")
 
 
-def _said(line: str) -> str:
+def _without_prefix(line: str) -> str:
     """Return a line without Spack's prefix."""
     return _one_line(line.replace("==> Error:", ""))
 
@@ -211,7 +211,7 @@ def _one_line(text: str) -> str:
 def _line_of(match: re.Match[str], text: str) -> str:
     start = text.rfind("\n", 0, match.start()) + 1
     end = text.find("\n", match.end())
-    return _said(text[start : end if end >= 0 else len(text)])
+    return _without_prefix(text[start : end if end >= 0 else len(text)])
 
 
 def _lines(log: Path) -> list[str]:

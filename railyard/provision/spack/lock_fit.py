@@ -148,12 +148,12 @@ def _refuse_requirement(lock: Lock, file: str, name: str, asked: _Asked) -> None
     for spec in lock.specs.values():
         if spec.external is None or name in spec.provides:
             if name in ("all", spec.name) or name in spec.provides:
-                found = _unlike(spec, asked.text, only_target=name == "all")
+                found = _difference(spec, asked.text, only_target=name == "all")
                 if found is not None:
                     raise _outdated(file, spec, found, asked)
 
 
-def _unlike(spec: Spec, text: str, *, only_target: bool) -> str | None:
+def _difference(spec: Spec, text: str, *, only_target: bool) -> str | None:
     """Return what a locked spec has instead of a constraint of the text, None if it satisfies all of them."""
     for word in _WORD.finditer(text):
         if word["other"] or word["else"]:
@@ -170,7 +170,7 @@ def _unlike(spec: Spec, text: str, *, only_target: bool) -> str | None:
         elif word["switch"] and spec.variants.get(word["switch"]) is not (word["flag"] == "+"):
             return f"{word['switch']}={spec.variants.get(word['switch'])}"
         elif word["key"] and word["key"] not in _NO_VARIANTS and not _has_value(spec, word):
-            return f"{word['key']}={_said(spec.variants.get(word['key']))}"
+            return f"{word['key']}={_format_value(spec.variants.get(word['key']))}"
     return None
 
 
@@ -181,12 +181,12 @@ def _is_version(version: str, wanted: str) -> bool:
 
 def _has_value(spec: Spec, word: "re.Match[str]") -> bool:
     found = spec.variants.get(word["key"])
-    values = {str(each) for each in found} if isinstance(found, list) else {_said(found)}
+    values = {str(each) for each in found} if isinstance(found, list) else {_format_value(found)}
     wanted = set(word["value"].strip("'\"").split(","))
     return values == wanted if word["exact"] == ":=" else wanted <= values
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value).lower() if value is True else str(value)
 
 

@@ -59,7 +59,7 @@ def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
                 if place[-1] == "require":
                     _refuse_two_requirements(overlay, other, place, value, there)
             elif there is not None and there != value:
-                found = f"{_said(value)}, but {other.file}:{other.line(place)} says {_said(there)}"
+                found = f"{_format_value(value)}, but {other.file}:{other.line(place)} says {_format_value(there)}"
                 raise overlay.error(
                     place, found, "what the environment leaves open", "an overlay only adds; change one of the two"
                 )
@@ -67,20 +67,20 @@ def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
 
 def filled(document: Document, home: Path) -> dict[str, Any]:
     """Return the overlay's data with ``{home}``, the site folder, filled in."""
-    return {str(key): _filled(value, str(home)) for key, value in document.data.items()}
+    return {str(key): _fill_home(value, str(home)) for key, value in document.data.items()}
 
 
-def _filled(value: Any, home: str) -> Any:
+def _fill_home(value: Any, home: str) -> Any:
     if isinstance(value, str):
         return value.replace(HOME, home)
     if isinstance(value, list):
-        return [_filled(item, home) for item in value]
+        return [_fill_home(item, home) for item in value]
     if isinstance(value, Mapping):
-        return {key: _filled(item, home) for key, item in value.items()}
+        return {key: _fill_home(item, home) for key, item in value.items()}
     return value
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else show(value)
 
 

@@ -50,7 +50,7 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
                 f"environment has no package {tool.name}; add it to spack_envs/{request.environment}/spack.yaml"
             )
         tools[name] = str(Path(package.prefix) / tool.path)
-        executables += _proven(request, tool, package, prefix)
+        executables += _prove_executables(request, tool, package, prefix)
     paths = sorted({path for each in executables for path in each.linked.values()})
     found = tuple(marker.library(path) for path in paths)
     mpi = f"{lock.mpi.name}@{lock.mpi.version}" if prefix is not None and lock.mpi is not None else ""
@@ -71,7 +71,9 @@ def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> 
     return prefix
 
 
-def _proven(request: Request, tool: model.Package, package: Package, mpi_prefix: str | None) -> list[Executable]:
+def _prove_executables(
+    request: Request, tool: model.Package, package: Package, mpi_prefix: str | None
+) -> list[Executable]:
     """Return a tool's executables, each linked to the MPI of that prefix; with None, only to the stack's libraries."""
     sonames = table.STACKS[request.stack].sonames
     proven, is_shown = [], not tool.uses_mpi

@@ -43,7 +43,7 @@ PROGRAMS: tuple[tuple[str, VersionProgram], ...] = (
 
 def seen() -> tuple[Seen, ...]:
     """Return each package whose program is on PATH and prints its version."""
-    found = [_asked(package, program, name) for package, program in PROGRAMS for name in program.names]
+    found = [_ask_version(package, program, name) for package, program in PROGRAMS for name in program.names]
     first: dict[tuple[str, str], Seen] = {}
     for each in found:
         if each is not None:
@@ -51,7 +51,7 @@ def seen() -> tuple[Seen, ...]:
     return tuple(first.values())
 
 
-def _asked(package: str, program: VersionProgram, name: str) -> Seen | None:
+def _ask_version(package: str, program: VersionProgram, name: str) -> Seen | None:
     path = shutil.which(name)
     if path is None:
         return None

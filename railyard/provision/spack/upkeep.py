@@ -41,11 +41,11 @@ def status(request: Request) -> tuple[Built, ...]:
     if not request.place.is_dir():
         return ()
     folders = [path for path in request.place.iterdir() if path.is_dir() and len(path.name) == ENVIRONMENT_KEY]
-    found = [_built(request.stack, path, path.name == key) for path in sorted(folders)]
+    found = [_read_build(request.stack, path, path.name == key) for path in sorted(folders)]
     return tuple(sorted(found, key=lambda each: (not each.current, each.folder.name)))
 
 
-def _built(stack: str, folder: Path, current: bool) -> Built:
+def _read_build(stack: str, folder: Path, current: bool) -> Built:
     found = marker.read(folder)
     if found is None:
         return Built(stack, folder, current, None, None, 0, is_marked=(folder / marker.FILE).is_file())

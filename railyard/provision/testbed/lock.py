@@ -66,7 +66,7 @@ def who_measures(file: Path = LOCK_FILE) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unusable(file, error) from None
+        raise _cannot_open(file, error) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -108,7 +108,7 @@ def _open(file: Path) -> int:
             with contextlib.suppress(FileExistsError):  # another process made it first: open that one
                 return _make(file, flags)
         except OSError as error:
-            raise _unusable(file, error) from None
+            raise _cannot_open(file, error) from None
     raise SetupError(f"measurement lock: {file} appears and disappears: another program uses this name")
 
 
@@ -118,7 +118,7 @@ def _make(file: Path, flags: int) -> int:
     except FileExistsError:
         raise
     except OSError as error:
-        raise _unusable(file, error) from None
+        raise _cannot_open(file, error) from None
     os.fchmod(descriptor, 0o666)  # despite the umask: every user of the machine needs the same lock
     return descriptor
 
@@ -132,7 +132,7 @@ def _regular(descriptor: int, file: Path) -> int:
     return descriptor
 
 
-def _unusable(file: Path, error: OSError) -> SetupError:
+def _cannot_open(file: Path, error: OSError) -> SetupError:
     return SetupError(
         f"measurement lock: {file} cannot be opened for writing ({error.strerror}): "
         f"its owner must remove it or make it writable for all (chmod 666 {file})"

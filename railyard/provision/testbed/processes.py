@@ -56,7 +56,7 @@ def marked(folder: Path) -> list[Process]:
     An ordinary user gets only their own processes.
     """
     ending = f"\0{MARK}\0{folder}\0".encode()
-    return [process for process in _own() if _read(process.pid, "cmdline").endswith(ending)]
+    return [process for process in _own_processes() if _read(process.pid, "cmdline").endswith(ending)]
 
 
 def inside(first: Process) -> dict[int, Process]:
@@ -86,7 +86,7 @@ def wait_until_gone(processes: list[Process], timeout_s: float) -> bool:
     return True
 
 
-def _own() -> Iterator[Process]:
+def _own_processes() -> Iterator[Process]:
     uid = os.getuid()
     for pid in _pids():
         try:

@@ -179,19 +179,19 @@ def _node_addresses(spec: TestbedSpec, node: str) -> list[str]:
     return lines
 
 
-def _shaped(spec: TestbedSpec) -> list[tuple[Network, float]]:
+def _shaped_networks(spec: TestbedSpec) -> list[tuple[Network, float]]:
     return [(network, network.rate_mbit_s) for network in spec.networks if network.rate_mbit_s is not None]
 
 
 def _node_shapes(spec: TestbedSpec) -> list[str]:
-    return [line for network, rate in _shaped(spec) for line in shape(network.device, rate)]
+    return [line for network, rate in _shaped_networks(spec) for line in shape(network.device, rate)]
 
 
 def _port_shapes(spec: TestbedSpec) -> list[str]:
     return [
         line
         for node in spec.nodes
-        for network, rate in _shaped(spec)
+        for network, rate in _shaped_networks(spec)
         for line in shape(switch_port(spec, node, network.device), rate)
     ]
 

@@ -80,13 +80,16 @@ def spread(columns: Mapping[int, Sequence[float]], jobs: Sequence[str], metric: 
     shares = {size: [v / medians[size] - 1 for v in values] for size, values in columns.items() if medians[size] > 0}
     most = MOST_TOLERANCE.get(metric, OTHER_MOST)
     deviations = {size: math.hypot(statistics.stdev(shares[size]), _rounding(medians[size])) for size in shares}
-    own = {size: max(least, _needed(values, deviations[size], len(shares), jobs)) for size, values in shares.items()}
+    own = {
+        size: max(least, _needed_tolerance(values, deviations[size], len(shares), jobs))
+        for size, values in shares.items()
+    }
     for size in own:
         # Few repeats may agree by chance at one size.
         alike = [other for other in shares if regime(other) == regime(size)]
         middle = statistics.median(deviations[other] for other in alike)
         farthest = max(abs(share) for other in alike for share in shares[other])
-        own[size] = max(own[size], _needed(shares[size], middle, len(shares), jobs), WORST_FACTOR * farthest)
+        own[size] = max(own[size], _needed_tolerance(shares[size], middle, len(shares), jobs), WORST_FACTOR * farthest)
     kept = [size for size in own if own[size] <= most]
     by_regime = {
         name: _rounded_up(max([least, *(own[size] for size in kept if regime(size) == name)])) for name in REGIMES
@@ -96,7 +99,7 @@ def spread(columns: Mapping[int, Sequence[float]], jobs: Sequence[str], metric: 
     return Spread({size: medians[size] for size in kept}, by_regime, left, _outliers(asserted or shares, least))
 
 
-def _needed(shares: Sequence[float], deviation: float, sizes: int, jobs: Sequence[str]) -> float:
+def _needed_tolerance(shares: Sequence[float], deviation: float, sizes: int, jobs: Sequence[str]) -> float:
     """Return the tolerance that one of these sizes needs for chance, the worst repeat, and differences between jobs."""
     count = len(shares)
     chance = _students_t(1 - FALSE_ALARMS / sizes, min(count - 1, MOST_DEGREES)) * deviation * math.sqrt(1 + 1 / count)

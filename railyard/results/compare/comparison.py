@@ -148,7 +148,7 @@ def _ranges(sizes: set[tuple[int, ...]]) -> str:
 def _figures(matched: Matched, noise: float | None, alike: bool, refused: list[str]) -> list[FigureResult]:
     found = []
     for name in dict.fromkeys(figure.name for record in matched.a for figure in record.figures):
-        a, b = _named(matched.a, name), _named(matched.b, name)
+        a, b = _figures_of_name(matched.a, name), _figures_of_name(matched.b, name)
         if not b or not alike:
             continue
         units = [sorted({figure.unit for figure in side}) for side in (a, b)]
@@ -164,7 +164,7 @@ def _figures(matched: Matched, noise: float | None, alike: bool, refused: list[s
     return found
 
 
-def _named(records: Sequence[Record], name: str) -> list[Figure]:
+def _figures_of_name(records: Sequence[Record], name: str) -> list[Figure]:
     return [figure for record in records for figure in record.figures if figure.name == name]
 
 
@@ -193,7 +193,7 @@ def _curve(matched: Matched, metric: str, refused: list[str]) -> CurveResult | N
     found = stretches(common, *values)
     made = tuple(sorted(set(common) & {size for curve in (*a, *b) for size in curve.computed}))
     better = better_of(matched.benchmark, metric)
-    return CurveResult(metric, a[0].unit, tuple(common), found, _told(found, *values), better, made)
+    return CurveResult(metric, a[0].unit, tuple(common), found, _describe_stretches(found, *values), better, made)
 
 
 def _form(units: Sequence[str], ways: Sequence[int]) -> str:
@@ -210,7 +210,7 @@ def _at(curve: CurveRecord, sizes: Sequence[int]) -> list[float]:
     return [values[size] for size in sizes]
 
 
-def _told(found: Sequence[Stretch], a: list[list[float]], b: list[list[float]]) -> str:
+def _describe_stretches(found: Sequence[Stretch], a: list[list[float]], b: list[list[float]]) -> str:
     """Return where the curves differ, in words."""
     if interval_rank(len(a), len(b)) == 0:
         return f"cannot tell: {len(a)} and {len(b)} repeats are too few"

@@ -21,7 +21,7 @@ def between(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
     return tuple(
         Difference(f"condition {name}", tuple(ours[name]), tuple(theirs[name]))
         for name in CONDITIONS
-        if ours.get(name) and theirs.get(name) and not _alike(name, ours[name], theirs[name])
+        if ours.get(name) and theirs.get(name) and not _may_be_alike(name, ours[name], theirs[name])
     )
 
 
@@ -50,7 +50,7 @@ def _values(records: Iterable[Record]) -> dict[str, list[str]]:
     return {name: list(values) for name, values in found.items()}
 
 
-def _alike(name: str, a: Sequence[str], b: Sequence[str]) -> bool:
+def _may_be_alike(name: str, a: Sequence[str], b: Sequence[str]) -> bool:
     """Return whether each value of one side may be a value of the other; an unreadable value may be any."""
     condition = CONDITIONS[name]
     ours, theirs = ([conditions.read(name, text) or (text,) for text in side] for side in (a, b))

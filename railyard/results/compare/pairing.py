@@ -53,7 +53,7 @@ def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairing:
         side = "A" if not usable_a else "B"
         raise RailyardError(f"side {side}: found no test that measured anything, expected one; {'; '.join(left_out)}")
     differing = tuple(name for name in DIMENSIONS if not _values(usable_a, name) & _values(usable_b, name))
-    groups_a, groups_b = _grouped(usable_a, differing), _grouped(usable_b, differing)
+    groups_a, groups_b = _group_records(usable_a, differing), _group_records(usable_b, differing)
     both = [key for key in groups_a if key in groups_b]
     if not both:
         raise RailyardError(_nothing_common(usable_a, usable_b, groups_a, groups_b))
@@ -107,7 +107,7 @@ def _values(records: Sequence[Record], name: str) -> set[str]:
     return {str(getattr(record, name)) for record in records}
 
 
-def _grouped(records: Sequence[Record], differing: Sequence[str]) -> dict[Key, list[Record]]:
+def _group_records(records: Sequence[Record], differing: Sequence[str]) -> dict[Key, list[Record]]:
     """Return records by benchmark, check with its other parameters, nodes, and what is the same on both sides."""
     groups: dict[Key, list[Record]] = {}
     for record in records:

@@ -31,7 +31,7 @@ class Difference:
     @property
     def words(self) -> str:
         """Return ``kernel: 6.1 on A, 6.8 on B``."""
-        return f"{self.name}: {_told(self.a)} on A, {_told(self.b)} on B"
+        return f"{self.name}: {_format_values(self.a)} on A, {_format_values(self.b)} on B"
 
 
 def differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
@@ -46,7 +46,11 @@ def differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, .
         mine, other = ours.get(name, frozenset()), theirs.get(name, frozenset())
         if mine != other:
             many = len(mine | other) > 2
-            sides = (_kept(mine, other), _kept(other, mine)) if many else (tuple(sorted(mine)), tuple(sorted(other)))
+            sides = (
+                (_only_on_first(mine, other), _only_on_first(other, mine))
+                if many
+                else (tuple(sorted(mine)), tuple(sorted(other)))
+            )
             found.append(Difference(name, *sides))
     return tuple(found)
 
@@ -135,10 +139,10 @@ def _flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def _kept(mine: frozenset[str], other: frozenset[str]) -> tuple[str, ...]:
+def _only_on_first(mine: frozenset[str], other: frozenset[str]) -> tuple[str, ...]:
     """Return what one side has and the other lacks."""
     return tuple(sorted(mine - other)) or (("no other",) if mine else ())
 
 
-def _told(values: tuple[str, ...]) -> str:
+def _format_values(values: tuple[str, ...]) -> str:
     return listing(values) if values else _NOT_RECORDED

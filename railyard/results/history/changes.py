@@ -124,7 +124,7 @@ def _change(
     percent = of.percent(of.value)
     near = ([point.record for point in before[-_NEAR:]], [point.record for point in after[:_NEAR]])
     rails = rail_words(*map(whole, near))
-    words = [_moved(of, unit, kind), _when(before[-1], after[0]), nodes.sentence, *rails]
+    words = [_describe_shift(of, unit, kind), _when(before[-1], after[0]), nodes.sentence, *rails]
     words.append(_together_words(together))
     sentence = "; ".join(words)
     return Change(step.index, before[-1], after[0], of, percent, kind, step.p, nodes, rails, together, sentence)
@@ -169,7 +169,7 @@ def _kind(value: float, better: Better | None) -> Kind:
     return "better" if (value > 0) == (better == "higher") else "worse"
 
 
-def _moved(of: Shift, unit: str, kind: Kind) -> str:
+def _describe_shift(of: Shift, unit: str, kind: Kind) -> str:
     """Return ``fell by 4.1 % (3.9 to 4.3 % at 95 % confidence) from 47.83 to 45.87 MB/s, worse``."""
     word = "rose" if of.value > 0 else "fell"
     levels = f"from {number(of.base)} to {number(of.base + of.value)} {unit}"

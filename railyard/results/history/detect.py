@@ -185,7 +185,9 @@ def _staying(row: Sequence[float], cuts: list[int]) -> list[int]:
     """Return the cuts whose neighbouring levels differ: an arc has two ends, and one may not be a step."""
     while cuts:
         bounds = (0, *cuts, len(row))
-        chances = [_beside(row[a:b], row[b:c]) for a, b, c in zip(bounds, bounds[1:], bounds[2:], strict=False)]
+        chances = [
+            _chance_of_order(row[a:b], row[b:c]) for a, b, c in zip(bounds, bounds[1:], bounds[2:], strict=False)
+        ]
         worst = max(range(len(cuts)), key=chances.__getitem__)
         if chances[worst] <= _STAYS:
             break
@@ -193,7 +195,7 @@ def _staying(row: Sequence[float], cuts: list[int]) -> list[int]:
     return cuts
 
 
-def _beside(before: Sequence[float], after: Sequence[float]) -> float:
+def _chance_of_order(before: Sequence[float], after: Sequence[float]) -> float:
     """Return how often two levels of these values in random order are as far apart, by the better score.
 
     This only removes false ends of arcs, so taking the better of two scores costs no alarm.

@@ -26,7 +26,7 @@ def rail_words(before: Sequence[Record], after: Sequence[Record]) -> tuple[str, 
     whose path is not recorded give no sentence.
     """
     ours, theirs = _shares(before), _shares(after)
-    return (*_over(ours, theirs), *_moved(ours, theirs), *_named(before, after))
+    return (*_over(ours, theirs), *_changed_rails(ours, theirs), *_changed_suspects(before, after))
 
 
 def _shares(records: Sequence[Record]) -> dict[_Rail, list[float]]:
@@ -48,7 +48,7 @@ def _over(ours: dict[_Rail, list[float]], theirs: dict[_Rail, list[float]]) -> I
     yield f"over {before}" if before == after else f"over {before} before, {after} after"
 
 
-def _moved(ours: dict[_Rail, list[float]], theirs: dict[_Rail, list[float]]) -> Iterator[str]:
+def _changed_rails(ours: dict[_Rail, list[float]], theirs: dict[_Rail, list[float]]) -> Iterator[str]:
     for node, device in sorted(ours.keys() & theirs.keys()):
         old, new = ours[node, device], theirs[node, device]
         apart = max(old) < min(new) or max(new) < min(old)
@@ -57,7 +57,7 @@ def _moved(ours: dict[_Rail, list[float]], theirs: dict[_Rail, list[float]]) -> 
             yield f"{device} of {node} carried {shares}"
 
 
-def _named(before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
+def _changed_suspects(before: Sequence[Record], after: Sequence[Record]) -> Iterator[str]:
     ours, theirs = _suspects(before), _suspects(after)
     for (node, device), count in sorted(theirs.items()):
         if ours[node, device] < count:

@@ -90,7 +90,7 @@ def _of_test(records: Sequence[Record]) -> Iterator[Series]:
 
 
 def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -> Series:
-    there = [(record, figure) for record in records for figure in _named(record, name)]
+    there = [(record, figure) for record in records for figure in _figure_of_name(record, name)]
     last, newest = there[-1]
     points, foreign, converted = [], Counter[str](), Counter[str]()
     for record, figure in there:
@@ -149,7 +149,7 @@ def _sizes(record: Record) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple(sorted((curve.metric, curve.sizes) for curve in record.curves))
 
 
-def _named(record: Record, name: str) -> list[Figure]:
+def _figure_of_name(record: Record, name: str) -> list[Figure]:
     return [figure for figure in record.figures if figure.name == name][:1]
 
 

@@ -103,7 +103,7 @@ def content_of(folder: Path, told: PairRows) -> bytes:
     except OSError as error:
         found = "no such file" if isinstance(error, FileNotFoundError) else f"no readable file ({error.strerror})"
         raise _refusal(str(path), found) from None
-    if (wrong := _unlike(content, told)) is not None:
+    if (wrong := _difference(content, told)) is not None:
         raise _refusal(str(path), wrong)
     return content
 
@@ -144,7 +144,7 @@ def why_unlike(content: bytes | None, told: PairRows, source: str) -> str | None
     """Return why a source's file is not what was written; ``content`` None: the source has no such file."""
     if not is_file_name(told.file):
         return str(_refusal(source, f"a record that names {told.file[:60]!r}"))
-    wrong = "no such file" if content is None else _unlike(content, told)
+    wrong = "no such file" if content is None else _difference(content, told)
     return None if wrong is None else str(_refusal(f"{source}: {told.file}", wrong))
 
 
@@ -173,7 +173,7 @@ def parse(content: bytes, file: str, expected: int) -> tuple[Row, ...]:
     return found
 
 
-def _unlike(content: bytes, told: PairRows) -> str | None:
+def _difference(content: bytes, told: PairRows) -> str | None:
     digest = hashlib.sha256(content).hexdigest()
     if digest == told.sha256:
         return None

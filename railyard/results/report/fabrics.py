@@ -59,16 +59,16 @@ def _number(name: str, own: Sequence[tuple[int, Record]]) -> FabricNumber:
     counts = tuple((state, f"{states.count(state)} {STATE_WORDS[state]}") for state in STATE_WORDS if state in states)
     ordered = tuple(sorted(counts, key=lambda each: WORST_FIRST.index(each[0])))
     ran = [(index, record) for index, record in own if record.state != "not-tested"]
-    chosen = _chosen([each for index, record in ran for each in _bandwidths(index, record)])
+    chosen = _choose([each for index, record in ran for each in _bandwidths(index, record)])
     if chosen is not None:
-        value, unit = _shown(chosen.figure.value, chosen.curve.unit)
+        value, unit = _format_value(chosen.figure.value, chosen.curve.unit)
         marked = value + (COMPUTED_MARK if chosen.figure.computed else "")
         limit = _limit(chosen)
         return FabricNumber(one_line(name), marked, unit, limit, _test(chosen), chosen.index, ordered)
     for index, record in ran:
         figure = key_figure(record)
         if figure is not None:
-            value, unit = _shown(figure.value, figure.unit)
+            value, unit = _format_value(figure.value, figure.unit)
             marked = value + (COMPUTED_MARK if figure.computed else "")
             told = f"{figure.name.replace('_', ' ')}, {_place(record)}"
             return FabricNumber(one_line(name), marked, one_line(unit), "", one_line(told), index, ordered)
@@ -85,7 +85,7 @@ def _bandwidths(index: int, record: Record) -> Iterable[_Candidate]:
                 yield _Candidate(index, record, curve, figure)
 
 
-def _chosen(found: Sequence[_Candidate]) -> _Candidate | None:
+def _choose(found: Sequence[_Candidate]) -> _Candidate | None:
     one_way = [each for each in found if each.curve.directions == 1] or found
     most = max((each.record.rails for each in one_way), default=0)
     widest = [each for each in one_way if each.record.rails == most]
@@ -95,7 +95,7 @@ def _chosen(found: Sequence[_Candidate]) -> _Candidate | None:
     return max(widest, key=lambda each: (not each.figure.computed, each.figure.value), default=None)
 
 
-def _shown(value: float, unit: str) -> tuple[str, str]:
+def _format_value(value: float, unit: str) -> tuple[str, str]:
     """Return a value with four digits, as in sentences: with three, 12.40 of 12.42 GB/s would be 12.4 of 12.4."""
     if unit == _MB_S and value >= 1000:
         return number(value / 1000), _GB_S
@@ -112,7 +112,7 @@ def _limit(chosen: _Candidate) -> str:
         return ""
     if chosen.figure.value > limit.value:
         return f"{percent(share)} % of the limit"
-    in_gb_s = _shown(chosen.figure.value, unit)[1] == _GB_S
+    in_gb_s = _format_value(chosen.figure.value, unit)[1] == _GB_S
     shown = f"{number(limit.value / 1000)} {_GB_S}" if in_gb_s else f"{number(limit.value)} {unit}"
     return f"of {shown}, {percent(share)} %"
 

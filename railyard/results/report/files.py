@@ -80,7 +80,7 @@ def read_results(path: Path) -> Results:
     cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
     problems = (*read.problems, *_read_problems(folder / PROBLEMS_FILE_NAME))
     relations, costs = read_relations(folder / RELATIONS_FILE_NAME), read_costs(folder / COSTS_FILE_NAME)
-    records = _ordered(final(read.records), cells)
+    records = _order_records(final(read.records), cells)
     return Results(records, tuple(dict.fromkeys(problems)), cells, relations, costs, folder)
 
 
@@ -107,7 +107,7 @@ def read_many(paths: Sequence[Path]) -> Results:
     )
 
 
-def _ordered(records: Sequence[Record], cells: Sequence[Cell]) -> tuple[Record, ...]:
+def _order_records(records: Sequence[Record], cells: Sequence[Cell]) -> tuple[Record, ...]:
     """Return records by fabric, stack and number of rails, in the order of the matrix.
 
     So a report that is made later equals the one that the run itself made."""
@@ -144,7 +144,7 @@ def write_reports(
     beside the records, so that a later report has them too. Raises SetupError if the folder cannot be written.
     """
     cells = read_cells(folder / MATRIX_FILE_NAME) if (folder / MATRIX_FILE_NAME).is_file() else ()
-    kept = _ordered(final(records), cells)
+    kept = _order_records(final(records), cells)
     results = Results(kept, tuple(problems), cells, tuple(relations), tuple(costs), folder)
     if relations:
         write_report(folder / RELATIONS_FILE_NAME, written_beside(relations, "relations"))

@@ -77,12 +77,12 @@ def far_gpus(nearness: Sequence[Nearness]) -> tuple[str, ...]:
     return (f"{named}: no NIC is nearer than NODE or SYS, so its bytes cross host bridges or sockets",)
 
 
-def _shown(row: Nearness) -> str:
+def _row_name(row: Nearness) -> str:
     return row.name if row.device in (None, row.name) else f"{row.name} {row.device}"
 
 
 def _near(row: Nearness, names: Sequence[str]) -> list[str]:
-    return [_shown(row), *(row.to.get(name, "X") for name in names), _text(row.cpus), _text(row.numa)]
+    return [_row_name(row), *(row.to.get(name, "X") for name in names), _text(row.cpus), _text(row.numa)]
 
 
 def _slot(slot: PciSlot) -> list[str]:

@@ -52,7 +52,7 @@ def heatmap(pairs: PairsRecord) -> Heatmap | None:
     fields = _fields(values)
     there = {class_of(value / base) for row in fields for value in row if value is not None}
     legend = tuple((kind, words) for _, kind, words in CLASSES if kind in there)
-    return Heatmap(_drawn(fields, pairs.nodes, base, title), scale, worst, legend)
+    return Heatmap(_draw(fields, pairs.nodes, base, title), scale, worst, legend)
 
 
 def scale_of(pairs: PairsRecord, base: float) -> str:
@@ -75,15 +75,15 @@ def _fields(values: Sequence[Sequence[float | None]]) -> list[list[float | None]
     fields: list[list[float | None]] = []
     for top in starts:
         rows = values[top : top + each]
-        fields.append([min(_known(rows, left, each), default=None) for left in starts])
+        fields.append([min(_known_values(rows, left, each), default=None) for left in starts])
     return fields
 
 
-def _known(rows: Sequence[Sequence[float | None]], left: int, each: int) -> list[float]:
+def _known_values(rows: Sequence[Sequence[float | None]], left: int, each: int) -> list[float]:
     return [value for row in rows for value in row[left : left + each] if value is not None]
 
 
-def _drawn(fields: Sequence[Sequence[float | None]], nodes: Sequence[str], base: float, title: str) -> Markup:
+def _draw(fields: Sequence[Sequence[float | None]], nodes: Sequence[str], base: float, title: str) -> Markup:
     count = len(fields)
     step = _SIDE / count
     edge = rounded(max(step - 1, step * 0.85))

@@ -94,7 +94,7 @@ def leaf_map(record: Record, prefix: str) -> Markup | None:
         what="leaf switch" if of.are_leaves else "block of neighbours",
         leaves_known=of.are_leaves,
         prefix=prefix,
-        drawing=_drawn(seen, groups),
+        drawing=_draw(seen, groups),
         scale=scale_of(pairs, seen.base),
         legend=_legend(seen),
         groups=groups,
@@ -235,7 +235,7 @@ def _probability(value: float | None) -> str:
     return "not looked at" if value is None else f"{100 * value:.0f} %"
 
 
-def _drawn(seen: _Seen, groups: Sequence[Line]) -> Markup:
+def _draw(seen: _Seen, groups: Sequence[Line]) -> Markup:
     count = len(groups)
     step = _SIDE / count
     parts = [f'<path class="{kind}" d="{shape}"/>' for kind, shape in _shapes(seen, step)]
@@ -297,7 +297,7 @@ def _rows(groups: Sequence[Line], step: float) -> list[str]:
     return [
         f'<a href="#{line.address}" tabindex="-1">'
         f'<rect class="row" x="{rounded(_MARGIN - 16)}" y="{rounded(_TOP + place * step)}" '
-        f'width="{rounded(_SIDE + 16)}" height="{rounded(step)}"><title>{escape(_told(line))}</title></rect></a>'
+        f'width="{rounded(_SIDE + 16)}" height="{rounded(step)}"><title>{escape(_row_text(line))}</title></rect></a>'
         for place, line in enumerate(groups)
     ]
 
@@ -350,7 +350,7 @@ def _short(name: str) -> str:
     return first if len(first) <= 11 else first[:10] + "…"
 
 
-def _told(line: Line) -> str:
+def _row_text(line: Line) -> str:
     if line.share is None:
         return one_line(f"{line.name}: not measured")
     return one_line(f"{line.name}, {counted(line.count, 'node')}: median {100 * line.share:.1f} %")

@@ -42,8 +42,8 @@ def _log(log: Log | None) -> list[str]:
     if log.members:
         ranks = {(member.rank, member.ranks) for member in log.members}
         lines.append(f"  communicator: {counted(len(ranks), 'rank', ',')} of {max(each for _, each in ranks):,}")
-    lines += _listed("fallback", log.fallbacks)
-    lines += _listed("warning", log.warnings)
+    lines += _list_first("fallback", log.fallbacks)
+    lines += _list_first("warning", log.warnings)
     return ["\n".join(lines)]
 
 
@@ -55,7 +55,7 @@ def _tally(what: str, texts: Iterable[str]) -> list[str]:
     return [f"  {what}: {', '.join([*words, *more])}"] if words else []
 
 
-def _listed(what: str, said: Sequence[Said]) -> list[str]:
+def _list_first(what: str, said: Sequence[Said]) -> list[str]:
     firsts: dict[str, Said] = {}
     for each in said:
         firsts.setdefault(each.text, each)

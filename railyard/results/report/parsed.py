@@ -57,8 +57,8 @@ def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) ->
     parts += [folded(remark, width, "  ") for remark in hardware_remarks(parsed.hardware)]
     parts += [folded(remark, width, "  ") for remark in port_remarks(parsed.fabric)]
     parts += [wrapped(part, width) for part in nccl_lines(parsed.nccl)] if parsed.nccl else []
-    parts += _listed("failure", parsed.failures, _MOST_FAILURES, width)
-    parts += _listed("remark", parsed.remarks, _MOST_REMARKS, width)
+    parts += _list_remarks("failure", parsed.failures, _MOST_FAILURES, width)
+    parts += _list_remarks("remark", parsed.remarks, _MOST_REMARKS, width)
     if not (parsed.tables or parsed.fabric or parsed.hardware):
         unread = unread_rows(parsed)
         why = "nothing was measured, or nothing of it was printed" if unread is None else unread
@@ -87,11 +87,11 @@ def _title(table: Table, width: int) -> list[str]:
     state = "" if table.complete else "; INCOMPLETE: the text shows that rows are missing"
     title = f"{one_line(table.benchmark or 'no benchmark named')} ({release}), line {table.line}: {count}{state}"
     lines = [folded(title, width, "  ")]
-    words = (f"{key.replace('_', ' ')} {_said(value)}" for key, value in table.context.items())
+    words = (f"{key.replace('_', ' ')} {_format_context(value)}" for key, value in table.context.items())
     return lines + textwrap.wrap(one_line(", ".join(words)), width, initial_indent="  ", subsequent_indent="  ")
 
 
-def _said(value: ContextValue) -> str:
+def _format_context(value: ContextValue) -> str:
     return {True: "yes", False: "no", None: _NOTHING}[value] if isinstance(value, bool | None) else str(value)
 
 
@@ -273,7 +273,7 @@ _PORT_COLUMNS: tuple[tuple[str, str, Callable[[PortState], Cell | str]], ...] = 
 _NAMES_OF_A_PORT = ("node", "device", "port")
 
 
-def _listed(what: str, remarks: Sequence[Remark], most: int, width: int) -> list[str]:
+def _list_remarks(what: str, remarks: Sequence[Remark], most: int, width: int) -> list[str]:
     if not remarks:
         return []
     lines = [counted(len(remarks), what, ",")]

@@ -46,7 +46,7 @@ def spread_svg(curves: Sequence[CurveRecord], name: str, grids: Grids | None = N
     parts.append(f'<path class="before" d="{path(_at_share(axes, newest, columns, 0.5))}"/>')
     line = [(axes.x(at), axes.y(value)) for at, value in zip(newest.sizes, newest.values, strict=True)]
     parts.append(f'<path class="line" d="{path(line)}"/>')
-    return drawing("".join(parts), _described(newest, columns, len(alike), name))
+    return drawing("".join(parts), _describe(newest, columns, len(alike), name))
 
 
 def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, marks: Sequence[int] = ()) -> Markup:
@@ -105,7 +105,7 @@ def _at_share(
     return [(axes.x(at), axes.y(quantile(column, share))) for at, column in zip(curve.sizes, columns, strict=True)]
 
 
-def _described(newest: CurveRecord, columns: Sequence[Sequence[float]], runs: int, name: str) -> str:
+def _describe(newest: CurveRecord, columns: Sequence[Sequence[float]], runs: int, name: str) -> str:
     last = columns[-1]
     return one_line(
         f"{name} {newest.metric} of {runs} runs: at {message_size(newest.sizes[-1])} from {number(last[0])} to "

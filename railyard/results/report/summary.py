@@ -82,7 +82,7 @@ def overall(
     ``relations`` are those between curves: none may fail.
     """
     of = counts(records)
-    faults = [_failed(of["fail"], len(records) - of["not-tested"])] if of["fail"] else []
+    faults = [_count_failed(of["fail"], len(records) - of["not-tested"])] if of["fail"] else []
     broken = sum(relation.state == "fail" for relation in relations)
     if of["disturbed"]:
         was = "was" if of["disturbed"] == 1 else "were"
@@ -95,10 +95,10 @@ def overall(
     if problems:
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
-        return _overall("FAIL", [*faults, *_again(records)], records)
+        return _overall("FAIL", [*faults, *_measured_again(records)], records)
     if not of["pass"] and not of["report-only"]:
         return _overall("NOTHING JUDGED", ["No test ran to a verdict, so nothing is known of this system"], records)
-    return _overall("PASS", [*_good_news(of), *_again(records)], records)
+    return _overall("PASS", [*_good_news(of), *_measured_again(records)], records)
 
 
 def _overall(word: str, told: Sequence[str], records: Sequence[Record]) -> Overall:
@@ -213,7 +213,7 @@ def _share(share: float | None) -> str:
     return "?" if share is None else f"{share * 100:.0f}"
 
 
-def _failed(failed: int, ran: int) -> str:
+def _count_failed(failed: int, ran: int) -> str:
     return f"{failed} of {counted(ran, 'test')} failed"
 
 
@@ -233,7 +233,7 @@ def _good_news(of: Mapping[State, int]) -> list[str]:
     return told
 
 
-def _again(records: Sequence[Record]) -> list[str]:
+def _measured_again(records: Sequence[Record]) -> list[str]:
     """Return how many tests were measured again because they had been disturbed; nothing if none was."""
     again = sum(bool(record.attempts) for record in records)
     return [f"{counted(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []

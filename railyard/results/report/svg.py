@@ -98,8 +98,10 @@ def drawing(parts: str, title: str, height: int = HEIGHT) -> Markup:
 
 def describe(curve: CurveRecord, benchmark: str = "", marked: int | None = None) -> str:
     """Return what the drawing shows in a sentence, for people who do not see it."""
-    at, value = _marked(curve, marked)
-    told = f"{benchmark} {curve.metric}: {number(value)}{_made(curve, at)} {curve.unit} at {message_size(at)}"
+    at, value = _point_to_name(curve, marked)
+    told = (
+        f"{benchmark} {curve.metric}: {number(value)}{_mark_of_computed(curve, at)} {curve.unit} at {message_size(at)}"
+    )
     if curve.limit:
         told += f", limit {number(curve.limit.value)} {curve.unit}"
     bad = out_of_bounds(curve)
@@ -118,7 +120,7 @@ def computed_words(curve: CurveRecord) -> str:
     return f"* computed, not published (pale dots): the source printed {printed} of {len(curve.sizes)} values."
 
 
-def _made(curve: CurveRecord, at: int) -> str:
+def _mark_of_computed(curve: CurveRecord, at: int) -> str:
     return COMPUTED_MARK if at in curve.computed else ""
 
 
@@ -184,7 +186,7 @@ def _runs(band: BandRecord) -> Iterator[list[tuple[int, float | None, float | No
         yield run
 
 
-def _marked(curve: CurveRecord, marked: int | None) -> tuple[int, float]:
+def _point_to_name(curve: CurveRecord, marked: int | None) -> tuple[int, float]:
     """Return the point to name: the requested one, else the peak; for a time, the smallest size."""
     if marked in curve.sizes:
         return marked, curve.values[curve.sizes.index(marked)]
@@ -252,11 +254,11 @@ def _shares(curve: CurveRecord) -> dict[int, float]:
 
 
 def _mark(curve: CurveRecord, axes: Axes, marked: int | None) -> list[str]:
-    at, value = _marked(curve, marked)
+    at, value = _point_to_name(curve, marked)
     x, y = axes.x(at), axes.y(value)
     right = x > WIDTH / 2
     below = y + 26 if y < FLOOR - 40 else y - 12
-    words = escape(one_line(f"{number(value)}{_made(curve, at)} {curve.unit} at {message_size(at)}"))
+    words = escape(one_line(f"{number(value)}{_mark_of_computed(curve, at)} {curve.unit} at {message_size(at)}"))
     return [
         f'<circle class="mark" cx="{rounded(x)}" cy="{rounded(y)}" r="4.5"/>',
         f'<text class="mark-name" x="{rounded(x if right else x + 2)}" y="{rounded(below)}"'

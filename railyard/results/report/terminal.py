@@ -68,7 +68,7 @@ def text_report(
 
     ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
     """
-    parts = [_folded(one_line(sentence), width, "") for sentence in rehearsals(records)]
+    parts = [_fold(one_line(sentence), width, "") for sentence in rehearsals(records)]
     # A row of dashes for each test that did not run would hide the others, so these tests are below, by reason.
     ran = [record for record in records if record.state != "not-tested"]
     parts += [verdict_table(ran, width=width, colour=colour)] if ran else []
@@ -81,18 +81,18 @@ def text_report(
     repeated = [(record.case, [one.rule for one in record.attempts]) for record in records if record.attempts]
     again = [f"{case}: {earlier_attempts(rules)}" for case, rules in repeated]
     if again:
-        parts.append("\n".join(["Measured again", *(_folded(one_line(line), width, "  ", "    ") for line in again)]))
+        parts.append("\n".join(["Measured again", *(_fold(one_line(line), width, "  ", "    ") for line in again)]))
     other = sentences(records)
     if other:
-        parts.append("\n".join([HEADING, *(_folded(line, width, "  ", "    ") for line in other)]))
+        parts.append("\n".join([HEADING, *(_fold(line, width, "  ", "    ") for line in other)]))
     parts += [relation_lines(relations, width=width, colour=colour)] if relations else []
     parts += [cost_lines(costs, width=width)] if costs else []
     if problems or unrun:
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
-        parts.append("\n".join(["Problems of the run", *(_folded(line, width, "  ", "    ") for line in lost)]))
+        parts.append("\n".join(["Problems of the run", *(_fold(line, width, "  ", "    ") for line in lost)]))
     verdict = overall(records, problems, len(unrun), relations)
     last = (f"{verdict.word}: {verdict.sentence}", count_line(records))
-    parts.append("\n".join(_folded(line, width, "", "  ") for line in last))
+    parts.append("\n".join(_fold(line, width, "", "  ") for line in last))
     return "\n\n".join(parts) + "\n"
 
 
@@ -111,16 +111,16 @@ def failures(records: Sequence[Record], heading: str = "Failures", *, width: int
     """Return these tests, each with its case, rule, sentence, suspects and what to look at; folded, never cut."""
     lines = [heading]
     for number, record in enumerate(records, start=1):
-        lines.append(_folded(f"{number}. {one_line(record.case)}", width, "", "   "))
-        lines.append(_folded(f"{_rule(record)}: {one_line(record.verdict.text)}", width, "   "))
+        lines.append(_fold(f"{number}. {one_line(record.case)}", width, "", "   "))
+        lines.append(_fold(f"{_rule(record)}: {one_line(record.verdict.text)}", width, "   "))
         for suspect in record.verdict.suspects:
-            lines.append(_folded(f"suspect: {_blamed(suspect, record)}", width, "   ", "     "))
+            lines.append(_fold(f"suspect: {_describe_suspect(suspect, record)}", width, "   ", "     "))
         if record.verdict.next:
-            lines.append(_folded(f"look at: {one_line(record.verdict.next)}", width, "   ", "     "))
+            lines.append(_fold(f"look at: {one_line(record.verdict.next)}", width, "   ", "     "))
     return "\n".join(lines)
 
 
-def _blamed(suspect: Suspect, record: Record) -> str:
+def _describe_suspect(suspect: Suspect, record: Record) -> str:
     """Return a suspect in words, without its reason if the verdict's sentence has that already, word for word."""
     said = one_line(suspect.reason) in one_line(record.verdict.text)
     return suspect_part(suspect) if said else suspect_words(suspect)
@@ -143,11 +143,11 @@ def _cells(record: Record, policies: bool) -> tuple[str, ...]:
 
 def _reasons(heading: str, records: Sequence[Record], width: int) -> str:
     """Return tests grouped by their sentence, so that a shared reason is shown once."""
-    lines = [_folded(heading, width, "", "  ")]
+    lines = [_fold(heading, width, "", "  ")]
     for sentence, some in by_reason(records).items():
         # The heading already says so.
-        lines.append(_folded(one_line(sentence).removeprefix("not tested: "), width, "  "))
-        lines.append(_folded(_which(some), width, "    "))
+        lines.append(_fold(one_line(sentence).removeprefix("not tested: "), width, "  "))
+        lines.append(_fold(_which(some), width, "    "))
     return "\n".join(lines)
 
 
@@ -160,7 +160,7 @@ def _which(some: Sequence[Record]) -> str:
     return f"{counted(len(some), 'test')} of {', '.join(names[:_MOST_NAMED])}{more}"
 
 
-def _folded(text: str, width: int, indent: str, hanging: str | None = None) -> str:
+def _fold(text: str, width: int, indent: str, hanging: str | None = None) -> str:
     """Return the text folded at blanks to the width; a word longer than a line has its own line, whole."""
     rest = indent if hanging is None else hanging
     return textwrap.fill(

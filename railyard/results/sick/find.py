@@ -52,7 +52,7 @@ def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) 
     A record that a wrong clock dated after ``now`` is left out, since it would hide later passes.
     """
     left_out: Counter[str] = Counter()
-    measured = sorted(_measured(records, now, left_out), key=lambda one: (one.time, one.run), reverse=True)
+    measured = sorted(_measured_records(records, now, left_out), key=lambda one: (one.time, one.run), reverse=True)
     blamed: dict[_Key, _Seen] = {}
     for record in measured:
         if record.state in _BLAMING:
@@ -72,7 +72,7 @@ def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) 
     return SickList(f"{now:%Y-%m-%dT%H:%M:%SZ}", tests, tuple(chosen), sentences)
 
 
-def _measured(records: Iterable[Record], now: datetime, left_out: Counter[str]) -> Iterator[Record]:
+def _measured_records(records: Iterable[Record], now: datetime, left_out: Counter[str]) -> Iterator[Record]:
     for record in records:
         if record.no_measurement is not None:
             left_out["of a replay or a rehearsal, which measured nothing"] += len(record.verdict.suspects)

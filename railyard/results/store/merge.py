@@ -146,12 +146,12 @@ def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged
             return Merged(source.run, len(source.lines), 0, (*problems, *lost))
         file = target / FILE_NAME
         stored = [line.content for line in lines_of(content_of(file))] if file.exists() else []
-        here, taken = {_alike(line) for line in stored}, {_moment(line) for line in stored} - {None}
-        new = [line for line in dict.fromkeys(source.lines) if _alike(line) not in here]
+        here, taken = {_canonical_text(line) for line in stored}, {_moment(line) for line in stored} - {None}
+        new = [line for line in dict.fromkeys(source.lines) if _canonical_text(line) not in here]
         missing = [line for line in new if _moment(line) not in taken]
         changed = tuple(_changed(source.run, line) for line in new if _moment(line) in taken)
         # The rows of a record that is already here may have been lost since.
-        taking = [*missing, *(line for line in source.lines if _alike(line) in here)]
+        taking = [*missing, *(line for line in source.lines if _canonical_text(line) in here)]
         lost = _bring_rows(source, taking, target)
         append_lines(file, missing)
         return Merged(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed, *lost))
@@ -161,7 +161,7 @@ def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged
         ) from error
 
 
-def _alike(line: bytes) -> str:
+def _canonical_text(line: bytes) -> str:
     """Return the same text for two lines with the same JSON."""
     return json.dumps(_json(line), sort_keys=True)
 

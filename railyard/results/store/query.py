@@ -85,7 +85,7 @@ def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tu
     """Return the runs with a wanted test, the oldest first; of these only the ``newest`` ones."""
     index = _index(home)
     condition, values = _condition(wanted)
-    rows = _asked(
+    rows = _fetch_rows(
         index,
         f"SELECT files.place, run, state, count(*), min(time), max(time), group_concat(DISTINCT system) FROM tests "
         f"JOIN files ON files.id = tests.file WHERE final AND {condition} "
@@ -122,7 +122,7 @@ def _without_a_record(
 ) -> Iterator[RunSummary]:
     """Yield the runs without a read record: they promised tests, or their file or folder could not be read."""
     told = {Path(path).parent: sentences for path, sentences in problems.items()}
-    told |= {folder: (sentence,) for folder, sentence in _closed(home)}
+    told |= {folder: (sentence,) for folder, sentence in _unreadable_folders(home)}
     promised = (path.parent for path in runs_folder(home).glob(f"*/{PROMISED_FILE_NAME}"))
     for folder in sorted({*told, *promised} - {*shown}):
         one = read_promised(folder)
@@ -142,7 +142,7 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *,
     """
     index = _index(home)
     condition, values = _condition(wanted)
-    rows = _asked(
+    rows = _fetch_rows(
         index,
         f"SELECT files.place, begins, bytes, run, test, time FROM tests JOIN files ON files.id = tests.file "
         f"WHERE final AND {condition} ORDER BY time, run, begins, files.place",
@@ -154,7 +154,7 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *,
         rows = rows[max(0, len(rows) - newest) :]
     problems = tuple(sentence for told in _problems(index).values() for sentence in told)
     index.close()
-    closed = (sentence for _, sentence in _closed(home))
+    closed = (sentence for _, sentence in _unreadable_folders(home))
     return Found(_read([row[:3] for row in rows], slim), (*problems, *closed, *copies))
 
 
@@ -259,7 +259,7 @@ def _condition(wanted: Wanted) -> tuple[str, list[object]]:
     return " AND ".join(parts), values
 
 
-def _asked(index: sqlite3.Connection, sql: str, values: list[object], wanted: Wanted) -> list[tuple[str, ...]]:
+def _fetch_rows(index: sqlite3.Connection, sql: str, values: list[object], wanted: Wanted) -> list[tuple[str, ...]]:
     """Return the rows of a read-only question. Raises RailyardError if the caller's condition is wrong."""
     index.set_authorizer(_only_reading)
     try:
@@ -295,7 +295,7 @@ def _problems(index: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _closed(home: Path) -> Iterator[tuple[Path, str]]:
+def _unreadable_folders(home: Path) -> Iterator[tuple[Path, str]]:
     """Yield each run's folder that this user may not read, with a sentence: nothing else shows that it exists."""
     folder = runs_folder(home)
     for each in sorted(folder.iterdir()) if folder.is_dir() else ():

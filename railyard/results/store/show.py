@@ -80,12 +80,12 @@ def detail_lines(values: Mapping[str, Any]) -> list[str]:
         ]
         for place, (size, value) in enumerate(zip(curve["sizes"], curve["values"], strict=True)):
             made = _COMPUTED if size in curve.get("computed", ()) else ""
-            told = ", ".join(filter(None, (made, *(_bound(band, place, size) for band in bounds))))
+            told = ", ".join(filter(None, (made, *(_format_bound(band, place, size) for band in bounds))))
             lines.append(f"    {message_size(size):>10}  {number(value):>10}{f'  ({told})' if told else ''}")
     return lines
 
 
-def _bound(band: Mapping[str, Any], place: int, size: int) -> str:
+def _format_bound(band: Mapping[str, Any], place: int, size: int) -> str:
     if place >= len(band["sizes"]) or band["sizes"][place] != size:
         return ""
     low, high = band["low"][place], band["high"][place]
@@ -108,14 +108,14 @@ def _detail(key: str, value: Any, depth: int) -> Iterator[str]:
         if len(value) > _MOST:
             yield f"{indent}{key}: {len(value) - _MOST} more (--json prints them)"
     elif isinstance(value, list) and len(value) > _MOST:
-        yield f"{indent}{key}: {_summed(value)}"
+        yield f"{indent}{key}: {_summarize(value)}"
     elif isinstance(value, list):
         yield f"{indent}{key}: {('; ' if key == 'remarks' else ' ').join(map(str, value))}"
     else:
         yield f"{indent}{key}: {value}"
 
 
-def _summed(values: Sequence[Any]) -> str:
+def _summarize(values: Sequence[Any]) -> str:
     """Return a summary of thousands of values: nodes as ranges, numbers from the least to the largest."""
     numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if not numbers:

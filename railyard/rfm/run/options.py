@@ -230,10 +230,10 @@ def _why_untaken(text: str, need: Need) -> str | None:
 
 def as_told(words: Words, needs: Iterable[Need]) -> tuple[Need, ...]:
     """Return needs with the numbers of nodes and ranks that `-S` gives the checks that take them."""
-    return tuple(_told(words, need) for need in needs)
+    return tuple(_with_words(words, need) for need in needs)
 
 
-def _told(words: Words, need: Need) -> Need:
+def _with_words(words: Words, need: Need) -> Need:
     given: dict[str, int] = {}
     for text in words.setvar:
         found = _SET.fullmatch(text)

@@ -58,7 +58,7 @@ def listed_cases(text: str) -> tuple[TestId, ...]:
     Raises RailyardError if the text has no closing count, or a count that differs from the cases that were read.
     """
     plain = ANSI.sub("", text)
-    chosen, depended = _listed(plain)
+    chosen, depended = _parse_cases(plain)
     count = CONCRETIZED.search(plain)
     if count is None:
         raise RailyardError(
@@ -70,7 +70,7 @@ def listed_cases(text: str) -> tuple[TestId, ...]:
     return chosen
 
 
-def _listed(plain: str) -> tuple[tuple[TestId, ...], tuple[TestId, ...]]:
+def _parse_cases(plain: str) -> tuple[tuple[TestId, ...], tuple[TestId, ...]]:
     """Return the cases that were selected, and those that they depend on, each once."""
     chosen: dict[TestId, None] = {}
     depended: dict[TestId, None] = {}
@@ -98,7 +98,7 @@ def named_nothing(text: str, listed: tuple[TestId, ...], options: Sequence[str] 
     for match in IGNORED.finditer(plain):
         lacking.setdefault(("-P", match["name"]), set()).add(match["test"].split()[0])
     nowhere = [key for key, without in lacking.items() if classes <= without]
-    known = classes | {case.name.split()[0] for case in _listed(plain)[1]}
+    known = classes | {case.name.split()[0] for case in _parse_cases(plain)[1]}
     sentences = [
         f"{option} {name}: found no check that has {name!r}, expected a variable or parameter of at least one; "
         f"ReFrame ignores such a word and selects everything"
@@ -144,7 +144,7 @@ def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
         return ()
     except (OSError, ValueError, KeyError) as error:
         raise RailyardError(f"{report}: ReFrame's report cannot be read ({error}); see reframe.log beside it") from None
-    stated = {f"{found['name']} {found['where']}": found["why"] for found in _ended(text)}
+    stated = {f"{found['name']} {found['where']}": found["why"] for found in _match_ends(text)}
     why_stopped = stopped(text)
     entries: dict[TestId, list[Mapping[str, Any]]] = {}
     by_key: dict[tuple[str, ...], Mapping[str, Any]] = {}
@@ -165,7 +165,7 @@ def stopped(text: str) -> str | None:
     return None if found is None else found["why"]
 
 
-def _ended(text: str) -> Iterator[re.Match[str]]:
+def _match_ends(text: str) -> Iterator[re.Match[str]]:
     for line in ANSI.sub("", text).splitlines():
         if found := ENDED.match(line):
             yield found

@@ -40,7 +40,7 @@ def settle(
     results: Mapping[str, RanCase] = {str(case.case): case for case in tests}
     ids = {str(case): case for case in promised} | {str(case.case): case.case for case in tests}
     lost = f"was promised and did not run: ReFrame ended before it{f' ({stopped})' if stopped else ''}"
-    settled = {name: _settled(case, last.get(name), results.get(name), lost, run, time) for name, case in ids.items()}
+    settled = {name: _settle(case, last.get(name), results.get(name), lost, run, time) for name, case in ids.items()}
     return tuple(_beside_a_failure(one) if name in failed else one for name, one in settled.items())
 
 
@@ -72,7 +72,7 @@ def _with_reason_of(fixture: RanCase | None, result: RanCase) -> RanCase:
     return replace(result, result="fail_deps", reason=reason)
 
 
-def _settled(case: TestId, record: Record | None, result: RanCase | None, lost: str, run: str, time: str) -> Record:
+def _settle(case: TestId, record: Record | None, result: RanCase | None, lost: str, run: str, time: str) -> Record:
     if result is None:
         return record or _without_record(case, "fail", lost, "scheduler", run, time)
     if record is None:

@@ -171,7 +171,7 @@ def _check_sizes(entry: Entry, path: Path_, document: Document) -> None:
     if entry.curve is not None:
         if not entry.sizes.is_everywhere:
             raise document.error((*path, "sizes"), "sizes with a curve", "only the curve's own sizes")
-        _check_rising(tuple(entry.curve), _written(document, (*path, "curve")), (*path, "curve"), document)
+        _check_rising(tuple(entry.curve), _read_at(document, (*path, "curve")), (*path, "curve"), document)
     _check_rising(entry.switches, entry.switches, (*path, "switches"), document)
 
 
@@ -187,7 +187,7 @@ def _check_rising(sizes: tuple[int, ...], written: Collection[object], path: Pat
             raise document.error((*path, *part), found, "sizes that rise")
 
 
-def _written(document: Document, path: Path_) -> list[object]:
+def _read_at(document: Document, path: Path_) -> list[object]:
     data: object = document.data
     for part in path:
         data = data[part]  # type: ignore[index]
@@ -345,7 +345,9 @@ def are_twins(one: Entry, other: Entry) -> bool:
         return False
     if not set(one.benchmark) & set(other.benchmark) or not _meet(one.rails, other.rails):
         return False
-    if not _meet(_named(one.stack), _named(other.stack)) or not _meet(_named(one.policy), _named(other.policy)):
+    if not _meet(_named_only(one.stack), _named_only(other.stack)) or not _meet(
+        _named_only(one.policy), _named_only(other.policy)
+    ):
         return False
     if not _meet(one.hops, other.hops):
         return False
@@ -358,7 +360,7 @@ def are_twins(one: Entry, other: Entry) -> bool:
     return all(targets) and _share_a_size(one, other)
 
 
-def _named(names: tuple[str, ...]) -> tuple[str, ...]:
+def _named_only(names: tuple[str, ...]) -> tuple[str, ...]:
     return () if ANY in names else names
 
 

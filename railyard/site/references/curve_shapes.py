@@ -39,7 +39,7 @@ def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
         return "fail", f"{name} has no message size{relation.sizes.words} after another one, where it should fall"
     size = min(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
-    told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
+    told = f"{_at(curve, size)} is {_format_depth(depth)} the {_at(curve, before)}"
     state: State = "pass" if depth >= asked - _ROUNDING else "fail"
     verb = "falls" if state == "pass" else "does not fall"
     return state, f"{name} {verb}{relation.sizes.words}: {told}, expected at least {asked:.1%} less"
@@ -53,7 +53,7 @@ def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
         return "fail", f"{name} has no message size{relation.sizes.words} after another one, where it should dip"
     size = max(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
-    told = f"{_at(curve, size)} is {_apart(depth)} the {_at(curve, before)}"
+    told = f"{_at(curve, size)} is {_format_depth(depth)} the {_at(curve, before)}"
     if depth < asked - _ROUNDING:
         return "fail", f"{name} does not dip{relation.sizes.words}: {told}, expected at least {asked:.1%} less"
     if all(curve.at(each) < curve.at(before) for each in curve.sizes if each > size):
@@ -71,7 +71,7 @@ def _depths(relation: Relation, curve: Curve) -> dict[int, tuple[float, int]]:
     return found
 
 
-def _apart(depth: float) -> str:
+def _format_depth(depth: float) -> str:
     return f"{depth:.1%} below" if depth >= 0 else f"{-depth:.1%} above"
 
 

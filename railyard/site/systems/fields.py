@@ -90,7 +90,7 @@ def _subnet(text: str) -> str:
 Subnet = Annotated[str, AfterValidator(_subnet)]
 
 
-def _measured(name: str) -> str:
+def _benchmark_name(name: str) -> str:
     known = [*BENCHMARKS, *APPLICATIONS]
     if name in known:
         return name
@@ -98,7 +98,7 @@ def _measured(name: str) -> str:
     raise refuse(show(name), expected, did_you_mean(name, known))
 
 
-MeasuredBenchmark = Annotated[str, AfterValidator(_measured)]
+MeasuredBenchmark = Annotated[str, AfterValidator(_benchmark_name)]
 HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
 NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]
 #: 2 for a network of 2 to 1; a network gives half of the nodes no more than their cards can take.

@@ -39,12 +39,12 @@ def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[s
     other = next(iter(sorted(folder.glob("*.yml"))), None)
     if other is not None:
         raise InputError(
-            _shown(other), 'a file that ends in ".yml"', '".yaml"', action=f"rename it to {other.stem}.yaml"
+            _short_path(other), 'a file that ends in ".yml"', '".yaml"', action=f"rename it to {other.stem}.yaml"
         )
     paths = sorted(folder.glob("*.yaml"))
     if not paths:
         raise InputError(str(folder), "no system", "at least one *.yaml file", action='add one, or copy "local.yaml"')
-    documents = {path: load(path, _shown(path)) for path in paths}
+    documents = {path: load(path, _short_path(path)) for path in paths}
     # A mistake in a file is reported for that file, not for one that is like it and comes before it in the alphabet.
     in_turn = sorted(paths, key=lambda path: "like" in documents[path].data)
     systems = {path: _read(path, asked_for_spack, documents[path]) for path in in_turn}
@@ -55,7 +55,7 @@ def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[s
         if first != path:
             found = f"the system {show(system.system)} for the second time"
             raise document.error(
-                ("system",), found, f"one file per system ({_shown(first)} has that name)", "rename one"
+                ("system",), found, f"one file per system ({_short_path(first)} has that name)", "rename one"
             )
     for path, system, document in read:
         _check_file_name(path, system, document)
@@ -77,12 +77,12 @@ def replays_all() -> bool:
     return _asked_for(REPLAY_VARIABLE)
 
 
-def _shown(path: Path) -> str:
+def _short_path(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
 def _read(path: Path, asked_for_spack: bool | None = None, own: Document | None = None) -> tuple[System, Document]:
-    document = written_out(load(path, _shown(path)) if own is None else own, path.parent)
+    document = written_out(load(path, _short_path(path)) if own is None else own, path.parent)
     system = validate(System, document)
     check_system(system, document)
     check_prices(system, document)
@@ -131,13 +131,13 @@ def written_out(document: Document, folder: Path) -> Document:
         found = f"{show(name)}, which is itself like {show(other['like'])}"
         raise document.error(("like",), found, "a system that is not like another")
     inherited = {key: value for key, value in other.items() if key not in _OWN}
-    return Document(document.file, _merged(inherited, document.data), document.root)
+    return Document(document.file, _merge(inherited, document.data), document.root)
 
 
-def _merged(other: Mapping[Any, Any], own: Mapping[Any, Any]) -> dict[Any, Any]:
+def _merge(other: Mapping[Any, Any], own: Mapping[Any, Any]) -> dict[Any, Any]:
     merged = dict(other)
     for key, value in own.items():
         before = other.get(key)
         both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        merged[key] = _merged(before, value) if both and isinstance(before, Mapping) else value
+        merged[key] = _merge(before, value) if both and isinstance(before, Mapping) else value
     return merged

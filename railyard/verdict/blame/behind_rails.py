@@ -79,7 +79,7 @@ def direction(node: str, partner: str, sent: Sequence[float | None], received: S
     are equally slow, the sentence says so.
     """
     out, back = (max((value or 0.0 for value in values), default=0.0) for values in (sent, received))
-    figures = f"{_shown(out)} to {partner}, {_shown(back)} from {partner}"
+    figures = f"{_format_rate(out)} to {partner}, {_format_rate(back)} from {partner}"
     if not max(out, back):
         return ""
     share = min(out, back) / max(out, back)
@@ -114,5 +114,5 @@ def _without(sentence: str, reasons: Sequence[str]) -> str:
     return "; ".join(part for part in sentence.split("; ") if part.strip("\0"))
 
 
-def _shown(value: float) -> str:
+def _format_rate(value: float) -> str:
     return f"{number(value)} MB/s" if value else "no result"

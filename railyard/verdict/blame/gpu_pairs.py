@@ -136,7 +136,7 @@ def recorded(
     for log, text in texts:
         logs.append(log)
         by_name = name_pattern.search(log) if name_pattern else None
-        pair = _ordered(by_name["a"], by_name["b"]) if by_name else None
+        pair = _order(by_name["a"], by_name["b"]) if by_name else None
         try:
             parsed = parse(text)
         except ParseError as error:
@@ -159,7 +159,7 @@ def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | N
     nodes = found.nodes
     there = {test.pair for test in found.tests}
     no_log = tuple((a, b) for at, a in enumerate(nodes) for b in nodes[at + 1 :] if (a, b) not in there)
-    unseen = _unseen(found, states, accused)
+    unseen = _unseen_gpus(found, states, accused)
     lower = (*_lower(found, states, shares), *_lower_across(levels))
     return Judged(found, levels, states, shares, accused, no_log, _lacking(found.tests), unseen, lower, leaf_of or {})
 
@@ -236,7 +236,7 @@ def _across(test: Test, leaf_of: Leaves) -> bool | None:
     return None if None in leaves else leaves[0] != leaves[1]
 
 
-def _ordered(a: str, b: str) -> tuple[str, str]:
+def _order(a: str, b: str) -> tuple[str, str]:
     first, second = sorted((a, b))
     return first, second
 
@@ -251,7 +251,7 @@ def _tests(
         return [], [NotUsed(log, "it has no job of nccl-tests or rccl-tests", by_name)]
     for at, job in enumerate(jobs):
         own = job.hosts
-        pair = _ordered(*own) if len(own) == 2 else by_name
+        pair = _order(*own) if len(own) == 2 else by_name
         name = job.benchmark or "a test that does not name itself"
         why = _why_not(job, own)
         if why is not None:
@@ -372,7 +372,9 @@ def _lower_across(levels: Sequence[LayerLevel]) -> Iterator[str]:
             )
 
 
-def _unseen(found: Recorded, states: Mapping[Test, State], accused: Sequence[Blamed]) -> tuple[tuple[str, str], ...]:
+def _unseen_gpus(
+    found: Recorded, states: Mapping[Test, State], accused: Sequence[Blamed]
+) -> tuple[tuple[str, str], ...]:
     """Return the GPUs that the logs show neither to be good nor to be at fault."""
     used = {end for test in found.tests for own in test.ends() for end in own}
     good = {end for test in found.tests if states[test] == "good" for own in test.ends() for end in own}

@@ -114,10 +114,10 @@ def _gpus(found: Judged) -> Iterator[Ask]:
         if len(gpus) < 2:
             continue
         # Two more pairs make it possible to compare the tests with one GPU with one another.
-        asked = [Ask(*_ordered(node, first), gpu) for gpu in gpus]
-        asked += [Ask(*_ordered(a, b), gpus[0]) for a, b in ((node, second), (first, second))]
-        bad = [gpu for gpu in gpus if states.get((_ordered(node, first), gpu)) in ("slow", "none")]
-        asked += [Ask(*_ordered(a, b), gpu) for gpu in bad for a, b in ((node, second), (first, second))]
+        asked = [Ask(*_order(node, first), gpu) for gpu in gpus]
+        asked += [Ask(*_order(a, b), gpus[0]) for a, b in ((node, second), (first, second))]
+        bad = [gpu for gpu in gpus if states.get((_order(node, first), gpu)) in ("slow", "none")]
+        asked += [Ask(*_order(a, b), gpu) for gpu in bad for a, b in ((node, second), (first, second))]
         yield from (ask for ask in asked if ((ask.first, ask.second), ask.gpu) not in states)
 
 
@@ -130,6 +130,6 @@ def _of_one_gpu(tests: Sequence[Test], states: Mapping[Test, State]) -> dict[tup
     }
 
 
-def _ordered(a: str, b: str) -> tuple[str, str]:
+def _order(a: str, b: str) -> tuple[str, str]:
     first, second = sorted((a, b))
     return first, second

@@ -193,7 +193,7 @@ def _evidence(one: Blamed, found: Judged) -> list[str]:
     for layer in dict.fromkeys(test.layer for test in one.tests):
         own = [test for test in one.tests if test.layer == layer]
         inside = [test for test in one.inside if test.layer == layer]
-        said.append(f"{_layer(layer)}: {_measured(own, found)}{_inside(inside)}")
+        said.append(f"{_layer(layer)}: {_describe_values(own, found)}{_inside(inside)}")
     fall = max((test for test in one.tests if test.first > 0), key=lambda test: test.first - test.last, default=None)
     if fall is not None and fall.last < _FALLS * fall.first:
         said.append(
@@ -236,7 +236,7 @@ def _healthy(own: Sequence[Test], found: Judged) -> float:
     return max(shares or of_layer, default=0.0)
 
 
-def _measured(own: Sequence[Test], found: Judged) -> str:
+def _describe_values(own: Sequence[Test], found: Judged) -> str:
     values = sorted(test.value for test in own if test.value is not None and not test.wrong)
     parts = []
     if values:

@@ -195,7 +195,7 @@ class _Rail:
         """Return a value in words: a rate, or the time of a small message."""
         if value_mb_s and self.size_bytes is not None:
             return f"{number(self.size_bytes / value_mb_s)} us for {message_size(self.size_bytes)}"
-        return _shown(value_mb_s)
+        return _format_rate(value_mb_s)
 
     @property
     def least(self) -> float:
@@ -215,7 +215,7 @@ class _Rail:
         least = min((self.pairs[pair] for pair in controls), default=0.0)
         if best >= (1 - self.bound.value) * least:
             return None
-        beside = _beside(
+        beside = _neighbouring_probes(
             self.probes,
             lambda probe: _pair(probe) in touching,
             lambda probe: _pair(probe) in controls and (probe.value_mb_s or 0.0) > (best + least) / 2,
@@ -230,7 +230,7 @@ class _Rail:
         return margin if best <= (1 - margin) * least else None
 
 
-def _beside(
+def _neighbouring_probes(
     probes: Sequence[RailProbe], is_own: Callable[[RailProbe], bool], is_control: Callable[[RailProbe], bool]
 ) -> Sequence[RailProbe]:
     """Return the suspect's own probes that were made directly before or after such a control."""
@@ -322,7 +322,7 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     hit = PROBE_CHANCE.value
     if others:
         names = [other.name for other in sound]
-        beside = _beside(
+        beside = _neighbouring_probes(
             made,
             lambda probe: probe.rail == rail.name,
             lambda probe: probe.rail in names and (probe.value_mb_s or 0.0) >= bound,
@@ -335,7 +335,9 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     if not is_small and (not is_low or is_starved):
         return _Ruling(rail.name, (), _undecided(rail, list(rail.pairs)), False)
     does = rail.is_slow if values[0] else "gives no result"
-    at_best = f"at best {_shown(values[0])}, expected {number(expected)} MB/s" if values[0] else _none_of(rail.probes)
+    at_best = (
+        f"at best {_format_rate(values[0])}, expected {number(expected)} MB/s" if values[0] else _none_of(rail.probes)
+    )
     bounded = f" (bound {percent(PROBE_SLOW_SHARE.value)}, {PROBE_SLOW_SHARE.name})" if values[0] else ""
     if is_small:
         seen = f"{rail.name} {does} {_between(next(iter(rail.pairs)))}: {at_best}{bounded}"
@@ -380,7 +382,7 @@ def _none_of(probes: Sequence[RailProbe], pairs: Collection[_Pair] | None = None
     return f"none of {counted(len(chosen), 'probe')}"
 
 
-def _shown(value: float) -> str:
+def _format_rate(value: float) -> str:
     return f"{number(value)} MB/s" if value else "no result"
 
 

@@ -108,7 +108,7 @@ class GpuCollectives(Sizes):
         if part_of(case.benchmark).split:
             asked |= {"groups": case.ranks_per_node, "ranks": nodes} if case.ranks_per_node > 1 else {}
         return tuple(
-            OutputLine(table.line, f"{case.benchmark} has {_said(table, name)} {name}, {number} were asked for")
+            OutputLine(table.line, f"{case.benchmark} has {_context_word(table, name)} {name}, {number} were asked for")
             for table in tables
             for name, number in asked.items()
             if table.context.get(name) != number
@@ -262,7 +262,7 @@ def moved_by(tables: Sequence[Table]) -> int | None:
     return total
 
 
-def _said(table: Table, name: str) -> str:
+def _context_word(table: Table, name: str) -> str:
     return str(table.context.get(name, "an unknown number of"))
 
 

@@ -31,7 +31,7 @@ def checked(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | N
     """
     pairs = {test.log: test.pair for test in found.tests}
     wrong = [each for log, own in parsed.items() if log in pairs for each in _paths(log, pairs[log], own, target)]
-    wrong += [each for log, own in parsed.items() for each in _reported(log, own, found.tests)]
+    wrong += [each for log, own in parsed.items() for each in _reported_faults(log, own, found.tests)]
     unchecked = _unchecked(found.tests, parsed)
     if target is None:
         return replace(found, wrong=tuple(wrong), unknown=unchecked)
@@ -48,7 +48,7 @@ def checked(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | N
             wrong.append(Contradiction(test.log, who, f"{test.layer.benchmark}: {result.sentence}"))
         else:
             not_used.append(NotUsed(test.log, f"{test.layer.benchmark}: {result.sentence}", test.pair))
-    alike, unknown = _alike(kept, parsed, runs)
+    alike, unknown = _slow_layers(kept, parsed, runs)
     return replace(
         found,
         tests=tuple(kept),
@@ -88,7 +88,7 @@ def _paths(log: str, pair: tuple[str, str], parsed: Parsed, target: GpuTarget | 
             return
 
 
-def _reported(log: str, parsed: Parsed, tests: Sequence[Test]) -> Iterator[Contradiction]:
+def _reported_faults(log: str, parsed: Parsed, tests: Sequence[Test]) -> Iterator[Contradiction]:
     """Yield what a log reports as wrong although its test has a result: Xid lines, warnings of NCCL, a lost port."""
     jobs = () if parsed.nccl is None else parsed.nccl.jobs
     for place, job in enumerate(jobs):
@@ -133,7 +133,7 @@ def _possible(test: Test, parsed: Parsed, run: GpuRun | None) -> RuleResult | No
     return rules.possible(run, printed, None if parsed.nccl is None else parsed.nccl.log)
 
 
-def _alike(
+def _slow_layers(
     tests: Sequence[Test], parsed: Mapping[str, Parsed], runs: Mapping[Test, GpuRun | None]
 ) -> tuple[list[Contradiction], tuple[str, ...]]:
     """Return for each layer why even its fastest pair is not healthy, and why no floor judges the others."""

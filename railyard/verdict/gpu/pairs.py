@@ -124,8 +124,8 @@ class GpuPairs(GpuCollectives):
             return Findings((), _all_alike(again), is_clear=True)
         named = [one for one in found.named if again.is_confirmed(one)]
         left = [one for one in found.blamed if one not in named]
-        said = [_said(one, again) for one in named[:_SHOWN]]
-        said += [f"undecided: {_said(one, again)}" for one in left[:_SHOWN]]
+        said = [_describe_blamed(one, again) for one in named[:_SHOWN]]
+        said += [f"undecided: {_describe_blamed(one, again)}" for one in left[:_SHOWN]]
         more = max(0, len(named) - _SHOWN) + max(0, len(left) - _SHOWN)
         said += [f"and {more} more (railyard pairs judge --tool nccl)"] if more else []
         first = (named or left)[0]
@@ -311,7 +311,7 @@ def _leaves(case: Case) -> topology.Leaves:
     return topology.leaves(case.site.home, system, case.fabric, fabric.leaf_switches, devices)
 
 
-def _said(one: Blamed, again: Again) -> str:
+def _describe_blamed(one: Blamed, again: Again) -> str:
     found = again.judged
     said = gpu_pairs_text.sentences(one, found)
     unsure = "" if again.is_confirmed(one) else "; not measured alone, so nobody is blamed"

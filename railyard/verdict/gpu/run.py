@@ -72,7 +72,7 @@ def run_of(table: Table, key: str, spoken: Spoken | None, target: GpuTarget) -> 
         return GpuRun(name, None, f"no formula is known for {name}", job=job, gpu=gpu)
     listed = table.context.get("nodes")
     if isinstance(listed, int):
-        return _listed(table, name, job, target, listed)
+        return _run_of(table, name, job, target, listed)
     if target.nodes is None:
         why = "the output does not list its ranks, so the number of nodes is not known: give it with --nodes"
         return GpuRun(name, None, why, job=job, gpu=gpu)
@@ -83,7 +83,7 @@ def run_of(table: Table, key: str, spoken: Spoken | None, target: GpuTarget) -> 
     return GpuRun(name, shape, unlike=_other_ranks(table, name, shape), job=job, gpu=gpu)
 
 
-def _listed(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: int) -> GpuRun:
+def _run_of(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: int) -> GpuRun:
     ranks, groups = table.context.get("ranks"), table.context.get("groups", 1)
     gpu = str(table.context.get("gpu", ""))
     hosts = [] if job is None else [rank.host for rank in sorted(job.ranks, key=lambda rank: rank.rank)]

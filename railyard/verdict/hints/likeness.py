@@ -22,11 +22,11 @@ def likenesses(
     """
     if benchmark.within:
         return ()
-    seen = [_seen(table, benchmark, metric, target) for metric in judged if metric.measured is not None]
+    seen = [_observe(table, benchmark, metric, target) for metric in judged if metric.measured is not None]
     return tuple(dict.fromkeys(cause for one in seen for cause in likely(one)))
 
 
-def _seen(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> Seen:
+def _observe(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> Seen:
     fabric = target.fabric
     rail = fabric.used(target.rails, target.policy)[0]
     slot = rail.slot or fabric.slot

@@ -44,7 +44,7 @@ class _Ends:
 
     def more(self, way: Way, rail: str) -> int:
         """By how many bytes all nodes together counted more over a rail the other way."""
-        return self.of_all[_other(way)][rail] - self.of_all[way][rail]
+        return self.of_all[_other_way(way)][rail] - self.of_all[way][rail]
 
 
 def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], Finding]:
@@ -54,7 +54,7 @@ def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tup
     count what the run should have moved over each rail. There is none for a collective, since a switch may send one
     packet to many nodes, and none for counters of packets, since packets are not bytes.
     """
-    known = _compared(readings, plan)
+    known = _comparable_readings(readings, plan)
     if not known:
         return {}
     ends, found = _ends(known, plan), {}
@@ -72,7 +72,7 @@ def crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
 
     Two rails in one network do that: a library takes the address of only one, or either interface answers for both.
     """
-    known, bound = _compared(readings, plan), _least_told(plan)
+    known, bound = _comparable_readings(readings, plan), _least_told(plan)
     over = dict.fromkeys(plan.rails, 0)
     for reading in known.values():
         sent, received = (meant_bytes(reading, plan, way) for way in WAYS)
@@ -119,8 +119,8 @@ def is_crossed(first: NodeCounters, second: NodeCounters, rails: tuple[str, str]
 def _is_swapped(first: "_Counted", second: "_Counted", rail: str, other: str) -> bool:
     """Return whether the bytes of two rails, which both ends counted, fit to each other only if they are swapped."""
     ends = ((first, second), (second, first))
-    straight = [_unlike(*way, rail, rail) + _unlike(*way, other, other) for way in ends]
-    swapped = [_unlike(*way, rail, other) + _unlike(*way, other, rail) for way in ends]
+    straight = [_difference_bytes(*way, rail, rail) + _difference_bytes(*way, other, other) for way in ends]
+    swapped = [_difference_bytes(*way, rail, other) + _difference_bytes(*way, other, rail) for way in ends]
     each_way = zip(straight, swapped, strict=True)
     if sum(swapped) > _SWAPPED_UP_TO * sum(straight) or sum(straight) <= WIRE_UP_RAIL.value:
         return False
@@ -137,7 +137,7 @@ def _by_device(reading: NodeCounters) -> _Counted:
     return {each.device: {"sent": each.tx.delta_bytes or 0, "received": each.rx.delta_bytes or 0} for each in counted}
 
 
-def _unlike(sender: _Counted, receiver: _Counted, left: str, arrived: str) -> int:
+def _difference_bytes(sender: _Counted, receiver: _Counted, left: str, arrived: str) -> int:
     """Return by how many bytes differ what one device sent and what a device of the other node received."""
     return abs(sender[left]["sent"] - receiver[arrived]["received"])
 
@@ -156,7 +156,7 @@ def _crossing(nodes: Sequence[NodeCounters], rail: str, other: str, moved: int) 
     return Finding("failed", sentence, "fabric", look, (pair,), crossed=(rail, other))
 
 
-def _compared(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[str, NodeCounters]:
+def _comparable_readings(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[str, NodeCounters]:
     """Return the readings of a run's nodes if what one sent can be compared with what others received; else {}."""
     known = {node: readings[node] for node in plan.traffic if node in readings}
     if plan.collective or not plan.exclusive or len(known) < max(2, len(plan.traffic)):
@@ -208,7 +208,7 @@ def _lacks(ends: _Ends, plan: Plan, node: str, rail: str, way: Way) -> bool:
         return False
     if carried[rail] >= IDLE_SHARE.value * lacking and sum(carried.values()) >= CARRIED_SHARE.value * due:
         return False
-    return ends.unlike[_other(way)] <= {node}
+    return ends.unlike[_other_way(way)] <= {node}
 
 
 def _is_as_meant(node: str, carried: Mapping[str, int], plan: Plan, way: Way) -> bool:
@@ -224,7 +224,7 @@ def _is_as_meant(node: str, carried: Mapping[str, int], plan: Plan, way: Way) ->
 
 
 def _contradiction(ends: _Ends, node: str, rails: Sequence[str], way: Way) -> Finding:
-    other, over = _other(way), listing(list(rails))
+    other, over = _other_way(way), listing(list(rails))
     others = [each for each in ends.carried[other] if each != node]
     theirs = sum(ends.of_all[other][rail] - ends.carried[other][node][rail] for rail in rails)
     own = sum(ends.carried[way][node][rail] for rail in rails)
@@ -237,5 +237,5 @@ def _contradiction(ends: _Ends, node: str, rails: Sequence[str], way: Way) -> Fi
     return Finding("not-proven", sentence, "not-proven", look)
 
 
-def _other(way: Way) -> Way:
+def _other_way(way: Way) -> Way:
     return "received" if way == "sent" else "sent"

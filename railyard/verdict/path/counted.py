@@ -26,7 +26,7 @@ def judge(
     """
     nodes = case.launch.nodes
     bounds = least or (Least(0, 0),) * len(nodes)
-    moved = {node: _moved(readings.get(node), plan, bound) for node, bound in zip(nodes, bounds, strict=True)}
+    moved = {node: _node_traffic(readings.get(node), plan, bound) for node, bound in zip(nodes, bounds, strict=True)}
     plan = replace(plan, traffic=moved, collective=True)
     found = proof.judge(readings, plan)
     if found.state == "proven":
@@ -37,7 +37,7 @@ def judge(
     return replace(found, expected_bytes=None, sentence=said if found.state == "proven" else found.sentence)
 
 
-def _moved(reading: NodeCounters | None, plan: traffic.Plan, least: Least) -> traffic.NodeTraffic:
+def _node_traffic(reading: NodeCounters | None, plan: traffic.Plan, least: Least) -> traffic.NodeTraffic:
     devices = [] if reading is None else [device for device in reading.devices if device.device in plan.rails]
     sent = sum(device.tx.delta_bytes or 0 for device in devices)
     received = sum(device.rx.delta_bytes or 0 for device in devices)

@@ -62,7 +62,7 @@ def stray_finding(node: str, reading: NodeCounters, plan: Plan, elsewhere: int) 
             if plan.exclusive:
                 if elsewhere <= max(bound, wire_up_bytes(plan)):
                     continue
-                return _failed(node, device, rail, amount, said, plan)
+                return _fail(node, device, rail, amount, said, plan)
             if rail is not None and _sees_tcp(reading, rail) and not _proven_without(amount, node, reading, plan, way):
                 sentence = (
                     f"path not proven: {device} of {node}, the network interface of {rail}, {said}: the counters of "
@@ -88,7 +88,7 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbal
         other = "received" if way == "sent" else "sent"
         return (
             f"shared: over {rail} {named(list(plan.traffic))} {way} {traffic(amount)} more than they {other} (bound "
-            f"{traffic(_bound(plan))}, the larger of {UNMEANT_SHARE.name} and {SHARED_LEAST.name})"
+            f"{traffic(_least_bytes(plan))}, the larger of {UNMEANT_SHARE.name} and {SHARED_LEAST.name})"
         )
     for node, moved in plan.traffic.items():
         reading = readings.get(node)
@@ -123,7 +123,7 @@ def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan,
     return spread.whole > _allowed(plan.traffic[spread.node], way) and had_their_due(spread, plan.policy)
 
 
-def _failed(node: str, device: str, rail: str | None, amount: int, said: str, plan: Plan) -> Finding:
+def _fail(node: str, device: str, rail: str | None, amount: int, said: str, plan: Plan) -> Finding:
     if rail is None:
         sentence = f"{device} of {node}, which is not an intended rail, {said}"
         reason = f"{device} carried {traffic(amount)} that should have gone over {listing(list(plan.rails))}"
@@ -161,7 +161,7 @@ def _bound_name(moved: NodeTraffic) -> str:
     return SHARED_FACTOR.name if moved.most_sent_bytes is None else SHARED_KNOWN.name
 
 
-def _bound(plan: Plan) -> float:
+def _least_bytes(plan: Plan) -> float:
     moved = max(node.payload(way) for node in plan.traffic.values() for way in WAYS)
     return max(UNMEANT_SHARE.value * moved, SHARED_LEAST.value)
 
@@ -177,7 +177,7 @@ def unbalanced(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[s
         return {}
     if any(reading.problem is not None for reading in known):
         return {}
-    bound = _bound(plan)
+    bound = _least_bytes(plan)
     counted = [rail for rail in plan.rails if all(_counts_bytes(reading, rail) for reading in known)]
     carried = {way: [meant_bytes(reading, plan, way) for reading in known] for way in WAYS}
     found: dict[tuple[str, Way], int] = {}

@@ -76,7 +76,7 @@ def error_findings(
     """
     found = []
     for rail, device in _of_rails(reading, rails):
-        said = [_above(device, counter, grown, bounds) for counter, grown in _judged(device, bounds).items()]
+        said = [_above(device, counter, grown, bounds) for counter, grown in _bounded_signals(device, bounds).items()]
         broken = [sentence for sentence in said if sentence is not None]
         if broken:
             where = _where(rail, device, node)
@@ -94,7 +94,7 @@ def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> l
             grown = [f"{plain_name(counter)} {count}" for counter, count in device.signals.items()]
             more = f" and {len(grown) - _SHOWN} more" if len(grown) > _SHOWN else ""
             said.append(f"signals on {_where(rail, device, node)}: {', '.join(grown[:_SHOWN])}{more}")
-        said += _unseen(node, rail, device)
+        said += _unseen_errors(node, rail, device)
     return said + _resent(node, reading)
 
 
@@ -115,7 +115,7 @@ def remarks_of_many(
                 counts[counter] += 1
                 if count > most.get(counter, (0, ""))[0]:
                     most[counter] = count, _where(rail, device, node)
-            others += _unseen(node, rail, device)
+            others += _unseen_errors(node, rail, device)
         others += _resent(node, reading)
     said = [
         f"signals: {plain_name(counter)} grew on {counted(of, 'port')}, by {grown} at most ({where})"
@@ -125,7 +125,7 @@ def remarks_of_many(
     return [*said, *([some(others)] if others else [])]
 
 
-def _unseen(node: str, rail: str, device: DeviceCounters) -> list[str]:
+def _unseen_errors(node: str, rail: str, device: DeviceCounters) -> list[str]:
     """Return which of a port's errors cannot be seen, one sentence each."""
     where = _where(rail, device, node) if device.stuck or device.virtual else ""
     said = []
@@ -204,7 +204,7 @@ def _where(rail: str, device: DeviceCounters, node: str) -> str:
     return f"{device.device} of {node}" + ("" if device.device == rail else f" (a port of {rail})")
 
 
-def _judged(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[str, int]:
+def _bounded_signals(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[str, int]:
     bounded = {counter: grown for counter, grown in device.signals.items() if plain_name(counter) in bounds}
     return {**device.errors, **bounded}
 

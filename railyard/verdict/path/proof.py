@@ -80,7 +80,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     if decisive is None:
         shared = disturbance(readings, plan, of_all.strange)
         said = () if shared is None else (shared,)
-        sentence = "; ".join((_proven(readings, plan), *said, *_remarks(readings, plan)))
+        sentence = "; ".join((_describe_split(readings, plan), *said, *_remarks(readings, plan)))
         return PathProof("proven", sentence, None, "", (), nodes, expected, shared)
     over_another = crossed(readings, plan) if decisive.idle or decisive.uneven else None
     return PathProof(
@@ -108,7 +108,7 @@ def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
 
 def _findings(readings: Mapping[str, NodeCounters], plan: Plan, of_all: _Together) -> list[Finding]:
     if not plan.rails or not plan.traffic:
-        return [_unproven("the run has no rail that it should use", "the system's rails")]
+        return [_not_proven("the run has no rail that it should use", "the system's rails")]
     found: list[Finding] = [] if of_all.swapped is None else [of_all.swapped]
     for node in plan.traffic:
         reading = readings.get(node)
@@ -116,7 +116,7 @@ def _findings(readings: Mapping[str, NodeCounters], plan: Plan, of_all: _Togethe
         if doubt is not None or reading is None:
             if reading is not None and reading.killed:  # what was read until the signal to end is correct
                 found += link_findings(node, reading, plan.rails)
-            found.append(doubt or _unproven(f"no counters of {node}", ""))
+            found.append(doubt or _not_proven(f"no counters of {node}", ""))
             continue
         found += link_findings(node, reading, plan.rails)
         if of_all.swapped is None:  # else bytes are where the cables brought them
@@ -147,7 +147,7 @@ def unused_by_the_stack(rails: Sequence[str], nodes: Sequence[str]) -> Suspect:
     return Suspect("stack", reason)
 
 
-def _unproven(reason: str, look_at: str) -> Finding:
+def _not_proven(reason: str, look_at: str) -> Finding:
     return Finding("not-proven", f"path not proven: {reason}", "not-proven", look_at)
 
 
@@ -155,20 +155,22 @@ def _doubt(node: str, reading: NodeCounters | None, plan: Plan) -> Finding | Non
     """Return why this node's counters tell nothing, or None."""
     look = f"whether the counter reader ran on {node} and could write beside the job's script"
     if reading is None:
-        return _unproven(f"no counters of {node} were found", look)
+        return _not_proven(f"no counters of {node} were found", look)
     if reading.problem is not None:
-        return _unproven(f"the counters of {node} cannot be used: {reading.problem}", look)
+        return _not_proven(f"the counters of {node} cannot be used: {reading.problem}", look)
     for rail in plan.rails:
         device = reading.device(rail)
         if device is None:
-            return _unproven(f"the counters of {node} have no reading of rail {rail}", look)
+            return _not_proven(f"the counters of {node} have no reading of rail {rail}", look)
         if device.trouble is not None:
-            return _unproven(f"rail {rail} of {node} {device.trouble}", f"the driver and counters of {rail} on {node}")
+            return _not_proven(
+                f"rail {rail} of {node} {device.trouble}", f"the driver and counters of {rail} on {node}"
+            )
     for device in reading.devices:
         # A device that no file names is only checked for stray traffic: it may be a card that nobody uses.
         if device.device not in plan.rails and not device.unnamed and device.trouble is not None:
             reason = f"network {device.device} of {node} {device.trouble}, so it is not known what went over it"
-            return _unproven(reason, f"the driver and counters of {device.device} on {node}")
+            return _not_proven(reason, f"the driver and counters of {device.device} on {node}")
     return None
 
 
@@ -185,13 +187,13 @@ def _node_findings(
             return [stray]
         if plan.unknown is not None:
             look = f"{listing(list(plan.rails))} of {node}, and how the check sets the repetitions"
-            return [_unproven(f"expected bytes unknown: {plan.unknown}; {_carried(node, reading, plan)}", look)]
+            return [_not_proven(f"expected bytes unknown: {plan.unknown}; {_carried(node, reading, plan)}", look)]
         most = traffic(max(moved.sent_bytes, moved.received_bytes))
         reason = (
             f"{node} moved only {most}, too little to tell from background traffic "
             f"(bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
         )
-        return [_unproven(reason, "the check's sizes and iterations: more of them move more bytes")]
+        return [_not_proven(reason, "the check's sizes and iterations: more of them move more bytes")]
     found: list[Finding | None] = []
     for way in WAYS:
         payload = moved.payload(way)
@@ -200,7 +202,7 @@ def _node_findings(
         if (node, way) in of_all.still:
             found.append(of_all.still[node, way])
             continue
-        missing = _missing(node, reading, payload, plan, way)
+        missing = _lost_traffic(node, reading, payload, plan, way)
         found.append(missing)
         if missing is None:
             spread = Spread(node, way, meant_bytes(reading, plan, way), plan.rails, payload, moved.split(way))
@@ -222,7 +224,7 @@ def _carried(node: str, reading: NodeCounters, plan: Plan) -> str:
     return f"{said}, too little to tell from background traffic {bound}"
 
 
-def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Way) -> Finding | None:
+def _lost_traffic(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Way) -> Finding | None:
     """Return what is wrong if the intended rails carried less: bytes seen elsewhere fail, unseen ones are a doubt."""
     meant = sum(meant_bytes(reading, plan, way).values())
     if meant >= CARRIED_SHARE.value * payload:
@@ -243,10 +245,10 @@ def _missing(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Wa
         look = f"how the stack's devices are set; whether {rails} of {node} is up and reaches the other nodes"
         return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
     look = "whether the ranks shared a node, and whether these counters see the traffic of this stack (RDMA?)"
-    return _unproven(f"{shown}, and no other network's counter shows the rest", look)
+    return _not_proven(f"{shown}, and no other network's counter shows the rest", look)
 
 
-def _proven(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
+def _describe_split(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
     totals = {rail: 0 for rail in plan.rails}
     other = 0
     for node in plan.traffic:

@@ -111,14 +111,14 @@ def contradiction(said: Said | None, meant: Collection[str], proof: PathProof) -
     if proof.state == "proven":
         if unnamed:
             only = listing(said.devices)
-            return f"the stack's own log contradicts the counters: it names only {only} ({_quoted(said)})"
+            return f"the stack's own log contradicts the counters: it names only {only} ({_quote(said)})"
         if strangers:
             return f"the stack's own log also names {listing(strangers)}, over which the counters saw no messages"
         return None
     if proof.fault != "set-up":
         return None
     if not strangers and not unnamed:
-        return f"the counters contradict the stack's own log, which names {listing(said.devices)} ({_quoted(said)})"
+        return f"the counters contradict the stack's own log, which names {listing(said.devices)} ({_quote(said)})"
     return None
 
 
@@ -128,7 +128,7 @@ def agreement(said: Said | None, meant: Collection[str], proof: PathProof) -> st
         return None
     if all(device in said.devices for device in meant) and all(device in meant for device in said.devices):
         return None
-    return f"the stack's own log says so too: it names {listing(said.devices)} ({_quoted(said)})"
+    return f"the stack's own log says so too: it names {listing(said.devices)} ({_quote(said)})"
 
 
 def _with_log(case: Case, path: PathProof, log: str) -> PathProof:
@@ -139,5 +139,5 @@ def _with_log(case: Case, path: PathProof, log: str) -> PathProof:
     return compared_with_log(path, log, patterns, case.launch.meant)
 
 
-def _quoted(said: Said) -> str:
+def _quote(said: Said) -> str:
     return f'"{said.line[:120]}"'

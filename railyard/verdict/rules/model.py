@@ -367,7 +367,7 @@ def why_unusable(metric: MetricInput) -> str | None:
         return None
     for size, value in zip(measured.sizes, measured.values, strict=True):
         if value is None or isinstance(value, bool) or not math.isfinite(value):
-            return f"{declared.name}{declared.at(size)} is {_shown(value)}, expected a finite number"
+            return f"{declared.name}{declared.at(size)} is {_format_value(value)}, expected a finite number"
         if value < 0 or (value == 0 and not _rounds_to_zero(metric, size)):
             return f"{declared.name}{declared.at(size)} is {value:g} {declared.unit}, expected more than 0"
     return None
@@ -426,5 +426,5 @@ def _rounds_to_zero(metric: MetricInput, size: int) -> bool:
     return metric.declared.quantity == "bandwidth" and size < PRINTED_ZERO_BELOW.value
 
 
-def _shown(value: float | None) -> str:
+def _format_value(value: float | None) -> str:
     return "missing" if value is None else str(value)

@@ -53,7 +53,7 @@ def percent_of_limit(metric: MetricInput) -> float | None:
     """Return the largest value as per cent of the limit, over the sizes that are compared with it; None without a
     limit.
     """
-    judged = _judged(metric.limit, points(metric))
+    judged = _judged_points(metric.limit, points(metric))
     if metric.limit is None or not judged:
         return None
     return 100 * max(value / metric.limit.at(size) for size, value in judged)
@@ -126,7 +126,7 @@ def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, st
         yield most, what, "whether the library joins several messages in a packet"
 
 
-def _judged(limit: LimitLike | None, measured: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+def _judged_points(limit: LimitLike | None, measured: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     start = 0 if limit is None else limit.from_bytes
     return [point for point in measured if point[0] >= start]
 
@@ -141,7 +141,7 @@ def _limit(metric: MetricInput) -> RuleResult | str:
         return "?no limit known"
     if unit != "MB/s":
         return f"?{name} is in {unit} and the limit in MB/s"
-    judged = _judged(limit, measured)
+    judged = _judged_points(limit, measured)
     if not judged:
         return f"?{name} has no size from {message_size(limit.from_bytes)}, where the limit holds"
     believed = IMPOSSIBLE_FACTOR.value
@@ -152,20 +152,20 @@ def _limit(metric: MetricInput) -> RuleResult | str:
             if at_value > limit.at(at_size) * believed:
                 return _impossible(metric.declared, at_size, at_value, limit)
     share, at = percent(value / limit.at(size)), metric.declared.at(size)
-    return f"{name} {number(value)} {unit}{at} is {share} of the limit, {_described(limit, size)}"
+    return f"{name} {number(value)} {unit}{at} is {share} of the limit, {_describe(limit, size)}"
 
 
 def _impossible(declared: Declared, size: int, value: float, limit: LimitLike) -> RuleResult:
     shown = f"{declared.name} {number(value)} MB/s{declared.at(size)}"
     sentence = (
-        f"impossible: {shown} is {percent(value / limit.at(size))} of the limit, {_described(limit, size)}; at most "
+        f"impossible: {shown} is {percent(value / limit.at(size))} of the limit, {_describe(limit, size)}; at most "
         f"{percent(IMPOSSIBLE_FACTOR.value)} is believed"
     )
     look = "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
     return failed(3, sentence, "set-up", look)
 
 
-def _described(limit: LimitLike, size: int) -> str:
+def _describe(limit: LimitLike, size: int) -> str:
     bound = limit.at(size)
     burst = (
         "" if bound == limit.value_mb_s else f" for a long stream, and {number(bound)} MB/s with the burst at its start"
@@ -206,7 +206,7 @@ def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
         sentence = (
             f"impossible: {metric.declared.name} {number(value)} us{metric.declared.at(size)} is "
             f"{number(size / value)} MB/s, {percent(size / value / limit.at(size))} of the limit, "
-            f"{_described(limit, size)}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
+            f"{_describe(limit, size)}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
         )
         look = "the unit of the times, whether both ranks ran on one node, and the system's link, slot and rails"
         return failed(3, sentence, "set-up", look)
@@ -228,7 +228,7 @@ def _faster_collective(
     sentence = (
         f"impossible: {metric.declared.name} {number(value)} us{metric.declared.at(size)}, and it takes at least "
         f"{number(least_us)} us: a node must send or receive {number(crossing.times)} x {message_size(size)}{mean}; "
-        f"the limit is {_described(limit, size)}"
+        f"the limit is {_describe(limit, size)}"
     )
     look = "whether the ranks ran on several nodes, the unit of the times, and the system's link, slot and rails"
     return failed(3, sentence, "set-up", look)

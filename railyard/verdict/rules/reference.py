@@ -94,7 +94,7 @@ def reference(inputs: Inputs) -> RuleResult:
     missing = [metric.declared.name for metric in asserted if not metric.bands]
     if not asserted or missing:
         return _no_reference(inputs, missing)
-    return passed(5, "; ".join(_held(metric) for metric in asserted))
+    return passed(5, "; ".join(_describe_held(metric) for metric in asserted))
 
 
 def _asserted(inputs: Inputs) -> list[MetricInput]:
@@ -305,7 +305,7 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
         )
         look = f"the link in systems/{inputs.system}.yaml: it should declare its data rate and source"
         return failed(5, sentence, "reference", look)
-    held = [_held(metric) for metric in asserted if metric.bands]
+    held = [_describe_held(metric) for metric in asserted if metric.bands]
     ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
     if ends:
         return not_judged(5, f"report-only ({inputs.report_only}): {'; '.join([*ends, *held])}")
@@ -317,7 +317,7 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
 
 def _nothing_decides(inputs: Inputs, open_ends: list[str]) -> RuleResult:
     """Return the failure of a run whose deciding sizes nothing bounds; a link alone has no file that could say more."""
-    held = [_held(metric) for metric in inputs.metrics if metric.bands]
+    held = [_describe_held(metric) for metric in inputs.metrics if metric.bands]
     if not inputs.has_references:
         return not_judged(5, "; ".join([*open_ends, *held]))
     file = f"references/{inputs.system}.yaml (an entry for these sizes)"
@@ -334,7 +334,7 @@ def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
     return failed(5, sentence, "reference", files)
 
 
-def _held(metric: MetricInput) -> str:
+def _describe_held(metric: MetricInput) -> str:
     name = metric.declared.name
     worst = worst_ratio(metric)
     entries = listing([band.entry_id for band in metric.bands])

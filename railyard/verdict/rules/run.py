@@ -56,7 +56,7 @@ def metrics(inputs: Inputs) -> RuleResult:
     """Return rule 2: one sentence names all metrics that are wrong; a check that declares none fails."""
     if not inputs.metrics:
         return failed(2, "the check declares no metric, so nothing was measured", "set-up", "the check's metrics")
-    wrong = [sentence for metric in inputs.metrics if (sentence := _unusable(metric)) is not None]
+    wrong = [sentence for metric in inputs.metrics if (sentence := _why_unusable(metric)) is not None]
     wrong += inputs.contradictions
     if wrong:
         return failed(2, "; ".join(wrong), "set-up", _LOOK_AT)
@@ -64,7 +64,7 @@ def metrics(inputs: Inputs) -> RuleResult:
     return passed(2, f"read {listing(read)}")
 
 
-def _unusable(metric: MetricInput) -> str | None:
+def _why_unusable(metric: MetricInput) -> str | None:
     """Return why a metric cannot be judged: because of its median, which represents all passes, or of one pass."""
     whole = why_unusable(metric)
     if whole is not None:
@@ -106,11 +106,11 @@ def _scheduler(inputs: Inputs) -> RuleResult | None:
     error = inputs.job.scheduler_error
     if error is None:
         return None
-    sentence = f"the job did not run: {_quoted(error)}"
+    sentence = f"the job did not run: {_quote(error)}"
     return failed(1, sentence, "scheduler", "the scheduler's own log of the job, then the state of its nodes")
 
 
-def _ended(inputs: Inputs) -> RuleResult | None:
+def _ended_by_scheduler(inputs: Inputs) -> RuleResult | None:
     """Return what the scheduler says about a job that it ended; a time limit has its own sentence below."""
     ended = inputs.job.ended
     if ended is None or ended.kind == "time":
@@ -238,7 +238,7 @@ def _failures(inputs: Inputs) -> RuleResult | None:
 def _readable(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if job.unread is not None:
-        sentence = f"the output is not the benchmark's: {_quoted(job.unread)}"
+        sentence = f"the output is not the benchmark's: {_quote(job.unread)}"
         return failed(1, sentence, "set-up", "the job's output and error output")
     if job.tables < job.tables_expected:
         sentence = f"the output has {counted(job.tables, 'table')}, expected {job.tables_expected}"
@@ -252,7 +252,7 @@ def _readable(inputs: Inputs) -> RuleResult | None:
     return None
 
 
-def _asked(inputs: Inputs) -> RuleResult | None:
+def _unlike_asked(inputs: Inputs) -> RuleResult | None:
     if inputs.job.unlike_asked is None:
         return None
     look = "what the job ran (its script and its files), and whether its output has only that run"
@@ -307,7 +307,7 @@ _ENDED: Mapping[str, tuple[FaultClass, str]] = {
 _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _unplayed,
     _scheduler,
-    _ended,
+    _ended_by_scheduler,
     _not_meant,
     _refused,
     _rails_unlike,
@@ -319,7 +319,7 @@ _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _too_long,
     _failures,
     _readable,
-    _asked,
+    _unlike_asked,
     _unvalidated,
     _unplaced,
 )
@@ -336,10 +336,10 @@ def _first_failure(job: Job) -> str:
     of = f" of the {first.of}" if first.of else ""
     where = f"line {first.line}{of}: " if first.line else ""
     means = f" ({first.means})" if first.means else ""
-    return f", {where}{_quoted(first.text)}{means}"
+    return f", {where}{_quote(first.text)}{means}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     line = one_line(text)
     return f'"{line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 3] + "..."}"'
 

@@ -77,7 +77,7 @@ def status(as_json: bool) -> None:
 
     If Slurm runs there, you also see the state of each node in Slurm.
     """
-    bed = _found()
+    bed = _find_testbed()
     rails, nodes = bed.status(), _slurm_nodes(bed)
     if as_json:
         slurm = None if nodes is None else [{"node": n.name, "state": n.state, "reason": n.reason} for n in nodes]
@@ -101,7 +101,7 @@ def exec(node: str, words: tuple[str, ...]) -> None:
 
     The command keeps your environment and working folder. Its exit code is passed on.
     """
-    bed = _found()
+    bed = _find_testbed()
     bed.state().node(node)
     become(bed.enter, node, words)
 
@@ -123,7 +123,7 @@ def degrade(node: str, rail: str, kind: str, value: str | None) -> None:
     """
     from railyard.provision.testbed.faults import parse_degradation
 
-    bed = _found()
+    bed = _find_testbed()
     bed.spec.address(node, rail)
     wanted = parse_degradation(node, rail, kind, value)
     click.echo(f"{rail} of {node} is {bed.degrade(wanted.node, wanted.device, wanted.kind, wanted.value)}")
@@ -140,7 +140,7 @@ def restore(node: str | None, rail: str | None) -> None:
       railyard testbed restore
       railyard testbed restore vn2 hsn1
     """
-    undone = _found().restore(node, rail)
+    undone = _find_testbed().restore(node, rail)
     for fault in undone:
         click.echo(f"{fault.device} of {fault.node} is no longer {fault}")
     if not undone:
@@ -159,7 +159,7 @@ def _bed() -> "Testbed":
     return Testbed(home, spec_of(find_system(home / "systems", _SYSTEM)))
 
 
-def _found() -> "Testbed":
+def _find_testbed() -> "Testbed":
     """Return the testbed that is up. Raises SetupError if none is up."""
     from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.entry import NOT_UP

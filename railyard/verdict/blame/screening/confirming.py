@@ -141,8 +141,8 @@ def _answered(
     count = sum(bool(one.members) for one in fit)
     rows = yield from known.ask(Step("suspects", rounds, repeats, f"{count} suspects, each with good partners"))
     values = known.lists(rows)
-    found = _alone(known, fit, values, repeats)
-    _checked(known, checks, found, values)
+    found = _measure_alone(known, fit, values, repeats)
+    _check_classes(known, checks, found, values)
     sound = frozenset(np.flatnonzero(known.found.home >= known.found.bounds.home).tolist())
     unclear: list[Suspect] = []
     for one in fit:
@@ -170,7 +170,7 @@ def _noted(known: Known, asked: Sequence[Asked], fit: Sequence[Asked]) -> None:
             known.count("pair", [(shares.get(pair, 1.0), one.members in fitting_)])
 
 
-def _checked(
+def _check_classes(
     known: Known,
     checks: Sequence[whole.Check],
     found: alone.Measured,
@@ -215,7 +215,7 @@ def _up_links(known: Known, paths: Paths, rest: Sequence[Pair]) -> Steps:
             why = f"which of two leaves has the slow up-link: streams from each to others, for {len(made)} paths"
             rows = yield from known.ask(Step("trace", rounds, 1, why))
             slow = _slow_streams(known, rows)
-            slow = yield from _twice(known, slow, known.rest - known.reserve)
+            slow = yield from _measure_again(known, slow, known.rest - known.reserve)
             routes.settle(paths, made, slow)
     named = routes.named(known.network, known.leaves, paths, known.found)
     known.answered.named += named
@@ -233,7 +233,7 @@ def _slow_streams(known: Known, rows: Rows) -> dict[Pair, bool]:
     return {pair: max(values) < bound for pair, values in known.lists(rows).items()}
 
 
-def _twice(known: Known, slow: dict[Pair, bool], room: int) -> Generator[Step, Given, dict[Pair, bool]]:
+def _measure_again(known: Known, slow: dict[Pair, bool], room: int) -> Generator[Step, Given, dict[Pair, bool]]:
     """Measure slow streams again: a stream that is good once is good."""
     pairs = [pair for pair, is_slow in slow.items() if is_slow]
     rounds, repeats, fit, _ = fitting(known.leaves, [Question(pair, ()) for pair in pairs], (3, 1), room)
@@ -265,7 +265,7 @@ def _by_part(
     for name in names:
         step = Step(_STEP_OF[kind], rounds, repeats, f"{what} of {len(fit)} nodes", Part(kind, name))
         values = known.lists((yield from known.ask(step)))
-        measured[Part(kind, name)] = (_alone(known, fit, values, repeats), values)
+        measured[Part(kind, name)] = (_measure_alone(known, fit, values, repeats), values)
     unexplained: list[Suspect] = []
     for one in fit:
         node = by_members[one.members]
@@ -276,7 +276,7 @@ def _by_part(
     return unexplained
 
 
-def _alone(
+def _measure_alone(
     known: Known, asked: Sequence[Asked], values: Mapping[Pair, Sequence[float]], repeats: int
 ) -> alone.Measured:
     return alone.measured(

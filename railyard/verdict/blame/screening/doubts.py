@@ -79,12 +79,12 @@ def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen
     far = leaves.far(rows.a, rows.b)
     count = len(leaves.of)
     home = _best(count, rows, share, ~far)
-    usual_home, home_bound = _bound(home, settings.look_again)
+    usual_home, home_bound = _healthy_bound(home, settings.look_again)
     slow_home = home < home_bound
     speed = np.where(slow_home, np.minimum(1.0, home / usual_home), 1.0)
     clean = _clean(leaves, rows, share, speed)
     away = _best(count, rows, share, far & clean)
-    usual_away, away_bound = _bound(away, settings.look_again)
+    usual_away, away_bound = _healthy_bound(away, settings.look_again)
     without_home = np.isnan(home) & (away < away_bound)
     speed = np.where(without_home, np.minimum(1.0, away / usual_away), speed)
     doubted = slow_home | without_home
@@ -196,7 +196,7 @@ def _beyond(leaves: Leaves, rows: Rows, slow: Bools, speed: Floats, slow_leaves:
     return tuple(found)
 
 
-def _bound(best: Floats, least: float) -> tuple[float, float]:
+def _healthy_bound(best: Floats, least: float) -> tuple[float, float]:
     """Return the healthy level of nodes by their best values, and the bound below it."""
     values = best[~np.isnan(best)]
     return edge(values.tolist(), least) if len(values) else (1.0, 0.0)

@@ -25,13 +25,13 @@ def sample(known: Known, first: Step | None) -> Steps:
     """Measure the first sample, and what follows it: whole leaves again, or single nodes where whole leaves collide."""
     there = len(known.gone)
     planner = Planner(known.leaves, present(known.leaves, known.gone), known.settings.seed)
-    yield from _taken(known, first or _first(known, planner))
+    yield from _take_step(known, first or _first(known, planner))
     if first is None and known.seen is not None:
         if len(known.gone) > there:
             planner = Planner(known.leaves, present(known.leaves, known.gone), known.settings.seed + 1)
         step = _more(known, planner)
         if step.rounds:
-            yield from _taken(known, step)
+            yield from _take_step(known, step)
 
 
 def again(
@@ -95,7 +95,7 @@ def _more(known: Known, planner: Planner) -> Step:
     return Step("sample", tuple(made), 1, why)
 
 
-def _taken(known: Known, step: Step) -> Steps:
+def _take_step(known: Known, step: Step) -> Steps:
     """Measure a step of the sample, and look at the whole sample again."""
     known.rows.append((yield from known.ask(step)))
     known.drop(known.silent())

@@ -21,17 +21,17 @@ _ROUNDS_OF_A_SUSPECT = 3
 def screened(known: Known) -> Screened:
     """Return the verdict of a screening that has nothing open."""
     away = [one for one in known.answered.named if _went_away(known, one)]
-    named = _once(
+    named = _without_duplicates(
         one for one in known.answered.named if one not in away and not _one_up_link(one, known.answered.named)
     )
     known.answered.unclear = [one for one in known.answered.unclear if not _went_away(known, one)]
     known.answered.unclear += [replace(one, reason=f"{one.reason}; it went away later") for one in away]
     by_members = {one.members for one in named}
-    cleared = _once(one for one in known.answered.cleared if one.members not in by_members)
+    cleared = _without_duplicates(one for one in known.answered.cleared if one.members not in by_members)
     settled = by_members | {one.members for one in cleared}
-    unclear = _once(one for one in known.answered.unclear if one.members not in settled)
+    unclear = _without_duplicates(one for one in known.answered.unclear if one.members not in settled)
     covered = coverage(known.network, known.leaves, known.every(), known.gone)
-    promised = promises(known.network, known.leaves, known.found, _made(known), known.settings)
+    promised = promises(known.network, known.leaves, known.found, _steps_made(known), known.settings)
     not_seen = _not_looked_at(known)
     levels = known.levels.levels
     return Screened(
@@ -60,7 +60,7 @@ def nothing(known: Known, why: str) -> Screened:
     )
 
 
-def _made(known: Known) -> Made:
+def _steps_made(known: Known) -> Made:
     """Return what the steps after the sample were, or would have been for one suspect."""
     plan = known.plan
     repeats = known.repeats or next(
@@ -84,7 +84,7 @@ def _made(known: Known) -> Made:
     )
 
 
-def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
+def _without_duplicates(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     """Return suspects without duplicates, keeping the first."""
     found: dict[tuple[str, tuple[int, ...], str | None], Suspect] = {}
     for one in suspects:
@@ -190,11 +190,11 @@ def _promised(promised: Sequence[Promise]) -> list[str]:
             what = f"{'an' if one.kind == 'up-link' else 'a'} {'GPU path' if one.kind == 'gpu path' else one.kind}"
             at = " that is dead" if one.share == 0 else f" at {100 * one.share:.0f} %"
             at = " with half its up-links" if one.kind == "leaf" else at
-            said.append(f"{what}{at} {percent(_stated(one.probability))}")
+            said.append(f"{what}{at} {percent(_bounded_probability(one.probability))}")
     return [f"if there had been one, it would have named: {', '.join(said)}"] if said else []
 
 
-def _stated(probability: float) -> float:
+def _bounded_probability(probability: float) -> float:
     """Return a probability as it is shown: nothing is certain."""
     return min(probability, 0.999)
 

@@ -32,7 +32,7 @@ def confirm(known: Known) -> Generator[Step, Given, None]:
     for number in range(count if len(good) > 1 else 0):
         pairs: list[Pair] = []
         for one, other in _met(doubted, good, number):
-            own = _shifted(fit[one], fit[other], number)
+            own = _shift(fit[one], fit[other], number)
             bouts.setdefault((known.leaves.names[one], known.leaves.names[other]), []).append(own)
             pairs += own
         made.append(tuple(pairs))
@@ -71,7 +71,7 @@ def _turned(good: Sequence[int], number: int) -> list[int]:
     return [*good[number % len(good) :], *good[: number % len(good)]]
 
 
-def _shifted(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
+def _shift(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
     few, many = sorted((one, other), key=len)
     return tuple(
         (min(node, there), max(node, there))

@@ -176,7 +176,7 @@ def answer(question: Question, found: Measured, sound: Set[int]) -> Answer:
     if any(0 < count < len(with_whom) for count in slow.values()):
         return Answer("unclear", (_suspect(question, found),))
     nodes = tuple(
-        _node(node, with_whom, found) for node in members if slow[node] and not _excused(question, node, sound)
+        _node(node, with_whom, found) for node in members if slow[node] and not _is_excused(question, node, sound)
     )
     if len(members) == 1:
         return Answer("named", nodes) if nodes else Answer("cleared", (_suspect(question, found),))
@@ -186,7 +186,7 @@ def answer(question: Question, found: Measured, sound: Set[int]) -> Answer:
     return Answer("named", (*nodes, *own))
 
 
-def _excused(question: Question, node: int, sound: Set[int]) -> bool:
+def _is_excused(question: Question, node: int, sound: Set[int]) -> bool:
     return len(question.members) == 2 and node in sound
 
 

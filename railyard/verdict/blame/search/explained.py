@@ -64,16 +64,16 @@ def blamed(tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[Blamed,
     """Return the fewest parts that explain what is slow or gave no result, then the pairs that are left."""
     found = paths(tests, states)
     bad = {state: [test for test in tests if states[test] == state] for state in ("slow", "none")}
-    chosen = _chosen(_groups(bad["slow"], found), bad["slow"])
-    slow = _merged(chosen, tests, states, found)
+    chosen = _choose_groups(_groups(bad["slow"], found), bad["slow"])
+    slow = _merge_groups(chosen, tests, states, found)
     doubted = _nodes(slow)
-    made = [_blamed(groups, tests, states, found, doubted) for groups in slow]
+    made = [_blame(groups, tests, states, found, doubted) for groups in slow]
     explained = {test for one in made for test in one.tests}
     gone = [test for test in bad["none"] if test not in explained]
-    dead = _chosen([group for group in _groups(gone, found) if _is_dead(group, tests, states)], gone)
-    silent = _merged(dead, tests, states, found)
+    dead = _choose_groups([group for group in _groups(gone, found) if _is_dead(group, tests, states)], gone)
+    silent = _merge_groups(dead, tests, states, found)
     doubted = _nodes([*slow, *silent])
-    made += [_blamed(groups, tests, states, found, doubted) for groups in silent]
+    made += [_blame(groups, tests, states, found, doubted) for groups in silent]
     explained = {test for one in made for test in one.tests}
     left = [test for each in bad.values() for test in each if test not in explained]
     return (*made, *_pairs(left, tests, states, found))
@@ -116,7 +116,7 @@ def _uses(test: Test, nodes: Set[str], gpus: Iterable[str]) -> bool:
     return sum(inner) == 1 and bool(among & set(test.gpus[inner.index(True)]))
 
 
-def _chosen(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
+def _choose_groups(groups: Sequence[_Group], bad: Sequence[Test]) -> list[_Group]:
     """Return groups that explain bad tests: with the fewest nodes, and of these the fewest GPUs.
 
     One set of nodes is chosen after the other: always the set that explains the most remaining tests per node. So if
@@ -164,7 +164,7 @@ def _within(groups: Sequence[_Group], own: Set[Test], others: Sequence[_Group]) 
     return several if several and len(single) < 2 else chosen
 
 
-def _merged(
+def _merge_groups(
     chosen: Sequence[_Group], tests: Sequence[Test], states: Mapping[Test, State], found: Paths
 ) -> list[list[_Group]]:
     """Return the groups of the same nodes together, and as one group those that can be the same GPU of several nodes.
@@ -203,7 +203,7 @@ def _nodes(suspects: Iterable[Sequence[_Group]]) -> Set[str]:
     return {node for groups in suspects for group in groups for node in group.nodes}
 
 
-def _blamed(
+def _blame(
     groups: Sequence[_Group],
     tests: Sequence[Test],
     states: Mapping[Test, State],
@@ -226,7 +226,7 @@ def _blamed(
         if states[test] == "good" and set(test.nodes) <= nodes and all(among & set(each) for each in test.gpus)
     )
     firm = {test for group in groups for test in group.firm}
-    partners = tuple(sorted({node for test in firm for node in _proven(test, nodes, among, found, doubted)}))
+    partners = tuple(sorted({node for test in firm for node in _proven_end(test, nodes, among, found, doubted)}))
     judged = [test for test in tests if states[test] in ("good", "slow")]
     chance = _chance(
         len(judged),
@@ -240,10 +240,10 @@ def _blamed(
         kind = "node" if len(groups) > 1 or (among == known and len(known) > 1) else "gpu"
     gpus = tuple(tuple(sorted(group.gpus)) for group in groups)
     sure: Sure = "open" if not enough else "shown" if groups[0].together else "likely"
-    return Blamed(kind, tuple(sorted(nodes)), gpus, _ordered(own, tests), inside, partners, sure, chance)
+    return Blamed(kind, tuple(sorted(nodes)), gpus, _order(own, tests), inside, partners, sure, chance)
 
 
-def _proven(test: Test, nodes: Set[str], gpus: Set[str], found: Paths, doubted: Set[str]) -> set[str]:
+def _proven_end(test: Test, nodes: Set[str], gpus: Set[str], found: Paths, doubted: Set[str]) -> set[str]:
     """Return the node at the other end of a blamed test, if that end is good without doubt.
 
     It is, if each path that can have made the test slow ends there in a part of more than half of all nodes. A part of
@@ -270,7 +270,7 @@ def _crosses(test: Test, nodes: Set[str], gpus: Set[str], found: Paths) -> bool:
     return any((a[0] in nodes and a[1] in gpus) != (b[0] in nodes and b[1] in gpus) for a, b in candidates(test, found))
 
 
-def _ordered(own: Set[Test], tests: Sequence[Test]) -> tuple[Test, ...]:
+def _order(own: Set[Test], tests: Sequence[Test]) -> tuple[Test, ...]:
     return tuple(test for test in tests if test in own)
 
 
@@ -306,11 +306,11 @@ def _pairs(left: Sequence[Test], tests: Sequence[Test], states: Mapping[Test, St
         if many or (unsteady and len(logs) < 2):
             sure = "open"
         chance = _chance(len(judged), slow, len(was_slow))
-        made.append(Blamed("pair", pair, (), tuple(own), own_good, _others(pair, tests, states), sure, chance))
+        made.append(Blamed("pair", pair, (), tuple(own), own_good, _good_with_both(pair, tests, states), sure, chance))
     return made
 
 
-def _others(pair: tuple[str, str], tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[str, ...]:
+def _good_with_both(pair: tuple[str, str], tests: Sequence[Test], states: Mapping[Test, State]) -> tuple[str, ...]:
     """Return the nodes with which both nodes of a pair are good."""
     good = [set(test.nodes) for test in tests if states[test] == "good"]
     reach = [{node for nodes in good if member in nodes for node in nodes} - set(pair) for member in pair]

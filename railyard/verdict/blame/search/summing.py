@@ -26,11 +26,11 @@ def verdict(known: Search) -> Verdict:
     }
     of_sides = {state: [one for each, one in known.sides if each == state] for state in found}
     nodes = _as_sides(known, found["named"])
-    named = _once((*of_sides["named"], *routes, *known.named, *nodes))
+    named = _without_duplicates((*of_sides["named"], *routes, *known.named, *nodes))
     names = {one.members for one in named}
-    cleared = _once(one for one in (*of_sides["cleared"], *found["cleared"]) if one.members not in names)
+    cleared = _without_duplicates(one for one in (*of_sides["cleared"], *found["cleared"]) if one.members not in names)
     left_out = [_left_out(known, members) for members in known.left_out]
-    unclear = _once(
+    unclear = _without_duplicates(
         one
         for one in (*of_sides["unclear"], *_unsettled(known, named), *found["unclear"], *left_out)
         if one.members not in names
@@ -80,7 +80,7 @@ def _unsettled(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
     ]
 
 
-def _once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
+def _without_duplicates(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     """Return suspects without duplicates, keeping the first: several questions may have found the same node."""
     found: dict[tuple[str, tuple[int, ...]], Suspect] = {}
     for one in suspects:
