@@ -23,8 +23,8 @@ from railyard.parsers.lines import (
     Line,
     Scanner,
     foreign,
-    is_clock,
     is_failure,
+    is_no_next_size,
     not_a_number,
     number,
     own_text,
@@ -232,8 +232,8 @@ class _Reader:
         if fits(joined, block.headings) and whole(line, _DECIMALS):
             block.add(joined)
             return True
-        clock = block.headings[:1] == ["#bytes"] and is_clock(words, block.rows[-1][0] if block.rows else None)
-        if clock or block.part or not fits(words, block.headings[: len(words)]):
+        sizes = [row[0] for row in block.rows[-3:]] if block.headings[:1] == ["#bytes"] else []
+        if is_no_next_size(words, sizes) or block.part or not fits(words, block.headings[: len(words)]):
             block.spoiled = bool(block.part) or block.spoiled
             block.part = []
             return False

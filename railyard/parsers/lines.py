@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import chain, count, repeat
+from itertools import chain, count, pairwise, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ _TAG = re.compile(
     r"|\x1b\[[0-9;?]{0,12}[A-Za-z]"
 )
 _DIGITS = 24  # of a number before its point
+_MOST_DIGITS = 18  # of a size
 # C, Fortran and Python print two digits or more after the sign of an exponent: "1.517e+0" is cut.
 _NUMBER = re.compile(r"\A[+-]?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE](?:[0-9]{1,3}|[+-][0-9]{2,3}))?\Z")
 _NOT_A_NUMBER = re.compile(r"\A[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
@@ -239,14 +240,19 @@ def decimals(word: str) -> int:
     return len(word.partition(".")[2])
 
 
-def is_clock(words: Sequence[str], last: Cell) -> bool:
-    """Return whether a line is the time in seconds since 1970, which `date +%s` prints, and no size cut off its row.
+def is_no_next_size(words: Sequence[str], sizes: Sequence[Cell]) -> bool:
+    """Return whether a line is a whole number that a command prints below a table, and no size cut off its row.
 
-    Its ten digits begin with 1 from 2001 to 2033. A size comes next if it is at most twice the ``last`` one.
+    Where the last ``sizes`` of the table doubled, only the double comes next: `nproc` and `echo $?` print others. Else
+    a number is no size if it is more than twice the last one and looks like the time in seconds since 1970, which
+    `date +%s` prints: its ten digits begin with 1 from 2001 to 2033.
     """
-    if len(words) != 1 or len(words[0]) != 10 or words[0][0] != "1" or not words[0].isdecimal():
+    if len(words) != 1 or not words[0].isdecimal() or len(words[0]) > _MOST_DIGITS or not sizes or sizes[-1] is None:
         return False
-    return last is not None and int(words[0]) > 2 * last
+    value, last = int(words[0]), sizes[-1]
+    if len(sizes) > 1 and all(size and other == 2 * size for size, other in pairwise(sizes[-3:])):
+        return value != 2 * last
+    return len(words[0]) == 10 and words[0][0] == "1" and value > 2 * last
 
 
 def whole(line: Line, earlier: int) -> bool:

@@ -82,6 +82,7 @@ _OF_CSV = MappingProxyType(
         "initial burst requests": "BURST_SIZE",
     }
 )
+_NARROWEST = 24  # columns of a terminal that breaks lines
 _NO_FIGURE = "a title without any figure"
 _UNKNOWN = "omni; expected THROUGHPUT and THROUGHPUT_UNITS with PROTOCOL and DIRECTION, as -k prints them"
 _OWN = ("Interim result: ", "Starting netserver ")
@@ -107,6 +108,7 @@ class _Run:
     names: tuple[str, ...] = ()  # the heading of -o
     titled: bool = False
     spoiled: bool = False
+    ended: bool = False  # no digit of what was read can be on the next line
     asked: float = 0.0  # width of the confidence interval, % of the mean
     warned: Remark | None = None  # an interval is wider, and nothing says yet that it is not the throughput's
 
@@ -156,6 +158,8 @@ class _Reader:
             return True
         if self.run is None:
             return False
+        if self.run.ended and text.isdecimal():
+            return True  # `echo $?`, `nproc` or `date +%s` below the run
         return self._warning(self.run, line, text) or _heading(self.run, text) or _row(self.run, line, text)
 
     def _warning(self, run: _Run, line: Line, text: str) -> bool:
@@ -196,6 +200,7 @@ class _Reader:
             run = self._begin(line)
         if line.ended:
             run.fields[found["name"]] = found["value"].strip('"')
+            run.ended = "THROUGHPUT" in run.fields and not _may_go_on(text)
         return True
 
     def _begin(self, line: Line) -> _Run:
@@ -216,6 +221,7 @@ class _Reader:
         named = zip(map(str.lower, run.names), words, strict=True)
         run.fields |= {_OF_CSV[name]: word for name, word in named if name in _OF_CSV}
         run.names = ()
+        run.ended = not _may_go_on(text)
         return True
 
     def _close(self) -> None:
@@ -276,6 +282,7 @@ def _row(run: _Run, line: Line, text: str) -> bool:
         run.spoiled = True
         return False
     run.context["seconds"] = float(seconds)
+    run.ended = run.kind != "udp" and _has_decimals(words[-1], run)
     if run.kind == "rr":
         _take_transactions(run, float(figure), int(words[2]), int(words[3]))
     else:
@@ -292,8 +299,18 @@ def _received(run: _Run, line: Line, words: list[str]) -> bool:
     if not line.ended and run.more:
         return False
     run.figures["bandwidth"] = float(words[3]) * run.factor, "MB/s"
-    run.spoiled = False
+    run.spoiled, run.ended = False, _has_decimals(words[-1], run)
     return True
+
+
+def _has_decimals(last: str, run: _Run) -> bool:
+    """Return whether a row's last word is not cut: two decimals of the throughput, or three of a processor's work."""
+    return decimals(last) == (3 if run.more else 2)
+
+
+def _may_go_on(text: str) -> bool:
+    """Return whether the last number of a line of fields may go on in the next line, where a terminal broke it."""
+    return len(text) >= _NARROWEST and text[-1].isdigit() and decimals(re.split("[=,]", text)[-1]) != 2
 
 
 def _take_transactions(run: _Run, rate: float, request: int, response: int) -> None:

@@ -39,6 +39,8 @@ def _table(
         one = read(words, 1) if all(_NUMBER.match(word) for word in words) else None
         if one is None or not (line.ended or (fixed > 0 and decimals(words[-1]) == fixed)):
             # if this release cannot print such a last line, it is foreign, and the text is not an np.out at all
+            if rows and line.ended and read is not _written_by_2 and _is_no_size(words, rows[-1][0]):
+                continue
             cut = bool(rows and words) and all(number(word) is not None for word in words)
             return _made(rows, first, False) if cut and not any(rest.text.strip() for rest in scanner) else None
         rows += one
@@ -51,6 +53,13 @@ def _table(
             rows += many
             fixed = decimals(words[-1])
     return _made(rows, first, True) if rows else None
+
+
+def _is_no_size(words: list[str], last: Cell) -> bool:
+    """Return whether a line is a whole number that a command prints below the file: the next size is at most twice the
+    last one, and above it.
+    """
+    return len(words) == 1 and words[0].isdecimal() and last is not None and not last < float(words[0]) <= 2 * last
 
 
 def _made(rows: list[Row], line: int, complete: bool) -> Table:

@@ -16,8 +16,8 @@ from railyard.parsers.lines import (
     Scanner,
     decimals,
     foreign,
-    is_clock,
     is_failure,
+    is_no_next_size,
     number,
     own_text,
     remembered,
@@ -303,7 +303,7 @@ class _Reader:
         if joined is not None and "." in "".join(block.part[1:] + words):
             self._add(block, line, joined, words[-1])
             return True
-        if not block.begins_row(words) or (block.rows and is_clock(words, block.rows[-1][0])):
+        if not block.begins_row(words) or is_no_next_size(words, [row[0] for row in block.rows[-3:]]):
             return False
         block.spoiled |= bool(block.part)
         block.part = words

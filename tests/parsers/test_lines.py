@@ -16,6 +16,7 @@ from railyard.parsers.lines import (
     filled_lines,
     first_line,
     is_failure,
+    is_no_next_size,
     lines_of,
     number,
     remembering,
@@ -161,7 +162,28 @@ IMB = (
 
 
 @pytest.mark.parametrize("table", [OSU, IMB])
-@pytest.mark.parametrize(("line", "complete"), [("1796083200", True), ("8388608", False)])
-def test_the_time_behind_a_table_is_no_size_that_was_cut_off_its_row(table: str, line: str, complete: bool) -> None:
+@pytest.mark.parametrize(
+    ("line", "complete"),
+    [("1796083200", True), ("0", True), ("64", True), ("12345678", True), ("16777216", True), ("8388608", False)],
+)
+def test_a_number_behind_a_table_is_no_size_that_was_cut_off_its_row(table: str, line: str, complete: bool) -> None:
     (found,) = detect.parse(f"{table}{line}\n").tables
     assert (len(found.rows), found.complete) == (2, complete)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "number", "expected"),
+    [
+        ([1, 2, 4], "64", True),  # nproc below `osu_latency -m 1:4`
+        ([1, 2, 4], "8", False),
+        ([64, 4096, 1048576], "4194304", False),  # sizes that someone chose: any may come next
+        ([64, 4096, 1048576], "1796083200", True),
+        ([1048576], "1796083200", True),
+        ([1048576], "16777216", False),
+        ([], "64", False),
+        ([1, 2, 4], "64.0", False),
+        ([1, 2, 4], "9" * 5000, False),
+    ],
+)
+def test_only_the_double_comes_next_where_sizes_doubled(sizes: list[int], number: str, expected: bool) -> None:
+    assert is_no_next_size([number], sizes) is expected

@@ -2,6 +2,7 @@
 
 import pytest
 
+from railyard.parsers import detect
 from railyard.parsers.netperf import parse
 from railyard.parsers.parsed import Parsed, ParseError
 from railyard.verdict.stored.judge import Judgement, judge
@@ -183,3 +184,22 @@ def test_a_throughput_that_varied_too_much_is_a_failure(text: str, expected: str
     read = parse(text)
     assert [failure.text[: len(expected)] for failure in read.failures] == [expected]
     assert [table.complete for table in read.tables] == [False]
+
+
+@pytest.mark.parametrize("behind", ["0\n", "64\n", "1796083200\n"])
+@pytest.mark.parametrize("name", sorted(path.name for path in MADE.glob("netperf-*.txt")))
+def test_a_number_below_a_whole_run_is_no_part_of_it(name: str, behind: str) -> None:
+    text = (MADE / name).read_text(encoding="utf-8")
+    assert only(detect.parse(text + behind)) == only(parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "THROUGHPUT=9402.13\nTHROUGHPUT_UNITS=10^6bits/s\nPROTOCOL=TCP\nDIRECTION=Send\nREMOTE_RECV_SIZE_REQUEST=1\n31072\n",
+        requests().replace("20000.00\n", "20000\n64\n"),
+        stream("9388.40   4.12   5.20   1.127   1.3", "10^6bits/s  % S      % S      us/KB   us/KB") + "30\n",
+    ],
+)
+def test_a_number_that_may_be_the_rest_of_a_broken_line_spoils_the_run(text: str) -> None:
+    assert not any(table.complete for table in parse(text).tables)

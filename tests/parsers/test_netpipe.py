@@ -224,3 +224,12 @@ def test_a_text_that_is_no_output_of_netpipe_is_an_error() -> None:
     assert str(caught.value) == (
         "line 1: found '1 2 3', expected output of NetPIPE: \"Now starting the main loop\" or its rows"
     )
+
+
+@pytest.mark.parametrize(
+    ("behind", "complete"), [("0\n", True), ("1796083200\n", True), ("12\n", False), ("12", False)]
+)
+def test_a_number_behind_np_out_is_cut_only_if_it_may_be_the_next_size(behind: str, complete: bool) -> None:
+    rows = "".join(f"{size:8d} 10.000000   {size * 8 / 10 / 2**20:.8f}\n" for size in (4, 6, 8))
+    (table,) = parse(rows + behind).tables
+    assert ([row[0] for row in table.rows], table.complete) == ([4, 6, 8], complete)
