@@ -6,9 +6,11 @@ request and its response have ``transactions``, 1/s. If both have the same size 
 a transaction is ``latency``, us, at that ``size``.
 
 A throughput is printed with two decimals, so a row whose own has others is cut. A title without figures, as of
-``-O``, whose columns are several lines high, is a failure. Source: HewlettPackard/netperf, src/nettest_bsd.c
-(send_tcp_stream, send_udp_stream, send_tcp_rr: titles and formats) and src/nettest_omni.c (print_omni_keyword and
-print_omni_csv).
+``-O``, whose columns are several lines high, is a failure, and so is a second row below one heading, as ``-P 0`` prints
+it. omni's throughput of datagrams is what arrived, except with ``-N`` (send_omni_inner): then it is ``sent``.
+
+Source: HewlettPackard/netperf, src/nettest_bsd.c (send_tcp_stream, send_udp_stream, send_tcp_rr: titles and formats)
+and src/nettest_omni.c (send_omni_inner, print_omni_keyword and print_omni_csv).
 """
 
 import re
@@ -44,7 +46,8 @@ _BURST = re.compile(r" : first burst (?P<burst>[0-9]{1,9})(?= :|\Z)")
 #: What follows the addresses: a terminal may have broken the line before or within the burst.
 _WHOLE = re.compile(
     r".{0,300} AF_\w{2,6}(?: : (?:demo|histogram|interval|spin interval|dirty data|cpu bind|nodelay|copy avoidance"
-    r"|first burst [0-9]{1,9}|\+/-[0-9.]{1,9}% @ [0-9]{1,3}% conf\.(?: {1,2}on result only| (?= : ))?))*\s{0,4}\Z"
+    r"|first burst [0-9]{1,9}|no control"
+    r"|\+/-[0-9.]{1,9}% @ [0-9]{1,3}% conf\.(?: {1,2}on result only| (?= : ))?))*\s{0,4}\Z"
 )
 _REST_OF_TITLE = re.compile(r": |[0-9]{1,9}(?: :|\Z)")
 # "-I 99,5": +/-2.500% @ 99% conf.; a warning then gives the whole width that was reached (display_confidence in
@@ -80,11 +83,19 @@ _OF_CSV = MappingProxyType(
         "request size bytes": "REQUEST_SIZE",
         "response size bytes": "RESPONSE_SIZE",
         "initial burst requests": "BURST_SIZE",
+        "local send throughput": "LOCAL_SEND_THROUGHPUT",
+        "remote recv throughput": "REMOTE_RECV_THROUGHPUT",
     }
 )
+_THROUGHPUTS = ("THROUGHPUT", "LOCAL_SEND_THROUGHPUT", "REMOTE_RECV_THROUGHPUT")
 _NARROWEST = 24  # columns of a terminal that breaks lines
 _NO_FIGURE = "a title without any figure"
 _UNKNOWN = "omni; expected THROUGHPUT and THROUGHPUT_UNITS with PROTOCOL and DIRECTION, as -k prints them"
+_NOT_READ = (
+    "; its columns are those of -O, or lack Throughput Units: run it with "
+    "-k THROUGHPUT,THROUGHPUT_UNITS,PROTOCOL,DIRECTION"
+)
+_SECOND = 'a second row below one heading: found "{}", expected a title above each run (run it without -P 0)'
 _OWN = ("Interim result: ", "Starting netserver ")
 _FAILURE = re.compile(
     r"\A(?:establish control: |netperf: (?!.*\bversion\b)|recv_response|send_\w+: |get_sock|create_data_socket"
@@ -106,7 +117,10 @@ class _Run:
     context: dict[str, ContextValue] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)  # of -k and -o
     names: tuple[str, ...] = ()  # the heading of -o
+    width_of_csv: int = 0  # words of the row below it
     titled: bool = False
+    without_control: bool = False  # -N: no netserver counted what arrived
+    has_columns: bool = False  # a heading named a throughput, but not as a classic one or -o does
     spoiled: bool = False
     ended: bool = False  # no digit of what was read can be on the next line
     asked: float = 0.0  # width of the confidence interval, % of the mean
@@ -139,11 +153,16 @@ class _Reader:
         if len(text) <= 1000 and self._is_taken(line, text):
             return
         run = self.run
+        if run is not None and _is_second(run, text):
+            self.failures.append(Remark(line.number, _SECOND.format(text[:200])))
+            run.spoiled = True
+            return
         failed = _FAILURE.match(text) is not None or is_failure(text)
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
         # a line that a terminal broke: "first burst 1" and "6", "REQUEST_SIZE=10" and "24"
         rest_of_title = run is not None and run.kind is None and _REST_OF_TITLE.match(text) is not None
         if run is not None:
+            run.has_columns |= "Throughput" in text
             run.spoiled |= failed or line.dots or rest_of_title or _NUMBERS.fullmatch(text) is not None
 
     def parsed(self, text: str) -> Parsed:
@@ -185,6 +204,7 @@ class _Reader:
         if protocol == "OMNI":
             self.run.fields["DIRECTION"] = test
         asked = _ASKED.search(found["rest"])
+        self.run.without_control = " : no control" in found["rest"]
         self.run.asked = 2 * float(asked["half"]) if asked is not None else 0.0
         burst = _BURST.search(found["rest"])
         if burst is not None:
@@ -214,7 +234,7 @@ class _Reader:
         run, words = self.run, text.split(",") if "," in text else []
         if "Throughput" in words and "Throughput Units" in words:
             run = self._begin(line) if run is None or run.figures or run.names or "THROUGHPUT" in run.fields else run
-            run.names = tuple(words)
+            run.names, run.width_of_csv = tuple(words), len(words)
             return True
         if run is None or not run.names or len(words) != len(run.names) or not line.ended:
             return False
@@ -237,7 +257,15 @@ class _Reader:
         if run.figures:
             self.tables.append(_table(run))
         elif run.test is not None or run.names or run.titled or {"THROUGHPUT", "THROUGHPUT_UNITS"} & run.fields.keys():
-            self.failures.append(Remark(run.line, f"{_NO_FIGURE}: {run.test or _UNKNOWN}"))
+            why = _NOT_READ if run.test and (run.has_columns or run.names) else ""
+            self.failures.append(Remark(run.line, f"{_NO_FIGURE}: {run.test or _UNKNOWN}{why}"))
+
+
+def _is_second(run: _Run, text: str) -> bool:
+    """Return whether a line is one more row of a run that has its own: a run of its own, whose title is missing."""
+    if run.width_of_csv and not run.names:
+        return "THROUGHPUT" in run.fields and text.count(",") == run.width_of_csv - 1
+    return bool(run.figures) and _NUMBERS.fullmatch(text) is not None and len(text.split()) == run.width
 
 
 def _table(run: _Run) -> Table:
@@ -327,7 +355,7 @@ def _take_fields(run: _Run) -> None:
     if run.test is None and fields.get("PROTOCOL") in ("TCP", "UDP") and fields.get("DIRECTION") in _TESTS:
         run.test = f"{fields['PROTOCOL'].lower()}_{_TESTS[fields['DIRECTION']]}"
     unit = fields.get("THROUGHPUT_UNITS", "").removesuffix("/s")
-    if run.test is None or rate is None or decimals(fields["THROUGHPUT"]) != 2:
+    if run.test is None or rate is None or any(decimals(fields.get(name, "0.00")) != 2 for name in _THROUGHPUTS):
         return
     if burst := number(fields.get("BURST_SIZE", "")):
         run.context["burst"] = burst
@@ -337,6 +365,19 @@ def _take_fields(run: _Run) -> None:
     elif unit == "Trans":
         run.figures["transactions"] = float(rate), "1/s"  # of unknown sizes
     elif unit in _FACTORS:
-        # of datagrams it is what was sent
-        name = "sent" if run.test.startswith("udp") else "bandwidth"
-        run.figures[name] = float(rate) * _FACTORS[unit], "MB/s"
+        run.figures |= {name: (value * _FACTORS[unit], "MB/s") for name, value in _rates(run, float(rate)).items()}
+
+
+def _rates(run: _Run, rate: float) -> dict[str, float]:
+    """Return what omni's throughput is, in its unit: of datagrams, what arrived if netserver counted it.
+
+    Without a title nothing says that it did, except its own figure.
+    """
+    if not (run.test or "").startswith("udp"):
+        return {"bandwidth": rate}
+    sent = number(run.fields.get("LOCAL_SEND_THROUGHPUT", ""))
+    arrived = number(run.fields.get("REMOTE_RECV_THROUGHPUT", ""))
+    if arrived:
+        return ({"sent": float(sent)} if sent else {}) | {"bandwidth": float(arrived)}
+    is_counted = run.test == "udp_maerts" or (run.titled and not run.without_control)
+    return {"bandwidth" if is_counted else "sent": rate}

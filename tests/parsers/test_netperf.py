@@ -106,7 +106,7 @@ def test_fields_of_omni_say_what_was_measured() -> None:
     without = parse(text.replace("PROTOCOL=TCP\n", ""))
     assert without.tables == ()
     assert "expected THROUGHPUT and THROUGHPUT_UNITS with PROTOCOL and DIRECTION" in without.failures[0].text
-    assert only(parse(text.replace("=TCP", "=UDP")))["sent"] == pytest.approx(9402.13 / 8)
+    assert only(parse(text.replace("=TCP", "=UDP")))["bandwidth"] == pytest.approx(9402.13 / 8)
 
 
 def test_two_runs_in_one_file_are_two_tables_and_mixed_ones_lose_a_figure() -> None:
@@ -203,3 +203,60 @@ def test_a_number_below_a_whole_run_is_no_part_of_it(name: str, behind: str) -> 
 )
 def test_a_number_that_may_be_the_rest_of_a_broken_line_spoils_the_run(text: str) -> None:
     assert not any(table.complete for table in parse(text).tables)
+
+
+FIELDS = "THROUGHPUT=9400.00\nTHROUGHPUT_UNITS=10^6bits/s\n"
+CSV = "Throughput,Throughput Units,Elapsed Time (sec)\n9400.00,10^6bits/s,10.00\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (title("UDP STREAM") + FIELDS, {"bandwidth": 1175.0}),
+        (title("UDP STREAM") + CSV, {"bandwidth": 1175.0}),
+        (title("UDP STREAM", " : no control") + FIELDS, {"sent": 1175.0}),
+        (FIELDS + "PROTOCOL=UDP\nDIRECTION=Send\n", {"sent": 1175.0}),  # -N may have been given
+        (FIELDS + "PROTOCOL=UDP\nDIRECTION=Send\nREMOTE_RECV_THROUGHPUT=8000.00\n", {"bandwidth": 1000.0}),
+        (
+            title("UDP STREAM") + "Local Send Throughput,Remote Recv Throughput,Throughput,Throughput Units\n"
+            "9600.00,8000.00,9400.00,10^6bits/s\n",
+            {"sent": 1200.0, "bandwidth": 1000.0},
+        ),
+        (title("TCP STREAM") + FIELDS + "REMOTE_RECV_THROUGHPUT=8000.00\n", {"bandwidth": 1175.0}),
+    ],
+)
+def test_datagrams_of_omni_count_where_netserver_counted_them(text: str, expected: dict[str, float]) -> None:
+    found = only(parse(text))
+    assert {name: value for name, value in found.items() if name != "benchmark"} == pytest.approx(expected)
+
+
+def test_a_throughput_of_datagrams_that_is_cut_gives_no_figure() -> None:
+    assert parse(title("UDP STREAM") + FIELDS + "REMOTE_RECV_THROUGHPUT=800\n").tables == ()
+
+
+HUMAN = "Throughput Throughput Elapsed\n           Units      Time\n\n\n9400.00    10^6bits/s 10.01\n"
+
+
+@pytest.mark.parametrize("text", [HUMAN, "Throughput,Elapsed Time (sec)\n9400.00,10.00\n"])
+def test_columns_that_are_not_read_are_refused_with_what_to_do(text: str) -> None:
+    read = parse(title("TCP STREAM") + text)
+    assert read.tables == ()
+    assert read.failures[0].text == (
+        "a title without any figure: tcp_stream; its columns are those of -O, or lack Throughput Units: run it with "
+        "-k THROUGHPUT,THROUGHPUT_UNITS,PROTOCOL,DIRECTION"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (stream("9388.40"), "131072  16384  16384    10.02    4000.00"),
+        (title("TCP STREAM") + CSV, "4000.00,10^6bits/s,10.00"),
+    ],
+)
+def test_a_second_row_below_one_heading_is_a_failure(text: str, row: str) -> None:
+    read = parse(f"{text}{row}\n")
+    assert [failure.text for failure in read.failures] == [
+        f'a second row below one heading: found "{row}", expected a title above each run (run it without -P 0)'
+    ]
+    assert [table.complete for table in read.tables] == [False]
