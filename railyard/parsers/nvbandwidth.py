@@ -7,9 +7,9 @@ latency is us. ``description`` is the sentence above the matrix. A test of two d
 Read2, Total) under one name.
 
 A table is complete if its SUM is there and is the sum of what was read; in JSON, if the object has its closing brace. A
-test that ended without a matrix, that failed or was not found is a failure. A test that was waived, since the machine
-cannot run it, is a remark. Source: output.cpp, json_output.cpp and inline_common.h at the tags v0.1, v0.4, v0.6 and
-v0.8.
+test that ended without a matrix, that failed or was not found is a failure, and so is a matrix or a SUM that no test
+announces. A test that was waived, since the machine cannot run it, is a remark. Source: output.cpp, json_output.cpp and
+inline_common.h at the tags v0.1, v0.4, v0.6 and v0.8.
 """
 
 import re
@@ -172,8 +172,12 @@ class _Reader:
             self.remarks.append(Remark(line.number, text))
             return True
         found = _DESCRIPTION.fullmatch(text) if line.ended else None
-        if not found or self.test is None:
+        if not found:
             return False
+        if self.test is None:
+            what = f'a matrix without its test: found "{text[:200]}", expected "Running …." with its name above it'
+            self.failures.append(Remark(line.number, what))
+            return True
         self._end_matrix(ended=False)
         self.test.matrices += 1
         unit = unit_of(found["unit"])
@@ -194,6 +198,9 @@ class _Reader:
                 self.failures.append(Remark(line.number, wrong))
                 self.matrix.spoiled = True
             self._end_matrix(ended=True)
+        elif not (self.tables and self.tables[-1].benchmark == found["name"]):  # its figure may be printed twice
+            what = f'a sum without its matrix: found "{text[:200]}", expected "Running {found["name"]}." and its matrix'
+            self.failures.append(Remark(line.number, f"{what} above it"))
         return True
 
     def _said(self, line: Line, text: str) -> bool:

@@ -25,6 +25,7 @@ _END = "# end"
 # 0.2013 0.4031 0.4020 0.2040
 _ROW = re.compile(r"\A(?:[0-9]{1,9}\.[0-9]{4} ){3}[0-9]{1,9}\.[0-9]{4}\Z")
 _REFUSAL = re.compile(r"\Arailyard-sharing: \S.{0,400}\Z")
+_ONE = "one output, from its heading to its end (give each a file of its own)"
 _EXPECTED = 'output of railyard-sharing: "# railyard-sharing 1: 2 ranks on processor …"'
 
 
@@ -48,6 +49,9 @@ def parse(text: str) -> Parsed:
             rows.append(tuple(number(word) for word in said.split()))
         elif heading and said == _END:
             ended = True
+        elif found or _ROW.match(said):
+            what = "a second heading" if found else "a row without its heading"
+            failures.append(Remark(line.number, f'{what}: found "{said[:200]}", expected {_ONE}'))
         elif said and said not in _SAID:
             own = bool(_REFUSAL.match(said))
             refused |= own

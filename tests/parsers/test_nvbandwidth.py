@@ -200,3 +200,39 @@ def test_what_is_before_each_line_changes_nothing(prefix: str) -> None:
         (table.rows, table.complete, table.version, table.context) for table in whole.tables
     ]
     assert parsed.failures == ()
+
+
+DESCRIPTION = "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)"
+NO_TEST = f'a matrix without its test: found "{DESCRIPTION}", expected "Running …." with its name above it'
+NO_MATRIX = 'a sum without its matrix: found "SUM {} {}", expected "Running {}." and its matrix above it'
+
+
+@pytest.mark.parametrize(
+    ("lost", "failures"),
+    [
+        (
+            "Running host_to_device_memcpy_ce.\n",
+            [(11, NO_TEST), (15, NO_MATRIX.format("host_to_device_memcpy_ce", "82.96", "host_to_device_memcpy_ce"))],
+        ),
+        (  # "Waived: " below it belongs to another test
+            "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n",
+            [
+                (18, "a test without any matrix: device_to_device_memcpy_read_ce"),
+                (
+                    23,
+                    NO_MATRIX.format("device_to_device_memcpy_read_ce", "778.42", "device_to_device_memcpy_read_ce"),
+                ),
+            ],
+        ),
+    ],
+)
+def test_a_matrix_whose_title_is_lost_is_a_failure(lost: str, failures: list[tuple[int, str]]) -> None:
+    parsed = nvbandwidth.parse(TEXT.replace(lost, "").replace("Waived: \n", ""))
+    assert parsed.failures == tuple(failures)
+    assert len(parsed.tables) == 2
+
+
+def test_a_sum_that_is_printed_twice_is_no_failure() -> None:
+    total = "SUM host_to_device_memcpy_ce 82.96\n"
+    parsed = nvbandwidth.parse(TEXT.replace(total, f"{total}&&&& PERF host_to_device_memcpy_ce 82.96 +GB/s\n"))
+    assert (parsed.failures, len(parsed.tables)) == ((), 3)

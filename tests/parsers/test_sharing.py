@@ -61,3 +61,20 @@ def test_a_refusal_of_its_own_and_a_launchers_line_are_failures() -> None:
 def test_another_output_is_refused(text: str) -> None:
     with pytest.raises(ParseError):
         parse(text)
+
+
+ROW = TEXT.splitlines()[3]
+ONE = "expected one output, from its heading to its end (give each a file of its own)"
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        (TEXT + ROW + "\n# end\n", Remark(6, f'a row without its heading: found "{ROW}", {ONE}')),
+        (ROW + "\n# end\n" + TEXT, Remark(1, f'a row without its heading: found "{ROW}", {ONE}')),
+        (TEXT + TEXT.splitlines()[0], Remark(6, f'a second heading: found "{TEXT.splitlines()[0]}", {ONE}')),
+    ],
+)
+def test_what_belongs_to_another_output_is_a_failure(text: str, failure: Remark) -> None:
+    parsed = parse(text)
+    assert (len(parsed.tables), parsed.failures) == (1, (failure,))
