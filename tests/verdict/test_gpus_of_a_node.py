@@ -79,6 +79,8 @@ def osu(benchmark: str, mb_s: float, buffers: str = "DEVICE (D)") -> str:
         ("nvlink4", 40_000.0, "not-judged"),  # PCIe in place of it
         ("NVLink-3", 87_000.0, "pass"),  # A100 with four of 12
         ("nvlink-3", 24_000.0, "not-judged"),
+        ("xgmi-mi300x", 48_000.0, "pass"),  # what AMD's blog says of a link
+        ("xGMI MI300X", 24_000.0, "not-judged"),
         ("pcie4-x16", 24_000.0, "pass"),
         ("pcie-gen4-x16", 12_000.0, "not-judged"),  # half of its lanes
         ("pcie5-x16", 24_000.0, "not-judged"),
@@ -109,3 +111,20 @@ def test_options_of_a_network_do_not_go_with_what_connects_gpus() -> None:
         of_link("nvlink-4", rails=2)
     with pytest.raises(RailyardError, match="expected a slot of"):
         of_link("pcie9-x16")
+
+
+def test_what_is_below_infinity_fabric_is_looked_up_with_amds_tool() -> None:
+    text = osu("Bandwidth", 20_000.0)
+    (found,) = judge(parse(text), of_link("xgmi-mi300x"), text=text)
+    assert "exchange over xGMI (MI300X)" in found.sentence
+    assert "look at rocm-smi --showtopo, at the slots' width" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("xgmi-mi250x", "; two of its GPUs have one, two or four links"), ("xgmi", ""), ("xgmi-2", "")],
+)
+def test_infinity_fabric_is_named_by_its_gpu(name: str, why: str) -> None:
+    with pytest.raises(RailyardError) as raised:
+        of_link(name)
+    assert str(raised.value) == f'--link: found "{name}", expected xgmi-mi300x or xgmi-mi355x{why}'

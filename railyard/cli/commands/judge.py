@@ -75,7 +75,7 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--link",
     help="Instead of a system: a link of docs/reference/rates.md, such as ib-edr, or a name that means one (hdr100). "
-    "Within a node: what connects its GPUs, such as nvlink-4 or pcie4-x16.",
+    "Within a node: what connects its GPUs, such as nvlink-4, xgmi-mi300x or pcie4-x16.",
 )
 @click.option("--slot", help="With --link: the slot of each card, such as pcie3-x16.")
 @click.option("--mtu", type=int, help="With --link: the path's MTU, if it is not the link's largest.")

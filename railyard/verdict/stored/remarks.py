@@ -38,7 +38,8 @@ _MOST_OF_MLX4_GBIT_S = 56.0
 _GPU_SLOT_MB_S, _MOST_OF_SLOTS_MB_S = 10_000.0, 63_000.0
 #: Where what connects them is named, they reach this share of it besides the start of each message of 4 MiB: windows
 #: reached 87 % of four NVLinks of A100, and 77 % of six of GH200, which is 8 us for each message; 10 GB/s are 63 % of a
-#: slot of Gen3 x16.
+#: slot of Gen3 x16. A link of MI300X carries some 48 of its 64 GB/s, 75 % (AMD, Understanding RCCL Bandwidth and xGMI
+#: Performance on MI300X, rocm.blogs.amd.com).
 _GPU_LINK_SHARE, _GPU_MESSAGE_US = 0.6, 10.0
 _GPU_MESSAGE_BYTES = 4 << 20
 
@@ -99,9 +100,10 @@ def below_gpu_slots(judged: Sequence[MetricInput], of: Run) -> str | None:
         less = f"its {late} is longer than"
     else:
         return None
+    topology = "rocm-smi --showtopo" if over.startswith("xGMI") else "nvidia-smi topo -m"
     return (
-        f"not judged: {less} GPUs of one node exchange over {over} ({number(asked_mb_s)} MB/s): look at nvidia-smi "
-        "topo -m, at the slots' width, and at ACS"
+        f"not judged: {less} GPUs of one node exchange over {over} ({number(asked_mb_s)} MB/s): look at {topology}, "
+        "at the slots' width, and at ACS"
     )
 
 

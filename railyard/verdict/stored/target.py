@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.wording import either
 from railyard.hardware.day_one import UNNAMED
+from railyard.hardware.gpu_links import GPU_LINKS, XGMI_GPUS
 from railyard.hardware.link_names import links_meant, why_no_link
 from railyard.hardware.links import LINKS, SLOTS, Link
 from railyard.parsers.parsed import Table
@@ -13,10 +15,16 @@ from railyard.site.link_alone import LinkAlone, link_alone
 from railyard.verdict.inputs import Target
 
 ANY_STACK = "any stack"
-#: What connects the GPUs of one node, as a person may write it: nvlink-4, NVLink4, pcie4-x16, pcie-gen4-x16.
-_GPU_LINK = re.compile(r"nvlink[-_ ]?(?P<nvlink>[1-5])|pcie[-_ ]?(?:gen)?(?P<slot>[0-9])[-_ ]?x(?P<lanes>[0-9]{1,2})")
+#: What connects the GPUs of one node, as a person may write it: nvlink-4, NVLink4, xgmi-mi300x, pcie4-x16,
+#: pcie-gen4-x16.
+_GPU_LINK = re.compile(
+    r"nvlink[-_ ]?(?P<nvlink>[1-5])|xgmi[-_ ]?(?P<xgmi>[a-z0-9]{0,16})"
+    r"|pcie[-_ ]?(?:gen)?(?P<slot>[0-9])[-_ ]?x(?P<lanes>[0-9]{1,2})"
+)
 #: Boards of four GPUs share out a GPU's links to the three others; boards of eight have switches, from NVLink 3 on.
 _FEWEST_LINKS = 4
+#: GPUs on boards of eight with a link between any two. Pairs of GCDs of an MI250X have one, two or four links.
+_EQUAL_XGMI = tuple(gpu for gpu in XGMI_GPUS if GPU_LINKS[f"xgmi-{gpu}"].pair_links == 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,8 @@ ANY_NODES = Nodes()
 def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None = None) -> Target:
     """Return a link alone, with a card and a slot for each rail. ``link`` may be another name that means only one link.
 
-    It may also be what connects the GPUs of one node: NVLink (nvlink-4) or their slots (pcie4-x16).
+    It may also be what connects the GPUs of one node: NVLink (nvlink-4), Infinity Fabric (xgmi-mi300x) or their slots
+    (pcie4-x16).
 
     Raises RailyardError if a name is not in the tables, or if the link does not have the MTU.
     """
@@ -72,8 +81,14 @@ def _of_gpus(name: str, found: re.Match[str], is_alone: bool) -> Target:
     if slot is not None and slot not in SLOTS:
         hint = did_you_mean(slot, SLOTS)
         raise RailyardError(f'--link: found "{name}", expected a slot of docs/reference/rates.md; {hint}')
+    xgmi = found["xgmi"]
+    if xgmi is not None and xgmi not in _EQUAL_XGMI:
+        names = either([f"xgmi-{gpu}" for gpu in _EQUAL_XGMI])
+        why = "; two of its GPUs have one, two or four links" if xgmi in XGMI_GPUS else ""
+        raise RailyardError(f'--link: found "{name}", expected {names}{why}')
     nvlink = None if found["nvlink"] is None else int(found["nvlink"])
-    gpus = Gpus.model_validate({"per_node": _FEWEST_LINKS, "kind": "named by its link", "nvlink": nvlink, "slot": slot})
+    said = {"per_node": _FEWEST_LINKS, "kind": "named by its link", "nvlink": nvlink, "xgmi": xgmi, "slot": slot}
+    gpus = Gpus.model_validate(said)
     return replace(unnamed(), fabric_name=name, gpus=gpus)
 
 
