@@ -53,6 +53,7 @@ from railyard.verdict.stored.remarks import (
     flow_limit,
     plateau,
     remarks_on,
+    shared_rail,
     short_end,
     short_latency,
     slower_network,
@@ -366,6 +367,7 @@ def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -
         next((why for table in tables if (why := late_or_lost(judged, table)) is not None), None)
         or one_rail(judged, of)
         or slower_network(judged, of.benchmark, of.target)
+        or shared_rail(judged, of)
         or short_end(judged, of)
         or short_latency(judged, of)
         or below_gpu_slots(judged, of)

@@ -311,6 +311,28 @@ def _is_of_latency(judged: Sequence[MetricInput]) -> bool:
     return any(metric.declared.name == LATENCY and metric.bands and len(points(metric)) == 1 for metric in judged)
 
 
+def shared_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that ranks in a chain or in groups are "not judged: …", since those of a node may share its rail; else None.
+
+    The bound must hold if all of them cross the rail at once. A launcher mostly fills a node first: then one rank sends
+    out of it, or none, and a slow rail keeps the bound. Half of the ranks of ``osu_multi_lat`` are on each node, and it
+    prints no number of ranks.
+    """
+    facts, each = of.facts, of.facts.ranks_per_node or 1
+    if each < 2 or (facts.ranks or 0) <= 2 or of.on_one_host or of.benchmark.one_turn is None:
+        return None
+    for metric in judged:
+        size, share = _end(metric)
+        if not 0 < share < WEAK_END_SHARE.value or not bounded_by_class(metric.bands, size):
+            continue
+        return (
+            f"not judged: a run at {percent(share)} of the limit would still pass at {message_size(size)}, its largest "
+            f"size, since the {each} ranks of a node may all cross its rail at once, or only one; run it with one rank "
+            "on each node"
+        )
+    return None
+
+
 def short_latency(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that a half round trip is "not judged: …", since TCP has such times, too, and long messages are missing.
 
