@@ -1,4 +1,4 @@
-"""IMB's Sendrecv passes messages along a chain of ranks: with several on a node, how many cross its rail is not known."""
+"""IMB's Sendrecv passes messages along a chain of ranks: nobody knows how many of a node's ranks cross its rail."""
 
 import pytest
 
@@ -30,8 +30,8 @@ def test_several_ranks_of_a_node_show_nothing_of_its_rail(ranks: int, each: int,
     found = sendrecv(ranks, each, mb_s)
     assert (found.state, found.sentence) == (
         "not-judged",
-        f"not judged: a run at {share} of the limit would still pass at 4 MiB, its largest size, since the {each} ranks "
-        "of a node may all cross its rail at once, or only one; run it with one rank on each node",
+        f"not judged: a run at {share} of the limit would still pass at 4 MiB, its largest size, since the {each} "
+        "ranks of a node may all cross its rail at once, or only one; run it with one rank on each node",
     )
 
 

@@ -1,15 +1,26 @@
 """A bandwidth whose largest size is short asks little of the link, so that a pass would say nothing: not judged."""
 
+from pathlib import Path
+
 import pytest
 
-from railyard.parsers import perftest
+from railyard.parsers import osu, perftest
+from railyard.site.site import site_at
 from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.system_target import of_system
 from railyard.verdict.stored.target import of_link
 
 
 def verdict(size: int, mb_s: float, link: str, rails: int = 1) -> Judgement:
     """Return what is said of an ib_write_bw of one size (bytes) with this bandwidth, MB/s."""
-    text = (
+    text = write_bw(size, mb_s)
+    (judgement,) = judge(perftest.parse(text), of_link(link, rails=rails), text=text)
+    return judgement
+
+
+def write_bw(size: int, mb_s: float) -> str:
+    """Return an ib_write_bw of one size (bytes) with this bandwidth, MB/s."""
+    return (
         "                    RDMA_Write BW Test\n"
         " Number of qps   : 1            Transport type : IB\n"
         " TX depth        : 128\n"
@@ -18,8 +29,6 @@ def verdict(size: int, mb_s: float, link: str, rails: int = 1) -> Judgement:
         f" {size}  5000  {mb_s / 1.048576:.2f}  {mb_s / 1.048576:.2f}  {mb_s / size:.6f}\n"
         f"{'-' * 87}\n"
     )
-    (judgement,) = judge(perftest.parse(text), of_link(link, rails=rails), text=text)
-    return judgement
 
 
 @pytest.mark.parametrize(
@@ -55,3 +64,37 @@ def test_two_rails_of_which_one_may_be_idle_are_not_judged_below_1_mib() -> None
 
 def test_a_short_size_below_what_is_asked_of_it_still_fails() -> None:
     assert verdict(4 << 10, 500.0, "ib-ndr").state == "fail"
+
+
+@pytest.mark.parametrize(
+    ("size", "mb_s", "state", "sentence"),
+    [
+        (
+            *(64 << 10, 24000.0, "not-judged"),
+            "not judged: write-bandwidth bounds bandwidth only from 1 MiB on, and the output has none of these sizes: "
+            "measure them, or judge by --link",
+        ),
+        (64 << 10, 13000.0, "fail", "rule 5 (reference): bandwidth 13000 MB/s at 64 KiB is below 21108 MB/s (61.6 %)"),
+        (1 << 20, 24000.0, "pass", "bandwidth holds write-bandwidth"),
+        (1 << 20, 23000.0, "fail", "rule 5 (reference): bandwidth 23000 MB/s at 1 MiB is below 23750 MB/s (96.8 %)"),
+    ],
+)
+def test_a_reference_of_longer_messages_fails_no_short_ones(size: int, mb_s: float, state: str, sentence: str) -> None:
+    text, site = write_bw(size, mb_s), site_at(Path(__file__).resolve().parents[2], "azure-hbv3")
+    (found,) = judge(perftest.parse(text), of_system(site, "ib", None), text=text)
+    assert found.state == state
+    assert found.sentence.startswith(sentence)
+
+
+def test_osu_bw_that_ends_at_64_kib_says_in_its_pass_how_little_was_asked() -> None:
+    sizes = [1 << power for power in range(17)]
+    rows = "".join(f"{size} {size / (0.05 + size / 15400.0):.2f}\n" for size in sizes)
+    text = f"# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n{rows}"
+    (found,) = judge(osu.parse(text), of_link("ib-hdr"), text=text)
+    assert (found.state, found.remarks) == (
+        "pass",
+        (
+            "bandwidth at 64 KiB, its largest size, has a bound of 57.3 % of the limit: measure up to 1 MiB or more to "
+            "see the link's rate",
+        ),
+    )

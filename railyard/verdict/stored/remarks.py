@@ -312,7 +312,7 @@ def _is_of_latency(judged: Sequence[MetricInput]) -> bool:
 
 
 def shared_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that ranks in a chain or in groups are "not judged: …", since those of a node may share its rail; else None.
+    """Return that ranks in a chain or in groups are "not judged: …", since those of a node may share its rail, or None.
 
     The bound must hold if all of them cross the rail at once. A launcher mostly fills a node first: then one rank sends
     out of it, or none, and a slow rail keeps the bound. Half of the ranks of ``osu_multi_lat`` are on each node, and it
