@@ -124,6 +124,11 @@ SHARED_MEMORY: tuple[OneNodeWords, ...] = (
 )
 
 _NODES = r"(?P<nodes>[0-9]{1,6})"
+#: A job script's line, or a command in a prompt line, up to the option that is looked for.
+_QSUB, _BSUB = (
+    rf"(?:^\s{{0,9}}#{script}|^(?!\s{{0,9}}#)[^\n]{{0,200}}(?<![\w.-]){command}(?:\s[^\n]{{1,200}})?)"
+    for script, command in (("PBS", "qsub"), ("BSUB", "bsub"))
+)
 NODE_COUNTS: tuple[NodeCount, ...] = (
     NodeCount(rf"\bSLURM_(?:JOB_NUM_NODES|NNODES|STEP_NUM_NODES)=[\"']?{_NODES}\b", "man srun: output environment"),
     NodeCount(
@@ -132,11 +137,11 @@ NODE_COUNTS: tuple[NodeCount, ...] = (
     ),
     NodeCount(rf"^\s{{0,9}}#SBATCH(?:\s[^\n]{{0,200}})?\s(?:-N ?|--nodes[= ]){_NODES}(?![\w-])", "man sbatch"),
     NodeCount(
-        rf"^\s{{0,9}}#PBS\s{{1,9}}-l\s{{0,4}}(?:[^\s,]{{1,80}},){{0,9}}(?:nodes|select)={_NODES}(?![^\s,]*\+)(?:[:\s,]|$)",
+        rf"{_QSUB}\s{{1,9}}-l\s{{0,4}}(?:[^\s,]{{1,80}},){{0,9}}(?:nodes|select)={_NODES}(?![^\s,]*\+)(?:[:\s,]|$)",
         "qsub of PBS and Torque",
     ),
-    NodeCount(rf"^\s{{0,9}}#BSUB\s{{1,9}}-nnodes\s{{1,4}}{_NODES}\b", "bsub of LSF"),
-    NodeCount(rf"^\s{{0,9}}#BSUB\s[^\n]{{0,80}}\bspan\[hosts={_NODES}\]", "bsub of LSF"),
+    NodeCount(rf"{_BSUB}\s{{1,9}}-nnodes\s{{1,4}}{_NODES}\b", "bsub of LSF"),
+    NodeCount(rf"{_BSUB}\s[^\n]{{0,80}}\bspan\[hosts={_NODES}\]", "bsub of LSF"),
     NodeCount(rf"\b(?:PBS_NUM_NODES|NHOSTS|NNODES)={_NODES}\b", "qsub of Torque and of Grid Engine"),
     NodeCount(rf"\bNumNodes={_NODES}\b", "scontrol show job of Slurm"),
     NodeCount(
@@ -147,5 +152,19 @@ NODE_COUNTS: tuple[NodeCount, ...] = (
 #: Each line that a pattern above matches has one of these; searched for first, since that costs less.
 ROOTS = (
     *("bound", "MPI startup()", "cpu-bind", ": ", " on ", "rank ", "Data for node", "rovider", "PROVIDER", "FABRICS"),
-    *("UCX_TLS", "btl", "cfg", "SLURM_", "#SBATCH", "#PBS", "#BSUB", "NODES=", "NHOSTS=", "NumNodes", "odes"),
+    *(
+        "UCX_TLS",
+        "btl",
+        "cfg",
+        "SLURM_",
+        "#SBATCH",
+        "#PBS",
+        "#BSUB",
+        "qsub",
+        "bsub",
+        "NODES=",
+        "NHOSTS=",
+        "NumNodes",
+        "odes",
+    ),
 )
