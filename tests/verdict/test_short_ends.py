@@ -98,3 +98,22 @@ def test_osu_bw_that_ends_at_64_kib_says_in_its_pass_how_little_was_asked() -> N
             "see the link's rate",
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("link", "slot", "mb_s", "state"),
+    [
+        ("ib-hdr", "pcie3-x16", 12350.0, "not-judged"),
+        ("ib-hdr", "pcie3-x16", 13600.0, "pass"),
+        ("ib-hdr", "pcie3-x16", 11800.0, "fail"),
+        ("ib-ndr", "pcie4-x16", 24700.0, "not-judged"),
+        ("ib-ndr", "pcie4-x16", 26500.0, "pass"),
+        ("ib-edr", "pcie3-x16", 12350.0, "pass"),
+        ("hdr100", "pcie3-x16", 12350.0, "pass"),
+    ],
+)
+def test_a_rate_that_an_earlier_generation_has_too_is_not_judged(link: str, slot: str, mb_s: float, state: str) -> None:
+    text = write_bw(1 << 20, mb_s)
+    (found,) = judge(perftest.parse(text), of_link(link, slot), text=text)
+    assert found.state == state
+    assert ("is a rate of ib-" in found.sentence) == (state == "not-judged")

@@ -60,6 +60,7 @@ from railyard.verdict.stored.remarks import (
     short_end,
     short_latency,
     slower_network,
+    slower_port,
 )
 from railyard.verdict.stored.target import ANY_NODES, ANY_STACK, Nodes, with_printed_mtu
 from railyard.verdict.stored.unfit import why_unfit
@@ -370,6 +371,7 @@ def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -
         next((why for table in tables if (why := late_or_lost(judged, table)) is not None), None)
         or one_rail(judged, of)
         or slower_network(judged, of.benchmark, of.target)
+        or slower_port(judged, of)
         or shared_rail(judged, of)
         or short_end(judged, of)
         or short_latency(judged, of)

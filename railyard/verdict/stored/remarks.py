@@ -208,6 +208,34 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     return None
 
 
+def slower_port(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that a window over one rail of RDMA is "not judged: …", since an earlier generation, or half of its lanes,
+    carry as much; None if they do not.
+
+    Only behind a slot that carries little more does such a rate hold the bound: HDR in PCIe Gen3 x16 has a limit of
+    14.4 GB/s, and EDR one of 12.4 GB/s.
+    """
+    target, link, whole = of.target, of.target.fabric.link, of.target.limit(1)
+    if target.rails > 1 or not target.fabric.slot or link.family not in RDMA_FAMILIES or whole is None:
+        return None
+    for metric in judged:
+        top = _top(of.benchmark, metric) if ends_by_class(metric) else None
+        declared = micro.metric(of.benchmark.key, metric.declared.name)
+        if top is None or declared.shape != "stream" or declared.directions != 1:
+            continue
+        for name, other in LINKS.items():
+            most = limit(other) if (other.family, other.lanes) == (link.family, link.lanes) else None
+            if most is None or most.value_mb_s >= whole.value_mb_s:
+                continue
+            if _NEARLY_ALL <= top[0] / most.value_mb_s <= FITS_UP_TO:
+                return (
+                    f"not judged: {top[1]} is a rate of {name} too ({percent(top[0] / most.value_mb_s)} of "
+                    f"{most.value_mb_s:.0f} MB/s), and {target.fabric.slot} lets a healthy link have little more: see "
+                    "the port's rate and lanes (ibstat), or judge by a reference of your system"
+                )
+    return None
+
+
 def flow_limit(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that one flow of TCP is "not judged: …", since it misses its bounds only where it ends with what a cloud
     leaves to a flow; None for others, and on a link of up to twice that rate.
