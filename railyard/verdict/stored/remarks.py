@@ -215,7 +215,8 @@ def slower_port(judged: Sequence[MetricInput], of: Run) -> str | None:
     Only behind a slot that carries little more does such a rate hold the bound: HDR in PCIe Gen3 x16 has a limit of
     14.4 GB/s, and EDR one of 12.4 GB/s.
     """
-    target, link, whole = of.target, of.target.fabric.link, of.target.limit(1)
+    target, link = of.target, of.target.fabric.link
+    whole = limit(link)
     if target.rails > 1 or not target.fabric.slot or link.family not in RDMA_FAMILIES or whole is None:
         return None
     for metric in judged:
@@ -340,14 +341,13 @@ def _is_of_latency(judged: Sequence[MetricInput]) -> bool:
 
 
 def shared_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that ranks in a chain or in groups are "not judged: …", since those of a node may share its rail, or None.
+    """Return that ranks in a chain are "not judged: …", since those of a node may share its rail; None for others.
 
     The bound must hold if all of them cross the rail at once. A launcher mostly fills a node first: then one rank sends
-    out of it, or none, and a slow rail keeps the bound. Half of the ranks of ``osu_multi_lat`` are on each node, and it
-    prints no number of ranks.
+    out of it, and a slow rail keeps the bound. So it is in IMB's Sendrecv and Exchange.
     """
-    facts, each = of.facts, of.facts.ranks_per_node or 1
-    if each < 2 or (facts.ranks or 0) <= 2 or of.on_one_host or of.benchmark.one_turn is None:
+    facts, turn, each = of.facts, of.benchmark.one_turn, of.facts.ranks_per_node or 1
+    if each < 2 or (facts.ranks or 0) <= 2 or of.on_one_host or turn is None or not turn.both_ways:
         return None
     for metric in judged:
         size, share = _end(metric)
