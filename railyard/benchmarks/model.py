@@ -233,6 +233,7 @@ class Benchmark:
     nothing is known. ``over_tcp``: it uses TCP or UDP itself, whatever the link. ``loops``: its
     bytes leave a card and come back to the same node. ``flows``: so many flows of TCP share its bytes.
     ``hides_pairs``: many pairs of ranks exchange messages at once, and no output says how many.
+    ``warms_up``: False if the set-up of the connection is part of what it measures.
     """
 
     key: str
@@ -264,6 +265,7 @@ class Benchmark:
     loops: bool = False
     flows: int = 1
     hides_pairs: bool = False
+    warms_up: bool = True
 
     @property
     def one_turn(self) -> Turn | None:

@@ -17,7 +17,9 @@ _PINGPONGS = (
 # bandwidth_rma of benchmark_shared.c).
 ENTRIES = (
     Benchmark(
-        *("fabtests/fi_pingpong", (bandwidth("pingpong"), latency("latency", "time")), Traffic(1, 1)), pingpong=True
+        *("fabtests/fi_pingpong", (bandwidth("pingpong"), latency("latency", "time")), Traffic(1, 1)),
+        pingpong=True,
+        warms_up=False,
     ),
     *(
         Benchmark(f"fabtests/{name}", (bandwidth("pingpong"), latency("latency", "time")), Traffic(1, 1), pingpong=True)

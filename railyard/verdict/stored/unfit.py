@@ -24,7 +24,7 @@ def why_unfit(key: str | None, table: Table, target: Target, nodes: Nodes, parse
         or _within_one_host(key, table, target, nodes, parsed, text)
         or _of_two_ports(table, target)
         or _of_few_messages(table)
-        or _of_few_round_trips(table)
+        or _of_few_round_trips(key, table)
         or _of_short_calls(table)
         or _of_groups(table, nodes)
         or _without_end(table)
@@ -67,13 +67,13 @@ def _of_few_messages(table: Table) -> str | None:
     )
 
 
-def _of_few_round_trips(table: Table) -> str | None:
-    """Return that fi_pingpong sent few messages of a size: it has no warm-up, so they include the connection's set-up.
+def _of_few_round_trips(key: str | None, table: Table) -> str | None:
+    """Return that a benchmark without a warm-up sent few messages of a size, so its first ones count; None for others.
 
-    None for others. A posted run over EFA took 2050 us at its first size and 26 us at the third. Source: its output of
+    A posted run of fi_pingpong over EFA took 2050 us at its first size and 26 us at the third. Source: its output of
     10 messages a size in ComputeCanada/puppet-magic_castle, pull request 331; ofiwg/libfabric, util/pingpong.c.
     """
-    if table.benchmark != "fi_pingpong" or "iterations" not in table.columns:
+    if key is None or micro.find(key).warms_up or "iterations" not in table.columns:
         return None
     least = min(cell for cell in table.column("iterations") if isinstance(cell, int))
     if least >= _FEW_ROUND_TRIPS:
